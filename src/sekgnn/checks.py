@@ -1,0 +1,36 @@
+"""Parameter checks shared by every room: say what was expected and what came."""
+
+from __future__ import annotations
+
+import difflib
+import numbers
+from collections.abc import Iterable
+
+from sekgnn.errors import ConfigError
+
+
+def check_positive(name: str, value: object, minimum: int = 1) -> int:
+    """Return ``value`` as an int of at least ``minimum``, or raise.
+
+    Raises:
+        ConfigError: If it is not an integer or too small.
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise ConfigError(f"{name} must be an integer, got {value!r}.")
+    if int(value) < minimum:
+        raise ConfigError(f"{name} must be at least {minimum}, got {int(value)}.")
+    return int(value)
+
+
+def check_choice(name: str, value: object, choices: Iterable[str]) -> str:
+    """Return ``value`` if it is one of ``choices``, or raise and suggest the nearest.
+
+    Raises:
+        ConfigError: If it is not among them.
+    """
+    known = list(choices)
+    if isinstance(value, str) and value in known:
+        return value
+    near = difflib.get_close_matches(str(value), known, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ConfigError(f"{name} must be one of {known}, got {value!r}.{hint}")

@@ -1,0 +1,17 @@
+"""Errors and warnings that name cause and cure."""
+
+
+class GraphInputError(ValueError):
+    """A graph, or a file that should hold graphs, is not what it must be."""
+
+
+class ConfigError(ValueError):
+    """A parameter has a value that cannot work."""
+
+
+class MissingExtraError(ImportError):
+    """An optional dependency is needed and not installed."""
+
+
+class GraphInputWarning(UserWarning):
+    """Input was usable after a change that the user should know of."""

@@ -1,0 +1,275 @@
+"""The one graph type of the library: small, immutable, CSR in numpy arrays."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.checks import check_choice
+from sekgnn.errors import GraphInputError, GraphInputWarning
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import scipy.sparse as sp
+
+IntArray = NDArray[np.integer[Any]]
+Undirected = Literal["error", "add"]
+SelfLoops = Literal["drop", "error"]
+
+
+class Graph:
+    r"""A simple undirected graph :math:`G = (V, E)` in compressed sparse rows.
+
+    Node ``v``'s neighbours are ``indices[indptr[v]:indptr[v + 1]]``, sorted; every
+    edge is stored in both directions. The arrays cannot be written to.
+
+    Build one with :meth:`from_edge_index` or the functions of
+    :mod:`sekgnn.graphs` (``from_networkx``, ``from_pyg``, ...); this constructor takes
+    arrays that are already in that form and only checks their outline.
+
+    Args:
+        indptr: Row starts, int64 ``[num_nodes + 1]``.
+        indices: Neighbours, int32 ``[2 * num_edges]``, sorted within a row.
+    """
+
+    __slots__ = ("indices", "indptr")
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+
+    def __init__(self, indptr: IntArray, indices: IntArray) -> None:
+        ptr = np.array(indptr, dtype=np.int64)
+        idx = np.array(indices, dtype=np.int32)
+        if ptr.ndim != 1 or ptr.size == 0 or ptr[0] != 0 or ptr[-1] != idx.size:
+            raise GraphInputError(
+                "indptr must start at 0 and end at len(indices); "
+                "use Graph.from_edge_index to build a graph from edges."
+            )
+        ptr.flags.writeable = False
+        idx.flags.writeable = False
+        object.__setattr__(self, "indptr", ptr)
+        object.__setattr__(self, "indices", idx)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse: a graph never changes."""
+        raise AttributeError(f"Graph is immutable; cannot set {name!r}.")
+
+    @classmethod
+    def from_edge_index(
+        cls,
+        edge_index: Any,
+        num_nodes: int | None,
+        *,
+        undirected: Undirected = "error",
+        self_loops: SelfLoops = "drop",
+    ) -> Graph:
+        """Build a graph from an array of node pairs.
+
+        Duplicate pairs are merged. Self-loops are dropped with a
+        :class:`~sekgnn.errors.GraphInputWarning`, or rejected.
+
+        Args:
+            edge_index: ``[2, E]``, numpy, torch or nested lists.
+            num_nodes: Number of nodes; never guessed, isolated nodes would be lost.
+            undirected: What to do when a pair lacks its reverse: ``"error"``, or
+                ``"add"`` the missing direction.
+            self_loops: ``"drop"`` or ``"error"``.
+
+        Raises:
+            GraphInputError: If shape, dtype, node ids or symmetry are wrong.
+
+        Example:
+            >>> Graph.from_edge_index([[0, 1], [1, 2]], 4, undirected="add")
+            Graph(num_nodes=4, num_edges=2)
+        """
+        check_choice("undirected", undirected, ("error", "add"))
+        check_choice("self_loops", self_loops, ("drop", "error"))
+        edges = check_edge_index(edge_index, num_nodes)
+        assert num_nodes is not None
+        n = int(num_nodes)
+        row, col = edges[0], edges[1]
+        loops = row == col
+        if loops.any():
+            count = np.unique(row[loops]).size
+            if self_loops == "error":
+                raise GraphInputError(
+                    f"{count} self-loops found (first at node {int(row[loops][0])}); "
+                    'remove them, or pass self_loops="drop".'
+                )
+            warnings.warn(
+                f"{count} self-loops were dropped; graphs here are simple "
+                "(walks add their own loops).",
+                GraphInputWarning,
+                stacklevel=2,
+            )
+            row, col = row[~loops], col[~loops]
+        forward = np.unique(row * n + col)
+        backward = np.unique(col * n + row)
+        if not np.array_equal(forward, backward):
+            if undirected == "error":
+                missing = np.setdiff1d(backward, forward)
+                u, v = divmod(int(missing[0]), n)
+                raise GraphInputError(
+                    f"{missing.size} edges have one direction only, e.g. {v} -> {u} "
+                    f'without {u} -> {v}; pass undirected="add" to add the reverse.'
+                )
+            forward = np.union1d(forward, backward)
+        indptr = np.zeros(n + 1, dtype=np.int64)
+        if n:
+            np.cumsum(np.bincount(forward // n, minlength=n), out=indptr[1:])
+        return cls(indptr, forward % max(n, 1))
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes n."""
+        return self.indptr.size - 1
+
+    @property
+    def num_edges(self) -> int:
+        """Number of undirected edges m."""
+        return self.indices.size // 2
+
+    @property
+    def degrees(self) -> NDArray[np.int64]:
+        """Degree of every node, int64 ``[num_nodes]``."""
+        return np.diff(self.indptr)
+
+    def neighbors(self, node: int) -> NDArray[np.int32]:
+        """Return the sorted neighbours of ``node``."""
+        return self.indices[self.indptr[node] : self.indptr[node + 1]]
+
+    def edge_index(self) -> NDArray[np.int64]:
+        """Return both directions of every edge, int64 ``[2, 2 * num_edges]``."""
+        row = np.repeat(np.arange(self.num_nodes, dtype=np.int64), self.degrees)
+        return np.stack([row, self.indices.astype(np.int64)])
+
+    def adjacency(self) -> NDArray[np.int64]:
+        """Return the dense 0/1 adjacency matrix, int64 ``[n, n]``."""
+        dense = np.zeros((self.num_nodes, self.num_nodes), dtype=np.int64)
+        row, col = self.edge_index()
+        dense[row, col] = 1
+        return dense
+
+    def relabel(self, perm: Sequence[int] | IntArray) -> Graph:
+        """Return the graph in which node ``v`` is called ``perm[v]``.
+
+        Raises:
+            GraphInputError: If ``perm`` is not a permutation of the nodes.
+        """
+        new = np.asarray(perm, dtype=np.int64).reshape(-1)
+        if not np.array_equal(np.sort(new), np.arange(self.num_nodes)):
+            raise GraphInputError(
+                f"perm must hold each of 0..{self.num_nodes - 1} exactly once."
+            )
+        return Graph.from_edge_index(new[self.edge_index()], self.num_nodes)
+
+    def induced(self, nodes: Sequence[int] | IntArray) -> Graph:
+        """Return the subgraph induced on ``nodes``; node i of it is ``nodes[i]``.
+
+        Raises:
+            GraphInputError: If a node is missing from the graph or listed twice.
+        """
+        chosen = np.asarray(nodes, dtype=np.int64).reshape(-1)
+        if np.unique(chosen).size != chosen.size:
+            raise GraphInputError("nodes must not repeat.")
+        if chosen.size and not 0 <= chosen.min() <= chosen.max() < self.num_nodes:
+            raise GraphInputError(f"nodes must lie in [0, {self.num_nodes}).")
+        place = np.full(self.num_nodes, -1, dtype=np.int64)
+        place[chosen] = np.arange(chosen.size)
+        edges = place[self.edge_index()]
+        return Graph.from_edge_index(edges[:, (edges >= 0).all(0)], chosen.size)
+
+    def disjoint_union(self, other: Graph) -> Graph:
+        """Return this graph beside ``other``, whose nodes come after this one's."""
+        return Graph(
+            np.concatenate([self.indptr, self.indptr[-1] + other.indptr[1:]]),
+            np.concatenate([self.indices, self.num_nodes + other.indices]),
+        )
+
+    def to_scipy(self) -> sp.csr_array:
+        """Return the adjacency matrix as a ``scipy.sparse.csr_array`` of int8 ones."""
+        import scipy.sparse as sp
+
+        ones = np.ones(self.indices.size, dtype=np.int8)
+        shape = (self.num_nodes, self.num_nodes)
+        return sp.csr_array((ones, self.indices.copy(), self.indptr.copy()), shape)
+
+    def to_networkx(self) -> nx.Graph:
+        """Return a ``networkx.Graph`` with nodes ``0..n-1``."""
+        import networkx as nx
+
+        graph = nx.Graph()
+        graph.add_nodes_from(range(self.num_nodes))
+        row, col = self.edge_index()
+        graph.add_edges_from(zip(row.tolist(), col.tolist(), strict=True))
+        return graph
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of the arrays, equal for equal graphs on any machine."""
+        digest = hashlib.sha256(b"sekgnn.Graph.1")
+        digest.update(self.indptr.astype("<i8").tobytes())
+        digest.update(self.indices.astype("<i4").tobytes())
+        return digest.hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        """Equal nodes and edges under the same names (not isomorphism)."""
+        if not isinstance(other, Graph):
+            return NotImplemented
+        return np.array_equal(self.indptr, other.indptr) and np.array_equal(
+            self.indices, other.indices
+        )
+
+    def __hash__(self) -> int:
+        """Hash consistent with equality."""
+        return hash((self.indptr.tobytes(), self.indices.tobytes()))
+
+    def __reduce__(self) -> tuple[type[Graph], tuple[IntArray, IntArray]]:
+        """Pickle by value."""
+        return Graph, (self.indptr, self.indices)
+
+    def __repr__(self) -> str:
+        """Sizes only."""
+        return f"Graph(num_nodes={self.num_nodes}, num_edges={self.num_edges})"
+
+
+def check_edge_index(edge_index: Any, num_nodes: int | None) -> NDArray[np.int64]:
+    """Return ``edge_index`` as int64 ``[2, E]`` after checking it.
+
+    Raises:
+        GraphInputError: If shape, dtype, node count or node ids are wrong.
+    """
+    if hasattr(edge_index, "detach"):  # a torch tensor, without importing torch
+        edge_index = edge_index.detach().cpu().numpy()
+    edges = np.asarray(edge_index)
+    if edges.size == 0 and edges.ndim <= 2:
+        edges = np.zeros((2, 0), dtype=np.int64)
+    if edges.ndim != 2 or edges.shape[0] != 2:
+        hint = (
+            " If you have one edge per row, pass edge_index.T."
+            if edges.ndim == 2 and edges.shape[1] == 2
+            else ""
+        )
+        raise GraphInputError(
+            f"edge_index must have shape [2, E], got {list(edges.shape)}.{hint}"
+        )
+    if not np.issubdtype(edges.dtype, np.integer):
+        raise GraphInputError(f"edge_index must hold integers, got {edges.dtype}.")
+    if num_nodes is None:
+        raise GraphInputError(
+            "num_nodes is not set; isolated nodes would be lost. Pass num_nodes."
+        )
+    if isinstance(num_nodes, bool) or int(num_nodes) != num_nodes or num_nodes < 0:
+        raise GraphInputError(f"num_nodes must be a whole number, got {num_nodes!r}.")
+    if num_nodes >= 2**31:
+        raise GraphInputError(f"num_nodes must be below 2^31, got {num_nodes}.")
+    if edges.size and not 0 <= edges.min() <= edges.max() < num_nodes:
+        raise GraphInputError(
+            f"edge_index holds nodes {edges.min()}..{edges.max()}, but "
+            f"num_nodes={num_nodes}; node ids must lie in [0, {num_nodes})."
+        )
+    return edges.astype(np.int64)

@@ -1,0 +1,81 @@
+"""Threads over chunks of work.
+
+The compiled kernels release the GIL, so plain threads use every core. Unlike numba's own
+parallel loops this works inside a PyG ``DataLoader`` worker and reports progress.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+
+from sekgnn.checks import check_positive
+
+Progress = Callable[[int, int], None]
+"""Called with (done, total) units of work after each chunk."""
+
+
+def usable_cores() -> int:
+    """Return the number of cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def resolve_workers(workers: int | None) -> int:
+    """Return ``workers``, or the number of usable cores for ``None``."""
+    return usable_cores() if workers is None else check_positive("workers", workers)
+
+
+def run_chunks(
+    work: Callable[[int, int], object],
+    bounds: Iterable[tuple[int, int]],
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Call ``work(start, stop)`` for every chunk, on ``workers`` threads.
+
+    Args:
+        work: Called once per chunk; must be safe to run concurrently on other chunks.
+        bounds: The chunks, as (start, stop).
+        workers: Threads; ``None`` for all usable cores.
+        progress: Called from the calling thread as chunks finish.
+    """
+    chunks = list(bounds)
+    total = sum(stop - start for start, stop in chunks)
+    threads = min(resolve_workers(workers), len(chunks))
+    done = 0
+    if threads <= 1:
+        for start, stop in chunks:
+            work(start, stop)
+            done += stop - start
+            if progress is not None:
+                progress(done, total)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        pending: dict[Future[object], int] = {
+            pool.submit(work, start, stop): stop - start for start, stop in chunks
+        }
+        try:
+            while pending:
+                finished, _ = wait(pending, timeout=0.2, return_when=FIRST_EXCEPTION)
+                for future in finished:
+                    done += pending.pop(future)
+                    future.result()
+                if finished and progress is not None:
+                    progress(done, total)
+        except BaseException:
+            for future in pending:
+                future.cancel()
+            raise
+
+
+def even_chunks(total: int, size: int) -> list[tuple[int, int]]:
+    """Cut ``range(total)`` into pieces of at most ``size``.
+
+    Example:
+        >>> even_chunks(5, 2)
+        [(0, 2), (2, 4), (4, 5)]
+    """
+    return [(start, min(start + size, total)) for start in range(0, total, size)]
