@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from sekgnn.checks import check_positive
 
@@ -59,7 +59,7 @@ def run_chunks(
         }
         try:
             while pending:
-                finished, _ = wait(pending, timeout=0.2, return_when=FIRST_EXCEPTION)
+                finished, _ = wait(pending, return_when=FIRST_COMPLETED)
                 for future in finished:
                     done += pending.pop(future)
                     future.result()
