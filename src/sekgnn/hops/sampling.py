@@ -1,0 +1,92 @@
+r"""Seeded samples of a hop that depend on nothing but the nodes in it.
+
+Every node u of hop k of v gets a 64-bit key, a hash of (seed, v, k, u), and the c
+smallest keys are kept. For given (seed, v, k) the key is a bijection of u, so there are
+no ties, and as the keys behave like independent uniform numbers, every c-subset is
+equally likely. The order in which a search meets the nodes, the chunks and the threads
+cannot matter; with v and u counted within their own graph, neither can the other graphs
+of a batch.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)  # odd, 2^64 / golden ratio
+_MULTIPLIER_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MULTIPLIER_2 = np.uint64(0x94D049BB133111EB)
+_SHIFT_1, _SHIFT_2, _SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
+
+
+@njit(cache=True, nogil=True)
+def mix(value: np.uint64) -> np.uint64:
+    """Return a bijective scramble of 64 bits (the finaliser of SplitMix64)."""
+    value = (value ^ (value >> _SHIFT_1)) * _MULTIPLIER_1
+    value = (value ^ (value >> _SHIFT_2)) * _MULTIPLIER_2
+    return value ^ (value >> _SHIFT_3)
+
+
+@njit(cache=True, nogil=True)
+def absorb(state: np.uint64, word: int) -> np.uint64:
+    """Return the state after the whole number ``word >= 0``; bijective in ``word``."""
+    mixed: np.uint64 = mix(state + (np.uint64(word) + np.uint64(1)) * _STEP)
+    return mixed
+
+
+@njit(cache=True, nogil=True)
+def hop_state(seed: np.uint64, node: int, hop: int) -> np.uint64:
+    """Return what the keys of one hop of one node start from; ``node`` is local."""
+    state: np.uint64 = absorb(absorb(mix(seed), node), hop)
+    return state
+
+
+@njit(cache=True, nogil=True)
+def _sift_down(
+    keys: NDArray[np.uint64], nodes: NDArray[np.int32], place: int, size: int
+) -> None:
+    """Let the entry at ``place`` sink until the heap's largest key is on top."""
+    key, node = keys[place], nodes[place]
+    child = 2 * place + 1
+    while child < size:
+        if child + 1 < size and keys[child + 1] > keys[child]:
+            child += 1
+        if keys[child] <= key:
+            break
+        keys[place], nodes[place] = keys[child], nodes[child]
+        place, child = child, 2 * child + 1
+    keys[place], nodes[place] = key, node
+
+
+@njit(cache=True, nogil=True)
+def sample_level(
+    level: NDArray[np.int32],
+    first: int,
+    state: np.uint64,
+    keys: NDArray[np.uint64],
+    nodes: NDArray[np.int32],
+) -> None:
+    """Keep the c nodes of ``level`` with the smallest keys, sorted by node.
+
+    Costs O(len(level) log c) time and no memory beyond the two buffers.
+
+    Args:
+        level: Nodes of one hop, numbered in the union, int32 ``[more than c]``.
+        first: First node of their graph in the union; keys use ``u - first``.
+        state: From :func:`hop_state`.
+        keys: Work space, uint64 ``[c]``.
+        nodes: Receives the sample, int32 ``[c]``.
+    """
+    size = nodes.size
+    for i in range(size):
+        nodes[i] = level[i]
+        keys[i] = absorb(state, level[i] - first)
+    for i in range(size // 2 - 1, -1, -1):
+        _sift_down(keys, nodes, i, size)
+    for i in range(size, level.size):
+        key = absorb(state, level[i] - first)
+        if key < keys[0]:
+            keys[0], nodes[0] = key, level[i]
+            _sift_down(keys, nodes, 0, size)
+    nodes.sort()
