@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+_SHORT = 48
+
 
 @njit(cache=True, nogil=True)
 def expand(
@@ -50,3 +52,18 @@ def unmark(
     """Set ``mark`` back to 0 for the nodes in ``queue[begin:end]``."""
     for i in range(begin, end):
         mark[queue[i]] = 0
+
+
+@njit(cache=True, nogil=True)
+def sort_level(level: NDArray[np.int32]) -> None:
+    """Sort ``level`` in place; most levels are too short for a general sort to pay."""
+    if level.size > _SHORT:
+        level.sort()
+        return
+    for i in range(1, level.size):
+        node = level[i]
+        j = i - 1
+        while j >= 0 and level[j] > node:
+            level[j + 1] = level[j]
+            j -= 1
+        level[j + 1] = node

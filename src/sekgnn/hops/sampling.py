@@ -14,6 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from sekgnn.hops.frontier import sort_level
+
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # odd, 2^64 / golden ratio
 _MULTIPLIER_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MULTIPLIER_2 = np.uint64(0x94D049BB133111EB)
@@ -89,4 +91,4 @@ def sample_level(
         if key < keys[0]:
             keys[0], nodes[0] = key, level[i]
             _sift_down(keys, nodes, 0, size)
-    nodes.sort()
+    sort_level(nodes)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.hops.diffusion import first_reach, next_reach
+from sekgnn.hops.frontier import sort_level
 from sekgnn.hops.pairs import HopPairs
 from sekgnn.hops.sampling import hop_state, sample_level
 from sekgnn.hops.shortest_path import first_shell, leave_source, next_shell
@@ -126,7 +127,7 @@ def _fill(
                 sample_level(level, first, state, keys, nodes)
                 level = nodes
             else:
-                level.sort()
+                sort_level(level)
             place = starts[k, v]
             for i in range(level.size):
                 row[place + i] = v
