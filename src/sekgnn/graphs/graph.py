@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.checks import check_choice
-from sekgnn.errors import GraphInputError, GraphInputWarning
+from sekgnn.errors import GraphInputError
+from sekgnn.graphs.cleaning import SelfLoops as SelfLoops
+from sekgnn.graphs.cleaning import Undirected as Undirected
+from sekgnn.graphs.cleaning import check_rules, clean_edges
+from sekgnn.graphs.edge_checks import check_edge_index as check_edge_index
+from sekgnn.graphs.extras import require
 
 if TYPE_CHECKING:
     import networkx as nx
     import scipy.sparse as sp
 
 IntArray = NDArray[np.integer[Any]]
-Undirected = Literal["error", "add"]
-SelfLoops = Literal["drop", "error"]
 
 
 class Graph:
@@ -43,6 +44,7 @@ class Graph:
     indices: NDArray[np.int32]
 
     def __init__(self, indptr: IntArray, indices: IntArray) -> None:
+        """Copy the arrays and forbid writing to them."""
         ptr = np.array(indptr, dtype=np.int64)
         idx = np.array(indices, dtype=np.int32)
         if ptr.ndim != 1 or ptr.size == 0 or ptr[0] != 0 or ptr[-1] != idx.size:
@@ -87,42 +89,17 @@ class Graph:
             >>> Graph.from_edge_index([[0, 1], [1, 2]], 4, undirected="add")
             Graph(num_nodes=4, num_edges=2)
         """
-        check_choice("undirected", undirected, ("error", "add"))
-        check_choice("self_loops", self_loops, ("drop", "error"))
+        check_rules(undirected, self_loops)
         edges = check_edge_index(edge_index, num_nodes)
         assert num_nodes is not None
-        n = int(num_nodes)
-        row, col = edges[0], edges[1]
-        loops = row == col
-        if loops.any():
-            count = np.unique(row[loops]).size
-            if self_loops == "error":
-                raise GraphInputError(
-                    f"{count} self-loops found (first at node {int(row[loops][0])}); "
-                    'remove them, or pass self_loops="drop".'
-                )
-            warnings.warn(
-                f"{count} self-loops were dropped; graphs here are simple "
-                "(walks add their own loops).",
-                GraphInputWarning,
-                stacklevel=2,
-            )
-            row, col = row[~loops], col[~loops]
-        forward = np.unique(row * n + col)
-        backward = np.unique(col * n + row)
-        if not np.array_equal(forward, backward):
-            if undirected == "error":
-                missing = np.setdiff1d(backward, forward)
-                u, v = divmod(int(missing[0]), n)
-                raise GraphInputError(
-                    f"{missing.size} edges have one direction only, e.g. {v} -> {u} "
-                    f'without {u} -> {v}; pass undirected="add" to add the reverse.'
-                )
-            forward = np.union1d(forward, backward)
-        indptr = np.zeros(n + 1, dtype=np.int64)
-        if n:
-            np.cumsum(np.bincount(forward // n, minlength=n), out=indptr[1:])
-        return cls(indptr, forward % max(n, 1))
+        indptr, indices = clean_edges(
+            edges[0],
+            edges[1],
+            int(num_nodes),
+            undirected=undirected,
+            self_loops=self_loops,
+        )
+        return cls(indptr, indices)
 
     @property
     def num_nodes(self) -> int:
@@ -140,7 +117,13 @@ class Graph:
         return np.diff(self.indptr)
 
     def neighbors(self, node: int) -> NDArray[np.int32]:
-        """Return the sorted neighbours of ``node``."""
+        """Return the sorted neighbours of ``node``.
+
+        Raises:
+            GraphInputError: If there is no such node.
+        """
+        if not 0 <= node < self.num_nodes:
+            raise GraphInputError(f"node {node} is not in [0, {self.num_nodes}).")
         return self.indices[self.indptr[node] : self.indptr[node + 1]]
 
     def edge_index(self) -> NDArray[np.int64]:
@@ -201,9 +184,7 @@ class Graph:
 
     def to_networkx(self) -> nx.Graph:
         """Return a ``networkx.Graph`` with nodes ``0..n-1``."""
-        import networkx as nx
-
-        graph = nx.Graph()
+        graph = require("networkx", "dev").Graph()
         graph.add_nodes_from(range(self.num_nodes))
         row, col = self.edge_index()
         graph.add_edges_from(zip(row.tolist(), col.tolist(), strict=True))
@@ -235,41 +216,3 @@ class Graph:
     def __repr__(self) -> str:
         """Sizes only."""
         return f"Graph(num_nodes={self.num_nodes}, num_edges={self.num_edges})"
-
-
-def check_edge_index(edge_index: Any, num_nodes: int | None) -> NDArray[np.int64]:
-    """Return ``edge_index`` as int64 ``[2, E]`` after checking it.
-
-    Raises:
-        GraphInputError: If shape, dtype, node count or node ids are wrong.
-    """
-    if hasattr(edge_index, "detach"):  # a torch tensor, without importing torch
-        edge_index = edge_index.detach().cpu().numpy()
-    edges = np.asarray(edge_index)
-    if edges.size == 0 and edges.ndim <= 2:
-        edges = np.zeros((2, 0), dtype=np.int64)
-    if edges.ndim != 2 or edges.shape[0] != 2:
-        hint = (
-            " If you have one edge per row, pass edge_index.T."
-            if edges.ndim == 2 and edges.shape[1] == 2
-            else ""
-        )
-        raise GraphInputError(
-            f"edge_index must have shape [2, E], got {list(edges.shape)}.{hint}"
-        )
-    if not np.issubdtype(edges.dtype, np.integer):
-        raise GraphInputError(f"edge_index must hold integers, got {edges.dtype}.")
-    if num_nodes is None:
-        raise GraphInputError(
-            "num_nodes is not set; isolated nodes would be lost. Pass num_nodes."
-        )
-    if isinstance(num_nodes, bool) or int(num_nodes) != num_nodes or num_nodes < 0:
-        raise GraphInputError(f"num_nodes must be a whole number, got {num_nodes!r}.")
-    if num_nodes >= 2**31:
-        raise GraphInputError(f"num_nodes must be below 2^31, got {num_nodes}.")
-    if edges.size and not 0 <= edges.min() <= edges.max() < num_nodes:
-        raise GraphInputError(
-            f"edge_index holds nodes {edges.min()}..{edges.max()}, but "
-            f"num_nodes={num_nodes}; node ids must lie in [0, {num_nodes})."
-        )
-    return edges.astype(np.int64)

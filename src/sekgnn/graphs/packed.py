@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.errors import GraphInputError
+from sekgnn.graphs.cleaning import SelfLoops, Undirected, check_rules, clean_edges
+from sekgnn.graphs.edge_checks import check_num_nodes, edge_array
 from sekgnn.graphs.graph import Graph
 
 
@@ -39,18 +44,161 @@ class PackedGraphs:
 def pack(graphs: Sequence[Graph]) -> PackedGraphs:
     """Concatenate ``graphs``.
 
+    Raises:
+        GraphInputError: If there are 2^31 nodes or more together.
+
     Example:
         >>> g = Graph.from_edge_index([[0, 1], [1, 0]], 2)
         >>> pack([g, g]).indices.tolist()
         [1, 0, 3, 2]
     """
-    node_ptr = np.zeros(len(graphs) + 1, dtype=np.int64)
-    edge_ptr = np.zeros(len(graphs) + 1, dtype=np.int64)
-    np.cumsum([g.num_nodes for g in graphs], out=node_ptr[1:])
-    np.cumsum([g.indices.size for g in graphs], out=edge_ptr[1:])
+    node_ptr = _starts([g.num_nodes for g in graphs])
+    edge_ptr = _starts([g.indices.size for g in graphs])
+    check_num_nodes(int(node_ptr[-1]))
     indptr = np.zeros(node_ptr[-1] + 1, dtype=np.int64)
     indices = np.empty(edge_ptr[-1], dtype=np.int32)
     for i, g in enumerate(graphs):
         indptr[node_ptr[i] + 1 : node_ptr[i + 1] + 1] = edge_ptr[i] + g.indptr[1:]
         indices[edge_ptr[i] : edge_ptr[i + 1]] = g.indices + np.int32(node_ptr[i])
     return PackedGraphs(node_ptr, indptr, indices)
+
+
+def unpack(packed: PackedGraphs) -> list[Graph]:
+    """Return the graphs of ``packed`` one by one, the inverse of :func:`pack`."""
+    starts = packed.node_ptr.tolist()
+    graphs = []
+    for begin, end in pairwise(starts):
+        indptr = packed.indptr[begin : end + 1]
+        neighbors = packed.indices[indptr[0] : indptr[-1]]
+        graphs.append(Graph(indptr - indptr[0], neighbors - np.int32(begin)))
+    return graphs
+
+
+def pack_edge_indices(
+    edge_index: Any,
+    node_ptr: Any,
+    edge_ptr: Any,
+    *,
+    undirected: Undirected = "error",
+    self_loops: SelfLoops = "drop",
+) -> PackedGraphs:
+    """Build a whole dataset from one concatenated ``edge_index``, at once.
+
+    The rules are those of :meth:`Graph.from_edge_index`; messages name the graph.
+
+    Args:
+        edge_index: Node pairs of all graphs, ``[2, E]``; the ids are local, graph g's
+            run from 0 to ``node_ptr[g + 1] - node_ptr[g] - 1``.
+        node_ptr: Graph g has ``node_ptr[g + 1] - node_ptr[g]`` nodes, ``[G + 1]``.
+        edge_ptr: Graph g owns columns ``edge_ptr[g]:edge_ptr[g + 1]``, ``[G + 1]``.
+        undirected: ``"error"`` or ``"add"`` when a pair lacks its reverse.
+        self_loops: ``"drop"`` (with a warning) or ``"error"``.
+
+    Raises:
+        GraphInputError: If shapes, pointers, node ids or symmetry are wrong.
+
+    Example:
+        >>> packed = pack_edge_indices(
+        ...     [[0, 1, 0, 1], [1, 0, 1, 0]], [0, 2, 5], [0, 2, 4]
+        ... )
+        >>> packed.indices.tolist()
+        [1, 0, 3, 2]
+    """
+    check_rules(undirected, self_loops)
+    edges = edge_array(edge_index)
+    nodes = check_ptr("node_ptr", node_ptr)
+    columns = check_ptr("edge_ptr", edge_ptr)
+    if nodes.size != columns.size:
+        raise GraphInputError(
+            f"node_ptr describes {nodes.size - 1} graphs, "
+            f"edge_ptr {columns.size - 1}; both need one entry more than graphs."
+        )
+    if columns[-1] != edges.shape[1]:
+        raise GraphInputError(
+            f"edge_ptr ends at {columns[-1]}, but edge_index has {edges.shape[1]} "
+            "columns; the file or array may be cut short."
+        )
+    graph = np.repeat(np.arange(nodes.size - 1), np.diff(columns))  # [E]
+    size = np.diff(nodes)[graph]  # [E]
+    outside = (edges < 0) | (edges >= size)
+    if outside.any():
+        first = int(np.flatnonzero(outside.any(axis=0))[0])
+        n = int(size[first])
+        raise GraphInputError(
+            f"graph {graph[first]}: edge {edges[0, first]} -> {edges[1, first]}, but "
+            f"it has {n} nodes; ids are local to each graph and lie in [0, {n})."
+        )
+    row, col = edges + nodes[:-1][graph]
+    return pack_union(row, col, nodes, undirected, self_loops, stacklevel=4)
+
+
+def pack_union(
+    row: NDArray[np.int64],
+    col: NDArray[np.int64],
+    node_ptr: NDArray[np.int64],
+    undirected: Undirected,
+    self_loops: SelfLoops,
+    *,
+    stacklevel: int = 3,
+) -> PackedGraphs:
+    """Pack pairs that already carry node numbers of the union, in any order.
+
+    Args:
+        row: First node of every pair, ``[E]``.
+        col: Second node, in the same graph as the first.
+        node_ptr: Where each graph's nodes begin, ``[G + 1]``.
+        undirected: ``"error"`` or ``"add"`` when a pair lacks its reverse.
+        self_loops: ``"drop"`` (with a warning) or ``"error"``.
+        stacklevel: Frames between a warning and the user's line.
+
+    Raises:
+        GraphInputError: If a rule is broken or there are too many nodes.
+    """
+
+    def describe(node: int) -> tuple[str, str]:
+        graph = int(np.searchsorted(node_ptr, node, side="right")) - 1
+        return str(node - int(node_ptr[graph])), f" of graph {graph}"
+
+    indptr, indices = clean_edges(
+        row,
+        col,
+        check_num_nodes(int(node_ptr[-1])),
+        undirected=undirected,
+        self_loops=self_loops,
+        describe=describe,
+        stacklevel=stacklevel,
+    )
+    return PackedGraphs(node_ptr, indptr, indices)
+
+
+def check_ptr(name: str, ptr: Any) -> NDArray[np.int64]:
+    """Return ``ptr`` as an int64 array that starts at 0 and never falls.
+
+    Raises:
+        GraphInputError: If it does not.
+    """
+    if hasattr(ptr, "detach"):  # a torch tensor, without importing torch
+        ptr = ptr.detach().cpu().numpy()
+    array = np.asarray(ptr)
+    if array.ndim != 1 or array.size == 0 or not np.issubdtype(array.dtype, np.integer):
+        raise GraphInputError(
+            f"{name} must be a list of integers with one entry more than graphs, "
+            f"got {array.dtype} of shape {list(array.shape)}."
+        )
+    array = array.astype(np.int64)
+    if array[0] != 0:
+        raise GraphInputError(f"{name} must start at 0, got {array[0]}.")
+    falls = np.flatnonzero(array[1:] < array[:-1])
+    if falls.size:
+        raise GraphInputError(
+            f"{name} must not decrease, but falls from {array[falls[0]]} to "
+            f"{array[falls[0] + 1]} at graph {falls[0]}."
+        )
+    return array
+
+
+def _starts(sizes: list[int]) -> NDArray[np.int64]:
+    """Return 0 and the running sums of ``sizes``."""
+    ptr = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(np.asarray(sizes, dtype=np.int64), out=ptr[1:])
+    return ptr

@@ -1,0 +1,74 @@
+"""The graph type, what reads and builds it, and named families."""
+
+from sekgnn.graphs.cfi import cfi_graph, cfi_pair
+from sekgnn.graphs.cleaning import SelfLoops, Undirected
+from sekgnn.graphs.convert import as_graph, from_networkx, from_pyg, from_scipy
+from sekgnn.graphs.edge_list import parse_edge_list, read_edge_list
+from sekgnn.graphs.families import (
+    circulant_graph,
+    complete_graph,
+    csl_graph,
+    cycle_graph,
+    path_graph,
+    petersen_graph,
+    rook_graph,
+    shrikhande_graph,
+)
+from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.graph6 import from_graph6, read_graph6, to_graph6
+from sekgnn.graphs.molecules import from_rdkit, from_smiles
+from sekgnn.graphs.names import GRAPH_NAMES, named_graph
+from sekgnn.graphs.npz import read_npz, write_npz
+from sekgnn.graphs.packed import PackedGraphs, pack, pack_edge_indices, unpack
+from sekgnn.graphs.random_families import (
+    barabasi_albert_graph,
+    random_graph,
+    random_regular_graph,
+)
+from sekgnn.graphs.read import FORMATS, read_graphs
+from sekgnn.graphs.smiles_table import SmilesRow, SmilesTable, read_smiles_table
+from sekgnn.graphs.tu_folder import read_tu_folder
+
+__all__ = [
+    "FORMATS",
+    "GRAPH_NAMES",
+    "Graph",
+    "PackedGraphs",
+    "SelfLoops",
+    "SmilesRow",
+    "SmilesTable",
+    "Undirected",
+    "as_graph",
+    "barabasi_albert_graph",
+    "cfi_graph",
+    "cfi_pair",
+    "circulant_graph",
+    "complete_graph",
+    "csl_graph",
+    "cycle_graph",
+    "from_graph6",
+    "from_networkx",
+    "from_pyg",
+    "from_rdkit",
+    "from_scipy",
+    "from_smiles",
+    "named_graph",
+    "pack",
+    "pack_edge_indices",
+    "parse_edge_list",
+    "path_graph",
+    "petersen_graph",
+    "random_graph",
+    "random_regular_graph",
+    "read_edge_list",
+    "read_graph6",
+    "read_graphs",
+    "read_npz",
+    "read_smiles_table",
+    "read_tu_folder",
+    "rook_graph",
+    "shrikhande_graph",
+    "to_graph6",
+    "unpack",
+    "write_npz",
+]

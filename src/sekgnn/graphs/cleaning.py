@@ -1,0 +1,135 @@
+"""The rules that turn node pairs into a simple undirected graph, written once."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.checks import check_choice
+from sekgnn.errors import GraphInputError, GraphInputWarning
+
+Undirected = Literal["error", "add"]
+SelfLoops = Literal["drop", "error"]
+NodeDescriber = Callable[[int], tuple[str, str]]
+"""Maps a node to what the user calls it and where it is: ``("3", " of graph 7")``."""
+
+
+def describe_plainly(node: int) -> tuple[str, str]:
+    """Describe a node by its number alone."""
+    return str(node), ""
+
+
+def check_rules(undirected: str, self_loops: str) -> None:
+    """Check the two rules before any work is done.
+
+    Raises:
+        ConfigError: If one of them has an unknown value.
+    """
+    check_choice("undirected", undirected, ("error", "add"))
+    check_choice("self_loops", self_loops, ("drop", "error"))
+
+
+def clean_edges(
+    row: NDArray[np.int64],
+    col: NDArray[np.int64],
+    num_nodes: int,
+    *,
+    undirected: Undirected = "error",
+    self_loops: SelfLoops = "drop",
+    describe: NodeDescriber = describe_plainly,
+    stacklevel: int = 3,
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Drop loops, merge duplicates, insist on symmetry, and return CSR arrays.
+
+    Pairs that come sorted by ``(row, col)`` and without repeats are sorted only once
+    more, for the symmetry check.
+
+    Args:
+        row: First node of every pair, ``[E]``, already within range.
+        col: Second node of every pair, ``[E]``.
+        num_nodes: Number of nodes, below 2^31.
+        undirected: ``"error"`` or ``"add"`` when a pair lacks its reverse.
+        self_loops: ``"drop"`` (with a warning) or ``"error"``.
+        describe: How messages call a node.
+        stacklevel: Frames between the warning and the user's line.
+
+    Returns:
+        ``indptr`` int64 ``[num_nodes + 1]`` and ``indices`` int32, sorted in each row.
+
+    Raises:
+        GraphInputError: If a rule is broken.
+    """
+    check_rules(undirected, self_loops)
+    loops = row == col
+    if loops.any():
+        _report_loops(row[loops], num_nodes, self_loops, describe, stacklevel + 1)
+        row, col = row[~loops], col[~loops]
+    key = row * num_nodes + col
+    if not (key[1:] > key[:-1]).all():
+        key = _sorted_distinct(key)
+        row, col = np.divmod(key, num_nodes)
+    reverse = col * num_nodes + row
+    reverse.sort()
+    if not np.array_equal(key, reverse):
+        if undirected == "error":
+            _report_one_way(key, reverse, num_nodes, describe)
+        key = _sorted_distinct(np.concatenate([key, reverse]))
+        row, col = np.divmod(key, num_nodes)
+    indptr = np.zeros(num_nodes + 1, dtype=np.int64)
+    np.cumsum(np.bincount(row, minlength=num_nodes), out=indptr[1:])
+    return indptr, col.astype(np.int32)
+
+
+def _sorted_distinct(key: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sort and remove repeats; ``np.unique`` hashes integers and is far slower."""
+    key = np.sort(key)
+    if key.size == 0:
+        return key
+    fresh = np.ones(key.size, dtype=np.bool_)
+    np.not_equal(key[1:], key[:-1], out=fresh[1:])
+    return key[fresh]
+
+
+def _report_loops(
+    nodes: NDArray[np.int64],
+    num_nodes: int,
+    self_loops: SelfLoops,
+    describe: NodeDescriber,
+    stacklevel: int,
+) -> None:
+    """Raise for, or warn of, loops at ``nodes``."""
+    count = np.count_nonzero(np.bincount(nodes, minlength=num_nodes))
+    loops = "1 self-loop" if count == 1 else f"{count} self-loops"
+    name, place = describe(int(nodes[0]))
+    if self_loops == "error":
+        raise GraphInputError(
+            f"{loops} found (first at node {name}{place}); "
+            'remove them, or pass self_loops="drop".'
+        )
+    warnings.warn(
+        f"{loops} dropped (first at node {name}{place}); graphs here are "
+        "simple (walks add their own loops).",
+        GraphInputWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def _report_one_way(
+    key: NDArray[np.int64],
+    reverse: NDArray[np.int64],
+    num_nodes: int,
+    describe: NodeDescriber,
+) -> None:
+    """Raise for pairs present in one direction only."""
+    missing = np.setdiff1d(reverse, key, assume_unique=True)
+    u, v = divmod(int(missing[0]), num_nodes)
+    (u_name, place), (v_name, _) = describe(u), describe(v)
+    raise GraphInputError(
+        f"{missing.size} edges have one direction only, e.g. {v_name} -> {u_name} "
+        f"without {u_name} -> {v_name}{place}; "
+        'pass undirected="add" to add the reverse.'
+    )

@@ -1,0 +1,215 @@
+"""Graphs from the types of other libraries, none of which is imported here."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+
+from sekgnn.errors import GraphInputError
+from sekgnn.graphs.cleaning import check_rules, clean_edges
+from sekgnn.graphs.graph import Graph, SelfLoops, Undirected
+from sekgnn.graphs.graph6 import from_graph6
+from sekgnn.graphs.molecules import from_rdkit
+
+_ACCEPTED = (
+    "sekgnn.Graph, torch_geometric Data, networkx graph, scipy sparse matrix, square "
+    "0/1 numpy array, rdkit Mol, graph6 text"
+)
+
+
+def as_graph(
+    obj: Any, *, undirected: Undirected = "error", self_loops: SelfLoops = "drop"
+) -> Graph:
+    """Return ``obj`` as a :class:`Graph`, whatever library it comes from.
+
+    Text is read as graph6, never as SMILES (``"CC"`` is both): call ``from_smiles``.
+
+    Args:
+        obj: A Graph (returned unchanged), PyG ``Data``, networkx graph, scipy sparse
+            matrix, square 0/1 numpy array, rdkit ``Mol`` or graph6 text.
+        undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse.
+        self_loops: ``"drop"`` (with a warning) or ``"error"``.
+
+    Raises:
+        GraphInputError: If the type is none of these or the content is wrong.
+
+    Example:
+        >>> as_graph("Bw")
+        Graph(num_nodes=3, num_edges=3)
+    """
+    check_rules(undirected, self_loops)
+    if isinstance(obj, Graph):
+        return obj
+    if isinstance(obj, str | bytes):
+        return from_graph6(obj)
+    if isinstance(obj, np.ndarray):
+        if obj.dtype != object and not np.isin(obj, (0, 1)).all():
+            raise GraphInputError(
+                "an adjacency array must hold 0 and 1 only; for weights call "
+                "from_scipy, for node pairs Graph.from_edge_index."
+            )
+        return from_scipy(obj, undirected=undirected, self_loops=self_loops)
+    if _is_a(obj, "scipy.sparse", "sparray") or _is_a(obj, "scipy.sparse", "spmatrix"):
+        return from_scipy(obj, undirected=undirected, self_loops=self_loops)
+    if _is_a(obj, "networkx", "Graph"):
+        return from_networkx(obj, undirected=undirected, self_loops=self_loops)
+    if _is_a(obj, "rdkit.Chem.rdchem", "Mol"):
+        return from_rdkit(obj)
+    if hasattr(obj, "edge_index") and hasattr(obj, "num_nodes"):
+        return from_pyg(obj, undirected=undirected, self_loops=self_loops)
+    raise GraphInputError(
+        f"cannot make a graph of {type(obj).__name__}; accepted: {_ACCEPTED}."
+    )
+
+
+def from_pyg(
+    data: Any, *, undirected: Undirected = "error", self_loops: SelfLoops = "drop"
+) -> Graph:
+    """Build a graph from a PyG ``Data`` with ``edge_index`` (or ``adj_t``).
+
+    Weights are ignored, but must be numbers. The node count must be known, that is
+    ``data.num_nodes`` or ``data.x`` set: PyG's guess would lose isolated nodes.
+
+    Raises:
+        GraphInputError: If edges or the node count are missing, or a weight is NaN or
+            infinite.
+    """
+    edge_index = getattr(data, "edge_index", None)
+    adj_t = getattr(data, "adj_t", None)
+    if edge_index is None and adj_t is None:
+        raise GraphInputError(
+            "data has neither edge_index nor adj_t; for a graph without edges set "
+            "data.edge_index = torch.empty(2, 0, dtype=torch.long)."
+        )
+    for name in ("edge_weight", "edge_attr"):
+        _check_weights(name, getattr(data, name, None))
+    return Graph.from_edge_index(
+        _pairs_of_adj_t(adj_t) if edge_index is None else edge_index,
+        _known_num_nodes(data),
+        undirected=undirected,
+        self_loops=self_loops,
+    )
+
+
+def from_networkx(
+    graph: Any, *, undirected: Undirected = "error", self_loops: SelfLoops = "drop"
+) -> Graph:
+    """Build a graph from a networkx one; node i is the i-th in its iteration order.
+
+    Parallel edges are merged, weights ignored. A directed graph must hold both
+    directions of each edge, or ``undirected="add"`` be passed.
+
+    Raises:
+        GraphInputError: If an edge has one direction only, or its weight is NaN or
+            infinite.
+    """
+    nodes = list(graph.nodes)
+    place = {node: i for i, node in enumerate(nodes)}
+    pairs = []
+    for u, v, weight in graph.edges(data="weight"):
+        if isinstance(weight, float | np.floating) and not np.isfinite(weight):
+            raise GraphInputError(
+                f"edge {u!r} - {v!r} has weight {weight}; set a finite weight, or "
+                "remove the edge."
+            )
+        pairs.append((place[u], place[v]))
+    row, col = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    if not graph.is_directed():
+        row, col = np.concatenate([row, col]), np.concatenate([col, row])
+    return Graph(
+        *clean_edges(
+            row,
+            col,
+            len(nodes),
+            undirected=undirected,
+            self_loops=self_loops,
+            describe=lambda node: (repr(nodes[node]), ""),
+        )
+    )
+
+
+def from_scipy(
+    matrix: Any, *, undirected: Undirected = "error", self_loops: SelfLoops = "drop"
+) -> Graph:
+    """Build a graph from a square matrix; entries other than 0 are edges.
+
+    Args:
+        matrix: scipy sparse, any format, or dense. Repeated entries are added up
+            first, and an explicit zero is no edge.
+        undirected: ``"error"`` or ``"add"`` when the matrix is not symmetric.
+        self_loops: ``"drop"`` the diagonal (with a warning) or ``"error"``.
+
+    Raises:
+        GraphInputError: If the matrix is not square, not numeric or not finite.
+    """
+    sparse = hasattr(matrix, "tocsr")
+    shape = list(matrix.shape if sparse else np.shape(matrix))
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise GraphInputError(f"an adjacency matrix must be square, got shape {shape}.")
+    if sparse:
+        coo = matrix.tocsr().tocoo()
+        coo.sum_duplicates()
+        row, col, data = coo.row, coo.col, coo.data
+    else:
+        dense = np.asarray(matrix)
+        row, col = np.nonzero(dense)
+        data = dense[row, col]
+    if not (np.issubdtype(data.dtype, np.number) or data.dtype == np.bool_):
+        raise GraphInputError(f"an adjacency matrix must be numeric, got {data.dtype}.")
+    bad = np.flatnonzero(~np.isfinite(data))
+    if bad.size:
+        raise GraphInputError(
+            f"the matrix holds {data[bad[0]]} at row {row[bad[0]]}, column "
+            f"{col[bad[0]]}; entries must be finite. Use 0 where there is no edge."
+        )
+    edges = np.stack([row, col])[:, data != 0]
+    return Graph.from_edge_index(
+        edges, shape[0], undirected=undirected, self_loops=self_loops
+    )
+
+
+def _is_a(obj: object, module: str, name: str) -> bool:
+    """Tell whether ``obj`` is of a class of a module that may not be imported."""
+    cls = getattr(sys.modules.get(module), name, None)
+    return isinstance(cls, type) and isinstance(obj, cls)
+
+
+def _known_num_nodes(data: Any) -> Any:
+    """Return ``data.num_nodes`` unless PyG had to guess it, which it warns of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        num_nodes = data.num_nodes
+    if num_nodes is None or any("num_nodes" in str(w.message) for w in caught):
+        raise GraphInputError(
+            "data.num_nodes is not set and could only be guessed from the largest "
+            "node id, losing isolated nodes; set data.num_nodes or data.x."
+        )
+    return num_nodes
+
+
+def _check_weights(name: str, weights: Any) -> None:
+    """Refuse one-dimensional float weights that are not finite."""
+    if weights is None or len(getattr(weights, "shape", ())) != 1:
+        return
+    if hasattr(weights, "detach"):
+        weights = weights.detach().cpu().numpy()
+    if not np.issubdtype(weights.dtype, np.floating):
+        return
+    bad = np.flatnonzero(~np.isfinite(weights))
+    if bad.size:
+        raise GraphInputError(
+            f"data.{name} is {weights[bad[0]]} at edge {bad[0]} ({bad.size} such "
+            f"values); remove these edges or set finite values."
+        )
+
+
+def _pairs_of_adj_t(adj_t: Any) -> Any:
+    """Return the stored pairs of a transposed sparse adjacency, ``[2, E]``."""
+    if hasattr(adj_t, "to_sparse_coo"):  # torch's own sparse tensors
+        col, row = adj_t.to_sparse_coo().coalesce().indices().cpu().numpy()
+    else:  # torch_sparse.SparseTensor
+        col, row = (part.cpu().numpy() for part in adj_t.coo()[:2])
+    return np.stack([row, col])

@@ -1,0 +1,154 @@
+"""Edge lists: text files with one edge per line."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+
+from sekgnn.errors import GraphInputError
+from sekgnn.graphs.edge_checks import check_num_nodes
+from sekgnn.graphs.graph import Graph, SelfLoops, Undirected
+from sekgnn.graphs.text import read_text
+
+_NODES_LINE = re.compile(r"[#%]\s*nodes\s*:\s*(\d{1,18})\s*", re.IGNORECASE)
+
+
+def read_edge_list(
+    path: str | Path,
+    *,
+    undirected: Undirected = "error",
+    self_loops: SelfLoops = "drop",
+    num_nodes: int | None = None,
+) -> Graph:
+    """Read one graph from an edge list file; see :func:`parse_edge_list`.
+
+    Raises:
+        GraphInputError: If the file cannot be read or a line is malformed.
+    """
+    return parse_edge_list(
+        read_text(path),
+        undirected=undirected,
+        self_loops=self_loops,
+        num_nodes=num_nodes,
+        source=str(path),
+    )
+
+
+def parse_edge_list(
+    text: str,
+    *,
+    undirected: Undirected = "error",
+    self_loops: SelfLoops = "drop",
+    num_nodes: int | None = None,
+    source: str = "edge list",
+) -> Graph:
+    r"""Read one graph from text with one edge per line.
+
+    A line holds two node ids (integers from 0), separated by spaces or a comma, and
+    maybe a weight; an edge of weight 0 is no edge, other weights are ignored. ``#`` and
+    ``%`` start comments. The node count is ``num_nodes``, or comes from a line
+    ``# nodes: 7``; only if neither is there it is the largest id plus one, and isolated
+    nodes after that are lost: the text holds no more information.
+
+    Args:
+        text: The edge list.
+        undirected: ``"error"``, or ``"add"`` the reverse of edges listed once.
+        self_loops: ``"drop"`` (with a warning) or ``"error"``.
+        num_nodes: Number of nodes.
+        source: What error messages call the text, for example its file.
+
+    Raises:
+        GraphInputError: If a line is malformed; the message names it.
+
+    Example:
+        >>> parse_edge_list("# nodes: 4\n0 1\n1 2", undirected="add")
+        Graph(num_nodes=4, num_edges=2)
+    """
+    ends: list[int] = []  # u0, v0, u1, v1, ...
+    largest = -1
+    declared: int | None = None
+    for number, line in enumerate(text.splitlines(), start=1):
+        directive = _NODES_LINE.fullmatch(line.strip())
+        if directive:
+            declared = _agree(declared, int(directive[1]), f"{source}, line {number}")
+            continue
+        content = line.partition("#")[0].partition("%")[0].strip()
+        if not content:
+            continue
+        try:
+            u, v, is_edge = _parse_line(content)
+        except GraphInputError as error:
+            raise GraphInputError(f"{source}, line {number}: {error}") from None
+        largest = max(largest, u, v)
+        if is_edge:
+            ends += (u, v)
+    if num_nodes is not None:
+        declared = _agree(declared, check_num_nodes(num_nodes), source)
+    if declared is None and largest < 0:
+        raise GraphInputError(
+            f"{source} holds no edges; if that is meant, give the node count with a "
+            "line '# nodes: N' or num_nodes=N."
+        )
+    n = largest + 1 if declared is None else declared
+    edges = np.array(ends, dtype=np.int64).reshape(-1, 2).T
+    try:
+        if largest >= n:
+            raise GraphInputError(
+                f"node {largest} occurs, but the node count is {n}; ids must lie in "
+                f"[0, {n})."
+            )
+        return Graph.from_edge_index(
+            edges, n, undirected=undirected, self_loops=self_loops
+        )
+    except GraphInputError as error:
+        raise GraphInputError(f"{source}: {error}") from None
+
+
+def _parse_line(content: str) -> tuple[int, int, bool]:
+    """Return both ends and whether the pair is an edge (weight not 0)."""
+    fields = (
+        [field.strip() for field in content.split(",")]
+        if "," in content
+        else content.split()
+    )
+    if len(fields) not in (2, 3):
+        raise GraphInputError(
+            f"expected 'node node' or 'node node weight', got {content!r}."
+        )
+    is_edge = len(fields) == 2 or _parse_weight(fields[2]) != 0
+    return _parse_id(fields[0]), _parse_id(fields[1]), is_edge
+
+
+def _parse_id(field: str) -> int:
+    """Return a node id."""
+    if not (field.isascii() and field.isdigit()):
+        raise GraphInputError(
+            f"node ids must be integers from 0, got {field!r}; renumber the nodes, or "
+            "start a heading with '#'."
+        )
+    if len(field) > 10 or int(field) >= 2**31 - 1:
+        raise GraphInputError(f"node id {field} is too large; renumber the nodes.")
+    return int(field)
+
+
+def _parse_weight(field: str) -> float:
+    """Return a finite weight."""
+    try:
+        weight = float(field)
+    except ValueError:
+        raise GraphInputError(f"the weight must be a number, got {field!r}.") from None
+    if not math.isfinite(weight):
+        raise GraphInputError(
+            f"the weight must be finite, got {field!r}; remove the line or the column."
+        )
+    return weight
+
+
+def _agree(known: int | None, new: int, source: str) -> int:
+    """Return ``new`` unless another node count is known already."""
+    if known is not None and known != new:
+        raise GraphInputError(f"{source}: node count {new} contradicts {known}.")
+    return new

@@ -1,0 +1,24 @@
+"""Optional packages, imported when first needed."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from sekgnn.errors import MissingExtraError
+
+
+def require(module: str, extra: str) -> Any:
+    """Import ``module``, which the optional group ``extra`` installs.
+
+    Raises:
+        MissingExtraError: If it is not installed; the message holds the command.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise MissingExtraError(
+            f"{package} is needed here and could not be imported ({error}). "
+            f"Install it with: pip install 'sekgnn[{extra}]'"
+        ) from error

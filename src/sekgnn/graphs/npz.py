@@ -1,0 +1,104 @@
+"""Datasets of graphs in one ``.npz`` file."""
+
+from __future__ import annotations
+
+import io
+import os
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.errors import GraphInputError
+from sekgnn.graphs.cleaning import SelfLoops, Undirected
+from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.packed import pack, pack_edge_indices, unpack
+from sekgnn.graphs.text import read_bytes
+
+_KEYS = ("edge_index", "edge_ptr", "node_ptr")
+
+
+def read_npz(
+    path: str | Path,
+    *,
+    undirected: Undirected = "error",
+    self_loops: SelfLoops = "drop",
+) -> list[Graph]:
+    """Read the graphs of an ``.npz`` file.
+
+    Args:
+        path: A file with the arrays ``edge_index`` ``[2, E]`` (node ids local to each
+            graph, any integer type), ``edge_ptr`` ``[G + 1]`` and ``node_ptr``
+            ``[G + 1]``: graph g owns columns ``edge_ptr[g]:edge_ptr[g + 1]`` and has
+            ``node_ptr[g + 1] - node_ptr[g]`` nodes. Other arrays are not looked at.
+        undirected: ``"error"`` or ``"add"`` when a pair lacks its reverse.
+        self_loops: ``"drop"`` (with a warning) or ``"error"``.
+
+    Raises:
+        GraphInputError: If the file is damaged, or an array missing or malformed.
+    """
+    arrays = _load(path)
+    try:
+        return unpack(
+            pack_edge_indices(
+                arrays["edge_index"],
+                arrays["node_ptr"],
+                arrays["edge_ptr"],
+                undirected=undirected,
+                self_loops=self_loops,
+            )
+        )
+    except GraphInputError as error:
+        raise GraphInputError(f"{path}: {error}") from None
+
+
+def write_npz(path: str | Path, graphs: Sequence[Graph]) -> None:
+    """Write ``graphs`` so that :func:`read_npz` returns them; all or nothing.
+
+    The file is written beside its final place and moved there when complete, so a
+    crash leaves an old file as it was. Ids are stored in the smallest integer type.
+    """
+    target = Path(path)
+    packed = pack(graphs)
+    edge_ptr = packed.indptr[packed.node_ptr]
+    offset = np.repeat(packed.node_ptr[:-1], np.diff(edge_ptr))  # [E]
+    row = np.repeat(np.arange(packed.num_nodes), np.diff(packed.indptr))  # [E]
+    edge_index = np.stack([row, packed.indices]) - offset
+    largest = int(edge_index.max(initial=0))
+    small = edge_index.astype(np.min_scalar_type(-largest - 1))
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        with draft.open("xb") as file:
+            np.savez_compressed(
+                file, edge_index=small, edge_ptr=edge_ptr, node_ptr=packed.node_ptr
+            )
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, target)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _load(path: str | Path) -> dict[str, NDArray[Any]]:
+    """Return the three arrays."""
+    content = io.BytesIO(read_bytes(path))
+    try:
+        with np.load(content, allow_pickle=False) as file:
+            if not isinstance(file, np.lib.npyio.NpzFile):
+                raise GraphInputError(f"{path} holds one array; expected an .npz file.")
+            missing = [key for key in _KEYS if key not in file.files]
+            if missing:
+                raise GraphInputError(
+                    f"{path} lacks {', '.join(missing)}; it holds "
+                    f"{', '.join(file.files) or 'nothing'}."
+                )
+            return {key: file[key] for key in _KEYS}
+    except GraphInputError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
+        raise GraphInputError(
+            f"{path} is not a readable .npz file ({error}); it may be cut short."
+        ) from error
