@@ -8,8 +8,8 @@ from typing import Any
 from sekgnn.errors import MissingExtraError
 
 
-def require(module: str, extra: str) -> Any:
-    """Import ``module``, which the optional group ``extra`` installs.
+def require(module: str, extra: str | None) -> Any:
+    """Import ``module``, which the optional group ``extra`` (if any) installs.
 
     Raises:
         MissingExtraError: If it is not installed; the message holds the command.
@@ -18,7 +18,8 @@ def require(module: str, extra: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
+        target = f"'sekgnn[{extra}]'" if extra else package
         raise MissingExtraError(
             f"{package} is needed here and could not be imported ({error}). "
-            f"Install it with: pip install 'sekgnn[{extra}]'"
+            f"Install it with: pip install {target}"
         ) from error

@@ -46,7 +46,7 @@ def complete_graph(n: int) -> Graph:
 
 
 def circulant_graph(n: int, jumps: Iterable[int]) -> Graph:
-    r"""Return the graph on :math:`\mathbb{Z}_n` with :math:`v \sim v \pm j`, j in jumps.
+    r"""Return the graph on :math:`\mathbb{Z}_n`, :math:`v \sim v \pm j`, j a jump.
 
     Raises:
         ConfigError: If a jump is a multiple of ``n``, which would be a loop.
@@ -66,8 +66,8 @@ def circulant_graph(n: int, jumps: Iterable[int]) -> Graph:
 def csl_graph(n: int, skip: int) -> Graph:
     """Return the circular skip link graph: a cycle with further links of ``skip``.
 
-    Murphy et al. 2019, "Relational Pooling for Graph Representations", section 4.1,
-    uses n = 41 and the skips 2, 3, 4, 5, 6, 9, 11, 12, 13, 16.
+    The CSL benchmark (Murphy et al. 2019, "Relational Pooling for Graph
+    Representations") has n = 41 and the skips 2, 3, 4, 5, 6, 9, 11, 12, 13, 16.
 
     Raises:
         ConfigError: If ``skip`` is not in 2..n-2 or shares a divisor with ``n``.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import os
 import secrets
+import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

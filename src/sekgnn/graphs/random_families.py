@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -51,7 +53,7 @@ def random_regular_graph(n: int, degree: int, rng: np.random.Generator) -> Graph
         raise ConfigError(
             f"n * degree must be even, got {n} * {degree}; each edge has two ends."
         )
-    if degree > (n - 1) / 2:
+    if 2 * degree > max(n - 1, 0):
         sparse = random_regular_graph(n, n - 1 - degree, rng)
         return _complement(sparse)
     edges: NDArray[np.int64] | None = None
@@ -80,7 +82,7 @@ def barabasi_albert_graph(n: int, m: int, rng: np.random.Generator) -> Graph:
     if check_positive("n", n) <= m:
         raise ConfigError(f"m must be below n={n}, got {m}.")
     ends = [node for leaf in range(1, m + 1) for node in (0, leaf)]  # by degree
-    draws = iter(())
+    draws: Iterator[float] = iter(())
     for node in range(m + 1, n):
         chosen: list[int] = []
         while len(chosen) < m:
@@ -88,7 +90,7 @@ def barabasi_albert_graph(n: int, m: int, rng: np.random.Generator) -> Graph:
             if draw is None:
                 draws = iter(rng.random(1 << 16).tolist())
                 continue
-            target = ends[int(draw * (len(ends) - len(chosen)))]
+            target = ends[int(draw * len(ends))]
             if target not in chosen:
                 chosen.append(target)
         for target in chosen:

@@ -156,8 +156,8 @@ def _smi_rows(path: str | Path) -> Iterator[SmilesRow]:
 def _parquet_rows(path: str | Path, column: str) -> Iterator[SmilesRow]:
     """Yield the rows of a Parquet file; a missing value is an empty text."""
     content = io.BytesIO(read_bytes(path))
-    arrow = require("pyarrow", "")
-    parquet = require("pyarrow.parquet", "")
+    arrow = require("pyarrow", None)
+    parquet = require("pyarrow.parquet", None)
     try:
         file = parquet.ParquetFile(content)
         names = list(file.schema_arrow.names)

@@ -1,15 +1,10 @@
 """Helpers for tests of code that uses this library; needs hypothesis."""
 
-from sekgnn.errors import MissingExtraError
+from sekgnn.graphs.extras import require
 
-try:
-    import hypothesis as _hypothesis
-except ImportError as error:
-    raise MissingExtraError(
-        "sekgnn.testing needs hypothesis. Install it with: pip install 'sekgnn[dev]'"
-    ) from error
+require("hypothesis", "dev")
 
-from sekgnn.testing.equivariance import assert_permutation_equivariant
-from sekgnn.testing.strategies import graphs
+from sekgnn.testing.equivariance import assert_permutation_equivariant  # noqa: E402
+from sekgnn.testing.strategies import graphs  # noqa: E402
 
 __all__ = ["assert_permutation_equivariant", "graphs"]
