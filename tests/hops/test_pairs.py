@@ -1,0 +1,78 @@
+"""The container of the pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sekgnn.errors import ConfigError
+from sekgnn.graphs.graph import Graph
+from sekgnn.hops import HopPairs, hop_pairs
+from sekgnn.testing.strategies import graphs
+
+
+def small() -> HopPairs:
+    """Node 3 is isolated; hop 2 of 3 is empty."""
+    row, col, hop = np.array([[0, 0, 2, 1, 1], [1, 2, 0, 0, 2], [1, 1, 1, 3, 3]])
+    return HopPairs(row, col, hop, num_nodes=4, num_hops=3)
+
+
+def test_by_hand() -> None:
+    pairs = small()
+    assert [a.tolist() for a in pairs.select(1)] == [[0, 0, 2], [1, 2, 0]]
+    assert [a.tolist() for a in pairs.select(2)] == [[], []]
+    assert [a.tolist() for a in pairs.csr(3)] == [[0, 0, 2, 2, 2], [0, 2]]
+    assert [a.tolist() for a in pairs.csr(2)] == [[0, 0, 0, 0, 0], []]
+    assert pairs.counts().tolist() == [[2, 0, 0], [0, 0, 2], [1, 0, 0], [0, 0, 0]]
+    assert pairs.num_pairs == 5
+    assert repr(pairs) == "HopPairs(num_nodes=4, num_hops=3, num_pairs=5)"
+
+
+@given(graphs(max_nodes=8), st.integers(1, 4))
+def test_every_form_says_the_same(g: Graph, num_hops: int) -> None:
+    pairs = hop_pairs(g, num_hops)
+    counts = pairs.counts()
+    assert counts.shape == (g.num_nodes, num_hops)
+    assert counts.dtype == np.int64
+    for k in range(1, num_hops + 1):
+        row, col = pairs.select(k)
+        dense = np.zeros((g.num_nodes, g.num_nodes), dtype=np.int8)
+        dense[row, col] = 1
+        np.testing.assert_array_equal(pairs.to_scipy(k).toarray(), dense)
+        np.testing.assert_array_equal(counts[:, k - 1], dense.sum(1))
+        indptr, indices = pairs.csr(k)
+        np.testing.assert_array_equal(np.diff(indptr), counts[:, k - 1])
+        np.testing.assert_array_equal(indices, col)
+        np.testing.assert_array_equal((row == pairs.row[pairs.hop == k]), True)
+
+
+@given(graphs(max_nodes=8))
+def test_hop_one_is_the_graph(g: Graph) -> None:
+    indptr, indices = hop_pairs(g, 1).csr(1)
+    assert Graph(indptr, indices) == g
+
+
+def test_the_arrays_cannot_be_written_to() -> None:
+    pairs = small()
+    for array in (pairs.row, pairs.col, pairs.hop, *pairs.select(1)):
+        with pytest.raises(ValueError, match="read-only"):
+            array[:] = 0
+    matrix = pairs.to_scipy(1)
+    matrix.data[:] = 5  # a matrix of its own
+    matrix.indices[:] = 0
+    assert pairs.select(1)[1].tolist() == [1, 2, 0]
+
+
+@pytest.mark.parametrize("k", [0, 4, -1])
+def test_hops_outside_the_range_are_refused(k: int) -> None:
+    for read in (small().select, small().csr, small().to_scipy):
+        with pytest.raises(ConfigError, match="k must be at"):
+            read(k)
+
+
+def test_arrays_of_different_length_are_refused() -> None:
+    one, two = np.ones(1, dtype=np.int64), np.ones(2, dtype=np.int64)
+    with pytest.raises(ConfigError, match="one length"):
+        HopPairs(one, two, one, 3, 1)
