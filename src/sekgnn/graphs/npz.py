@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import os
 import secrets
+import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -21,6 +23,19 @@ from sekgnn.graphs.packed import pack, pack_edge_indices, unpack
 from sekgnn.graphs.text import read_bytes
 
 _KEYS = ("edge_index", "edge_ptr", "node_ptr")
+_DAMAGE = (  # what numpy and zipfile raise for damaged files
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    tokenize.TokenError,
+    EOFError,
+    KeyError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+    SyntaxError,
+    ValueError,
+)
 
 
 def read_npz(
@@ -88,19 +103,15 @@ def _load(path: str | Path) -> dict[str, NDArray[Any]]:
     """Return the three arrays."""
     content = io.BytesIO(read_bytes(path))
     try:
-        with np.load(content, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise GraphInputError(f"{path} holds one array; expected an .npz file.")
-            missing = [key for key in _KEYS if key not in file.files]
-            if missing:
-                raise GraphInputError(
-                    f"{path} lacks {', '.join(missing)}; it holds "
-                    f"{', '.join(file.files) or 'nothing'}."
-                )
+        file = np.load(content, allow_pickle=False)
+        names = list(getattr(file, "files", ()))  # none in a plain array
+        if all(key in names for key in _KEYS):
             return {key: file[key] for key in _KEYS}
-    except GraphInputError:
-        raise
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
+    except _DAMAGE as error:
         raise GraphInputError(
             f"{path} is not a readable .npz file ({error}); it may be cut short."
         ) from error
+    missing = ", ".join(key for key in _KEYS if key not in names)
+    raise GraphInputError(
+        f"{path} lacks {missing}; it holds {', '.join(names) or 'no named arrays'}."
+    )

@@ -88,7 +88,7 @@ def barabasi_albert_graph(n: int, m: int, rng: np.random.Generator) -> Graph:
         while len(chosen) < m:
             draw = next(draws, None)
             if draw is None:
-                draws = iter(rng.random(1 << 16).tolist())
+                draws = iter(rng.random(min(1 << 16, 2 * m * n)).tolist())
                 continue
             target = ends[int(draw * len(ends))]
             if target not in chosen:

@@ -1,0 +1,108 @@
+"""Edge lists: what is accepted, and that every bad line is named."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sekgnn.errors import GraphInputError, GraphInputWarning
+from sekgnn.graphs import Graph, parse_edge_list, path_graph, read_edge_list
+from sekgnn.testing import graphs
+
+
+@given(
+    graphs(), st.sampled_from([" ", "\t", ",", " , "]), st.sampled_from(["\n", "\r\n"])
+)
+def test_round_trip(g: Graph, separator: str, end: str) -> None:
+    rows = [f"{u}{separator}{v}" for u, v in g.edge_index().T.tolist()]
+    text = end.join(["# nodes: " + str(g.num_nodes), *rows, ""])
+    assert parse_edge_list(text) == g
+    assert parse_edge_list(end.join(rows), num_nodes=g.num_nodes) == g
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0 1\n1 2",
+        "0,1\n1, 2\n",
+        "% comment\n0 1 # the first\n\n  1\t2 % second",
+        "0 1 0.5\n1 2 -3e2\n0 2 0",
+        "0 1 1\n1 2",
+        "# Nodes: 3\n0 1\n1 2",
+        "# a heading\n#nodes:3\n1 0\n0 1\n1 2\n1 2",
+        "# Nodes: 3 Edges: 2\n0 1\n1 2",
+    ],
+)
+def test_all_these_are_the_path(text: str) -> None:
+    assert parse_edge_list(text, undirected="add") == path_graph(3)
+
+
+def test_weight_zero_is_no_edge_but_its_nodes_count() -> None:
+    g = parse_edge_list("0 1 1\n1 0 1\n4 0 0.0")
+    assert (g.num_nodes, g.num_edges) == (5, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0 1\n1", "x, line 2: expected 'node node'"),
+        ("0 1 2 3", "line 1: expected"),
+        ("0,,1", "node ids must be integers from 0, got ''"),
+        ("source,target\n0,1", "line 1.*got 'source'.*start a heading with '#'"),
+        ("0 -1", "got '-1'"),
+        ("0 1.0", "got '1.0'"),
+        ("0 1_0", "got '1_0'"),
+        ("0 ١", "node ids must be integers"),
+        ("0 99999999999999999999", "too large"),
+        ("0 2147483647", "too large"),
+        ("\n0 1 nan", "line 2: the weight must be finite, got 'nan'"),
+        ("0 1 inf", "finite"),
+        ("0 1 heavy", "must be a number, got 'heavy'"),
+        ("", "holds no edges.*# nodes: N"),
+        ("# only a comment", "holds no edges"),
+        ("0 1", "one direction only, e.g. 0 -> 1"),
+        ("# nodes: 2\n0 2\n2 0", r"node 2 occurs, but the node count is 2"),
+        ("# nodes: 2\n1 3 0", r"node 3 occurs"),
+        ("# nodes: 2\n# nodes: 3\n0 1", "line 2: node count 3 contradicts 2"),
+        ("# nodes: 99999999999", r"below 2\^31"),
+    ],
+)
+def test_bad_text(text: str, message: str) -> None:
+    with pytest.raises(GraphInputError, match=message):
+        parse_edge_list(text, source="x")
+
+
+def test_the_node_count() -> None:
+    assert parse_edge_list("# nodes: 0") == path_graph(0)
+    assert parse_edge_list("", num_nodes=2).num_edges == 0
+    assert parse_edge_list("0 1\n1 0", num_nodes=4).num_nodes == 4
+    assert parse_edge_list("0 1\n1 0").num_nodes == 2
+    with pytest.raises(GraphInputError, match="4 contradicts 3"):
+        parse_edge_list("# nodes: 3", num_nodes=4)
+    with pytest.raises(GraphInputError, match="whole number"):
+        parse_edge_list("0 1", num_nodes=-1)
+
+
+def test_loops() -> None:
+    with pytest.warns(GraphInputWarning, match="1 self-loop"):
+        assert parse_edge_list("0 0\n0 1\n1 0") == path_graph(2)
+    with warnings.catch_warnings(), pytest.raises(GraphInputError, match="self-loop"):
+        parse_edge_list("0 0", self_loops="error")
+
+
+def test_file(tmp_path: Path) -> None:
+    file = tmp_path / "a.edges"
+    file.write_bytes(b"\xef\xbb\xbf# nodes: 3\r\n0 1\r\n1 2\r\n")
+    assert read_edge_list(file, undirected="add") == path_graph(3)
+    file.write_text("0 1\n0 x\n")
+    with pytest.raises(GraphInputError, match=r"a\.edges, line 2"):
+        read_edge_list(file)
+    file.write_bytes(b"0 1\n\xff\xfe")
+    with pytest.raises(GraphInputError, match="not UTF-8 text"):
+        read_edge_list(file)
+    with pytest.raises(GraphInputError, match="does not exist"):
+        read_edge_list(tmp_path / "none")

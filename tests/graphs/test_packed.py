@@ -1,0 +1,137 @@
+"""Packing many graphs equals handling them one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sekgnn.errors import GraphInputError, GraphInputWarning
+from sekgnn.graphs import (
+    Graph,
+    cycle_graph,
+    pack,
+    pack_edge_indices,
+    path_graph,
+    unpack,
+)
+from sekgnn.graphs.packed import PackedGraphs
+from sekgnn.testing import graphs
+
+MANY = st.lists(graphs(max_nodes=5), max_size=5)
+
+
+def same(a: PackedGraphs, b: PackedGraphs) -> bool:
+    names = ("node_ptr", "indptr", "indices")
+    return all(
+        np.array_equal(getattr(a, x), getattr(b, x))
+        and getattr(a, x).dtype == getattr(b, x).dtype
+        for x in names
+    )
+
+
+def concatenate(
+    many: list[Graph], rng: np.random.Generator | None = None
+) -> tuple[Any, Any, Any]:
+    """Edge indices one after the other, columns shuffled within each graph."""
+    parts = [g.edge_index() for g in many]
+    if rng is not None:
+        parts = [part[:, rng.permutation(part.shape[1])] for part in parts]
+    node_ptr = np.cumsum([0] + [g.num_nodes for g in many])
+    edge_ptr = np.cumsum([0] + [part.shape[1] for part in parts])
+    return np.concatenate([np.zeros((2, 0), int), *parts], axis=1), node_ptr, edge_ptr
+
+
+@given(MANY)
+def test_unpack_inverts_pack(many: list[Graph]) -> None:
+    packed = pack(many)
+    assert unpack(packed) == many
+    assert packed.num_graphs == len(many)
+    assert packed.num_nodes == sum(g.num_nodes for g in many)
+
+
+@given(MANY)
+def test_pack_is_the_disjoint_union(many: list[Graph]) -> None:
+    union = path_graph(0)
+    for g in many:
+        union = union.disjoint_union(g)
+    packed = pack(many)
+    assert Graph(packed.indptr, packed.indices) == union
+
+
+@given(MANY, st.booleans(), st.integers(0, 2**32 - 1))
+def test_pack_edge_indices_equals_pack(
+    many: list[Graph], shuffled: bool, seed: int
+) -> None:
+    rng = np.random.default_rng(seed) if shuffled else None
+    assert same(pack_edge_indices(*concatenate(many, rng)), pack(many))
+
+
+@given(MANY)
+def test_repeats_and_missing_directions(many: list[Graph]) -> None:
+    halves = [g.edge_index()[:, g.edge_index()[0] < g.edge_index()[1]] for g in many]
+    parts = [np.concatenate([half, half], axis=1) for half in halves]
+    edge_index = np.concatenate([np.zeros((2, 0), int), *parts], axis=1)
+    edge_ptr = np.cumsum([0] + [part.shape[1] for part in parts])
+    node_ptr = np.cumsum([0] + [g.num_nodes for g in many])
+    packed = pack_edge_indices(edge_index, node_ptr, edge_ptr, undirected="add")
+    assert same(packed, pack(many))
+
+
+def test_small_integers_do_not_overflow_and_torch_is_accepted() -> None:
+    many = [cycle_graph(100)] * 40
+    edge_index, node_ptr, edge_ptr = concatenate(many)
+    small = edge_index.astype(np.int8)
+    assert same(pack_edge_indices(small, node_ptr, edge_ptr), pack(many))
+    tensors = (torch.from_numpy(x) for x in (edge_index, node_ptr, edge_ptr))
+    assert same(pack_edge_indices(*tensors), pack(many))
+
+
+def test_rules_name_the_graph() -> None:
+    loop = [[0, 1, 0, 1, 2], [1, 0, 1, 0, 2]]
+    with pytest.warns(GraphInputWarning, match="first at node 2 of graph 1") as seen:
+        packed = pack_edge_indices(loop, [0, 2, 5], [0, 2, 5])
+    assert seen[0].filename == __file__
+    assert unpack(packed)[1] == path_graph(2).disjoint_union(path_graph(1))
+    with pytest.raises(GraphInputError, match=r"1 self-loop found.*node 2 of graph 1"):
+        pack_edge_indices(loop, [0, 2, 5], [0, 2, 5], self_loops="error")
+    with pytest.raises(GraphInputError, match="1 -> 2 without 2 -> 1 of graph 1"):
+        pack_edge_indices([[0, 1, 1], [1, 0, 2]], [0, 2, 5], [0, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("edges", "nodes", "columns", "message"),
+    [
+        ([[0, 0, 2], [1, 1, 0]], [0, 2, 2, 4], [0, 1, 1, 3], "graph 2: edge 2 -> 0"),
+        ([[0], [-1]], [0, 2], [0, 1], r"graph 0: edge 0 -> -1.*\[0, 2\)"),
+        ([[0], [1]], [0, 2], [0, 2], "edge_ptr ends at 2.*1 columns"),
+        ([[0], [1]], [0, 2], [0], "describes 1 graphs, edge_ptr 0"),
+        ([[0], [1]], [1, 2], [0, 1], "node_ptr must start at 0, got 1"),
+        ([[0], [1]], [0, 2, 1], [0, 1, 1], "node_ptr must not decrease.*graph 1"),
+        ([[0], [1]], [0, 2, 3], [0, 2, 1], "edge_ptr must not decrease"),
+        ([[0], [1]], [], [0, 1], "node_ptr must be a list of integers"),
+        ([[0], [1]], [0.0, 2.0], [0, 1], "node_ptr must be a list of integers"),
+        ([[0], [1]], [0, 2**31], [0, 1], r"below 2\^31"),
+        ([[0.5], [1]], [0, 2], [0, 1], "integers"),
+        ([0, 1, 2], [0, 2], [0, 1], r"shape \[2, E\]"),
+    ],
+)
+def test_bad_input(edges: Any, nodes: Any, columns: Any, message: str) -> None:
+    with pytest.raises(GraphInputError, match=message):
+        pack_edge_indices(edges, nodes, columns, undirected="add")
+
+
+def test_an_id_of_the_next_graph_is_refused() -> None:
+    """Id 2 exists in the union, but not in graph 0."""
+    with pytest.raises(GraphInputError, match=r"graph 0: edge 1 -> 2.*it has 2 nodes"):
+        pack_edge_indices([[1, 2], [2, 1]], [0, 2, 5], [0, 2, 2])
+
+
+def test_nothing_to_pack() -> None:
+    assert pack([]).num_graphs == 0
+    assert unpack(pack([])) == []
+    assert same(pack_edge_indices([], [0], [0]), pack([]))
