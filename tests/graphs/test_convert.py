@@ -60,6 +60,8 @@ def test_every_type_gives_the_same_graph(g: Graph) -> None:
 
 def test_what_is_not_accepted() -> None:
     hetero = HeteroData()
+    hetero["a"].x = torch.zeros(3, 1)
+    hetero["a", "to", "a"].edge_index = PATH
     for obj in (None, 3, [[0, 1], [1, 0]], object(), hetero):
         with pytest.raises(
             GraphInputError, match=r"accepted: sekgnn\.Graph, torch_geo"
@@ -101,6 +103,10 @@ def test_rules_are_passed_on() -> None:
 def test_pyg_node_count_is_never_guessed() -> None:
     with pytest.raises(GraphInputError, match=r"set data\.num_nodes or data\.x"):
         from_pyg(Data(edge_index=PATH))
+    with pytest.raises(GraphInputError, match=r"set data\.num_nodes or data\.x"):
+        as_graph(Data(edge_index=PATH))
+    with pytest.raises(GraphInputError, match=r"set data\.num_nodes or data\.x"):
+        as_graph(SimpleNamespace(edge_index=PATH))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a user who silenced PyG is told all the same
         with pytest.raises(GraphInputError, match=r"data\.num_nodes is not set"):
@@ -201,6 +207,9 @@ def test_scipy_zeros_and_duplicates() -> None:
     g = from_scipy(matrix)
     assert g == path_graph(3).disjoint_union(path_graph(1))
     assert matrix.nnz == 8  # the argument is left as it was
+    twice = sp.csr_array(([1, -1, 1, -1], [1, 1, 0, 0], [0, 2, 4]), shape=(2, 2))
+    assert from_scipy(twice).num_edges == 0
+    assert twice.nnz == 4
     zeros = sp.csr_array(([0.0, 0.0], ([0, 1], [1, 0])), shape=(2, 2))
     assert from_scipy(zeros).num_edges == 0
     assert from_scipy(sp.csr_array((0, 0))) == path_graph(0)

@@ -41,7 +41,11 @@ def test_writing_is_all_or_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "a.npz"
-    write_npz(file, [path_graph(3)])
+    write_npz(file, [path_graph(2)])
+    with file.open("rb") as reader:  # whoever reads the old file goes on doing so
+        old = file.read_bytes()
+        write_npz(file, [path_graph(3)])
+        assert reader.read() == old
 
     def fail(target: Any, **arrays: Any) -> None:
         target.write(b"half")

@@ -41,6 +41,14 @@ def test_regular_graphs_are_regular_and_simple(n: int, degree: int, seed: int) -
     assert g.degrees.tolist() == [degree] * n
 
 
+@pytest.mark.parametrize(("n", "degree"), [(5, 2), (8, 3), (10, 4), (12, 5)])
+def test_repairs_leave_no_new_damage(n: int, degree: int) -> None:
+    """Crowded pairings: nearly every draw needs several switches."""
+    rng = np.random.default_rng(0)
+    for _ in range(400):
+        assert (random_regular_graph(n, degree, rng).degrees == degree).all()
+
+
 def test_regular_graphs_take_every_form() -> None:
     """The 70 labelled 2-regular graphs on 6 nodes: 60 hexagons, 10 triangle pairs."""
     rng = np.random.default_rng(0)

@@ -47,19 +47,19 @@ def test_invalid_rows_are_listed_at_once(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "a.csv"
-    file.write_text('smiles,note\nCC,"two\nlines"\nC1C,\n\n,empty\nO,\n')
+    file.write_text('smiles,note\nCC,"two\nlines"\nC1C,"two\nlines"\n\n,empty\nO,\n')
     with pytest.raises(GraphInputError) as caught:
         read_smiles_table(file)
     message = str(caught.value)
     assert "2 SMILES cannot be read" in message
     assert "row 2 (line 4): 'C1C'" in message
-    assert "row 3 (line 6): ''" in message
+    assert "row 3 (line 7): ''" in message
     assert "--skip-invalid" in message
     assert capfd.readouterr().err == ""
     table = read_smiles_table(file, skip_invalid=True)
     assert table.rows == (1, 4)
     assert table.graphs == (path_graph(2), path_graph(1))
-    assert table.invalid == (SmilesRow(2, 4, "C1C"), SmilesRow(3, 6, ""))
+    assert table.invalid == (SmilesRow(2, 4, "C1C"), SmilesRow(3, 7, ""))
 
 
 def test_only_ten_are_shown(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def as_graph(
         return from_networkx(obj, undirected=undirected, self_loops=self_loops)
     if _is_a(obj, "rdkit.Chem.rdchem", "Mol"):
         return from_rdkit(obj)
-    if hasattr(obj, "edge_index") and hasattr(obj, "num_nodes"):
+    if hasattr(obj, "edge_index"):  # asking for num_nodes would make PyG guess
         return from_pyg(obj, undirected=undirected, self_loops=self_loops)
     raise GraphInputError(
         f"cannot make a graph of {type(obj).__name__}; accepted: {_ACCEPTED}."
@@ -145,12 +145,12 @@ def from_scipy(
     Raises:
         GraphInputError: If the matrix is not square, not numeric or not finite.
     """
-    sparse = hasattr(matrix, "tocsr")
+    sparse = hasattr(matrix, "tocoo")
     shape = list(matrix.shape if sparse else np.shape(matrix))
     if len(shape) != 2 or shape[0] != shape[1]:
         raise GraphInputError(f"an adjacency matrix must be square, got shape {shape}.")
     if sparse:
-        coo = matrix.tocsr().tocoo()
+        coo = matrix.tocoo(copy=True)
         coo.sum_duplicates()
         row, col, data = coo.row, coo.col, coo.data
     else:
@@ -181,7 +181,7 @@ def _known_num_nodes(data: Any) -> Any:
     """Return ``data.num_nodes`` unless PyG had to guess it, which it warns of."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        num_nodes = data.num_nodes
+        num_nodes = getattr(data, "num_nodes", None)
     if num_nodes is None or any("num_nodes" in str(w.message) for w in caught):
         raise GraphInputError(
             "data.num_nodes is not set and could only be guessed from the largest "

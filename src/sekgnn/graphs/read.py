@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -62,7 +63,7 @@ def read_graphs(
     check_rules(undirected, self_loops)
     if format is not None:
         check_choice("format", format, FORMATS)
-    if not Path(path).exists():
+    if not os.path.exists(path):
         raise GraphInputError(f"{path} does not exist; check the path.")
     readers: dict[str, Callable[[], list[Graph]]] = {
         "graph6": lambda: read_graph6(path),
