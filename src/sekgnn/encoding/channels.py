@@ -1,0 +1,235 @@
+"""From the raw sums that backends compute to the channels that users see.
+
+Every backend fills, for a :class:`~sekgnn.encoding.spec.Block`, one array of raw sums
+``[N, C_raw, L]`` laid out by :class:`RawLayout`. AGG and COMBINE are then one sparse
+linear map, :class:`OutputMap`, whose coefficients are rational numbers: the same map
+serves float64 (:func:`finish`) and exact arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.encoding.spec import Block, EncodingSpec
+
+# positions in RawLayout.offsets
+TO_SHELL, DIAGONAL, OFF_DIAGONAL, OUTWARD, INWARD, RETURN, SQUARES = range(7)
+
+KINDS = {
+    TO_SHELL: "to_shell",
+    DIAGONAL: "across_diagonal",
+    OFF_DIAGONAL: "across_off_diagonal",
+    OUTWARD: "outward",
+    INWARD: "inward",
+}
+
+# what a raw sum is divided by; n_k = |N_k(v)|
+BY_ONE, BY_START, BY_PAIRS, BY_ALL_PAIRS, BY_NEXT_PAIRS, BY_NEXT = range(6)
+
+
+@dataclass(frozen=True)
+class RawLayout:
+    r"""Where each raw sum of a block stands in ``raw[v, :, t]``.
+
+    ``to_shell`` k: :math:`\sum_i H_{vi}`; ``across_diagonal`` k: :math:`\sum_i H_{ii}`;
+    ``across_off_diagonal`` k: :math:`\sum_{i \ne j} H_{ij}`, i and j in :math:`N_k(v)`;
+    ``outward`` k: :math:`\sum H_{ij}`, i in :math:`N_k(v)`, j in :math:`N_{k+1}(v)`;
+    ``inward`` k: the same from :math:`N_{k+1}(v)` to :math:`N_k(v)`. With squares,
+    channel c has its sum of squares at ``c + offsets[SQUARES]``. Last comes the return.
+
+    Attributes:
+        offsets: First channel of each kind, int64 ``[7]``, -1 where a kind is absent.
+        num_channels: C_raw.
+    """
+
+    offsets: NDArray[np.int64]
+    num_channels: int
+
+    @staticmethod
+    def of(block: Block, squares: bool) -> RawLayout:
+        """Return the layout of ``block``, with or without sums of squares."""
+        s = block.num_shells
+        offsets = np.full(7, -1, dtype=np.int64)
+        if block.scope == "internal":
+            offsets[DIAGONAL], offsets[OFF_DIAGONAL] = 0, s
+            offsets[OUTWARD], offsets[INWARD] = 2 * s, 3 * s - 1
+            total = 4 * s - 2
+        else:
+            offsets[TO_SHELL], offsets[DIAGONAL], offsets[OFF_DIAGONAL] = 0, s, 2 * s
+            total = 3 * s
+        if squares:
+            offsets[SQUARES] = total
+            total *= 2
+        if block.scope != "internal":
+            offsets[RETURN] = total
+            total += 1
+        return RawLayout(offsets, total)
+
+
+@dataclass(frozen=True)
+class Term:
+    """``out[target] += raw[source] / (divisor(hop) * denominator)``."""
+
+    source: int
+    target: int
+    divisor: int
+    hop: int
+    denominator: int
+
+
+@dataclass(frozen=True)
+class OutputMap:
+    """AGG and COMBINE of one block: names of the channels and the terms they sum."""
+
+    names: tuple[str, ...]
+    terms: tuple[Term, ...]
+
+    def arrays(self) -> NDArray[np.int64]:
+        """Return the terms as int64 ``[T, 5]`` for the compiled :func:`finish`."""
+        rows = [
+            (t.source, t.target, t.divisor, t.hop, t.denominator) for t in self.terms
+        ]
+        return np.array(rows, dtype=np.int64).reshape(-1, 5)
+
+
+def _kinds(block: Block) -> Iterator[tuple[int, int]]:
+    """Yield (kind, number of hops it has) in the order of the output."""
+    shells = block.num_shells
+    if block.scope == "internal":
+        kinds = [(DIAGONAL, 0), (OFF_DIAGONAL, 0), (OUTWARD, 1), (INWARD, 1)]
+    else:
+        kinds = [(TO_SHELL, 0), (DIAGONAL, 0), (OFF_DIAGONAL, 0)]
+    for kind, fewer in kinds:
+        yield kind, shells - fewer
+
+
+def _divisor(aggregate: str, kind: int, merged: bool) -> int:
+    """Return what AGG divides a raw sum of ``kind`` by."""
+    if aggregate == "landing":
+        return {TO_SHELL: BY_ONE, INWARD: BY_NEXT}.get(kind, BY_START)
+    if aggregate == "mean":
+        if kind in (DIAGONAL, OFF_DIAGONAL) and merged:
+            return BY_ALL_PAIRS
+        return {
+            TO_SHELL: BY_START,
+            DIAGONAL: BY_START,
+            OFF_DIAGONAL: BY_PAIRS,
+        }.get(kind, BY_NEXT_PAIRS)
+    return BY_ONE
+
+
+def output_map(spec: EncodingSpec, block: Block) -> OutputMap:
+    """Return the map from the raw sums of ``block`` to its output channels."""
+    squares = spec.aggregate == "moments"
+    offsets = RawLayout.of(block, squares).offsets
+    prefix = block.scope if block.scope == "graph" else f"{block.scope}{block.radius}"
+    if spec.combine == "concat":
+        return _concatenated(spec.aggregate, block, offsets, prefix)
+    parts = ["return", "to_shell", "across"]
+    if block.scope == "internal":
+        parts = ["across", "neighbouring"][: 1 + (block.num_shells > 1)]
+    part_of = {
+        TO_SHELL: "to_shell",
+        DIAGONAL: "across",
+        OFF_DIAGONAL: "across",
+        OUTWARD: "neighbouring",
+        INWARD: "neighbouring",
+    }
+    merge = spec.combine == "mean"
+    share = len(parts) if merge else 1
+    terms = []
+    if offsets[RETURN] >= 0:
+        terms.append(Term(int(offsets[RETURN]), 0, BY_ONE, 1, share))
+    for kind, hops in _kinds(block):
+        target = 0 if merge else parts.index(part_of[kind]) if hops else 0
+        both_ways = spec.aggregate == "mean" and kind in (OUTWARD, INWARD)
+        divisor = _divisor(spec.aggregate, kind, merged=True)
+        for k in range(1, hops + 1):
+            source = int(offsets[kind]) + k - 1
+            denominator = share * hops * (2 if both_ways else 1)
+            terms.append(Term(source, target, divisor, k, denominator))
+    names = ["mean"] if merge else parts
+    return OutputMap(tuple(f"{prefix}/{name}" for name in names), tuple(terms))
+
+
+def _concatenated(
+    aggregate: str, block: Block, offsets: NDArray[np.int64], prefix: str
+) -> OutputMap:
+    names: list[str] = []
+    terms: list[Term] = []
+
+    def add(name: str, source: int, divisor: int, hop: int) -> None:
+        terms.append(Term(source, len(names), divisor, hop, 1))
+        names.append(f"{prefix}/{name}")
+
+    if offsets[RETURN] >= 0:
+        add("return", int(offsets[RETURN]), BY_ONE, 1)
+    for kind, hops in _kinds(block):
+        divisor = _divisor(aggregate, kind, merged=False)
+        for k in range(1, hops + 1):
+            add(f"{KINDS[kind]}/{k}", int(offsets[kind]) + k - 1, divisor, k)
+    if offsets[SQUARES] >= 0:
+        for kind, hops in _kinds(block):
+            for k in range(1, hops + 1):
+                source = int(offsets[SQUARES] + offsets[kind]) + k - 1
+                add(f"{KINDS[kind]}/{k}/squares", source, BY_ONE, k)
+    return OutputMap(tuple(names), tuple(terms))
+
+
+@nb.njit(cache=True, nogil=True)
+def divisor_value(divisor: int, hop: int, sizes: NDArray[np.int64]) -> int:
+    """Return the integer that a raw sum at ``hop`` is divided by.
+
+    Args:
+        divisor: One of the ``BY_`` constants.
+        hop: k, from 1.
+        sizes: Shell sizes of the node, ``[S]``, ``sizes[k - 1]`` = n_k.
+    """
+    n = sizes[hop - 1]
+    if divisor == BY_START:
+        return n
+    if divisor == BY_PAIRS:
+        return n * (n - 1)
+    if divisor == BY_ALL_PAIRS:
+        return n * n
+    if divisor == BY_NEXT_PAIRS:
+        return n * sizes[hop]
+    if divisor == BY_NEXT:
+        return sizes[hop]
+    return 1
+
+
+@nb.njit(cache=True, nogil=True)
+def finish(
+    raw: NDArray[np.float64],
+    sizes: NDArray[np.int64],
+    terms: NDArray[np.int64],
+    nodes: NDArray[np.int64],
+    out: NDArray[np.float64],
+) -> None:
+    """Add what an :class:`OutputMap` gives to ``out``; an empty shell gives nothing.
+
+    Args:
+        raw: ``[R, C_raw, >= L]``.
+        sizes: Shell sizes, int64 ``[R, S]``.
+        terms: From :meth:`OutputMap.arrays`, ``[T, 5]``.
+        nodes: Row of ``out`` that each row of ``raw`` belongs to, ``[R]``.
+        out: Those rows are added to, float32 or float64 ``[N, C, L]``.
+    """
+    steps = out.shape[2]
+    for v in range(nodes.size):
+        result = out[nodes[v]]
+        for i in range(terms.shape[0]):
+            whole = divisor_value(terms[i, 2], terms[i, 3], sizes[v])
+            if whole == 0:
+                continue
+            factor = 1.0 / (whole * terms[i, 4])
+            source = raw[v, terms[i, 0]]
+            target = result[terms[i, 1]]
+            for t in range(steps):
+                target[t] += source[t] * factor

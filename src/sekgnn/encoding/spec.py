@@ -1,0 +1,171 @@
+"""What to encode: one immutable object that every backend and cache key reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, cast
+
+from sekgnn.checks import check_choice, check_positive
+from sekgnn.errors import ConfigError
+
+Scope = Literal["graph", "ego", "internal"]
+Aggregate = Literal["sum", "mean", "landing", "moments"]
+Combine = Literal["concat", "parts", "mean"]
+
+SCOPES: tuple[Scope, ...] = ("graph", "ego", "internal")
+AGGREGATES: tuple[Aggregate, ...] = ("sum", "mean", "landing", "moments")
+COMBINES: tuple[Combine, ...] = ("concat", "parts", "mean")
+
+
+@dataclass(frozen=True)
+class Block:
+    """One scope at one radius: the unit that backends compute.
+
+    Attributes:
+        scope: Where the walk lives.
+        radius: Ego radius h; 0 in ``graph`` scope, where there is none.
+        num_shells: Shells k = 1..num_shells that are summarised.
+    """
+
+    scope: Scope
+    radius: int
+    num_shells: int
+
+
+@dataclass(frozen=True)
+class EncodingSpec:
+    r"""Parameters of the substructure encoding f (SEK paper, Eq. 1).
+
+    For every node v, walk lengths t = 1..l and shells :math:`N_k(v)`, with
+    :math:`H^{(t)} = P^t` the landing probabilities of a walk that lives in ``scope``:
+
+    * f1, *self-return*: :math:`H_{vv}`;
+    * f2, *centre to shell*: :math:`H_{vi}` aggregated over :math:`i \in N_k(v)`;
+    * f3, *across the shell*: :math:`H_{ij}` aggregated over :math:`i, j \in N_k(v)`, the
+      diagonal i = j and the rest apart; in ``internal`` scope also between
+      :math:`N_k(v)` and :math:`N_{k+1}(v)`, both ways.
+
+    Args:
+        num_hops: K, the shells that are summarised.
+        walk_length: l, the number of steps.
+        scope: ``"graph"`` (the walk sees all of G), ``"ego"`` (the subgraph induced on
+            the nodes within ``radius`` of v) or ``"internal"`` (the same without v, where
+            f1 and f2 do not exist), or a tuple of them, concatenated.
+        radius: h, the ego radius, or several; K where not given. Shells beyond h do not
+            exist in the ego-net, so ``min(K, h)`` shells are summarised there.
+        aggregate: ``"sum"``; ``"mean"`` over nodes or ordered pairs; ``"landing"``: mean
+            over where the walk starts, sum over where it lands (what the paper's released
+            code computes); ``"moments"``: sum and sum of squares.
+        combine: ``"concat"`` keeps every channel; ``"parts"`` averages each of f1, f2, f3
+            over the K hops (absent hops count as zero), the input of a learned weighting;
+            ``"mean"`` is the mean of those parts.
+        self_loops: Walk on A + I (the paper) or on A, where an isolated node goes nowhere.
+
+    Raises:
+        ConfigError: If a value cannot work.
+
+    Example:
+        >>> spec = EncodingSpec(num_hops=2, walk_length=8, scope="internal")
+        >>> spec.num_channels
+        6
+    """
+
+    num_hops: int = 3
+    walk_length: int = 16
+    scope: Scope | tuple[Scope, ...] = "graph"
+    radius: int | tuple[int, ...] | None = None
+    aggregate: Aggregate = "sum"
+    combine: Combine = "concat"
+    self_loops: bool = True
+
+    def __post_init__(self) -> None:
+        """Check every value and bring scope and radius to tuples."""
+        check_positive("num_hops", self.num_hops)
+        check_positive("walk_length", self.walk_length)
+        check_choice("aggregate", self.aggregate, AGGREGATES)
+        check_choice("combine", self.combine, COMBINES)
+        if not isinstance(self.self_loops, bool):
+            raise ConfigError(f"self_loops must be a bool, got {self.self_loops!r}.")
+        if self.aggregate == "moments" and self.combine != "concat":
+            raise ConfigError(
+                'aggregate="moments" keeps two numbers per hop; averaging them '
+                'mixes sums and squares. Use combine="concat".'
+            )
+        scopes = _as_tuple("scope", self.scope)
+        for scope in scopes:
+            check_choice("scope", scope, SCOPES)
+        object.__setattr__(self, "scope", scopes)
+        if set(scopes) == {"graph"}:
+            if self.radius is not None:
+                raise ConfigError(
+                    'radius has no meaning in scope "graph"; add scope "ego" or '
+                    '"internal", or leave radius out.'
+                )
+            return
+        radii = _as_tuple(
+            "radius", self.num_hops if self.radius is None else self.radius
+        )
+        for radius in radii:
+            check_positive("radius", radius)
+        object.__setattr__(self, "radius", radii)
+
+    @classmethod
+    def paper(cls) -> EncodingSpec:
+        """Return what the paper's released code computes, without its bugs.
+
+        Whole graph, K = 5, l = 32; f2 is summed over the shell, f3 summed over shell
+        pairs and divided by the shell's size, each averaged over the K hops.
+        """
+        return cls(num_hops=5, walk_length=32, aggregate="landing", combine="parts")
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The scopes and radii to compute, in order."""
+        out: list[Block] = []
+        for scope in cast("tuple[Scope, ...]", self.scope):
+            if scope == "graph":
+                out.append(Block("graph", 0, self.num_hops))
+                continue
+            for radius in cast("tuple[int, ...]", self.radius):
+                out.append(Block(scope, radius, min(self.num_hops, radius)))
+        return tuple(out)
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Names of the output channels, each a vector of ``walk_length`` steps."""
+        from sekgnn.encoding.channels import output_map
+
+        return tuple(
+            name for block in self.blocks for name in output_map(self, block).names
+        )
+
+    @property
+    def num_channels(self) -> int:
+        """Number of output channels C."""
+        return len(self.channels)
+
+    @property
+    def num_features(self) -> int:
+        """Numbers per node, C · l."""
+        return self.num_channels * self.walk_length
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every parameter as plain JSON values."""
+        return {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in asdict(self).items()
+        }
+
+
+def _as_tuple(name: str, value: Any) -> tuple[Any, ...]:
+    items = (
+        tuple(value)
+        if isinstance(value, Iterable) and not isinstance(value, str)
+        else (value,)
+    )
+    if not items:
+        raise ConfigError(f"{name} must not be empty.")
+    if len(set(items)) != len(items):
+        raise ConfigError(f"{name} must not repeat, got {items!r}.")
+    return items

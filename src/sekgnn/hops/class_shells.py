@@ -1,0 +1,81 @@
+"""The shells of every twin class of one small graph."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+
+@nb.njit(cache=True, nogil=True)
+def class_shells(
+    sizes: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    num_hops: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    r"""Return the classes at distance k = 1..K from a node of every class.
+
+    The node's own twins are at distance 1, so its class is listed there if it has any.
+
+    Args:
+        sizes: Nodes in each class, ``[q]``.
+        rows: Row starts of :func:`~sekgnn.graphs.twins.quotient`, ``[q + 1]``.
+        columns: Its neighbours.
+        num_hops: K.
+
+    Returns:
+        members: int32 ``[q, q]``; within a shell the classes increase.
+        bounds: int64 ``[q, K + 1]``: shell k is
+            ``members[c, bounds[c, k - 1]:bounds[c, k]]``.
+    """
+    q = sizes.size
+    members = np.empty((q, q), dtype=np.int32)
+    bounds = np.zeros((q, num_hops + 1), dtype=np.int64)
+    distance = np.empty(q, dtype=np.int64)
+    queue = np.empty(q, dtype=np.int32)
+    place = np.empty(num_hops + 1, dtype=np.int64)
+    for c in range(q):
+        distance[:] = num_hops + 1
+        distance[c] = 0
+        queue[0] = c
+        head, tail = 0, 1
+        while head < tail and distance[queue[head]] < num_hops:
+            at = queue[head]
+            head += 1
+            for e in range(rows[at], rows[at + 1]):
+                u = columns[e]
+                if distance[u] > num_hops:
+                    distance[u] = distance[at] + 1
+                    queue[tail] = u
+                    tail += 1
+        distance[c] = 1 if sizes[c] > 1 else num_hops + 1
+        for u in range(q):
+            if distance[u] <= num_hops:
+                bounds[c, distance[u]] += 1
+        for k in range(1, num_hops + 1):
+            bounds[c, k] += bounds[c, k - 1]
+            place[k] = bounds[c, k - 1]
+        for u in range(q):
+            k = distance[u]
+            if k <= num_hops:
+                members[c, place[k]] = u
+                place[k] += 1
+    return members, bounds
+
+
+@nb.njit(cache=True, nogil=True)
+def shell_sizes(
+    sizes: NDArray[np.float64],
+    members: NDArray[np.int32],
+    bounds: NDArray[np.int64],
+    out: NDArray[np.int64],
+) -> None:
+    """Write :math:`|N_k|`, counted in nodes, for every class, int64 ``[q, K]``."""
+    for c in range(out.shape[0]):
+        for k in range(out.shape[1]):
+            count = 0
+            for a in range(bounds[c, k], bounds[c, k + 1]):
+                u = members[c, a]
+                count += np.int64(sizes[u]) - (u == c)
+            out[c, k] = count

@@ -1,0 +1,91 @@
+r"""Explicit powers of the transition matrix on small graphs, compiled.
+
+With d the (self-looped) degrees, :math:`P = D^{-1}(A + I)` is reversible, so
+:math:`G^{(t)} = P^t D^{-1}` is symmetric and :math:`H^{(t)}_{ij} = G^{(t)}_{ij} d_j`.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.twins import quotient
+from sekgnn.walks.vector import add_rows, padded
+
+
+@nb.njit(cache=True, nogil=True)
+def take_step(
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    sizes: NDArray[np.float64],
+    degrees: NDArray[np.float64],
+    planes: NDArray[np.float64],
+    source: int,
+    target: int,
+    width: int,
+) -> None:
+    """Write plane ``target`` = P @ plane ``source`` on a quotient graph.
+
+    Args:
+        rows: Row starts of :func:`~sekgnn.graphs.twins.quotient`, ``[q + 1]``.
+        columns: Its neighbours, the class itself among them if the walk has loops.
+        sizes: Nodes in each class, ``[q]``.
+        degrees: Degrees the walk sees, at least ``[q]``; 0 gives a zero row.
+        planes: Flat float64, planes of ``[q, width]`` one after another.
+        source: Number of the plane to read.
+        target: Number of the plane to write.
+        width: Row length, padded.
+    """
+    q = sizes.size
+    for c in range(q):
+        add_rows(
+            planes,
+            (target * q + c) * width,
+            0.0,
+            1.0 / degrees[c] if degrees[c] > 0 else 0.0,
+            planes,
+            source * q * width,
+            width,
+            sizes,
+            columns,
+            rows[c],
+            rows[c + 1],
+        )
+
+
+@nb.njit(cache=True, nogil=True)
+def _powers(
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    degrees: NDArray[np.float64],
+    steps: int,
+    width: int,
+) -> NDArray[np.float64]:
+    n = degrees.size
+    planes = np.zeros((steps + 1) * n * width)
+    for i in range(n):
+        planes[i * width + i] = 1.0
+    for t in range(steps):
+        take_step(rows, columns, np.ones(n), degrees, planes, t, t + 1, width)
+    return planes
+
+
+def landing_probabilities(
+    graph: Graph, walk_length: int, *, self_loops: bool = True
+) -> NDArray[np.float64]:
+    r"""Return :math:`H^{(t)} = P^t` for t = 1..l, float64 ``[l, n, n]``.
+
+    Example:
+        >>> triangle = Graph.from_edge_index([[0, 1, 2], [1, 2, 0]], 3, undirected="add")
+        >>> landing_probabilities(triangle, 1)[0, 0].round(3).tolist()
+        [0.333, 0.333, 0.333]
+    """
+    n, loop = graph.num_nodes, int(self_loops)
+    alone = np.arange(n, dtype=np.int32)
+    _, _, rows, columns = quotient(graph.indptr, graph.indices, alone, 0, n, loop)
+    width = padded(n)
+    degrees = graph.degrees.astype(np.float64) + loop
+    planes = _powers(rows, columns, degrees, walk_length, width)
+    return planes.reshape(walk_length + 1, n, width)[1:, :, :n].copy()

@@ -1,0 +1,225 @@
+"""The two vector primitives of the fast kernels, as LLVM intrinsics.
+
+Taking a walk step, summing a shell's pairs and summing a shell's returns are all "add up
+these rows of that matrix" (:func:`add_rows`); bringing all steps of one pair together is a
+transposition (:func:`transpose_scaled`). Plain numba keeps a running sum in memory and
+transposes number by number; these emit eight-wide vectors that stay in registers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+WIDTH = 8
+"""Row lengths must be a multiple of this."""
+
+_INT32, _INT64 = ir.IntType(32), ir.IntType(64)
+
+
+def padded(length: int) -> int:
+    """Return the smallest multiple of :data:`WIDTH` that is at least ``length``."""
+    return -(-length // WIDTH) * WIDTH
+
+
+class _Vectors:
+    """Code generation shared by the intrinsics."""
+
+    type = ir.VectorType(ir.DoubleType(), WIDTH)
+
+    def __init__(self, context: Any, builder: Any, signature: Any, args: Any) -> None:
+        self.context, self.builder = context, builder
+        self.signature, self.args = signature, args
+
+    def data(self, position: int) -> Any:
+        """Return the data pointer of the array argument at ``position``."""
+        array = self.context.make_array(self.signature.args[position])
+        return array(self.context, self.builder, self.args[position]).data
+
+    def splat(self, value: Any) -> Any:
+        """Return a vector whose lanes all hold ``value``."""
+        undefined = ir.Constant(self.type, ir.Undefined)
+        lane = self.builder.insert_element(undefined, value, ir.Constant(_INT32, 0))
+        return self.shuffle(lane, undefined, [0] * WIDTH)
+
+    def shuffle(self, first: Any, second: Any, lanes: list[int]) -> Any:
+        """Return the chosen lanes of ``first`` (0..7) and ``second`` (8..15)."""
+        mask = ir.Constant(ir.VectorType(_INT32, WIDTH), lanes)
+        return self.builder.shuffle_vector(first, second, mask)
+
+    def load(self, base: Any, offset: Any) -> Any:
+        """Return the vector at ``base[offset]``."""
+        value = self.builder.load(self._pointer(base, offset))
+        value.align = 8
+        return value
+
+    def store(self, value: Any, base: Any, offset: Any) -> None:
+        """Write ``value`` to ``base[offset]``."""
+        self.builder.store(value, self._pointer(base, offset)).align = 8
+
+    def _pointer(self, base: Any, offset: Any) -> Any:
+        place = self.builder.gep(base, [offset])
+        return self.builder.bitcast(place, self.type.as_pointer())
+
+    def multiply(self, a: Any, b: Any) -> Any:
+        """Return a · b, free to fuse with an addition."""
+        return self.builder.fmul(a, b, flags=["contract"])
+
+    def add(self, a: Any, b: Any) -> Any:
+        """Return a + b, free to fuse with a multiplication."""
+        return self.builder.fadd(a, b, flags=["contract"])
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def add_rows(
+    typing_context: Any,
+    out: Any,
+    out_at: Any,
+    keep: Any,
+    scale: Any,
+    matrix: Any,
+    matrix_at: Any,
+    width: Any,
+    weights: Any,
+    ids: Any,
+    start: Any,
+    stop: Any,
+) -> Any:
+    """``out = keep * out + scale * Σ_e weights[ids[e]] * row(ids[e])``, e = start..stop-1.
+
+    All arrays are flat and contiguous: ``row(i)`` is
+    ``matrix[matrix_at + i * width:][:width]`` and the result is
+    ``out[out_at:][:width]``. Nothing is checked.
+
+    Args:
+        typing_context: Given by numba.
+        out: float64.
+        out_at: Where the result begins.
+        keep: Factor of what ``out`` holds; it must hold numbers even if this is 0.
+        scale: Factor of the sum.
+        matrix: float64.
+        matrix_at: Where row 0 begins.
+        width: Row length, a multiple of :data:`WIDTH`.
+        weights: float64, one per row.
+        ids: int32 row numbers.
+        start: First position in ``ids``.
+        stop: One past the last.
+    """
+    signature = types.void(
+        out,
+        types.int64,
+        types.float64,
+        types.float64,
+        matrix,
+        types.int64,
+        types.int64,
+        weights,
+        ids,
+        types.int64,
+        types.int64,
+    )
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        v = _Vectors(context, builder, sig, args)
+        out_data, matrix_data, weight_data, id_data = map(v.data, (0, 4, 7, 8))
+        out_start, matrix_start, row_width = args[1], args[5], args[6]
+        keep_all, scale_all = v.splat(args[2]), v.splat(args[3])
+        zero, one = ir.Constant(_INT64, 0), ir.Constant(_INT64, 1)
+        stride = ir.Constant(_INT64, WIDTH)
+        total = cgutils.alloca_once(builder, v.type)
+        columns = cgutils.for_range_slice(builder, zero, row_width, stride, inc=True)
+        with columns as (column, _):
+            builder.store(ir.Constant(v.type, [0.0] * WIDTH), total)
+            begin = builder.add(matrix_start, column)
+            rows = cgutils.for_range_slice(builder, args[9], args[10], one, inc=True)
+            with rows as (e, _):
+                row = builder.sext(builder.load(builder.gep(id_data, [e])), _INT64)
+                weight = v.splat(builder.load(builder.gep(weight_data, [row])))
+                offset = builder.add(begin, builder.mul(row, row_width))
+                product = v.multiply(weight, v.load(matrix_data, offset))
+                builder.store(v.add(builder.load(total), product), total)
+            place = builder.add(out_start, column)
+            kept = v.multiply(keep_all, v.load(out_data, place))
+            added = v.multiply(scale_all, builder.load(total))
+            v.store(v.add(kept, added), out_data, place)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def transpose_scaled(
+    typing_context: Any,
+    out: Any,
+    out_at: Any,
+    out_stride: Any,
+    matrix: Any,
+    matrix_at: Any,
+    matrix_stride: Any,
+    scale: Any,
+    weights: Any,
+    weights_at: Any,
+) -> Any:
+    """``out[c, r] = matrix[r, c] * (scale + weights[c])`` for an 8 x 8 block.
+
+    All arrays are flat, contiguous float64; ``matrix[r, c]`` is
+    ``matrix[matrix_at + r * matrix_stride + c]`` and so on. Nothing is checked.
+
+    Args:
+        typing_context: Given by numba.
+        out: Written.
+        out_at: Where the block begins.
+        out_stride: Distance between its rows.
+        matrix: Read.
+        matrix_at: Where the block begins.
+        matrix_stride: Distance between its rows.
+        scale: Added to every weight.
+        weights: One per column of ``matrix``.
+        weights_at: Where they begin.
+    """
+    signature = types.void(
+        out,
+        types.int64,
+        types.int64,
+        matrix,
+        types.int64,
+        types.int64,
+        types.float64,
+        weights,
+        types.int64,
+    )
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        v = _Vectors(context, builder, sig, args)
+        out_data, matrix_data, weight_data = map(v.data, (0, 3, 7))
+        factor = v.add(v.splat(args[6]), v.load(weight_data, args[8]))
+        block = []
+        offset = args[4]
+        for _ in range(WIDTH):
+            block.append(v.multiply(v.load(matrix_data, offset), factor))
+            offset = builder.add(offset, args[5])
+        half = WIDTH // 2
+        while half:  # swap the off-diagonal quarters of ever smaller blocks
+            for r in range(WIDTH):
+                if r & half:
+                    continue
+                upper, lower = block[r], block[r + half]
+                lanes = range(WIDTH)
+                block[r] = v.shuffle(
+                    upper, lower, [c + WIDTH - half if c & half else c for c in lanes]
+                )
+                block[r + half] = v.shuffle(
+                    upper, lower, [c + WIDTH if c & half else c + half for c in lanes]
+                )
+            half //= 2
+        offset = args[1]
+        for row in block:
+            v.store(row, out_data, offset)
+            offset = builder.add(offset, args[2])
+        return context.get_dummy_value()
+
+    return signature, generate
