@@ -15,3 +15,11 @@ class MissingExtraError(ImportError):
 
 class GraphInputWarning(UserWarning):
     """Input was usable after a change that the user should know of."""
+
+
+class OutputError(OSError):
+    """A file could not be written; whatever was there before is unchanged."""
+
+
+class CacheWarning(UserWarning):
+    """A cache could not be used or written; results are right, but slower to get."""

@@ -1,9 +1,10 @@
 r"""Raw sums in ``graph`` scope for small graphs, from explicit powers of P.
 
-The powers are interleaved so that all steps of one pair (i, j) are neighbours in memory:
-summing a shell's pairs is then one vector addition per pair, whatever the walk length.
-Work :math:`O(l\,q\,m_q + l \sum_v \sum_k |N_k(v)|^2)` on the quotient by twins, with q
-classes and :math:`m_q` edges; memory :math:`O(q^2)`.
+Landing nodes are taken in blocks of columns. For one block all steps are taken, and the
+values are laid out so that all steps of one pair (i, j) are neighbours in memory: summing
+a shell's pairs is then one vector addition per pair, whatever the walk length, and a
+block's values stay in cache. Work :math:`O(l\,q\,m_q + l \sum_v \sum_k |N_k(v)|^2)` on the
+quotient by twins, with q classes and :math:`m_q` edges.
 """
 
 from __future__ import annotations
@@ -16,137 +17,213 @@ from sekgnn.encoding.channels import DIAGONAL, OFF_DIAGONAL, RETURN, SQUARES, TO
 from sekgnn.walks.powers import take_step
 from sekgnn.walks.vector import WIDTH, add_rows, transpose_scaled
 
-TILE_NUMBERS = 1 << 19  # 4 MiB, so that a tile stays in cache
+TILE_NUMBERS = 1 << 18  # 2 MiB
 
 
 @nb.njit(cache=True, nogil=True)
-def interleave(
-    planes: NDArray[np.float64],
+def fill_tile(
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    sizes: NDArray[np.float64],
     degrees: NDArray[np.float64],
-    column: int,
+    first: int,
+    width: int,
+    planes: NDArray[np.float64],
     tile: NDArray[np.float64],
     returns: NDArray[np.float64],
 ) -> None:
-    """Write the steps of planes 1..8 to columns ``column..column + 7``.
+    r"""Walk to the landing classes ``first..first + width - 1``, all steps.
+
+    Eight steps at a time are taken in ``planes`` (:math:`G^{(t)} = P^t D^{-1}`, one plane
+    ``[q, width]`` a step) and transposed into the tile.
 
     Args:
-        planes: ``[9, q, W]``, flat, W padded; G of one step each.
-        degrees: ``[W]``, zero from q on.
-        column: First column to write.
-        tile: ``[q (q - 1) / 2 + 8, T]``, row i (i - 1) / 2 + j: H_ij + H_ji for j < i.
-            A block may spill over into rows of the next i, which are written later, and
-            into the eight spare rows.
-        returns: ``[q, T]``: H_ii.
+        rows: Row starts of :func:`~sekgnn.graphs.twins.quotient`.
+        columns: Its neighbours.
+        sizes: Nodes in each class, ``[q]``.
+        degrees: ``[padded q]``, zero from q on.
+        first: j of the first column.
+        width: Columns, a multiple of eight.
+        planes: Scratch, ``[9 * q * width]``.
+        tile: Written, flat ``[q - first, width, L]``: :math:`H_{ij} + H_{ji}` at row
+            i - first, column j - first, for j < i.
+        returns: :math:`H_{ii}`, written for the landing classes, ``[q, L]``.
     """
     q, steps = returns.shape
-    width = degrees.size
-    flat = tile.reshape(-1)
-    for i in range(q):
+    last = WIDTH * q * width
+    planes[:] = 0.0
+    for c in range(first, min(first + width, q)):
+        if degrees[c] > 0:  # of all nodes in a class, the walk ends at one
+            value = 1.0 / (degrees[c] * sizes[c])
+            planes[last + c * width + c - first] = value
+    for t in range(0, steps, WIDTH):
+        planes[: q * width] = planes[last:]
         for s in range(WIDTH):
-            value = planes[((s + 1) * q + i) * width + i]
-            returns[i, column + s] = value * degrees[i]
-        first = i * (i - 1) // 2
-        for j in range(0, i, WIDTH):
-            transpose_scaled(
-                flat,
-                (first + j) * steps + column,
-                steps,
-                planes,
-                (q + i) * width + j,
-                q * width,
-                degrees[i],
-                degrees,
-                j,
-            )
+            take_step(rows, columns, sizes, degrees, planes, s, s + 1, width)
+        for i in range(first, q):
+            if i < first + width:
+                for s in range(WIDTH):
+                    value = planes[((s + 1) * q + i) * width + i - first]
+                    returns[i, t + s] = value * degrees[i]
+            for j in range(0, min(width, i - first), WIDTH):
+                transpose_scaled(
+                    tile,
+                    ((i - first) * width + j) * steps + t,
+                    steps,
+                    planes,
+                    (q + i) * width + j,
+                    q * width,
+                    degrees[i],
+                    degrees,
+                    first + j,
+                )
 
 
-@nb.njit(cache=True, nogil=True, fastmath=True)
-def add_shells(
+@nb.njit(cache=True, nogil=True)
+def square_tile(
+    degrees: NDArray[np.float64],
+    first: int,
+    width: int,
+    q: int,
+    steps: int,
     tile: NDArray[np.float64],
-    returns: NDArray[np.float64],
+) -> None:
+    r"""Replace :math:`H_{ij} + H_{ji}` by :math:`H_{ij}^2 + H_{ji}^2`."""
+    for i in range(first, q):
+        for j in range(first, min(first + width, i)):
+            both = degrees[i] + degrees[j]
+            each = degrees[i] ** 2 + degrees[j] ** 2
+            at = ((i - first) * width + j - first) * steps
+            for t in range(at, at + steps):
+                tile[t] = (tile[t] / both) ** 2 * each if both > 0 else 0.0
+
+
+@nb.njit(cache=True, nogil=True)
+def add_tile(
+    tile: NDArray[np.float64],
+    first: int,
+    width: int,
     degrees: NDArray[np.float64],
     sizes: NDArray[np.float64],
     members: NDArray[np.int32],
     bounds: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    shift: int,
-    start: int,
+    cursor: NDArray[np.int64],
+    to_shell: int,
+    off_diagonal: int,
+    move: bool,
     raw: NDArray[np.float64],
 ) -> None:
-    """Add the shell sums of one tile to ``raw``.
+    """Add the pairs of one tile to the shells they lie in.
 
     Args:
-        tile: From :func:`interleave`, or its entries H_ij² + H_ji².
-        returns: Likewise.
-        degrees: ``[q]``, or their squares.
+        tile: From :func:`fill_tile`, or :func:`square_tile`.
+        first: j of its first column.
+        width: Its columns.
+        degrees: ``[padded q]``, or their squares.
         sizes: Nodes in each class, ``[q]``; as it was on return.
         members: From :func:`~sekgnn.hops.class_shells.class_shells`.
         bounds: Likewise.
-        offsets: Of the :class:`~sekgnn.encoding.channels.RawLayout`.
-        shift: 0, or ``offsets[SQUARES]``.
-        start: First step of the tile.
-        raw: ``[q, C_raw, >= start + T]``.
+        cursor: First member of each shell that is in this tile or a later one,
+            ``[q, K]``.
+        to_shell: First channel of that kind.
+        off_diagonal: First channel of that kind.
+        move: Whether to move the cursor past this tile.
+        raw: ``[q, C_raw, L]``.
     """
-    q, width = returns.shape
-    flat_raw, flat_tile, flat_returns = (
-        raw.reshape(-1),
-        tile.reshape(-1),
-        returns.reshape(-1),
-    )
-    flat_members = members.reshape(-1)
+    q, channels, steps = raw.shape
+    flat, flat_members = raw.reshape(-1), members.reshape(-1)
+    share = np.empty(q)
     for v in range(q):
         sizes[v] -= 1  # v itself is in none of its shells
+        here = first <= v < first + width
         for k in range(bounds.shape[1] - 1):
-            low, high = v * q + bounds[v, k], v * q + bounds[v, k + 1]
-            if low == high:
-                continue
-            to_shell = raw[v, offsets[TO_SHELL] + shift + k, start : start + width]
-            for a in range(low, high):
+            low, high = v * q + cursor[v, k], v * q + bounds[v, k + 1]
+            end = nearer = low
+            while end < high and flat_members[end] < first + width:
+                nearer += flat_members[end] < v
+                end += 1
+            for a in range(low, high if here else nearer):
                 c = flat_members[a]
-                if c == v:
-                    weight = sizes[v]
-                    row = returns[v]
-                else:
-                    weight = sizes[c] * degrees[c] / (degrees[c] + degrees[v])
-                    i, j = max(c, v), min(c, v)
-                    row = tile[i * (i - 1) // 2 + j]
-                for t in range(width):
-                    to_shell[t] += weight * row[t]
-            at = (v * raw.shape[1] + offsets[DIAGONAL] + shift + k) * raw.shape[2]
+                share[c] = sizes[c] * degrees[c] / (degrees[c] + degrees[v])
+            at = (v * channels + to_shell + k) * steps
             add_rows(
-                flat_raw,
-                at + start,
-                1.0,
-                1.0,
-                flat_returns,
-                0,
-                width,
-                sizes,
-                flat_members,
-                low,
-                high,
-            )
-            at = (v * raw.shape[1] + offsets[OFF_DIAGONAL] + shift + k) * raw.shape[2]
-            off_diagonal = raw[v, offsets[OFF_DIAGONAL] + shift + k, start:]
-            for a in range(low, high):
+                flat, at, 1.0, 1.0,
+                tile, ((v - first) * width - first) * steps, steps,
+                share, flat_members, low, nearer,
+            )  # fmt: skip
+            for a in range(nearer, high if here else nearer):
+                c = flat_members[a]
+                if c != v:
+                    pair = (c - first) * width + v - first
+                    add_rows(
+                        flat, at, 1.0, 1.0,
+                        tile, (pair - c) * steps, steps,
+                        share, flat_members, a, a + 1,
+                    )  # fmt: skip
+            if low == end:
+                continue
+            at = (v * channels + off_diagonal + k) * steps
+            for a in range(low + 1, high):
                 i = flat_members[a]
                 add_rows(
-                    flat_raw,
-                    at + start,
-                    1.0,
-                    sizes[i],
-                    flat_tile,
-                    i * (i - 1) // 2 * width,
-                    width,
-                    sizes,
-                    flat_members,
-                    low,
-                    a,
-                )
-                if sizes[i] > 1:
-                    pairs = sizes[i] * (sizes[i] - 1)
-                    for t in range(width):
-                        off_diagonal[t] += pairs * returns[i, t]
+                    flat, at, 1.0, sizes[i],
+                    tile, ((i - first) * width - first) * steps, steps,
+                    sizes, flat_members, low, min(a, end),
+                )  # fmt: skip
+            if move:
+                cursor[v, k] = end - v * q
+        sizes[v] += 1
+
+
+@nb.njit(cache=True, nogil=True)
+def add_returns(
+    returns: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+    members: NDArray[np.int32],
+    bounds: NDArray[np.int64],
+    to_shell: int,
+    diagonal: int,
+    off_diagonal: int,
+    raw: NDArray[np.float64],
+) -> None:
+    """Add what needs only :math:`H_{ii}`: diagonals, and pairs of twins.
+
+    Args:
+        returns: ``[q, L]``, or their squares.
+        sizes: Nodes in each class, ``[q]``; as it was on return.
+        members: From :func:`~sekgnn.hops.class_shells.class_shells`.
+        bounds: Likewise.
+        to_shell: First channel of that kind.
+        diagonal: First channel of that kind.
+        off_diagonal: First channel of that kind.
+        raw: ``[q, C_raw, L]``.
+    """
+    q, channels, steps = raw.shape
+    flat, flat_returns = raw.reshape(-1), returns.reshape(-1)
+    flat_members = members.reshape(-1)
+    for v in range(q):
+        sizes[v] -= 1
+        for k in range(bounds.shape[1] - 1):
+            low, high = v * q + bounds[v, k], v * q + bounds[v, k + 1]
+            at = (v * channels + diagonal + k) * steps
+            add_rows(
+                flat, at, 1.0, 1.0,
+                flat_returns, 0, steps, sizes, flat_members, low, high,
+            )  # fmt: skip
+            for a in range(low, high):
+                c = flat_members[a]
+                if sizes[c] > 1:
+                    at = (v * channels + off_diagonal + k) * steps
+                    add_rows(
+                        flat, at, 1.0, sizes[c] - 1,
+                        flat_returns, 0, steps, sizes, flat_members, a, a + 1,
+                    )  # fmt: skip
+                if c == v:
+                    at = (v * channels + to_shell + k) * steps
+                    add_rows(
+                        flat, at, 1.0, 1.0,
+                        flat_returns, 0, steps, sizes, flat_members, a, a + 1,
+                    )  # fmt: skip
         sizes[v] += 1
 
 
@@ -179,51 +256,40 @@ def dense_sums(
         The scratch memory, for the next call.
     """
     q, _, steps = raw.shape
-    width = degrees.size
-    room = q * (q - 1) // 2 + WIDTH
-    span = min(max(TILE_NUMBERS // room // WIDTH * WIDTH, WIDTH), steps)
-    if scratch.size < room * span + (WIDTH + 1) * q * width:
-        scratch = np.empty(room * span + (WIDTH + 1) * q * width)
-    planes = scratch[: (WIDTH + 1) * q * width]
-    planes[:] = 0.0
-    tiles = scratch[planes.size :]
-    returns = np.empty((q, span))
-    last = WIDTH * q * width
-    for c in range(q):
-        if degrees[c] > 0:  # of all nodes in a class, the walk starts at one
-            planes[last + c * width + c] = 1.0 / (degrees[c] * sizes[c])
-    for start in range(0, steps, span):
-        stop = min(start + span, steps)
-        tile = tiles[: room * (stop - start)].reshape(room, stop - start)
-        if stop - start < span:
-            returns = np.empty((q, stop - start))
-        for column in range(0, stop - start, WIDTH):
-            planes[: q * width] = planes[last:]
-            for s in range(WIDTH):
-                take_step(rows, columns, sizes, degrees, planes, s, s + 1, width)
-            interleave(planes, degrees, column, tile, returns)
-        raw[:, offsets[RETURN], start:stop] = returns
-        add_shells(
-            tile, returns, degrees, sizes, members, bounds, offsets, 0, start, raw
-        )
-        if offsets[SQUARES] >= 0:
-            for i in range(q):
-                for j in range(i):
-                    both = degrees[i] + degrees[j]
-                    each = degrees[i] ** 2 + degrees[j] ** 2
-                    row = tile[i * (i - 1) // 2 + j]
-                    for t in range(stop - start):
-                        row[t] = (row[t] / both) ** 2 * each if both > 0 else 0.0
-            add_shells(
-                tile,
-                returns**2,
-                degrees**2,
-                sizes,
-                members,
-                bounds,
-                offsets,
-                offsets[SQUARES],
-                start,
-                raw,
-            )
+    if q == 0:
+        return scratch
+    span = TILE_NUMBERS // (q * steps) // WIDTH * WIDTH
+    span = min(max(span, WIDTH), degrees.size)
+    needed = q * span * (steps + WIDTH + 1)
+    if scratch.size < needed:
+        scratch = np.empty(needed)
+    returns = np.empty((q, steps))
+    cursor = bounds[:, :-1].copy()
+    to_shell, off_diagonal = offsets[TO_SHELL], offsets[OFF_DIAGONAL]
+    shift = offsets[SQUARES]
+    for first in range(0, q, span):
+        width = min(span, degrees.size - first)
+        planes = scratch[: (WIDTH + 1) * q * width]
+        tile = scratch[planes.size : planes.size + q * width * steps]
+        fill_tile(rows, columns, sizes, degrees, first, width, planes, tile, returns)
+        add_tile(
+            tile, first, width, degrees, sizes, members, bounds, cursor,
+            to_shell, off_diagonal, shift < 0, raw,
+        )  # fmt: skip
+        if shift >= 0:
+            square_tile(degrees, first, width, q, steps, tile)
+            add_tile(
+                tile, first, width, degrees**2, sizes, members, bounds, cursor,
+                to_shell + shift, off_diagonal + shift, True, raw,
+            )  # fmt: skip
+    diagonal = offsets[DIAGONAL]
+    raw[:, offsets[RETURN]] = returns
+    add_returns(
+        returns, sizes, members, bounds, to_shell, diagonal, off_diagonal, raw
+    )
+    if shift >= 0:
+        add_returns(
+            returns**2, sizes, members, bounds,
+            to_shell + shift, diagonal + shift, off_diagonal + shift, raw,
+        )  # fmt: skip
     return scratch

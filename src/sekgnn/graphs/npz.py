@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
-import secrets
 import struct
 import tokenize
 import zipfile
@@ -17,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.errors import GraphInputError
+from sekgnn.files import write_atomically
 from sekgnn.graphs.cleaning import SelfLoops, Undirected
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.packed import pack, pack_edge_indices, unpack
@@ -77,8 +76,10 @@ def write_npz(path: str | Path, graphs: Sequence[Graph]) -> None:
 
     The file is written beside its final place and moved there when complete, so a
     crash leaves an old file as it was. Ids are stored in the smallest integer type.
+
+    Raises:
+        OutputError: If the folder is missing, or the file cannot be written.
     """
-    target = Path(path)
     packed = pack(graphs)
     edge_ptr = packed.indptr[packed.node_ptr]
     offset = np.repeat(packed.node_ptr[:-1], np.diff(edge_ptr))  # [E]
@@ -86,17 +87,12 @@ def write_npz(path: str | Path, graphs: Sequence[Graph]) -> None:
     edge_index = np.stack([row, packed.indices]) - offset
     largest = int(edge_index.max(initial=0))
     small = edge_index.astype(np.min_scalar_type(-largest - 1))
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        with draft.open("xb") as file:
-            np.savez_compressed(
-                file, edge_index=small, edge_ptr=edge_ptr, node_ptr=packed.node_ptr
-            )
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, target)
-    finally:
-        draft.unlink(missing_ok=True)
+    write_atomically(
+        path,
+        lambda file: np.savez_compressed(
+            file, edge_index=small, edge_ptr=edge_ptr, node_ptr=packed.node_ptr
+        ),
+    )
 
 
 def _load(path: str | Path) -> dict[str, NDArray[Any]]:

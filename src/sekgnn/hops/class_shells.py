@@ -6,6 +6,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.hops.frontier import sort_level
+
 
 @nb.njit(cache=True, nogil=True)
 def class_shells(
@@ -32,35 +34,33 @@ def class_shells(
     q = sizes.size
     members = np.empty((q, q), dtype=np.int32)
     bounds = np.zeros((q, num_hops + 1), dtype=np.int64)
-    distance = np.empty(q, dtype=np.int64)
-    queue = np.empty(q, dtype=np.int32)
-    place = np.empty(num_hops + 1, dtype=np.int64)
+    seen = np.full(q, -1, dtype=np.int32)
     for c in range(q):
-        distance[:] = num_hops + 1
-        distance[c] = 0
-        queue[0] = c
-        head, tail = 0, 1
-        while head < tail and distance[queue[head]] < num_hops:
-            at = queue[head]
-            head += 1
-            for e in range(rows[at], rows[at + 1]):
-                u = columns[e]
-                if distance[u] > num_hops:
-                    distance[u] = distance[at] + 1
-                    queue[tail] = u
-                    tail += 1
-        distance[c] = 1 if sizes[c] > 1 else num_hops + 1
-        for u in range(q):
-            if distance[u] <= num_hops:
-                bounds[c, distance[u]] += 1
-        for k in range(1, num_hops + 1):
-            bounds[c, k] += bounds[c, k - 1]
-            place[k] = bounds[c, k - 1]
-        for u in range(q):
-            k = distance[u]
-            if k <= num_hops:
-                members[c, place[k]] = u
-                place[k] += 1
+        row = members[c]
+        seen[c] = c
+        found = 0
+        if sizes[c] > 1:
+            row[0] = c
+            found = 1
+        for e in range(rows[c], rows[c + 1]):
+            u = columns[e]
+            if seen[u] != c:
+                seen[u] = c
+                row[found] = u
+                found += 1
+        sort_level(row[:found])
+        bounds[c, 1] = found
+        for k in range(2, num_hops + 1):
+            low, high = bounds[c, k - 2], bounds[c, k - 1]
+            for a in range(low, high):
+                for e in range(rows[row[a]], rows[row[a] + 1]):
+                    u = columns[e]
+                    if seen[u] != c:
+                        seen[u] = c
+                        row[found] = u
+                        found += 1
+            sort_level(row[high:found])
+            bounds[c, k] = found
     return members, bounds
 
 

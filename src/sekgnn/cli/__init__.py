@@ -1,0 +1,1 @@
+"""The ``sekgnn`` command: one file per subcommand."""

@@ -1,0 +1,57 @@
+"""The ``sekgnn`` command; heavy libraries load only when a subcommand needs them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sekgnn.cli.demo import demo
+from sekgnn.cli.encode import encode
+from sekgnn.cli.failures import INTERRUPTED, ReportingGroup
+from sekgnn.cli.info import info
+
+app = typer.Typer(
+    name="sekgnn",
+    cls=ReportingGroup,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for _command in (encode, info, demo):
+    app.command()(_command)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from sekgnn._version import __version__
+
+        typer.echo(f"sekgnn {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def sekgnn(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_show_version,
+            is_eager=True,
+            help="Print the version and exit.",
+        ),
+    ] = False,
+) -> None:
+    """Substructure encodings from random walks, for K-hop graph neural networks."""
+
+
+def main() -> None:
+    """Run the command line; the exit code is 0, 2 for errors, 130 if interrupted."""
+    try:
+        app(prog_name="sekgnn")
+    except KeyboardInterrupt:  # before any command had started
+        raise SystemExit(INTERRUPTED) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+"""Names of the fields that transforms write on a PyG ``Data``, spelt only here.
+
+PyG decides by the name what to do with a field when it batches graphs: one with the word
+``index`` is shifted by the number of nodes before it and joined along its last dimension,
+any other is joined along its first. So no field needs a ``Data`` subclass.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+SUB_ENC: Final = "sub_enc"
+"""Substructure encoding of every node, float32 ``[N, C, L]``."""
+
+HOP_EDGE_INDEX: Final = "hop_edge_index"
+"""Pairs of K-hop neighbours, int64 ``[2, M]``: row 0 the neighbour u that sends, row 1
+the node v that receives, u in N_k(v); PyG's flow ``source_to_target``."""
+
+HOP_ORDER: Final = "hop_order"
+"""The hop k of every pair, int64 ``[M]``, values 1..K, in rising order per graph."""

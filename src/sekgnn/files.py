@@ -1,0 +1,107 @@
+"""Writing files so that a crash, a full disk or Ctrl-C never leaves half of one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from sekgnn.errors import OutputError
+
+_CURES = {
+    errno.ENOSPC: "free some space or write to another disk",
+    errno.EDQUOT: "free some of your quota or write to another disk",
+    errno.EACCES: "choose a folder you may write to",
+    errno.EPERM: "choose a folder you may write to",
+    errno.EROFS: "choose a folder you may write to",
+    errno.ENAMETOOLONG: "choose a shorter name",
+}
+
+
+@contextmanager
+def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a draft to write to, which becomes ``path`` only when complete.
+
+    The draft is an empty file in the same folder, with the same suffix. If the block
+    ends well, its content is forced to disk and the draft renamed to ``path``, replacing
+    an older file at once. If anything goes wrong, Ctrl-C included, the draft is removed
+    and the older file is as it was. Several processes may write one path at a time: each
+    has its own draft, and the last to finish wins. A symbolic link is followed.
+
+    Args:
+        path: The file to write; its folder must exist.
+
+    Yields:
+        The draft.
+
+    Raises:
+        OutputError: If the folder is missing, or the operating system refuses to write.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with atomic_path(Path(folder) / "a.txt") as draft:
+        ...         _ = draft.write_text("whole")
+        ...     (Path(folder) / "a.txt").read_text()
+        'whole'
+    """
+    target = Path(os.path.realpath(path))
+    _check_target(target, path)
+    # cut the stem: with the token added, a long name could exceed the system's limit
+    token = secrets.token_hex(8)
+    draft = target.with_name(f".{target.stem[:40]}.{token}.tmp{target.suffix}")
+    try:
+        draft.open("xb").close()
+        yield draft
+        with draft.open("r+b") as file:
+            os.fsync(file.fileno())
+        os.replace(draft, target)
+    except OSError as error:
+        raise _explained(error, path) from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def write_atomically(
+    path: str | os.PathLike[str], writer: Callable[[BinaryIO], object]
+) -> None:
+    """Call ``writer`` with a binary file that becomes ``path`` only when complete.
+
+    Args:
+        path: The file to write; its folder must exist.
+        writer: Writes the whole content.
+
+    Raises:
+        OutputError: As :func:`atomic_path`.
+    """
+    with atomic_path(path) as draft, draft.open("wb") as file:
+        writer(file)
+
+
+def _check_target(target: Path, path: str | os.PathLike[str]) -> None:
+    """Refuse a missing folder, and whatever renaming would destroy."""
+    folder = target.parent
+    if not folder.is_dir():
+        raise OutputError(
+            f"cannot write {path}: the folder {folder} does not exist; create it first."
+        )
+    if target.exists() and not target.is_file():
+        kind = "a folder" if target.is_dir() else "not a regular file"
+        raise OutputError(f"cannot write {path}: it is {kind}; choose another name.")
+
+
+def _explained(error: OSError, path: str | os.PathLike[str]) -> OutputError:
+    """Return ``error`` in one line with cause and cure."""
+    if isinstance(error, OutputError):
+        return error
+    cause = error.strerror or str(error)
+    cure = _CURES.get(error.errno or 0, "check the disk or write elsewhere")
+    explained = OutputError(
+        f"cannot write {path}: {cause}; {cure}. An earlier file there is unchanged."
+    )
+    explained.errno = error.errno
+    return explained
