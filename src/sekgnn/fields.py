@@ -1,8 +1,8 @@
 """Names of the fields that transforms write on a PyG ``Data``, spelt only here.
 
-PyG decides by the name what to do with a field when it batches graphs: one with the word
-``index`` is shifted by the number of nodes before it and joined along its last dimension,
-any other is joined along its first. So no field needs a ``Data`` subclass.
+PyG decides by the name what to do with a field when it batches graphs: one with the
+word ``index`` is shifted by the number of nodes before it and joined along its last
+dimension, any other is joined along its first. So no field needs a ``Data`` subclass.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import errno
 import os
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -27,10 +27,11 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a draft to write to, which becomes ``path`` only when complete.
 
     The draft is an empty file in the same folder, with the same suffix. If the block
-    ends well, its content is forced to disk and the draft renamed to ``path``, replacing
-    an older file at once. If anything goes wrong, Ctrl-C included, the draft is removed
-    and the older file is as it was. Several processes may write one path at a time: each
-    has its own draft, and the last to finish wins. A symbolic link is followed.
+    ends well, its content is forced to disk and the draft is renamed to ``path``,
+    replacing an older file at once. If anything goes wrong, Ctrl-C included, the draft
+    is removed and the older file is as it was. Several processes may write one path at
+    a time: each has its own draft, and the last to finish wins. A symbolic link is
+    followed.
 
     Args:
         path: The file to write; its folder must exist.
@@ -63,7 +64,8 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as error:
         raise _explained(error, path) from error
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink()
 
 
 def write_atomically(

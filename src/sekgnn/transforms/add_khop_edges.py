@@ -1,0 +1,131 @@
+"""K-hop neighbourhoods as a PyG transform."""
+
+from __future__ import annotations
+
+from typing import cast, get_args
+
+import numpy as np
+import torch
+from torch_geometric.data import Data
+from torch_geometric.data.datapipes import functional_transform
+from torch_geometric.transforms import BaseTransform
+
+from sekgnn import fields
+from sekgnn.checks import check_choice, check_positive
+from sekgnn.errors import ConfigError
+from sekgnn.graphs import SelfLoops, Undirected, from_pyg
+from sekgnn.hops import HopKernel, hop_pairs
+from sekgnn.parallel import resolve_workers
+from sekgnn.transforms.parameters import (
+    check_data,
+    check_self_loop_edges,
+    check_undirected,
+    device_of,
+)
+
+
+@functional_transform("add_khop_edges")
+class AddKHopEdges(BaseTransform):
+    r"""Write all pairs :math:`u \in N_k(v)`, k = 1..K, as edges with their hop.
+
+    ``data.hop_edge_index[0]`` is the neighbour u, which sends, and ``[1]`` the node v,
+    which receives, as in PyG's flow ``source_to_target``; ``data.hop_order`` is k. The
+    pairs are sorted by (k, v, u). A graph without pairs gets the same fields, empty.
+
+    Args:
+        num_hops: K, at least 1.
+        kernel: ``"shortest_path"``, the nodes at distance k, or ``"diffusion"``, those
+            a walk of exactly k steps can reach (then v may be its own neighbour).
+        max_neighbors: Keep at most this many nodes of each :math:`N_k(v)`, drawn
+            uniformly; ``None`` keeps all. A sample is not symmetric, and depends on the
+            numbering of the nodes.
+        seed: Seed of the samples; the same for every graph, so that the transform is a
+            function of the graph alone.
+        undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse; the
+            ``edge_index`` itself stays as it is.
+        self_loop_edges: Edges from a node to itself: ``"drop"`` (with a warning; in
+            ``edge_index`` they stay) or ``"error"``.
+        workers: Threads for one graph; ``None`` for all usable cores. Never changes the
+            result, and so is not shown.
+
+    Shapes:
+        - **input:** a ``Data`` with ``edge_index`` :math:`(2, E)` and a known number of
+          nodes (``x`` or ``num_nodes``)
+        - **output:** ``hop_edge_index`` :math:`(2, M)` and ``hop_order`` :math:`(M)`,
+          both int64
+
+    Raises:
+        ConfigError: If a parameter cannot work.
+        GraphInputError: When called on a ``HeteroData`` or an unusable graph.
+
+    Example:
+        >>> edge_index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+        >>> data = AddKHopEdges(2)(Data(edge_index=edge_index, num_nodes=3))
+        >>> data.hop_edge_index[:, data.hop_order == 2].tolist()
+        [[2, 0], [0, 2]]
+    """
+
+    def __init__(
+        self,
+        num_hops: int,
+        *,
+        kernel: HopKernel = "shortest_path",
+        max_neighbors: int | None = None,
+        seed: int = 0,
+        undirected: Undirected = "error",
+        self_loop_edges: SelfLoops = "drop",
+        workers: int | None = 1,
+    ) -> None:
+        """Check the parameters."""
+        self.num_hops = check_positive("num_hops", num_hops)
+        self.kernel = cast(
+            HopKernel, check_choice("kernel", kernel, get_args(HopKernel))
+        )
+        self.max_neighbors = (
+            None
+            if max_neighbors is None
+            else check_positive("max_neighbors", max_neighbors)
+        )
+        self.seed = check_positive("seed", seed, minimum=0)
+        if self.seed >= 2**64:
+            raise ConfigError(f"seed must be below 2^64, got {seed}.")
+        self.undirected = check_undirected(undirected)
+        self.self_loop_edges = check_self_loop_edges(self_loop_edges)
+        self.workers = None if workers is None else resolve_workers(workers)
+
+    def forward(self, data: Data) -> Data:
+        """Write the pairs on ``data``."""
+        graph = from_pyg(
+            check_data(data),
+            undirected=self.undirected,
+            self_loops=self.self_loop_edges,
+        )
+        pairs = hop_pairs(
+            graph,
+            self.num_hops,
+            kernel=self.kernel,
+            max_neighbors=self.max_neighbors,
+            seed=self.seed,
+            workers=self.workers,
+        )
+        edges = torch.from_numpy(np.stack([pairs.col, pairs.row]))  # [2, M]
+        order = torch.from_numpy(pairs.hop.copy())  # [M]; pairs are read-only
+        device = device_of(data)
+        data[fields.HOP_EDGE_INDEX] = edges.to(device)
+        data[fields.HOP_ORDER] = order.to(device)
+        return data
+
+    def __repr__(self) -> str:
+        """Every parameter that changes the result: PyG knows a stale cache by this."""
+        args = ", ".join(
+            f"{key}={getattr(self, key)!r}"
+            for key in (
+                "num_hops",
+                "kernel",
+                "max_neighbors",
+                "seed",
+                "undirected",
+                "self_loop_edges",
+            )
+        )
+        return f"{type(self).__name__}({args})"

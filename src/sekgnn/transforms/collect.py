@@ -1,0 +1,151 @@
+"""All graphs of a PyG dataset as packed arrays, without one Python step per edge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch_geometric.data import Data, InMemoryDataset
+
+from sekgnn.errors import GraphInputError
+from sekgnn.graphs import (
+    PackedGraphs,
+    SelfLoops,
+    Undirected,
+    from_pyg,
+    pack_edge_indices,
+)
+from sekgnn.transforms.parameters import check_data
+
+_WEIGHTS = ("edge_weight", "edge_attr")  # from_pyg refuses NaN in these
+
+
+def pack_dataset(
+    dataset: Sequence[Data], undirected: Undirected, self_loops: SelfLoops
+) -> PackedGraphs:
+    """Return the graphs ``dataset[0], ...`` under the rules of ``from_pyg``.
+
+    Args:
+        dataset: Anything with a length and ``Data`` objects in it.
+        undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse.
+        self_loops: ``"drop"`` (with a warning) or ``"error"``.
+
+    Raises:
+        GraphInputError: If the dataset is empty or a graph unusable; names the graph.
+    """
+    if not hasattr(dataset, "__len__") or not hasattr(dataset, "__getitem__"):
+        raise GraphInputError(
+            "a dataset or list of Data is needed, with a length and items, got "
+            f"{type(dataset).__name__}; pass list(...) of it."
+        )
+    if len(dataset) == 0:
+        raise GraphInputError("no graphs to encode: the dataset is empty.")
+    found = _collated(dataset)
+    if found is None:
+        found = _one_by_one(dataset, undirected, self_loops)
+    return pack_edge_indices(*found, undirected=undirected, self_loops=self_loops)
+
+
+Arrays = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]
+"""``edge_index`` with local ids ``[2, E]``; ``node_ptr``, ``edge_ptr`` ``[G + 1]``."""
+
+
+def _collated(dataset: Any) -> Arrays | None:
+    """Read an in-memory dataset from its joined storage, or return ``None``.
+
+    Only where ``dataset[i]`` is that storage cut to pieces: no transform, nothing
+    overridden, and the number of nodes of each graph stored.
+    """
+    if not isinstance(dataset, InMemoryDataset) or dataset.transform is not None:
+        return None
+    kind = type(dataset)
+    if (
+        kind.get is not InMemoryDataset.get
+        or kind.__getitem__ is not InMemoryDataset.__getitem__
+    ):
+        return None
+    data, slices = dataset._data, dataset.slices
+    if type(data) is not Data or slices is None or "edge_index" not in slices:
+        return None
+    if any(_not_finite(data[key]) for key in _WEIGHTS if key in data):
+        return None  # the slow way finds the graph
+    stored = getattr(data.stores[0], "_num_nodes", None)
+    if stored is not None:
+        sizes = np.asarray(stored, dtype=np.int64)
+    elif "x" in slices:
+        sizes = np.diff(_numpy(slices["x"]))
+    else:
+        return None
+    edge_index = _numpy(data.edge_index)
+    edge_ptr = _numpy(slices["edge_index"])
+    if dataset._indices is None:
+        return edge_index, _starts(sizes), edge_ptr
+    chosen = np.asarray(list(dataset.indices()), dtype=np.int64)
+    lengths = np.diff(edge_ptr)[chosen]
+    new_ptr = _starts(lengths)
+    shift = edge_ptr[:-1][chosen] - new_ptr[:-1]  # [G]
+    columns = np.arange(new_ptr[-1]) + np.repeat(shift, lengths)  # [E]
+    return edge_index[:, columns], _starts(sizes[chosen]), new_ptr
+
+
+def _one_by_one(
+    dataset: Sequence[Data], undirected: Undirected, self_loops: SelfLoops
+) -> Arrays:
+    """Collect the edges of every ``dataset[i]``."""
+    parts: list[NDArray[Any]] = []
+    sizes: list[int] = []
+    for i in range(len(dataset)):
+        try:
+            edge_index, num_nodes = _edges(dataset[i], undirected, self_loops)
+        except GraphInputError as error:
+            raise GraphInputError(f"graph {i}: {error}") from None
+        parts.append(edge_index)
+        sizes.append(num_nodes)
+    lengths = [part.shape[1] for part in parts]
+    return np.concatenate(parts, axis=1), _starts(sizes), _starts(lengths)
+
+
+def _edges(
+    data: Any, undirected: Undirected, self_loops: SelfLoops
+) -> tuple[NDArray[Any], int]:
+    """Return pairs and node count of one graph; pack_edge_indices checks the rest."""
+    store = check_data(data).stores[0]
+    edges = store.get("edge_index")
+    plain = (
+        isinstance(edges, Tensor)
+        and edges.dim() == 2
+        and edges.size(0) == 2
+        and not edges.is_floating_point()
+        and (store.get("num_nodes") is not None or isinstance(store.get("x"), Tensor))
+        and not any(_not_finite(store.get(key)) for key in _WEIGHTS)
+    )
+    if plain:
+        return _numpy(edges), int(data.num_nodes)
+    graph = from_pyg(data, undirected=undirected, self_loops=self_loops)
+    return graph.edge_index(), graph.num_nodes
+
+
+def _not_finite(weights: Any) -> bool:
+    """Tell whether ``weights`` is a vector of floats with NaN or infinity in it."""
+    return (
+        isinstance(weights, Tensor)
+        and weights.dim() == 1
+        and weights.is_floating_point()
+        and not bool(torch.isfinite(weights).all())
+    )
+
+
+def _numpy(tensor: Tensor) -> NDArray[Any]:
+    array: NDArray[Any] = tensor.detach().cpu().numpy()
+    return array
+
+
+def _starts(sizes: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return 0 and the running sums of ``sizes``."""
+    ptr = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(np.asarray(sizes, dtype=np.int64), out=ptr[1:])
+    return ptr

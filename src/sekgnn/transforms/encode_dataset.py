@@ -1,0 +1,250 @@
+"""The encodings of a whole dataset by one compiled call, kept in a file if wanted."""
+
+from __future__ import annotations
+
+import copy
+import operator
+import os
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, overload
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch_geometric.data import Data
+
+from sekgnn import fields
+from sekgnn.encoding.encode import encode_packed
+from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.errors import CacheWarning, ConfigError, GraphInputError, OutputError
+from sekgnn.graphs import PackedGraphs, SelfLoops, Undirected
+from sekgnn.parallel import Progress
+from sekgnn.transforms.add_substructure_encoding import AddSubstructureEncoding
+from sekgnn.transforms.attach import attach_encoding
+from sekgnn.transforms.collect import pack_dataset
+from sekgnn.transforms.encoding_cache import (
+    SUFFIX,
+    DamagedCacheError,
+    cache_key,
+    read_cache,
+    write_cache,
+)
+from sekgnn.transforms.parameters import numpy_dtype
+
+
+class EncodedDataset(Sequence[Data]):
+    """A dataset whose items carry their encoding; made by :func:`encode_dataset`.
+
+    Item i is a shallow copy of ``dataset[i]`` with a copy of its encoding attached, so
+    the dataset is not changed, and a ``DataLoader`` takes this in its place. For a part
+    use ``torch.utils.data.Subset``.
+
+    Attributes:
+        dataset: The dataset that was encoded.
+        encodings: All encodings, ``[N_total, C, L]``; mapped from the file after a hit.
+        node_ptr: Graph i owns rows ``node_ptr[i]:node_ptr[i + 1]``, int64 ``[G + 1]``.
+        attr_name: The field that items carry; ``None``: columns of ``x``.
+        cache_file: The file that holds the encodings; ``None`` if there is none.
+        from_cache: Whether they were read from it.
+    """
+
+    def __init__(
+        self,
+        dataset: Sequence[Data],
+        encodings: Tensor,
+        node_ptr: Tensor,
+        *,
+        attr_name: str | None = fields.SUB_ENC,
+        cache_file: Path | None = None,
+        from_cache: bool = False,
+    ) -> None:
+        """Keep the parts."""
+        self.dataset = dataset
+        self.encodings = encodings
+        self.node_ptr = node_ptr
+        self.attr_name = attr_name
+        self.cache_file = cache_file
+        self.from_cache = from_cache
+
+    def __len__(self) -> int:
+        """Number of graphs."""
+        return len(self.node_ptr) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> Data: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Data]: ...
+    def __getitem__(self, index: int | slice) -> Data | list[Data]:
+        """Return graph ``index`` with its encoding, or a list for a slice.
+
+        Raises:
+            GraphInputError: If the graph has another number of nodes than it had.
+        """
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        i = self._position(index)
+        data = copy.copy(self.dataset[i])
+        encoding = self.encoding(i)  # [n, C, L]
+        if data.num_nodes != len(encoding):
+            raise GraphInputError(
+                f"graph {i} has {data.num_nodes} nodes now and had {len(encoding)} "
+                "when it was encoded; a random transform must come after encoding."
+            )
+        return attach_encoding(data, encoding.clone(), self.attr_name)
+
+    def encoding(self, index: int) -> Tensor:
+        """Return the encoding of graph ``index``, a view ``[n, C, L]``."""
+        i = self._position(index)
+        return self.encodings[int(self.node_ptr[i]) : int(self.node_ptr[i + 1])]
+
+    def _position(self, index: int) -> int:
+        """Return ``index`` counted from the front."""
+        i = operator.index(index)
+        i = i + len(self) if i < 0 else i
+        if not 0 <= i < len(self):
+            raise IndexError(f"there is no graph {index} among {len(self)}")
+        return i
+
+    def __repr__(self) -> str:
+        """Sizes only."""
+        shape = list(self.encodings.shape)
+        return f"EncodedDataset({len(self)}, encodings={shape})"
+
+
+def encode_dataset(
+    dataset: Sequence[Data],
+    encoder: EncodingSpec | AddSubstructureEncoding | None = None,
+    *,
+    cache_dir: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    dtype: Any = None,
+    undirected: Undirected | None = None,
+    self_loops: SelfLoops | None = None,
+) -> EncodedDataset:
+    """Encode every graph of a dataset at once.
+
+    Equal to the transform on every ``dataset[i]``, but packs all graphs and runs one
+    compiled call on all cores.
+
+    Args:
+        dataset: A PyG dataset (in memory or on disk), a part of one, or a list of
+            ``Data``. Its own transform is applied, and must not be random.
+        encoder: What to compute: a spec or a transform. ``EncodingSpec()`` if left out.
+        cache_dir: Folder for the result, made if it is missing. The file is named by a
+            hash of all parameters and all graphs, so it can never serve others, and it
+            is checked against its checksum when read. A damaged one is replaced.
+        workers: Threads; ``None`` for all usable cores.
+        progress: Called with (done, total) units of work; not called after a hit.
+        dtype: ``torch.float32`` (default) or ``torch.float64``.
+        undirected: ``"error"`` (default) or ``"add"`` when an edge lacks its reverse.
+        self_loops: Edges from a node to itself: ``"drop"`` (default) or ``"error"``.
+
+    Raises:
+        ConfigError: If a parameter cannot work, or contradicts the transform.
+        GraphInputError: If the dataset is empty, or a graph unusable; names the graph.
+        OutputError: If ``cache_dir`` cannot be made; before anything is computed.
+
+    Warns:
+        CacheWarning: If a cache was damaged, or cannot be written (the disk is full).
+            The result is right and returned all the same.
+
+    Example:
+        >>> edge_index = torch.tensor([[0, 1], [1, 0]])
+        >>> graphs = [Data(edge_index=edge_index, num_nodes=n) for n in (2, 3)]
+        >>> encoded = encode_dataset(graphs, EncodingSpec(num_hops=1, walk_length=4))
+        >>> encoded[1].sub_enc.shape
+        torch.Size([3, 4, 4])
+    """
+    transform = _transform_of(encoder, dtype, undirected, self_loops)
+    folder = None if cache_dir is None else _make_folder(Path(cache_dir))
+    packed = pack_dataset(dataset, transform.undirected, transform.self_loop_edges)
+    spec, kind = transform.spec, numpy_dtype(transform.dtype)
+
+    def compute() -> NDArray[Any]:
+        return encode_packed(
+            packed, spec, dtype=kind, workers=workers, progress=progress
+        )
+
+    file, hit = None, False
+    if folder is None:
+        encodings = compute()
+    else:
+        key, parameters = cache_key(packed, spec, kind)
+        file = folder / f"{key}{SUFFIX}"
+        found = _lookup(file, key, parameters, packed, spec)
+        hit = found is not None
+        encodings = compute() if found is None else found
+        if not hit and not _store(file, key, parameters, encodings):
+            file = None
+    return EncodedDataset(
+        dataset,
+        torch.from_numpy(encodings.astype(kind, copy=False)),
+        torch.from_numpy(packed.node_ptr),
+        attr_name=transform.attr_name,
+        cache_file=file,
+        from_cache=hit,
+    )
+
+
+def _transform_of(
+    encoder: Any, dtype: Any, undirected: Any, self_loops: Any
+) -> AddSubstructureEncoding:
+    """Bring the two forms of the encoder to one."""
+    given = {"dtype": dtype, "undirected": undirected, "self_loop_edges": self_loops}
+    given = {key: value for key, value in given.items() if value is not None}
+    if not isinstance(encoder, AddSubstructureEncoding):
+        return AddSubstructureEncoding(encoder, **given)
+    other = AddSubstructureEncoding(encoder.spec, **given)
+    for key in given:
+        if getattr(other, key) != getattr(encoder, key):
+            raise ConfigError(
+                f"{key} is {getattr(encoder, key)!r} in the transform and "
+                f"{getattr(other, key)!r} in the call; give it once."
+            )
+    return encoder
+
+
+def _make_folder(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"cannot make the cache folder {folder}: {error.strerror}; choose another "
+            "cache_dir, or None to do without."
+        ) from error
+    return folder
+
+
+def _lookup(
+    file: Path,
+    key: str,
+    parameters: dict[str, Any],
+    packed: PackedGraphs,
+    spec: EncodingSpec,
+) -> NDArray[Any] | None:
+    """Return what the cache holds, or ``None`` after a warning if it is damaged."""
+    shape = (packed.num_nodes, spec.num_channels, spec.walk_length)
+    try:
+        return read_cache(file, key, parameters, shape)
+    except DamagedCacheError as error:
+        _warn(f"the cache {file} is not used, {error}; it is made again.")
+        return None
+
+
+def _store(
+    file: Path, key: str, parameters: dict[str, Any], encodings: NDArray[Any]
+) -> bool:
+    """Write the cache and say whether that worked; what was computed is kept."""
+    try:
+        write_cache(file, key, parameters, encodings)
+    except OutputError as error:
+        _warn(f"the encodings are returned but not cached: {error}")
+        return False
+    return True
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, CacheWarning, stacklevel=4)
