@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -91,8 +92,14 @@ def _check_target(target: Path, path: str | os.PathLike[str]) -> None:
         raise OutputError(
             f"cannot write {path}: the folder {folder} does not exist; create it first."
         )
-    if target.exists() and not target.is_file():
-        kind = "a folder" if target.is_dir() else "not a regular file"
+    try:
+        mode = os.stat(target).st_mode
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _explained(error, path) from error
+    if not stat.S_ISREG(mode):
+        kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
         raise OutputError(f"cannot write {path}: it is {kind}; choose another name.")
 
 

@@ -1,0 +1,22 @@
+"""What all tests share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# No deadline: the first example of a run may have to compile a kernel.
+settings.register_profile("compiled", deadline=None)
+settings.load_profile("compiled")
+
+
+@pytest.fixture(scope="session")
+def data_root() -> Path:
+    """Return the folder of benchmark data, or skip."""
+    root = os.environ.get("SEKGNN_DATA")
+    if not root or not Path(root).is_dir():
+        pytest.skip("SEKGNN_DATA is unset or no folder")
+    return Path(root)

@@ -1,0 +1,154 @@
+"""Writing is all or nothing, whatever interrupts it, and says why it failed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pytest
+
+from sekgnn.errors import OutputError
+from sekgnn.files import atomic_path, write_atomically
+from sekgnn.graphs import path_graph, write_npz
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+def no_space(*_: Any) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_writes_and_replaces(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    for content in (b"old", b"new"):
+        write_atomically(file, lambda f, c=content: f.write(c))  # type: ignore[misc]
+        assert file.read_bytes() == content
+    assert names(tmp_path) == ["a.txt"]
+
+
+def test_draft_keeps_the_suffix_and_the_folder(tmp_path: Path) -> None:
+    with atomic_path(tmp_path / "figure.png") as draft:
+        assert (draft.suffix, draft.parent) == (".png", tmp_path)
+        assert not (tmp_path / "figure.png").exists()
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit, OSError])
+def test_interrupted_in_the_middle(tmp_path: Path, error: type[BaseException]) -> None:
+    file = tmp_path / "a.txt"
+    file.write_bytes(b"old")
+
+    def writer(f: BinaryIO) -> None:
+        f.write(b"half of the new")
+        f.flush()
+        raise error("stop")
+
+    with pytest.raises(error, match="stop"):
+        write_atomically(file, writer)
+    assert file.read_bytes() == b"old"
+    assert names(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_disk_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    file = tmp_path / "a.txt"
+    file.write_bytes(b"old")
+    monkeypatch.setattr(os, call, no_space)
+    with pytest.raises(OutputError, match=r"a\.txt: No space.*; free some") as caught:
+        write_atomically(file, lambda f: f.write(b"new"))
+    assert caught.value.errno == errno.ENOSPC
+    assert "\n" not in str(caught.value)
+    assert file.read_bytes() == b"old"
+    assert names(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_disk_full_for_real(tmp_path: Path) -> None:
+    def writer(f: BinaryIO) -> None:
+        with open("/dev/full", "wb") as full:  # every write fails
+            full.write(b"x")
+
+    with pytest.raises(OutputError, match="No space left"):
+        write_atomically(tmp_path / "a.txt", writer)
+    assert names(tmp_path) == []
+
+
+def test_content_is_on_disk_before_the_name_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    real = {"fsync": os.fsync, "replace": os.replace}
+
+    def spy(name: str) -> Any:
+        def call(*args: Any) -> Any:
+            calls.append(name)
+            return real[name](*args)
+
+        return call
+
+    for name in real:
+        monkeypatch.setattr(os, name, spy(name))
+    write_atomically(tmp_path / "a.txt", lambda f: f.write(b"x"))
+    assert calls == ["fsync", "replace"]
+
+
+def test_missing_folder(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"folder .*nowhere does not exist; create"):
+        write_atomically(tmp_path / "nowhere" / "a.txt", lambda f: f.write(b"x"))
+    with pytest.raises(OutputError, match="does not exist"):
+        write_npz(tmp_path / "nowhere" / "a.npz", [path_graph(2)])
+
+
+def test_folder_in_the_way(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="it is a folder"):
+        write_atomically(tmp_path, lambda f: f.write(b"x"))
+
+
+def test_a_device_is_never_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(OutputError, match="not a regular file"):
+        write_atomically(pipe, lambda f: f.write(b"x"))
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("name", ["a" * 251 + ".txt", "é" * 127, "a" * 300])
+def test_long_names(tmp_path: Path, name: str) -> None:
+    """What the system can name can be written; the rest is explained."""
+    if len(os.fsencode(name)) <= 255:
+        write_atomically(tmp_path / name, lambda f: f.write(b"x"))
+        assert names(tmp_path) == [name]
+        return
+    with pytest.raises(OutputError, match="shorter name"):
+        write_atomically(tmp_path / name, lambda f: f.write(b"x"))
+    assert names(tmp_path) == []
+
+
+def test_symbolic_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link.txt").symlink_to(tmp_path / "real" / "a.txt")
+    write_atomically(tmp_path / "link.txt", lambda f: f.write(b"x"))
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "real" / "a.txt").read_bytes() == b"x"
+
+
+def test_many_writers_at_once(tmp_path: Path) -> None:
+    """Some whole content wins."""
+    file = tmp_path / "a.txt"
+    contents = [bytes([65 + i]) * 100_000 for i in range(8)]
+    threads = [
+        threading.Thread(
+            target=write_atomically, args=(file, lambda f, c=content: f.write(c))
+        )
+        for content in contents
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert file.read_bytes() in contents
+    assert names(tmp_path) == ["a.txt"]
