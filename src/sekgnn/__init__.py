@@ -1,0 +1,77 @@
+"""Substructure encodings and K-hop graph neural networks (SEK-GNN, KDD'23).
+
+Public names load what they need when first used; importing the package loads nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from sekgnn._version import __version__
+from sekgnn.errors import (
+    CacheWarning,
+    ConfigError,
+    GraphInputError,
+    GraphInputWarning,
+    MissingExtraError,
+    OutputError,
+)
+
+if TYPE_CHECKING:
+    from sekgnn.encoding.encode import encode, encode_many
+    from sekgnn.encoding.spec import EncodingSpec
+    from sekgnn.graphs import Graph
+    from sekgnn.hops import hop_pairs
+    from sekgnn.transforms.add_khop_edges import AddKHopEdges
+    from sekgnn.transforms.add_substructure_encoding import AddSubstructureEncoding
+    from sekgnn.transforms.encode_dataset import encode_dataset
+    from sekgnn.walks.powers import landing_probabilities
+    from sekgnn.walks.returns import return_probabilities
+
+__all__ = [
+    "AddKHopEdges",
+    "AddSubstructureEncoding",
+    "CacheWarning",
+    "ConfigError",
+    "EncodingSpec",
+    "Graph",
+    "GraphInputError",
+    "GraphInputWarning",
+    "MissingExtraError",
+    "OutputError",
+    "__version__",
+    "encode",
+    "encode_dataset",
+    "encode_many",
+    "hop_pairs",
+    "landing_probabilities",
+    "return_probabilities",
+]
+
+_HOMES = {
+    "AddKHopEdges": "sekgnn.transforms",
+    "AddSubstructureEncoding": "sekgnn.transforms",
+    "EncodingSpec": "sekgnn.encoding.spec",
+    "Graph": "sekgnn.graphs",
+    "encode": "sekgnn.encoding.encode",
+    "encode_dataset": "sekgnn.transforms",
+    "encode_many": "sekgnn.encoding.encode",
+    "hop_pairs": "sekgnn.hops",
+    "landing_probabilities": "sekgnn.walks.powers",
+    "return_probabilities": "sekgnn.walks.returns",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first asked for (PEP 562)."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'sekgnn' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted({*globals(), *__all__})

@@ -8,12 +8,13 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TextIO
 
 import typer
 from typer.core import TyperGroup
 
 from sekgnn.errors import (
+    CacheWarning,
     ConfigError,
     GraphInputError,
     GraphInputWarning,
@@ -23,6 +24,7 @@ from sekgnn.errors import (
 FAILED = 2
 INTERRUPTED = 130  # 128 + SIGINT, what shells expect
 
+_NOTES = (GraphInputWarning, CacheWarning)
 _EXPECTED = (GraphInputError, ConfigError, MissingExtraError, OSError, MemoryError)
 
 
@@ -38,7 +40,7 @@ class ReportingGroup(TyperGroup):
             with warnings_as_notes():
                 return super().invoke(ctx)
         except KeyboardInterrupt as error:
-            _report("interrupted; no output was written.", error)
+            _report("interrupted; nothing unfinished was left behind.", error)
             raise typer.Exit(INTERRUPTED) from None
         except _EXPECTED as error:
             if isinstance(error, OSError) and error.errno == errno.EPIPE:
@@ -66,16 +68,22 @@ def note(message: str) -> None:
 def warnings_as_notes() -> Iterator[None]:
     """Show this library's warnings as notes, others as Python does."""
     with warnings.catch_warnings():
-        warnings.simplefilter("always", GraphInputWarning)
+        for kind in _NOTES:
+            warnings.simplefilter("always", kind)
         usual = warnings.showwarning
 
         def show(
-            message: Warning | str, category: type[Warning], *args: Any, **kwargs: Any
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
         ) -> None:
-            if issubclass(category, GraphInputWarning):
+            if issubclass(category, _NOTES):
                 note(str(message))
             else:
-                usual(message, category, *args, **kwargs)
+                usual(message, category, filename, lineno, file, line)
 
         warnings.showwarning = show
         yield

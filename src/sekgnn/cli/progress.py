@@ -21,9 +21,14 @@ def progress_bar(text: str, *, shown: bool = True) -> Iterator[Progress | None]:
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+    from rich.progress import (
+        BarColumn,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
     from rich.progress import Progress as Bars
-    from rich.progress import TimeElapsedColumn, TimeRemainingColumn
 
     with Bars(
         TextColumn("{task.description}"),

@@ -1,0 +1,211 @@
+"""Where the encodings of two graphs first differ, scope by scope."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.encoding.channels import output_map
+from sekgnn.encoding.encode import encode_many
+from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.graphs import Graph
+
+TOLERANCE = 1e-9
+"""Values closer than this count as equal: far above the rounding of float64 sums (about
+1e-14), far below what a small graph changes in a few steps. It proves nothing."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first number that tells two graphs apart: smallest step, then channel.
+
+    Attributes:
+        channel: Name of the channel.
+        step: Walk length t, from 1.
+        first: Its value at a node of the first graph.
+        second: Its value at the corresponding node of the second, both graphs' nodes
+            sorted by this value; the pair that is furthest apart.
+    """
+
+    channel: str
+    step: int
+    first: float
+    second: float
+
+    @property
+    def gap(self) -> float:
+        """How far the two values are apart."""
+        return abs(self.first - self.second)
+
+
+@dataclass(frozen=True)
+class ScopeComparison:
+    """Whether the encodings of one scope, as multisets over nodes, differ.
+
+    Attributes:
+        scope: ``"graph"``, or scope and radius such as ``"internal1"``.
+        separated: Whether the multisets differ.
+        difference: The first number whose own multiset differs. None if not separated,
+            or if only several numbers together tell the graphs apart.
+        distinct: Number of different encodings: first graph, second, both together.
+        num_nodes: Nodes of each graph.
+        tolerance: Up to where values count as equal.
+    """
+
+    scope: str
+    separated: bool
+    difference: Difference | None
+    distinct: tuple[int, int, int]
+    num_nodes: int
+    tolerance: float
+
+    def sentence(self) -> str:
+        """Return the verdict in words."""
+        within = f"(equal means within {self.tolerance:g})"
+        if not self.separated:
+            if self.distinct[2] == 1:
+                why = f"all {2 * self.num_nodes} nodes have the same encoding"
+            else:
+                why = f"both have the same {self.distinct[2]} encodings, equally often"
+            return f"{self.scope}: not separated; {why} {within}."
+        if self.difference is None:
+            return (
+                f"{self.scope}: separated, only by several numbers together {within}."
+            )
+        d = self.difference
+        return (
+            f"{self.scope}: separated; the first difference is {d.channel} at step "
+            f"{d.step}: {d.first:.6g} against {d.second:.6g}, {d.gap:.6g} apart "
+            f"{within}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain JSON values."""
+        return {**asdict(self), "distinct": list(self.distinct)}
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The encodings of two graphs and what tells them apart.
+
+    Attributes:
+        spec: What was computed.
+        scopes: One verdict per block of ``spec``, in order.
+        encodings: Both graphs', float64 ``[n, C, L]`` each.
+    """
+
+    spec: EncodingSpec
+    scopes: tuple[ScopeComparison, ...]
+    encodings: tuple[NDArray[np.float64], NDArray[np.float64]]
+
+    def scope(self, name: str) -> ScopeComparison:
+        """Return the verdict of one scope, such as ``"internal1"``.
+
+        Raises:
+            ConfigError: If it was not compared.
+        """
+        for verdict in self.scopes:
+            if verdict.scope == name:
+                return verdict
+        known = [verdict.scope for verdict in self.scopes]
+        raise ConfigError(f"scope must be one of {known}, got {name!r}.")
+
+
+def compare_graphs(
+    first: Graph,
+    second: Graph,
+    spec: EncodingSpec,
+    *,
+    tolerance: float = TOLERANCE,
+) -> Comparison:
+    """Encode two graphs and compare the multisets of their nodes' encodings.
+
+    Numerically: values are equal if they are joined by a chain of values at most
+    ``tolerance`` apart. Exact verdicts need exact arithmetic.
+
+    Args:
+        first: A graph.
+        second: Another with as many nodes.
+        spec: What to compare.
+        tolerance: Up to where values count as equal.
+
+    Raises:
+        GraphInputError: If the numbers of nodes differ (which tells them apart), or
+            there are no nodes.
+
+    Example:
+        >>> from sekgnn.graphs import rook_graph, shrikhande_graph
+        >>> spec = EncodingSpec(num_hops=1, walk_length=4, scope="internal")
+        >>> found = compare_graphs(rook_graph(4), shrikhande_graph(), spec)
+        >>> found.scopes[0].difference.step
+        3
+    """
+    if first.num_nodes != second.num_nodes or first.num_nodes == 0:
+        raise GraphInputError(
+            f"the graphs have {first.num_nodes} and {second.num_nodes} nodes; only "
+            "graphs with the same number of nodes, at least one, are compared."
+        )
+    a, b = encode_many([first, second], spec)
+    verdicts = []
+    begin = 0
+    for block in spec.blocks:
+        names = output_map(spec, block).names
+        end = begin + len(names)
+        label = "graph" if block.scope == "graph" else f"{block.scope}{block.radius}"
+        verdicts.append(
+            compare_multisets(a[:, begin:end], b[:, begin:end], label, names, tolerance)
+        )
+        begin = end
+    return Comparison(spec, tuple(verdicts), (a, b))
+
+
+def compare_multisets(
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+    scope: str,
+    channels: tuple[str, ...],
+    tolerance: float = TOLERANCE,
+) -> ScopeComparison:
+    """Compare two multisets of encodings, ``[n, C, L]`` each.
+
+    Args:
+        first: Encodings of the first graph.
+        second: Encodings of the second.
+        scope: What to call them.
+        channels: Names of the C channels.
+        tolerance: Up to where values count as equal.
+    """
+    n = len(first)
+    both = np.concatenate([first, second])  # [2 n, C, L]
+    by_step = both.transpose(0, 2, 1).reshape(2 * n, -1)  # [2 n, L C]
+    classes = _classes(by_step, tolerance)
+    of_first = [tuple(row) for row in classes[:n].tolist()]
+    of_second = [tuple(row) for row in classes[n:].tolist()]
+    separated = Counter(of_first) != Counter(of_second)
+    difference = None
+    ordered = np.sort(classes[:n], axis=0), np.sort(classes[n:], axis=0)
+    differing = np.flatnonzero((ordered[0] != ordered[1]).any(axis=0))
+    if differing.size:
+        column = int(differing[0])
+        step, channel = divmod(column, len(channels))
+        x, y = np.sort(by_step[:n, column]), np.sort(by_step[n:, column])
+        at = int(np.abs(x - y).argmax())
+        difference = Difference(channels[channel], step + 1, float(x[at]), float(y[at]))
+    distinct = (len({*of_first}), len({*of_second}), len({*of_first, *of_second}))
+    return ScopeComparison(scope, separated, difference, distinct, n, tolerance)
+
+
+def _classes(values: NDArray[np.float64], tolerance: float) -> NDArray[np.int64]:
+    """Number the values of each column so that equal ones share a number."""
+    order = np.argsort(values, axis=0, kind="stable")
+    jumps = np.diff(np.take_along_axis(values, order, axis=0), axis=0) > tolerance
+    ranks = np.zeros(values.shape, dtype=np.int64)
+    ranks[1:] = np.cumsum(jumps, axis=0)
+    classes = np.empty_like(ranks)
+    np.put_along_axis(classes, order, ranks, axis=0)
+    return classes

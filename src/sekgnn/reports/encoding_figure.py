@@ -1,0 +1,221 @@
+"""A figure of two graphs and of the walks that do or do not tell them apart."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+
+from sekgnn.graphs import Graph
+from sekgnn.reports.comparison import Comparison, ScopeComparison
+from sekgnn.reports.neighbourhoods import describe_neighbourhood
+from sekgnn.reports.ring_layout import ring_positions, shells
+
+# Okabe and Ito's palette, which colour-blind readers tell apart
+FIRST, SECOND = "#0072B2", "#D55E00"
+_INK, _FAINT, _GREY = "#222222", "#D8D8D8", "#8A8A8A"
+_SHOWN = ("return", "across_diagonal/1", "across_off_diagonal/1")
+_MEANING = {
+    "return": "return to v",
+    "across_diagonal/1": "neighbour back to itself",
+    "across_off_diagonal/1": "neighbour to another neighbour",
+}
+_SUBTITLE = (
+    "Above: each graph as its node v sees it; the neighbours of v and the edges among "
+    "them in colour.\n"
+    "Below: where walks are after t steps, summed over the neighbours of v."
+)
+_STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": _GREY,
+    "axes.labelcolor": _INK,
+    "text.color": _INK,
+    "xtick.color": _GREY,
+    "ytick.color": _GREY,
+}
+
+
+def comparison_png(
+    graphs: tuple[Graph, Graph], names: tuple[str, str], comparison: Comparison
+) -> bytes:
+    """Return a PNG: both graphs around node 0, and their step curves in each scope.
+
+    Args:
+        graphs: The two graphs.
+        names: What to call them.
+        comparison: From :func:`~sekgnn.reports.comparison.compare_graphs`.
+    """
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=(11, 9.8))
+        canvas = FigureCanvasAgg(figure)
+        columns = 2 * max(2, len(comparison.scopes))
+        grid = figure.add_gridspec(
+            2,
+            columns,
+            height_ratios=(1.25, 1),
+            left=0.06,
+            right=0.97,
+            top=0.81,
+            bottom=0.065,
+            hspace=0.2,
+            wspace=0.55,
+        )
+        headline = _headline(names, comparison)
+        figure.text(0.03, 0.975, headline, va="top", size=17, weight="bold")
+        figure.text(0.03, 0.9, _SUBTITLE, va="top", size=10.5, color="#555555")
+        half = columns // 2
+        for i, colour in enumerate((FIRST, SECOND)):
+            axes = figure.add_subplot(grid[0, i * half : (i + 1) * half])
+            _draw_graph(axes, graphs[i], names[i], colour)
+        width = columns // len(comparison.scopes)
+        for i, verdict in enumerate(comparison.scopes):
+            axes = figure.add_subplot(grid[1, i * width : (i + 1) * width])
+            _draw_curves(axes, verdict, names, comparison, legend=i == 0)
+        buffer = io.BytesIO()
+        figure.set_canvas(canvas)
+        figure.savefig(buffer, format="png", dpi=150, facecolor="white")
+    return buffer.getvalue()
+
+
+def _headline(names: tuple[str, str], comparison: Comparison) -> str:
+    """Say in one sentence which scopes tell the graphs apart."""
+    apart = [_place(s.scope) for s in comparison.scopes if s.separated]
+    alike = [_place(s.scope) for s in comparison.scopes if not s.separated]
+    pair = f"{names[0]} from {names[1]}"
+    if not apart:
+        return f"No walk here tells {pair}"
+    if not alike:
+        return f"Walks {' and '.join(apart)} tell {pair}"
+    return (
+        f"Walks {' and '.join(apart)} tell {pair},\nwalks {' and '.join(alike)} do not"
+    )
+
+
+def _place(scope: str) -> str:
+    """Say where the walks of a scope live."""
+    if scope == "graph":
+        return "on the whole graph"
+    kind, radius = (
+        scope.rstrip("0123456789"),
+        scope.lstrip("abcdefghijklmnopqrstuvwxyz"),
+    )
+    if kind == "internal" and radius == "1":
+        return "among a node's neighbours"
+    without = " without it" if kind == "internal" else ""
+    return f"within {radius} of a node{without}"
+
+
+def _draw_graph(axes: Any, graph: Graph, name: str, colour: str) -> None:
+    """Draw rings around node 0 and bring out what its neighbours are joined to."""
+    place = ring_positions(graph, 0)
+    rings = shells(graph, 0)
+    near = set(rings[1]) if len(rings) > 1 else set()
+    row, col = graph.edge_index()
+    for u, v in zip(row.tolist(), col.tolist(), strict=True):
+        if u > v:
+            continue
+        inside = u in near and v in near
+        spoke = 0 in (u, v)
+        axes.plot(
+            *place[[u, v]].T,
+            color=colour if inside else "#B8B8B8" if spoke else _FAINT,
+            linewidth=3.2 if inside else 1.0,
+            linestyle=(0, (2, 2)) if spoke else "-",
+            zorder=2 if inside else 1,
+            solid_capstyle="round",
+        )
+    for v in range(graph.num_nodes):
+        fill = _INK if v == 0 else colour if v in near else "white"
+        axes.scatter(
+            *place[v],
+            s=210 if v == 0 or v in near else 90,
+            color=fill,
+            edgecolor="white" if v == 0 or v in near else "#B0B0B0",
+            linewidth=1.4,
+            zorder=3,
+        )
+    axes.text(*place[0], "v", color="white", ha="center", va="center", zorder=4)
+    axes.set_title(name, color=colour, weight="bold", size=13, pad=15)
+    axes.text(
+        0.5,
+        1.0,
+        f"neighbours of v form {describe_neighbourhood(graph, 0)}",
+        transform=axes.transAxes,
+        ha="center",
+    )
+    reach = len(rings) - 1 + 0.12
+    axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+    axes.axis("off")
+
+
+def _draw_curves(
+    axes: Any,
+    verdict: ScopeComparison,
+    names: tuple[str, str],
+    comparison: Comparison,
+    *,
+    legend: bool,
+) -> None:
+    """Draw a few channels of one scope over the steps, both graphs."""
+    spec = comparison.spec
+    steps = np.arange(1, spec.walk_length + 1)
+    top = 0.0
+    for kind in _SHOWN:
+        channel = f"{verdict.scope}/{kind}"
+        if channel not in spec.channels:
+            continue
+        c = spec.channels.index(channel)
+        curves = [encoding[:, c].mean(axis=0) for encoding in comparison.encodings]
+        axes.plot(
+            steps, curves[0], color=FIRST, linewidth=5, alpha=0.55, label=names[0]
+        )
+        axes.plot(
+            steps,
+            curves[1],
+            color=SECOND,
+            linewidth=1.8,
+            linestyle=(0, (4, 2)),
+            marker="o",
+            markersize=4,
+            label=names[1],
+        )
+        high = max(curve.max() for curve in curves)
+        top = max(top, high)
+        axes.annotate(
+            _MEANING[kind],
+            (steps[-1], max(curve[-1] for curve in curves)),
+            xytext=(0, 7),
+            textcoords="offset points",
+            ha="right",
+            size=9,
+        )
+    if legend:
+        handles, labels = axes.get_legend_handles_labels()
+        axes.legend(handles[:2], labels[:2], frameon=False, loc="upper left", ncols=2)
+    verb = "told apart" if verdict.separated else "not told apart"
+    axes.set_title(
+        f"walks {_place(verdict.scope)}: {verb}", loc="left", weight="bold", size=11.5
+    )
+    axes.set(xlabel="steps t", ylim=(0, 1.3 * top or 1), xlim=(0.6, steps[-1] + 0.4))
+    axes.set_xticks(steps[:: max(1, len(steps) // 12)])
+    axes.set_ylabel("probability, summed")
+    axes.grid(axis="y", color="#EEEEEE")
+    axes.set_axisbelow(True)
+    d = verdict.difference
+    if d is not None and d.channel.removeprefix(f"{verdict.scope}/") in _SHOWN:
+        axes.annotate(
+            f"first difference, t = {d.step}:\n{d.first:.4g} against {d.second:.4g}",
+            (d.step, (d.first + d.second) / 2),
+            xytext=(d.step + 1.2, 1.16 * (d.first + d.second) / 2 + 0.12 * top),
+            arrowprops={"arrowstyle": "-", "color": _INK, "linewidth": 0.9},
+            size=9,
+            va="center",
+        )

@@ -1,0 +1,34 @@
+"""What every test of the command line needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from sekgnn.cli.main import app
+from sekgnn.graphs import csl_graph, path_graph, rook_graph, to_graph6
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run() -> Run:
+    """Run ``sekgnn`` with some arguments in this process."""
+    runner = CliRunner()
+
+    def invoke(*args: object) -> Result:
+        return runner.invoke(app, [str(arg) for arg in args])
+
+    return invoke
+
+
+@pytest.fixture
+def g6(tmp_path: Path) -> Path:
+    """Return a graph6 file with three graphs."""
+    file = tmp_path / "some.g6"
+    many = [path_graph(4), rook_graph(3), csl_graph(11, 3)]
+    file.write_text("".join(f"{to_graph6(graph)}\n" for graph in many))
+    return file

@@ -1,0 +1,265 @@
+"""Bad input ends with exit code 2, one line that helps, and no half-written file."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pytest
+from typer.testing import Result
+
+from sekgnn.cli import encoding_job
+from sekgnn.encoding.encode import encode_packed
+from sekgnn.graphs import path_graph, to_graph6, write_npz
+
+from .conftest import Run
+
+
+def check_failure(result: Result, folder: Path, *words: str, lines: int = 1) -> None:
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == lines
+    assert "Traceback" not in result.stderr
+    for word in words:
+        assert word in result.stderr
+    left = [file.name for file in folder.iterdir() if not file.name.startswith("in")]
+    assert left == [], "a partial output was left"
+
+
+def cut_npz(file: Path) -> None:
+    write_npz(file, [path_graph(50)])
+    file.write_bytes(file.read_bytes()[:-200])
+
+
+def out_of_range(file: Path) -> None:
+    np.savez(
+        file,
+        edge_index=np.array([[0, 7], [7, 0]]),
+        edge_ptr=np.array([0, 2]),
+        node_ptr=np.array([0, 3]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("in.g6", b"", ["holds no"]),
+        ("in.g6", b"\x00\xff\xfe", ["in.g6"]),
+        ("in.g6", to_graph6(path_graph(30))[:-4].encode(), ["line 1"]),
+        ("in.edges", b"", ["holds no"]),
+        ("in.edges", b"0 one\n", ["line 1"]),
+        ("in.edges", b"0 1\n1 2\n", ["undirected"]),
+        ("in.edges", b"# nodes: 2\n0 5\n5 0\n", ["node 5", "[0, 2)"]),
+        ("in.npz", b"not a zip", ["npz"]),
+        ("in.npz", cut_npz, ["cut short"]),
+        ("in.npz", out_of_range, ["[0, 3)"]),
+        ("in.csv", b"", ["empty"]),
+        ("in.csv", b"name\nCCO\n", ["no column 'smiles'", "['name']"]),
+        ("in.parquet", b"PAR1", ["Parquet"]),
+        ("in.what", b"Bw\n", ["'.what'", ".g6", "--format"]),
+    ],
+)
+def test_unusable_files(
+    run: Run,
+    tmp_path: Path,
+    name: str,
+    content: bytes | Callable[[Path], None],
+    words: list[str],
+) -> None:
+    source = tmp_path / name
+    if isinstance(content, bytes):
+        source.write_bytes(content)
+    else:
+        content(source)
+    result = run("encode", source, "-o", tmp_path / "out.npz")
+    check_failure(result, tmp_path, *words)
+
+
+def test_missing_and_misplaced_inputs(run: Run, tmp_path: Path) -> None:
+    output = tmp_path / "out.npz"
+    result = run("encode", tmp_path / "in.g6", "-o", output)
+    check_failure(result, tmp_path, "does not exist")
+    (tmp_path / "in").mkdir()
+    result = run("encode", tmp_path / "in", "-o", output)
+    check_failure(result, tmp_path, "no TU folder")
+    result = run("encode", tmp_path / "in", "-o", output, "--format", "graph6")
+    check_failure(result, tmp_path, "is a folder")
+
+
+def test_invalid_smiles_are_listed_by_row(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("rdkit")
+    source = tmp_path / "in.csv"
+    source.write_text("smiles\nCCO\nC1C\nnonsense\n")
+    result = run("encode", source, "-o", tmp_path / "out.npz")
+    words = ("2 SMILES", "row 2 (line 3): 'C1C'", "row 3", "--skip-invalid")
+    check_failure(result, tmp_path, *words, lines=4)
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--hops", 0], ["--hops must be at least 1, got 0"]),
+        (["--steps", -3], ["--steps must be at least 1, got -3"]),
+        (["--radius", 0, "--scope", "ego"], ["--radius must be at least 1"]),
+        (["--radius", 1], ["radius has no meaning"]),
+        (["--scope", "intern"], ["--scope must be one of", "mean 'internal'"]),
+        (["--scope", "graph", "--scope", "graph"], ["must not repeat"]),
+        (["--aggregate", "max"], ["--aggregate must be one of"]),
+        (["--combine", "sum"], ["--combine must be one of"]),
+        (["--aggregate", "moments", "--combine", "mean"], ["moments"]),
+        (["--preset", "papers"], ["mean 'paper'"]),
+        (["--backend", "gpu"], ["--backend must be one of"]),
+        (["--backend", "spectral", "--aggregate", "moments"], ["no moments"]),
+        (["--dtype", "float16"], ["--dtype must be one of"]),
+        (["--format", "graph"], ["--format must be one of", "mean 'graph6'"]),
+        (["--undirected", "yes"], ["--undirected must be one of"]),
+        (["--self-loops", "keep"], ["--self-loops must be one of"]),
+        (["--workers", 0], ["--workers must be at least 1"]),
+    ],
+)
+def test_unusable_options(
+    run: Run, tmp_path: Path, args: list[object], words: list[str]
+) -> None:
+    source = tmp_path / "in.g6"
+    source.write_text("Bw\n")
+    result = run("encode", source, "-o", tmp_path / "out.npz", *args)
+    check_failure(result, tmp_path, *words)
+
+
+def test_unusable_outputs_are_found_before_any_work(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "in.npz"
+    write_npz(source, [path_graph(3)])
+    monkeypatch.setattr(encoding_job, "read_graphs", _unexpected)
+    result = run("encode", source, "-o", tmp_path / "out.txt")
+    check_failure(result, tmp_path, "'.txt'", ".npz, .parquet")
+    result = run("encode", source, "-o", tmp_path / "none" / "out.npz")
+    check_failure(result, tmp_path, "folder", "does not exist")
+    before = source.read_bytes()
+    result = run("encode", source, "-o", source)
+    check_failure(result, tmp_path, "is the input")
+    assert source.read_bytes() == before
+    (tmp_path / "in2.npz").mkdir()
+    result = run("encode", source, "-o", tmp_path / "in2.npz")
+    check_failure(result, tmp_path, "is a folder")
+
+
+def _unexpected(*_: Any, **__: Any) -> NoReturn:
+    raise AssertionError("work was done before the output was checked")
+
+
+def _disk_full(*_: Any, **__: Any) -> NoReturn:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".parquet"])
+@pytest.mark.parametrize("target", ["os.replace", "os.fsync"])
+def test_disk_full_while_finishing(
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    target: str,
+    suffix: str,
+) -> None:
+    source = tmp_path / "in.g6"
+    source.write_text("Bw\n")
+    monkeypatch.setattr(target, _disk_full)
+    result = run("encode", source, "-o", tmp_path / f"out{suffix}")
+    check_failure(result, tmp_path, "No space left on device")
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".parquet"])
+def test_disk_full_while_writing(run: Run, tmp_path: Path, suffix: str) -> None:
+    """A real write that the system refuses: files may not exceed a few bytes."""
+    resource = pytest.importorskip("resource")
+    source = tmp_path / "in.g6"
+    source.write_text(f"{to_graph6(path_graph(500))}\n")
+    output = tmp_path / f"out{suffix}"
+    assert run("encode", source, "-o", output).exit_code == 0  # kernels are compiled
+    output.unlink()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
+    try:
+        result = run("encode", source, "-o", output)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    check_failure(result, tmp_path, "cannot write", "File too large")
+
+
+def test_an_older_output_survives_a_failure(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, output = tmp_path / "in.g6", tmp_path / "in-out.npz"
+    source.write_text("Bw\n")
+    output.write_text("old")
+    monkeypatch.setattr("os.replace", _disk_full)
+    result = run("encode", source, "-o", output)
+    check_failure(result, tmp_path, "No space left on device")
+    assert output.read_text() == "old"
+
+
+def test_interrupt_and_memory(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, output = tmp_path / "in.g6", tmp_path / "out.npz"
+    source.write_text("Bw\nBw\n")
+
+    def failing(error: BaseException) -> Callable[..., Any]:
+        def encode(packed: Any, *args: Any, **kwargs: Any) -> Any:
+            if packed.num_graphs == 2:  # not while warming up
+                raise error
+            return encode_packed(packed, *args, **kwargs)
+
+        return encode
+
+    monkeypatch.setattr(encoding_job, "encode_packed", failing(KeyboardInterrupt()))
+    result = run("encode", source, "-o", output)
+    assert result.exit_code == 130
+    assert result.stderr.startswith("error: interrupted")
+    assert [file.name for file in tmp_path.iterdir()] == ["in.g6"]
+    monkeypatch.setattr(encoding_job, "encode_packed", failing(MemoryError()))
+    result = run("encode", source, "-o", output)
+    check_failure(result, tmp_path, "not enough memory")
+
+
+def test_debug_shows_the_traceback(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEKGNN_DEBUG", "1")
+    result = run("encode", tmp_path / "in.g6", "-o", tmp_path / "out.npz")
+    assert result.exit_code == 1
+    assert "does not exist" in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    "args", [["encode"], ["encode", "in.g6"], ["encod"], ["encode", "--hop", "x"]]
+)
+def test_usage_errors(run: Run, args: list[str]) -> None:
+    result = run(*args)
+    assert result.exit_code == 2
+    assert "Usage" in result.stderr
+
+
+@pytest.mark.parametrize("debug", ["0", "1"])
+def test_the_installed_command(tmp_path: Path, debug: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "sekgnn.cli.main", "encode", "in.g6", "-o", "out.npz"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "SEKGNN_DEBUG": debug},
+    )
+    assert done.stdout == ""
+    if debug == "1":
+        assert "Traceback" in done.stderr
+    else:
+        assert done.returncode == 2
+        assert done.stderr == "error: in.g6 does not exist; check the path.\n"

@@ -1,0 +1,215 @@
+"""``sekgnn encode`` writes what the library computes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from sekgnn.cli import encoding_file, encoding_job
+from sekgnn.encoding.encode import encode_many
+from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.graphs import (
+    FORMATS,
+    cycle_graph,
+    path_graph,
+    read,
+    read_graphs,
+    write_npz,
+)
+
+from .conftest import Run
+
+
+@pytest.mark.parametrize(
+    ("args", "spec"),
+    [
+        ((), EncodingSpec()),
+        (("--hops", 2, "--steps", 5), EncodingSpec(2, 5)),
+        (("--preset", "paper"), EncodingSpec.paper()),
+        (
+            ("--preset", "paper", "--hops", 2),
+            EncodingSpec(2, 32, aggregate="landing", combine="parts"),
+        ),
+        (
+            ("--scope", "graph", "--scope", "internal", "--radius", 1, "--radius", 2),
+            EncodingSpec(scope=("graph", "internal"), radius=(1, 2)),
+        ),
+        (
+            ("--scope", "ego", "--aggregate", "mean", "--combine", "mean"),
+            EncodingSpec(scope="ego", aggregate="mean", combine="mean"),
+        ),
+        (("--no-self-loops", "--backend", "dense"), EncodingSpec(self_loops=False)),
+        (("--aggregate", "moments"), EncodingSpec(aggregate="moments")),
+    ],
+)
+def test_npz_holds_the_librarys_values(
+    run: Run, g6: Path, tmp_path: Path, args: tuple[object, ...], spec: EncodingSpec
+) -> None:
+    output = tmp_path / "out.npz"
+    result = run("encode", g6, "--output", output, *args)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    graphs = read_graphs(g6)
+    with np.load(output, allow_pickle=False) as file:
+        assert set(file.files) == {"encoding", "node_ptr", "channels", "spec"}
+        expected = np.concatenate(encode_many(graphs, spec))
+        np.testing.assert_allclose(file["encoding"], expected, atol=1e-13)
+        assert file["encoding"].dtype == np.float64
+        assert file["node_ptr"].tolist() == [0, 4, 13, 24]
+        assert tuple(file["channels"].tolist()) == spec.channels
+        assert EncodingSpec(**json.loads(str(file["spec"]))) == spec
+
+
+def test_parquet_holds_one_row_per_node(
+    run: Run, g6: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encoding_file, "ROW_GROUP_NUMBERS", 200)
+    output = tmp_path / "out.parquet"
+    result = run("encode", g6, "-o", output, "--hops", 2, "--steps", 3)
+    assert result.exit_code == 0, result.output
+    spec = EncodingSpec(2, 3)
+    expected = np.concatenate(encode_many(read_graphs(g6), spec))
+    file = pq.ParquetFile(output)
+    assert file.num_row_groups > 2
+    table = file.read()
+    assert table.column("graph").to_pylist() == [0] * 4 + [1] * 9 + [2] * 11
+    assert table.column("node").to_pylist() == [*range(4), *range(9), *range(11)]
+    names = [f"{channel}/{t}" for channel in spec.channels for t in (1, 2, 3)]
+    assert table.column_names == ["graph", "node", *names]
+    values = np.stack([table.column(name).to_numpy() for name in names], axis=1)
+    np.testing.assert_allclose(values.reshape(expected.shape), expected, atol=1e-13)
+    metadata = table.schema.metadata[b"sekgnn.spec"]
+    assert EncodingSpec(**json.loads(metadata)) == spec
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".parquet"])
+def test_pieces_make_no_difference(
+    run: Run,
+    g6: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    suffix: str,
+) -> None:
+    whole, cut = tmp_path / f"whole{suffix}", tmp_path / f"cut{suffix}"
+    assert run("encode", g6, "-o", whole).exit_code == 0
+    monkeypatch.setattr(encoding_job, "PIECE_NUMBERS", 1)
+    assert run("encode", g6, "-o", cut).exit_code == 0
+    if suffix == ".npz":
+        np.testing.assert_array_equal(
+            np.load(whole)["encoding"], np.load(cut)["encoding"]
+        )
+    else:
+        assert pq.read_table(whole).equals(pq.read_table(cut))
+
+
+def test_json_is_one_object(run: Run, g6: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.npz"
+    result = run("encode", g6, "-o", output, "--dtype", "float32", "--json")
+    assert result.exit_code == 0, result.output
+    said = json.loads(result.stdout)
+    spec = EncodingSpec()
+    assert said["graphs"] == 3
+    assert said["nodes"] == 24
+    assert said["edges"] == 3 + 18 + 22
+    assert said["channels"] == list(spec.channels)
+    assert said["steps"] == 16
+    assert said["shape"] == [24, 10, 16] == list(np.load(output)["encoding"].shape)
+    assert said["dtype"] == "float32" == str(np.load(output)["encoding"].dtype)
+    assert EncodingSpec(**said["spec"]) == spec
+    assert said["seconds"] > 0
+    assert said["total_seconds"] >= said["seconds"]
+    assert said["graphs_per_second"] == pytest.approx(3 / said["seconds"])
+    assert said["output"] == str(output)
+    assert said["skipped"] == []
+
+
+def test_summary_and_quiet(run: Run, g6: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.npz"
+    result = run("encode", g6, "-o", output)
+    assert "encoded 3 graphs (24 nodes, 43 edges)" in result.stdout
+    assert f"wrote {output}" in result.stdout
+    result = run("encode", g6, "-o", output, "--quiet")
+    assert (result.exit_code, result.output) == (0, "")
+
+
+def test_other_inputs(run: Run, tmp_path: Path) -> None:
+    graphs = [path_graph(3), cycle_graph(4)]
+    write_npz(tmp_path / "in.npz", graphs)
+    folder = tmp_path / "tu"
+    folder.mkdir()
+    (folder / "T_A.txt").write_text("1, 2\n2, 1\n")
+    (folder / "T_graph_indicator.txt").write_text("1\n1\n2\n")
+    (tmp_path / "in.edges").write_text("# nodes: 3\n0 1\n")
+    (tmp_path / "in.data").write_text("Bw\n")
+    output = tmp_path / "out.npz"
+    for source, extra, node_ptr in [
+        ("in.npz", [], [0, 3, 7]),
+        ("tu", [], [0, 2, 3]),
+        ("in.edges", ["--undirected", "add"], [0, 3]),
+        ("in.data", ["--format", "graph6"], [0, 3]),
+    ]:
+        result = run("encode", tmp_path / source, "-o", output, *extra)
+        assert result.exit_code == 0, result.output
+        assert np.load(output)["node_ptr"].tolist() == node_ptr
+
+
+def test_graphs_without_nodes_or_edges(run: Run, tmp_path: Path) -> None:
+    write_npz(tmp_path / "in.npz", [path_graph(0), path_graph(1), path_graph(0)])
+    for suffix in (".npz", ".parquet"):
+        output = tmp_path / f"out{suffix}"
+        result = run("encode", tmp_path / "in.npz", "-o", output)
+        assert result.exit_code == 0, result.output
+    assert np.load(tmp_path / "out.npz")["node_ptr"].tolist() == [0, 0, 1, 1]
+    assert pq.read_table(tmp_path / "out.parquet").column("graph").to_pylist() == [1]
+    write_npz(tmp_path / "in.npz", [path_graph(0)])
+    result = run("encode", tmp_path / "in.npz", "-o", tmp_path / "out.npz")
+    assert result.exit_code == 0, result.output
+    assert np.load(tmp_path / "out.npz")["encoding"].shape == (0, 10, 16)
+
+
+def test_self_loops_are_a_note(run: Run, tmp_path: Path) -> None:
+    source = tmp_path / "in.edges"
+    source.write_text("0 1\n1 0\n1 1\n")
+    result = run("encode", source, "-o", tmp_path / "out.npz")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("note: ")
+    assert "self-loop" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert "Warning" not in result.output
+
+
+def test_invalid_smiles_can_be_left_out(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("rdkit")
+    source = tmp_path / "in.csv"
+    source.write_text("smiles\nCCO\nC1C\nCC\n")
+    output = tmp_path / "out.npz"
+    result = run("encode", source, "-o", output, "--skip-invalid")
+    assert result.exit_code == 0
+    assert "note: left out 1 SMILES" in result.stderr
+    assert "row 2 (line 3): 'C1C'" in result.stderr
+    assert np.load(output)["rows"].tolist() == [1, 3]
+    assert np.load(output)["node_ptr"].tolist() == [0, 3, 5]
+    result = run("encode", source, "-o", output, "--skip-invalid", "--json")
+    skipped = json.loads(result.stdout)["skipped"]
+    assert skipped == [{"row": 2, "line": 3, "smiles": "C1C"}]
+    table = tmp_path / "out.parquet"
+    assert run("encode", source, "-o", table, "--skip-invalid").exit_code == 0
+    assert pq.read_table(table).column("row").to_pylist() == [1, 1, 1, 3, 3]
+
+
+def test_smiles_suffixes_are_those_of_the_reader() -> None:
+    known = {suffix for suffix, name in read._SUFFIXES.items() if name == "smiles"}
+    assert known == set(encoding_job.SMILES_SUFFIXES)
+    assert "smiles" in FORMATS
+
+
+def test_an_existing_output_is_replaced(run: Run, g6: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.npz"
+    output.write_text("old")
+    assert run("encode", g6, "-o", output).exit_code == 0
+    assert np.load(output)["encoding"].shape[0] == 24
+    assert {file.name for file in tmp_path.iterdir()} == {"some.g6", "out.npz"}
