@@ -81,7 +81,7 @@ def test_content_is_on_disk_before_the_name_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[str] = []
-    real = {"fsync": os.fsync, "replace": os.replace}
+    real: dict[str, Any] = {"fsync": os.fsync, "replace": os.replace}
 
     def spy(name: str) -> Any:
         def call(*args: Any) -> Any:

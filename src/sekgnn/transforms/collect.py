@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -24,8 +24,18 @@ from sekgnn.transforms.parameters import check_data
 _WEIGHTS = ("edge_weight", "edge_attr")  # from_pyg refuses NaN in these
 
 
+class GraphDataset(Protocol):
+    """What all kinds of datasets have in common: a length, and ``Data`` by number."""
+
+    def __len__(self) -> int:
+        """Number of graphs."""
+
+    def __getitem__(self, index: int, /) -> Any:
+        """Graph ``index``."""
+
+
 def pack_dataset(
-    dataset: Sequence[Data], undirected: Undirected, self_loops: SelfLoops
+    dataset: GraphDataset, undirected: Undirected, self_loops: SelfLoops
 ) -> PackedGraphs:
     """Return the graphs ``dataset[0], ...`` under the rules of ``from_pyg``.
 
@@ -93,7 +103,7 @@ def _collated(dataset: Any) -> Arrays | None:
 
 
 def _one_by_one(
-    dataset: Sequence[Data], undirected: Undirected, self_loops: SelfLoops
+    dataset: GraphDataset, undirected: Undirected, self_loops: SelfLoops
 ) -> Arrays:
     """Collect the edges of every ``dataset[i]``."""
     parts: list[NDArray[Any]] = []

@@ -23,7 +23,7 @@ from sekgnn.graphs import PackedGraphs, SelfLoops, Undirected
 from sekgnn.parallel import Progress
 from sekgnn.transforms.add_substructure_encoding import AddSubstructureEncoding
 from sekgnn.transforms.attach import attach_encoding
-from sekgnn.transforms.collect import pack_dataset
+from sekgnn.transforms.collect import GraphDataset, pack_dataset
 from sekgnn.transforms.encoding_cache import (
     SUFFIX,
     DamagedCacheError,
@@ -52,7 +52,7 @@ class EncodedDataset(Sequence[Data]):
 
     def __init__(
         self,
-        dataset: Sequence[Data],
+        dataset: GraphDataset,
         encodings: Tensor,
         node_ptr: Tensor,
         *,
@@ -114,7 +114,7 @@ class EncodedDataset(Sequence[Data]):
 
 
 def encode_dataset(
-    dataset: Sequence[Data],
+    dataset: GraphDataset,
     encoder: EncodingSpec | AddSubstructureEncoding | None = None,
     *,
     cache_dir: str | os.PathLike[str] | None = None,

@@ -1,0 +1,385 @@
+"""The transform equals the function, on every road that PyG offers."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+import random
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.transforms.helpers import (
+    InMemory,
+    OnDisk,
+    empty_graph,
+    mixed_graphs,
+    to_data,
+)
+from torch_geometric.data import Batch, Data, HeteroData
+from torch_geometric.loader import DataLoader
+from torch_geometric.transforms import AddRandomWalkPE, BaseTransform, Compose
+
+from sekgnn import fields
+from sekgnn.encoding.encode import encode
+from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
+from sekgnn.graphs import Graph, cycle_graph, path_graph
+from sekgnn.testing import graphs
+from sekgnn.transforms import AddSubstructureEncoding
+
+SPECS = [
+    EncodingSpec(num_hops=2, walk_length=4),
+    EncodingSpec(num_hops=2, walk_length=5, scope=("ego", "internal"), radius=2),
+    EncodingSpec(num_hops=2, walk_length=3, aggregate="landing", combine="parts"),
+]
+SMALL = SPECS[0]
+
+
+def expected(graph: Graph, spec: EncodingSpec = SMALL) -> torch.Tensor:
+    return torch.from_numpy(encode(graph, spec, dtype=np.float32))
+
+
+# --- what it computes
+
+
+@settings(max_examples=40)
+@given(graphs(max_nodes=7), st.sampled_from(SPECS))
+def test_equals_encode(graph: Graph, spec: EncodingSpec) -> None:
+    data = to_data(graph)
+    out = AddSubstructureEncoding(spec)(data)
+    assert out.sub_enc.dtype == torch.float32
+    assert out.sub_enc.shape == (graph.num_nodes, spec.num_channels, spec.walk_length)
+    torch.testing.assert_close(out.sub_enc, expected(graph, spec), rtol=0, atol=0)
+    assert fields.SUB_ENC not in data  # the input is not changed
+
+
+def test_hand_worked_value() -> None:
+    """On an edge with loops, every probability is 1/2 from the first step on."""
+    data = to_data(path_graph(2))
+    out = AddSubstructureEncoding(num_hops=1, walk_length=3)(data)
+    assert torch.allclose(out.sub_enc[:, 0], torch.full((2, 3), 0.5))
+
+
+@settings(max_examples=25)
+@given(graphs(max_nodes=7), st.randoms(use_true_random=False))
+def test_relabelling_equivariance(graph: Graph, rng: random.Random) -> None:
+    perm = torch.tensor(rng.sample(range(graph.num_nodes), graph.num_nodes)).long()
+    data = to_data(graph)
+    renamed = Data(edge_index=perm[data.edge_index], num_nodes=graph.num_nodes)
+    transform = AddSubstructureEncoding(SMALL, dtype=torch.float64)
+    a, b = transform(data).sub_enc, transform(renamed).sub_enc
+    torch.testing.assert_close(b[perm], a, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("graph", [empty_graph(n) for n in (0, 1, 4)])
+def test_corners(graph: Graph) -> None:
+    out = AddSubstructureEncoding(SMALL)(to_data(graph))
+    assert out.sub_enc.shape == (graph.num_nodes, SMALL.num_channels, 4)
+    assert (out.sub_enc[:, 0] == 1).all()  # a lone walker stays, with self-loops
+    assert (out.sub_enc[:, 1:] == 0).all()
+
+
+def test_isolated_last_node_is_kept() -> None:
+    data = Data(edge_index=torch.tensor([[0, 1], [1, 0]]), x=torch.zeros(4, 2))
+    out = AddSubstructureEncoding(SMALL)(data)
+    assert out.sub_enc.shape[0] == 4
+    assert (out.sub_enc[3, 0] == 1).all()
+
+
+# --- what it does to Data
+
+
+def test_everything_else_is_untouched() -> None:
+    data = to_data(cycle_graph(4), edge_attr=torch.randn(8, 3), y=torch.tensor([1.0]))
+    before = copy.deepcopy(data)
+    out = AddSubstructureEncoding(SMALL)(data)
+    for key in before.keys():
+        assert torch.equal(torch.as_tensor(out[key]), torch.as_tensor(before[key]))
+    assert set(out.keys()) == {*before.keys(), "sub_enc"}
+
+
+def test_one_way_edges_with_features() -> None:
+    """undirected="add" serves the encoding; edges and their features stay as given."""
+    edge_index = torch.tensor([[0, 1, 2], [1, 2, 3]])
+    data = Data(edge_index=edge_index, edge_attr=torch.arange(3.0), num_nodes=4)
+    with pytest.raises(GraphInputError, match="one direction only"):
+        AddSubstructureEncoding(SMALL)(data)
+    out = AddSubstructureEncoding(SMALL, undirected="add")(data)
+    assert torch.equal(out.edge_index, edge_index)
+    assert torch.equal(out.edge_attr, torch.arange(3.0))
+    assert torch.equal(out.sub_enc, expected(path_graph(4)))
+
+
+def test_self_loop_edges() -> None:
+    data = Data(edge_index=torch.tensor([[0, 1, 0], [1, 0, 0]]), num_nodes=2)
+    with pytest.raises(GraphInputError, match="self-loop"):
+        AddSubstructureEncoding(SMALL, self_loop_edges="error")(data)
+    with pytest.warns(GraphInputWarning, match="self-loop"):
+        out = AddSubstructureEncoding(SMALL)(data)
+    assert out.edge_index.shape == (2, 3)
+    assert torch.equal(out.sub_enc, expected(path_graph(2)))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, "float64", np.float64])
+def test_dtype(dtype: Any) -> None:
+    out = AddSubstructureEncoding(SMALL, dtype=dtype)(to_data(cycle_graph(5)))
+    assert out.sub_enc.dtype == torch.float64
+    assert torch.equal(out.sub_enc, torch.from_numpy(encode(cycle_graph(5), SMALL)))
+
+
+def test_appends_to_x() -> None:
+    enc = expected(cycle_graph(4))
+    transform = AddSubstructureEncoding(SMALL, attr_name=None)
+    flat = enc.flatten(1)
+    none = transform(to_data(cycle_graph(4)))
+    assert torch.equal(none.x, flat)
+    matrix = transform(to_data(cycle_graph(4), x=torch.ones(4, 2)))
+    assert torch.equal(matrix.x, torch.cat([torch.ones(4, 2), flat], dim=1))
+    vector = transform(to_data(cycle_graph(4), x=torch.ones(4)))
+    assert torch.equal(vector.x, torch.cat([torch.ones(4, 1), flat], dim=1))
+    assert fields.SUB_ENC not in vector
+
+
+def test_integer_features_do_not_cut_the_encoding() -> None:
+    """PyG's add_node_attr would cast probabilities to the integers 0 and 1."""
+    data = to_data(cycle_graph(4), x=torch.tensor([[7], [8], [9], [6]]))
+    out = AddSubstructureEncoding(SMALL, attr_name=None)(data)
+    assert torch.equal(out.x[:, 0], torch.tensor([7.0, 8.0, 9.0, 6.0]))
+    assert torch.equal(out.x[:, 1:], expected(cycle_graph(4)).flatten(1))
+
+
+def test_x_that_takes_no_columns() -> None:
+    data = to_data(cycle_graph(4), x=torch.zeros(4, 2, 2))
+    with pytest.raises(GraphInputError, match="attr_name"):
+        AddSubstructureEncoding(SMALL, attr_name=None)(data)
+
+
+def test_result_is_where_the_edges_are() -> None:
+    """No GPU here: the edges claim to be on "meta", the one other device there is."""
+
+    class Elsewhere(torch.Tensor):
+        @property
+        def device(self) -> torch.device:  # type: ignore[override]
+            return torch.device("meta")
+
+    data = to_data(cycle_graph(4))
+    data.edge_index = data.edge_index.as_subclass(Elsewhere)
+    out = AddSubstructureEncoding(SMALL)(data)
+    assert out.sub_enc.device == torch.device("meta")
+
+
+def test_adj_t_without_edge_index() -> None:
+    data = to_data(cycle_graph(5))
+    adj_t = torch.sparse_coo_tensor(
+        data.edge_index, torch.ones(10), (5, 5), check_invariants=True
+    ).coalesce()
+    out = AddSubstructureEncoding(SMALL)(Data(adj_t=adj_t, num_nodes=5))
+    assert torch.equal(out.sub_enc, expected(cycle_graph(5)))
+
+
+def test_other_types_are_refused() -> None:
+    hetero = HeteroData()
+    hetero["a"].num_nodes = 2
+    with pytest.raises(GraphInputError, match=r"HeteroData.*to_homogeneous"):
+        AddSubstructureEncoding(SMALL)(hetero)
+    with pytest.raises(GraphInputError, match="got Graph"):
+        AddSubstructureEncoding(SMALL)(cycle_graph(3))
+
+
+def test_node_count_is_never_guessed() -> None:
+    with pytest.raises(GraphInputError, match="num_nodes"):
+        AddSubstructureEncoding(SMALL)(Data(edge_index=torch.tensor([[0, 1], [1, 0]])))
+
+
+# --- roads through PyG
+
+
+@settings(max_examples=15)
+@given(st.lists(graphs(max_nodes=5), min_size=1, max_size=4))
+def test_batch_is_one_by_one(many: list[Graph]) -> None:
+    transform = AddSubstructureEncoding(SMALL)
+    batch = Batch.from_data_list([transform(to_data(g)) for g in many])
+    assert torch.equal(batch.sub_enc, torch.cat([expected(g) for g in many]))
+    for graph, data in zip(many, batch.to_data_list(), strict=True):
+        assert torch.equal(data.sub_enc, expected(graph))
+
+
+def test_encoding_a_batch_is_encoding_its_graphs() -> None:
+    many = mixed_graphs()
+    batch = AddSubstructureEncoding(SMALL)(
+        Batch.from_data_list([to_data(g) for g in many])
+    )
+    torch.testing.assert_close(batch.sub_enc, torch.cat([expected(g) for g in many]))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_data_loader_with_worker_processes(workers: int) -> None:
+    """The parent has used its threads before the fork; the children must not hang."""
+    transform = AddSubstructureEncoding(num_hops=2, walk_length=4, workers=workers)
+    transform(to_data(cycle_graph(2000)))
+
+    class Lazy(torch.utils.data.Dataset[Any]):
+        def __len__(self) -> int:
+            return 7
+
+        def __getitem__(self, i: int) -> Any:
+            return transform(to_data(mixed_graphs()[i]))
+
+    with warnings.catch_warnings():
+        # Python 3.12 warns of forking with threads, which DataLoader does
+        warnings.simplefilter("ignore", DeprecationWarning)
+        loader = DataLoader(
+            Lazy(), 3, num_workers=2, multiprocessing_context="fork", timeout=60
+        )
+        found = torch.cat([batch.sub_enc for batch in loader])
+    assert torch.equal(found, torch.cat([expected(g) for g in mixed_graphs()]))
+
+
+def test_in_memory_dataset(tmp_path: Path) -> None:
+    source = [to_data(g) for g in mixed_graphs()]
+    transform = AddSubstructureEncoding(SMALL)
+    before = InMemory(str(tmp_path / "a"), source, pre_transform=transform)
+    during = InMemory(str(tmp_path / "b"), source, transform=transform)
+    for graph, a, b in zip(mixed_graphs(), before, during, strict=True):
+        assert torch.equal(a.sub_enc, expected(graph))
+        assert torch.equal(b.sub_enc, expected(graph))
+
+
+def test_on_disk_dataset(tmp_path: Path) -> None:
+    source = [to_data(g) for g in mixed_graphs()]
+    transform = AddSubstructureEncoding(SMALL)
+    before = OnDisk(str(tmp_path / "a"), source, before_saving=transform)
+    during = OnDisk(str(tmp_path / "b"), source, transform=transform)
+    for i, graph in enumerate(mixed_graphs()):
+        assert torch.equal(before[i].sub_enc, expected(graph))
+        assert torch.equal(during[i].sub_enc, expected(graph))
+    loader = DataLoader(before, batch_size=len(source))
+    assert torch.equal(
+        next(iter(loader)).sub_enc, torch.cat([expected(g) for g in mixed_graphs()])
+    )
+    before.close()
+    during.close()
+
+
+def test_compose_and_pickle() -> None:
+    transform = pickle.loads(pickle.dumps(AddSubstructureEncoding(SMALL)))
+    both = Compose([transform, AddRandomWalkPE(3)])
+    out = both(to_data(cycle_graph(5)))
+    assert torch.equal(out.sub_enc, expected(cycle_graph(5)))
+    assert repr(transform) in repr(both)
+
+
+# --- parameters
+
+
+OTHER: dict[str, Any] = {
+    "num_hops": 4,
+    "walk_length": 5,
+    "scope": "ego",
+    "radius": 2,
+    "aggregate": "mean",
+    "combine": "mean",
+    "self_loops": False,
+    "attr_name": "other",
+    "dtype": torch.float64,
+    "undirected": "add",
+    "self_loop_edges": "error",
+}
+
+
+def test_every_parameter_is_listed_above() -> None:
+    own = set(inspect.signature(AddSubstructureEncoding.__init__).parameters)
+    own -= {"self", "spec", "workers", "spec_kwargs"}
+    assert set(OTHER) == own | set(inspect.signature(EncodingSpec).parameters)
+
+
+@pytest.mark.parametrize("key", OTHER)
+def test_every_parameter_changes_the_repr(key: str) -> None:
+    base: dict[str, Any] = {"scope": "internal"} if key in ("radius", "scope") else {}
+    a = AddSubstructureEncoding(**base)
+    b = AddSubstructureEncoding(**{**base, key: OTHER[key]})
+    assert repr(a) != repr(b)
+    assert f"{key}=" in repr(b)
+
+
+def test_repr_makes_the_transform_again() -> None:
+    a = AddSubstructureEncoding(num_hops=2, scope=("ego", "internal"), radius=(1, 2))
+    b = eval(
+        repr(a), {"AddSubstructureEncoding": AddSubstructureEncoding, "torch": torch}
+    )
+    assert repr(b) == repr(a)
+    assert b.spec == a.spec
+
+
+def test_workers_do_not_change_the_repr() -> None:
+    """More threads give the same numbers: PyG must not call the cache stale."""
+    assert repr(AddSubstructureEncoding()) == repr(AddSubstructureEncoding(workers=2))
+
+
+def test_spelling_does_not_change_the_repr() -> None:
+    a = AddSubstructureEncoding(scope="graph", dtype="float32")
+    assert repr(a) == repr(AddSubstructureEncoding(EncodingSpec()))
+
+
+def test_pyg_recognises_a_stale_dataset(tmp_path: Path) -> None:
+    """PyG's own AddRandomWalkPE(4) and (8) print alike, so the old file is served."""
+    source = [to_data(g) for g in mixed_graphs()]
+
+    def open_with(transform: BaseTransform) -> None:
+        InMemory(str(tmp_path / "a"), source, pre_transform=transform)
+
+    open_with(AddSubstructureEncoding(walk_length=4))
+    open_with(AddSubstructureEncoding(walk_length=4))  # the same: no warning
+    with pytest.warns(UserWarning, match="pre_transform` argument differs"):
+        open_with(AddSubstructureEncoding(walk_length=8))
+
+
+def test_paper() -> None:
+    transform = AddSubstructureEncoding.paper(attr_name="enc")
+    assert transform.spec == EncodingSpec.paper()
+    assert transform.attr_name == "enc"
+    assert repr(transform) == repr(
+        AddSubstructureEncoding(EncodingSpec.paper(), attr_name="enc")
+    )
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"num_hop": 3}, "Did you mean 'num_hops'"),
+        ({"attr_nam": "a"}, "Did you mean 'attr_name'"),
+        ({"num_hops": 0}, "num_hops must be at least 1"),
+        ({"spec": 3}, "spec must be an EncodingSpec, got 3"),
+        ({"spec": EncodingSpec(), "num_hops": 3}, "not both; got num_hops"),
+        ({"attr_name": "my_index"}, "contain 'index'"),
+        ({"attr_name": "batch_enc"}, "'batch'"),
+        ({"attr_name": "ptr"}, "must not be one of"),
+        ({"attr_name": ""}, "Python name"),
+        ({"dtype": torch.float16}, "dtype must be one of"),
+        ({"dtype": "int64"}, "dtype must be one of"),
+        ({"dtype": object()}, "dtype must be one of"),
+        ({"undirected": "yes"}, "undirected must be one of"),
+        ({"self_loop_edges": "keep"}, "self_loop_edges must be one of"),
+        ({"workers": 0}, "workers must be at least 1"),
+    ],
+)
+def test_bad_parameters(kwargs: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        AddSubstructureEncoding(**kwargs)
+
+
+@pytest.mark.parametrize("name", ["my_index", "batch_enc"])
+def test_refused_names_would_be_corrupted_by_pyg(name: str) -> None:
+    """Why they are refused."""
+    a = Data(
+        edge_index=torch.empty(2, 0).long(), num_nodes=1, **{name: torch.ones(1, 1)}
+    )
+    batch = Batch.from_data_list([a, a])
+    assert not torch.equal(batch[name], torch.ones(2, 1))

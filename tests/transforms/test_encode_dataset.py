@@ -1,0 +1,460 @@
+"""A dataset at once equals its graphs one by one; a cache is right or not used."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import multiprocessing
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.transforms.helpers import (
+    InMemory,
+    OnDisk,
+    empty_graph,
+    mixed_graphs,
+    to_data,
+)
+from torch_geometric.data import Data, HeteroData
+from torch_geometric.loader import DataLoader
+
+from sekgnn.encoding.encode import encode
+from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.errors import (
+    CacheWarning,
+    ConfigError,
+    GraphInputError,
+    GraphInputWarning,
+    OutputError,
+)
+from sekgnn.graphs import Graph, cycle_graph, path_graph
+from sekgnn.testing import graphs
+from sekgnn.transforms import (
+    AddSubstructureEncoding,
+    EncodedDataset,
+    collect,
+    encode_dataset,
+    encoding_cache,
+)
+
+SMALL = EncodingSpec(num_hops=2, walk_length=4)
+
+
+def sources() -> list[Data]:
+    return [to_data(g) for g in mixed_graphs()]
+
+
+def assert_right(encoded: Sequence[Data], many: Sequence[Graph]) -> None:
+    assert len(encoded) == len(many)
+    for data, graph in zip(encoded, many, strict=True):
+        expected = torch.from_numpy(encode(graph, SMALL, dtype=np.float32))
+        torch.testing.assert_close(data.sub_enc, expected, rtol=0, atol=1e-6)
+
+
+# --- every kind of dataset
+
+
+@settings(max_examples=20)
+@given(st.lists(graphs(max_nodes=5), min_size=1, max_size=5))
+def test_equals_the_transform(many: list[Graph]) -> None:
+    source = [to_data(g) for g in many]
+    encoded = encode_dataset(source, SMALL)
+    transform = AddSubstructureEncoding(SMALL)
+    for a, data in zip(encoded, source, strict=True):
+        torch.testing.assert_close(a.sub_enc, transform(data).sub_enc)
+        assert "sub_enc" not in data
+    assert encoded.encodings.shape == (sum(g.num_nodes for g in many), 7, 4)
+    assert encoded.encodings.dtype == torch.float32
+
+
+def test_in_memory_on_disk_and_parts(tmp_path: Path) -> None:
+    many = mixed_graphs()
+    memory = InMemory(str(tmp_path / "a"), sources())
+    disk = OnDisk(str(tmp_path / "b"), sources())
+    chosen = [4, 0, 6, 3]
+    for dataset in (memory, disk, sources(), tuple(sources())):
+        assert_right(encode_dataset(dataset, SMALL), many)
+    for dataset in (memory, disk):
+        part = encode_dataset(dataset[chosen], SMALL)
+        assert_right(part, [many[i] for i in chosen])
+        assert_right(encode_dataset(dataset[2:5], SMALL), many[2:5])
+    subset: Any = torch.utils.data.Subset(memory, chosen)
+    assert_right(encode_dataset(subset, SMALL), [many[i] for i in chosen])
+    one = InMemory(str(tmp_path / "c"), sources()[:1])
+    assert_right(encode_dataset(one, SMALL), many[:1])
+    disk.close()
+
+
+@pytest.mark.parametrize("with_x", [False, True])
+@pytest.mark.parametrize("chosen", [None, [5, 2, 2, 0], [3]])
+def test_the_fast_road_is_taken_and_right(
+    tmp_path: Path, with_x: bool, chosen: list[int] | None
+) -> None:
+    source = [
+        Data(edge_index=d.edge_index, x=torch.zeros(d.num_nodes, 1)) if with_x else d
+        for d in sources()
+    ]
+    dataset: Any = InMemory(str(tmp_path / "a"), source)
+    part = dataset if chosen is None else dataset[chosen]
+    fast = collect._collated(part)
+    slow = collect._one_by_one(part, "error", "drop")
+    assert fast is not None
+    for a, b in zip(fast, slow, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_transform_of_the_dataset_is_applied(tmp_path: Path) -> None:
+    def cut(data: Data) -> Data:
+        data = data.clone()
+        data.edge_index = data.edge_index[:, :0]
+        return data
+
+    dataset = InMemory(str(tmp_path / "a"), sources(), transform=cut)
+    assert collect._collated(dataset) is None
+    cut_graphs = [empty_graph(g.num_nodes) for g in mixed_graphs()]
+    assert_right(encode_dataset(dataset, SMALL), cut_graphs)
+
+
+def test_an_overridden_get_is_respected(tmp_path: Path) -> None:
+    class Doubled(InMemory):
+        def get(self, idx: int) -> Data:
+            return to_data(path_graph(3))
+
+    dataset = Doubled(str(tmp_path / "a"), sources())
+    assert_right(encode_dataset(dataset, SMALL), [path_graph(3)] * 7)
+
+
+def test_loader_and_items() -> None:
+    encoded = encode_dataset(sources(), SMALL)
+    batch = next(iter(DataLoader(encoded, batch_size=7)))
+    assert torch.equal(batch.sub_enc, encoded.encodings)
+    assert torch.equal(encoded[-1].sub_enc, encoded[6].sub_enc)
+    assert [d.num_nodes for d in encoded[1:3]] == [1, 4]
+    assert torch.equal(encoded.encoding(-1), encoded.encoding(6))
+    for wrong in (7, -8):
+        with pytest.raises(IndexError, match="among 7"):
+            encoded[wrong]
+    assert repr(encoded) == "EncodedDataset(7, encodings=[26, 7, 4])"
+    assert isinstance(encoded, EncodedDataset)
+
+
+def test_items_do_not_share_memory() -> None:
+    """Else one in-place step would spoil the dataset, and pickles hold all of it."""
+    encoded = encode_dataset(sources(), SMALL)
+    encoded[0].sub_enc.zero_()
+    assert (encoded[0].sub_enc != 0).any()
+    assert encoded[0].sub_enc.untyped_storage().nbytes() == 5 * 7 * 4 * 4
+
+
+def test_transform_as_encoder() -> None:
+    transform = AddSubstructureEncoding(SMALL, attr_name=None, dtype=torch.float64)
+    encoded = encode_dataset(sources(), transform)
+    assert encoded.encodings.dtype == torch.float64
+    assert torch.equal(encoded[0].x, transform(sources()[0]).x)
+    assert encode_dataset(sources(), transform, dtype="float64").attr_name is None
+    with pytest.raises(ConfigError, match=r"dtype is torch\.float64 in the transform"):
+        encode_dataset(sources(), transform, dtype=torch.float32)
+    with pytest.raises(ConfigError, match="spec must be an EncodingSpec"):
+        encode_dataset(sources(), "paper")  # type: ignore[arg-type]
+
+
+def test_rules_for_edges() -> None:
+    one_way = Data(edge_index=torch.tensor([[0, 1], [1, 2]]), num_nodes=3)
+    loop = Data(edge_index=torch.tensor([[0, 1, 1], [1, 0, 1]]), num_nodes=2)
+    with pytest.raises(GraphInputError, match="of graph 1"):
+        encode_dataset([to_data(path_graph(2)), one_way], SMALL)
+    with pytest.raises(GraphInputError, match="self-loop"):
+        encode_dataset([loop], SMALL, self_loops="error")
+    with pytest.warns(GraphInputWarning, match="dropped"):
+        encoded = encode_dataset([one_way, loop], SMALL, undirected="add")
+    assert_right(encoded, [path_graph(3), path_graph(2)])
+
+
+@pytest.mark.parametrize(
+    ("dataset", "message"),
+    [
+        ([], "empty"),
+        (iter([]), "with a length"),
+        (lambda: [to_data(path_graph(2)), HeteroData()], "graph 1: .*to_homogeneous"),
+        (
+            lambda: [Data(edge_index=torch.tensor([[0, 1], [1, 0]]))],
+            "graph 0: .*num_nodes",
+        ),
+        (lambda: [Data(num_nodes=2)], "graph 0: .*neither edge_index"),
+        (
+            lambda: [
+                to_data(path_graph(2)),
+                to_data(path_graph(2), edge_weight=torch.tensor([1.0, float("nan")])),
+            ],
+            "graph 1: .*edge_weight is nan at edge 1",
+        ),
+        (lambda: [Data(edge_index=torch.tensor([[5], [0]]), num_nodes=2)], "graph 0"),
+        (lambda: [Data(edge_index=torch.zeros(3, 2).long(), num_nodes=2)], "graph 0"),
+    ],
+)
+def test_unusable_datasets(dataset: Any, message: str) -> None:
+    with pytest.raises(GraphInputError, match=message):
+        encode_dataset(dataset() if callable(dataset) else dataset, SMALL)
+
+
+def test_bad_weight_in_a_collated_dataset(tmp_path: Path) -> None:
+    source = [
+        to_data(path_graph(2), edge_weight=torch.tensor([1.0, value]))
+        for value in (1.0, float("inf"))
+    ]
+    with pytest.raises(GraphInputError, match=r"graph 1: .*edge_weight is inf"):
+        encode_dataset(InMemory(str(tmp_path / "a"), source), SMALL)
+
+
+def test_graph_that_changed_since() -> None:
+    source = sources()
+    encoded = encode_dataset(source, SMALL)
+    source[0] = to_data(cycle_graph(6))
+    with pytest.raises(GraphInputError, match="has 6 nodes now and had 5"):
+        encoded[0]
+
+
+def test_progress_reaches_the_end() -> None:
+    seen: list[tuple[int, int]] = []
+    encode_dataset(sources(), SMALL, progress=lambda *step: seen.append(step))
+    assert seen[-1][0] == seen[-1][1] > 0
+
+
+# --- the cache
+
+
+def only_file(folder: Path) -> Path:
+    (file,) = folder.iterdir()
+    return file
+
+
+def test_hit_equals_miss(tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "cache"
+    miss = encode_dataset(sources(), SMALL, cache_dir=folder)
+    hit = encode_dataset(sources(), SMALL, cache_dir=folder)
+    none = encode_dataset(sources(), SMALL)
+    assert (miss.from_cache, hit.from_cache, none.from_cache) == (False, True, False)
+    assert torch.equal(miss.encodings, hit.encodings)
+    assert torch.equal(miss.encodings, none.encodings)
+    assert torch.equal(miss.node_ptr, hit.node_ptr)
+    assert miss.cache_file == hit.cache_file == only_file(folder)
+    assert none.cache_file is None
+    assert_right(hit, mixed_graphs())
+
+
+def test_hit_does_not_compute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    encode_dataset(sources(), SMALL, cache_dir=tmp_path)
+    module = sys.modules["sekgnn.transforms.encode_dataset"]
+    monkeypatch.delattr(module, "encode_packed")
+    hit = encode_dataset(sources(), SMALL, cache_dir=tmp_path)
+    assert_right(hit, mixed_graphs())
+
+
+def test_writing_to_a_hit_does_not_reach_the_file(tmp_path: Path) -> None:
+    encode_dataset(sources(), SMALL, cache_dir=tmp_path)
+    before = only_file(tmp_path).read_bytes()
+    encode_dataset(sources(), SMALL, cache_dir=tmp_path).encodings.zero_()
+    assert only_file(tmp_path).read_bytes() == before
+
+
+def test_no_nodes_at_all(tmp_path: Path) -> None:
+    source = [to_data(empty_graph(0))] * 2
+    for hit in (False, True):
+        encoded = encode_dataset(source, SMALL, cache_dir=tmp_path)
+        assert encoded.from_cache == hit
+        assert encoded[1].sub_enc.shape == (0, 7, 4)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"encoder": EncodingSpec(num_hops=3, walk_length=4)},
+        {"encoder": EncodingSpec(num_hops=2, walk_length=5)},
+        {"encoder": EncodingSpec(num_hops=2, walk_length=4, aggregate="mean")},
+        {"encoder": EncodingSpec(num_hops=2, walk_length=4, combine="parts")},
+        {"encoder": EncodingSpec(num_hops=2, walk_length=4, self_loops=False)},
+        {"encoder": EncodingSpec(num_hops=2, walk_length=4, scope="ego")},
+        {"encoder": EncodingSpec(num_hops=2, walk_length=4, scope="ego", radius=3)},
+        {"dtype": torch.float64},
+        {"dataset": sources()[::-1]},
+        {"dataset": sources()[:-1]},
+        {"dataset": [*sources()[:-1], to_data(cycle_graph(10))]},
+        {"dataset": [*sources(), to_data(empty_graph(0))]},
+    ],
+)
+def test_any_change_is_another_file(tmp_path: Path, other: dict[str, Any]) -> None:
+    call: dict[str, Any] = {
+        "dataset": sources(),
+        "encoder": SMALL,
+        "cache_dir": tmp_path,
+    }
+    encode_dataset(**call)
+    changed = encode_dataset(**{**call, **other})
+    assert not changed.from_cache
+    assert len(list(tmp_path.iterdir())) == 2
+    again = encode_dataset(**{**call, **other})
+    assert again.from_cache
+    assert torch.equal(again.encodings, changed.encodings)
+
+
+@pytest.mark.parametrize("constant", ["FORMAT_VERSION", "ENCODING_VERSION"])
+def test_a_new_version_does_not_read_old_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, constant: str
+) -> None:
+    encode_dataset(sources(), SMALL, cache_dir=tmp_path)
+    monkeypatch.setattr(encoding_cache, constant, 999)
+    assert not encode_dataset(sources(), SMALL, cache_dir=tmp_path).from_cache
+
+
+def test_the_same_graphs_told_otherwise_share_a_file(tmp_path: Path) -> None:
+    """The order of the edges is no content."""
+    encode_dataset(sources(), SMALL, cache_dir=tmp_path)
+    turned = [
+        Data(edge_index=d.edge_index.flip(1), x=torch.zeros(d.num_nodes, 3))
+        for d in sources()
+    ]
+    assert encode_dataset(turned, SMALL, cache_dir=tmp_path).from_cache
+
+
+def assert_rebuilt(folder: Path, message: str = "") -> None:
+    with pytest.warns(CacheWarning, match=f"not used, .*{message}.*made again"):
+        encoded = encode_dataset(sources(), SMALL, cache_dir=folder)
+    assert not encoded.from_cache
+    assert_right(encoded, mixed_graphs())
+    again = encode_dataset(sources(), SMALL, cache_dir=folder)
+    assert again.from_cache
+    assert torch.equal(again.encodings, encoded.encodings)
+
+
+def test_every_flipped_byte_is_detected(tmp_path: Path) -> None:
+    encode_dataset(sources(), SMALL, cache_dir=tmp_path)
+    file = only_file(tmp_path)
+    good = file.read_bytes()
+    for place in range(0, len(good), 7):
+        bad = bytearray(good)
+        bad[place] ^= 1 << place % 8
+        file.write_bytes(bad)
+        assert_rebuilt(tmp_path)
+        assert file.read_bytes() == good
+
+
+def test_every_truncation_is_detected(tmp_path: Path) -> None:
+    encode_dataset(sources(), SMALL, cache_dir=tmp_path)
+    file = only_file(tmp_path)
+    good = file.read_bytes()
+    for length in [*range(0, len(good), 41), len(good) - 1]:
+        file.write_bytes(good[:length])
+        assert_rebuilt(tmp_path)
+    file.write_bytes(good + b"\0")
+    assert_rebuilt(tmp_path, "length")
+
+
+@pytest.mark.parametrize("field", ["key", "parameters", "shape", "sha256"])
+def test_a_wrong_header_is_detected_even_if_well_made(
+    tmp_path: Path, field: str
+) -> None:
+    """The checksum of the header is made again, as a foreign program might."""
+    encode_dataset(sources(), SMALL, cache_dir=tmp_path)
+    file = only_file(tmp_path)
+    content = file.read_bytes()
+    start = len(encoding_cache._MAGIC) + 32 + 8
+    length = int.from_bytes(content[start - 8 : start], "little")
+    header = json.loads(content[start : start + length])
+    header[field] = {"key": "0", "parameters": {}, "shape": [1], "sha256": "0"}[field]
+    text = json.dumps(header).encode().ljust(length)
+    head = encoding_cache._MAGIC + hashlib.sha256(text).digest()
+    head += len(text).to_bytes(8, "little")
+    file.write_bytes(head + text + content[start + length :])
+    assert_rebuilt(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"\x93NUMPY", b"x" * 5000])
+def test_a_foreign_file_is_detected(tmp_path: Path, content: bytes) -> None:
+    encode_dataset(sources(), SMALL, cache_dir=tmp_path)
+    only_file(tmp_path).write_bytes(content)
+    assert_rebuilt(tmp_path, "not a cache")
+
+
+def test_the_file_of_other_graphs_is_detected(tmp_path: Path) -> None:
+    """A file renamed, or copied over another."""
+    a = encode_dataset(sources(), SMALL, cache_dir=tmp_path).cache_file
+    b = encode_dataset(sources()[::-1], SMALL, cache_dir=tmp_path).cache_file
+    assert a is not None and b is not None
+    a.write_bytes(b.read_bytes())
+    assert_rebuilt(tmp_path, "other graphs")
+
+
+def test_disk_full_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_space(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", no_space)
+        with pytest.warns(CacheWarning, match="not cached: .*No space left"):
+            encoded = encode_dataset(sources(), SMALL, cache_dir=tmp_path)
+    assert_right(encoded, mixed_graphs())
+    assert encoded.cache_file is None
+    assert list(tmp_path.iterdir()) == []
+    assert not encode_dataset(sources(), SMALL, cache_dir=tmp_path).from_cache
+
+
+def test_interrupt_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(_: int) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            encode_dataset(sources(), SMALL, cache_dir=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_cache_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    """Said before the work, not after."""
+    (tmp_path / "a").write_text("a file")
+
+    class Untouchable(list[Data]):
+        def __getitem__(self, _: Any) -> Any:
+            raise AssertionError("work began")
+
+    for folder in (tmp_path / "a", tmp_path / "a" / "b"):
+        with pytest.raises(OutputError, match="cannot make the cache folder"):
+            encode_dataset(Untouchable(sources()), SMALL, cache_dir=folder)
+
+
+def _encode_in_child(folder: str, gate: Any, answers: Any) -> None:
+    gate.wait()
+    encoded = encode_dataset(sources(), SMALL, cache_dir=folder)
+    answers.put(encoded.encodings.sum().item())
+
+
+def test_processes_at_once(tmp_path: Path) -> None:
+    expected = encode_dataset(sources(), SMALL).encodings.sum().item()
+    context: Any = multiprocessing.get_context("fork")
+    gate, answers = context.Barrier(4), context.Queue()
+    children = [
+        context.Process(target=_encode_in_child, args=(str(tmp_path), gate, answers))
+        for _ in range(4)
+    ]
+    for child in children:
+        child.start()
+    found = [answers.get(timeout=60) for _ in children]
+    for child in children:
+        child.join(60)
+    assert found == pytest.approx([expected] * 4)
+    assert encode_dataset(sources(), SMALL, cache_dir=tmp_path).from_cache
+    assert only_file(tmp_path).suffix == ".sekenc"
