@@ -17,7 +17,8 @@ from sekgnn.encoding.channels import DIAGONAL, OFF_DIAGONAL, RETURN, SQUARES, TO
 from sekgnn.walks.powers import take_step
 from sekgnn.walks.vector import WIDTH, add_rows, transpose_scaled
 
-TILE_NUMBERS = 1 << 18  # 2 MiB
+MAX_BLOCK = 64
+PLANES = WIDTH + 1  # one unused, or rows would be 4 KiB apart and evict each other
 
 
 @nb.njit(cache=True, nogil=True)
@@ -34,8 +35,8 @@ def fill_tile(
 ) -> None:
     r"""Walk to the landing classes ``first..first + width - 1``, all steps.
 
-    Eight steps at a time are taken in ``planes`` (:math:`G^{(t)} = P^t D^{-1}`, one plane
-    ``[q, width]`` a step) and transposed into the tile.
+    Eight steps at a time of :math:`G^{(t)} = P^t D^{-1}` are taken side by side in
+    ``planes``, ``[q, 9, width]``, and transposed into the tile.
 
     Args:
         rows: Row starts of :func:`~sekgnn.graphs.twins.quotient`.
@@ -44,26 +45,28 @@ def fill_tile(
         degrees: ``[padded q]``, zero from q on.
         first: j of the first column.
         width: Columns, a multiple of eight.
-        planes: Scratch, ``[9 * q * width]``.
+        planes: Scratch, ``[q * 9 * width]``.
         tile: Written, flat ``[q - first, width, L]``: :math:`H_{ij} + H_{ji}` at row
             i - first, column j - first, for j < i.
         returns: :math:`H_{ii}`, written for the landing classes, ``[q, L]``.
     """
     q, steps = returns.shape
-    last = WIDTH * q * width
+    stride = PLANES * width
     planes[:] = 0.0
     for c in range(first, min(first + width, q)):
         if degrees[c] > 0:  # of all nodes in a class, the walk ends at one
             value = 1.0 / (degrees[c] * sizes[c])
-            planes[last + c * width + c - first] = value
+            planes[c * stride + (WIDTH - 1) * width + c - first] = value
     for t in range(0, steps, WIDTH):
-        planes[: q * width] = planes[last:]
         for s in range(WIDTH):
-            take_step(rows, columns, sizes, degrees, planes, s, s + 1, width)
+            before = (s + WIDTH - 1) % WIDTH
+            take_step(
+                rows, columns, sizes, degrees, planes, PLANES, before, s, width
+            )
         for i in range(first, q):
             if i < first + width:
                 for s in range(WIDTH):
-                    value = planes[((s + 1) * q + i) * width + i - first]
+                    value = planes[i * stride + s * width + i - first]
                     returns[i, t + s] = value * degrees[i]
             for j in range(0, min(width, i - first), WIDTH):
                 transpose_scaled(
@@ -71,8 +74,8 @@ def fill_tile(
                     ((i - first) * width + j) * steps + t,
                     steps,
                     planes,
-                    (q + i) * width + j,
-                    q * width,
+                    i * stride + j,
+                    width,
                     degrees[i],
                     degrees,
                     first + j,
@@ -148,18 +151,16 @@ def add_tile(
             at = (v * channels + to_shell + k) * steps
             add_rows(
                 flat, at, 1.0, 1.0,
-                tile, ((v - first) * width - first) * steps, steps,
+                tile, ((v - first) * width - first) * steps, steps, steps,
                 share, flat_members, low, nearer,
             )  # fmt: skip
-            for a in range(nearer, high if here else nearer):
-                c = flat_members[a]
-                if c != v:
-                    pair = (c - first) * width + v - first
-                    add_rows(
-                        flat, at, 1.0, 1.0,
-                        tile, (pair - c) * steps, steps,
-                        share, flat_members, a, a + 1,
-                    )  # fmt: skip
+            if here:  # pairs (c, v) with c beyond v, skipping v's own class
+                beyond = nearer + (nearer < high and flat_members[nearer] == v)
+                add_rows(
+                    flat, at, 1.0, 1.0,
+                    tile, (v - first * width - first) * steps, width * steps, steps,
+                    share, flat_members, beyond, high,
+                )  # fmt: skip
             if low == end:
                 continue
             at = (v * channels + off_diagonal + k) * steps
@@ -167,7 +168,7 @@ def add_tile(
                 i = flat_members[a]
                 add_rows(
                     flat, at, 1.0, sizes[i],
-                    tile, ((i - first) * width - first) * steps, steps,
+                    tile, ((i - first) * width - first) * steps, steps, steps,
                     sizes, flat_members, low, min(a, end),
                 )  # fmt: skip
             if move:
@@ -208,7 +209,7 @@ def add_returns(
             at = (v * channels + diagonal + k) * steps
             add_rows(
                 flat, at, 1.0, 1.0,
-                flat_returns, 0, steps, sizes, flat_members, low, high,
+                flat_returns, 0, steps, steps, sizes, flat_members, low, high,
             )  # fmt: skip
             for a in range(low, high):
                 c = flat_members[a]
@@ -216,13 +217,13 @@ def add_returns(
                     at = (v * channels + off_diagonal + k) * steps
                     add_rows(
                         flat, at, 1.0, sizes[c] - 1,
-                        flat_returns, 0, steps, sizes, flat_members, a, a + 1,
+                        flat_returns, 0, steps, steps, sizes, flat_members, a, a + 1,
                     )  # fmt: skip
                 if c == v:
                     at = (v * channels + to_shell + k) * steps
                     add_rows(
                         flat, at, 1.0, 1.0,
-                        flat_returns, 0, steps, sizes, flat_members, a, a + 1,
+                        flat_returns, 0, steps, steps, sizes, flat_members, a, a + 1,
                     )  # fmt: skip
         sizes[v] += 1
 
@@ -258,9 +259,8 @@ def dense_sums(
     q, _, steps = raw.shape
     if q == 0:
         return scratch
-    span = TILE_NUMBERS // (q * steps) // WIDTH * WIDTH
-    span = min(max(span, WIDTH), degrees.size)
-    needed = q * span * (steps + WIDTH + 1)
+    span = min(MAX_BLOCK, degrees.size)
+    needed = q * span * (steps + PLANES)
     if scratch.size < needed:
         scratch = np.empty(needed)
     returns = np.empty((q, steps))
@@ -269,7 +269,7 @@ def dense_sums(
     shift = offsets[SQUARES]
     for first in range(0, q, span):
         width = min(span, degrees.size - first)
-        planes = scratch[: (WIDTH + 1) * q * width]
+        planes = scratch[: PLANES * q * width]
         tile = scratch[planes.size : planes.size + q * width * steps]
         fill_tile(rows, columns, sizes, degrees, first, width, planes, tile, returns)
         add_tile(

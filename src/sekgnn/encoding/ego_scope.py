@@ -71,7 +71,7 @@ def add_block(
     for k in range(1, num_shells + 1):
         add_rows(
             shell_sums, k * width, 0.0, 1.0,
-            matrix, 0, width, ones, ids, bounds[k], bounds[k + 1],
+            matrix, 0, width, width, ones, ids, bounds[k], bounds[k + 1],
         )  # fmt: skip
     for c in range(block):
         j = first + c
@@ -183,6 +183,7 @@ def encode_ego_nets(
                         1.0 / degrees[i] if degrees[i] > 0 else 0.0,
                         current,
                         0,
+                        width,
                         width,
                         ones,
                         columns,

@@ -138,6 +138,7 @@ def half_walk_nodes(
                     before,
                     0,
                     width,
+                    width,
                     ones,
                     columns,
                     rows[a],

@@ -92,12 +92,12 @@ def spectral_sums(
             sizes[v] -= 1  # v itself is in none of its shells
             add_rows(
                 starts, v * width, 0.0, 1.0,
-                flat_table, 0, width, sizes, flat_members, low, high,
+                flat_table, 0, width, width, sizes, flat_members, low, high,
             )  # fmt: skip
             weights = sizes * degrees[:q]
             add_rows(
                 ends, v * width, 0.0, 1.0,
-                flat_table, 0, width, weights, flat_members, low, high,
+                flat_table, 0, width, width, weights, flat_members, low, high,
             )  # fmt: skip
             for a in range(low, high):
                 u = flat_members[a]

@@ -22,6 +22,7 @@ def take_step(
     sizes: NDArray[np.float64],
     degrees: NDArray[np.float64],
     planes: NDArray[np.float64],
+    num_planes: int,
     source: int,
     target: int,
     width: int,
@@ -33,20 +34,22 @@ def take_step(
         columns: Its neighbours, the class itself among them if the walk has loops.
         sizes: Nodes in each class, ``[q]``.
         degrees: Degrees the walk sees, at least ``[q]``; 0 gives a zero row.
-        planes: Flat float64, planes of ``[q, width]`` one after another.
+        planes: Flat ``[q, num_planes, width]``.
+        num_planes: Steps side by side in a row of ``planes``.
         source: Number of the plane to read.
         target: Number of the plane to write.
         width: Row length, padded.
     """
-    q = sizes.size
-    for c in range(q):
+    stride = num_planes * width
+    for c in range(sizes.size):
         add_rows(
             planes,
-            (target * q + c) * width,
+            c * stride + target * width,
             0.0,
             1.0 / degrees[c] if degrees[c] > 0 else 0.0,
             planes,
-            source * q * width,
+            source * width,
+            stride,
             width,
             sizes,
             columns,
@@ -64,11 +67,13 @@ def _powers(
     width: int,
 ) -> NDArray[np.float64]:
     n = degrees.size
-    planes = np.zeros((steps + 1) * n * width)
+    planes = np.zeros(n * (steps + 1) * width)
     for i in range(n):
-        planes[i * width + i] = 1.0
+        planes[i * (steps + 1) * width + i] = 1.0
     for t in range(steps):
-        take_step(rows, columns, np.ones(n), degrees, planes, t, t + 1, width)
+        take_step(
+            rows, columns, np.ones(n), degrees, planes, steps + 1, t, t + 1, width
+        )
     return planes
 
 
@@ -88,4 +93,5 @@ def landing_probabilities(
     width = padded(n)
     degrees = graph.degrees.astype(np.float64) + loop
     planes = _powers(rows, columns, degrees, walk_length, width)
-    return planes.reshape(walk_length + 1, n, width)[1:, :, :n].copy()
+    steps = planes.reshape(n, walk_length + 1, width).transpose(1, 0, 2)
+    return steps[1:, :, :n].copy()

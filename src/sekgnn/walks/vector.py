@@ -83,6 +83,7 @@ def add_rows(
     scale: Any,
     matrix: Any,
     matrix_at: Any,
+    stride: Any,
     width: Any,
     weights: Any,
     ids: Any,
@@ -92,7 +93,7 @@ def add_rows(
     """``out = keep * out + scale * Σ_e weights[ids[e]] * row(ids[e])``, e = start..stop-1.
 
     All arrays are flat and contiguous: ``row(i)`` is
-    ``matrix[matrix_at + i * width:][:width]`` and the result is
+    ``matrix[matrix_at + i * stride:][:width]`` and the result is
     ``out[out_at:][:width]``. Nothing is checked.
 
     Args:
@@ -103,6 +104,7 @@ def add_rows(
         scale: Factor of the sum.
         matrix: float64.
         matrix_at: Where row 0 begins.
+        stride: Distance between rows.
         width: Row length, a multiple of :data:`WIDTH`.
         weights: float64, one per row.
         ids: int32 row numbers.
@@ -117,6 +119,7 @@ def add_rows(
         matrix,
         types.int64,
         types.int64,
+        types.int64,
         weights,
         ids,
         types.int64,
@@ -125,27 +128,44 @@ def add_rows(
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         v = _Vectors(context, builder, sig, args)
-        out_data, matrix_data, weight_data, id_data = map(v.data, (0, 4, 7, 8))
-        out_start, matrix_start, row_width = args[1], args[5], args[6]
+        out_data, matrix_data, weight_data, id_data = map(v.data, (0, 4, 8, 9))
+        out_start, matrix_start, row_stride, row_width = args[1], *args[5:8]
         keep_all, scale_all = v.splat(args[2]), v.splat(args[3])
         zero, one = ir.Constant(_INT64, 0), ir.Constant(_INT64, 1)
-        stride = ir.Constant(_INT64, WIDTH)
-        total = cgutils.alloca_once(builder, v.type)
-        columns = cgutils.for_range_slice(builder, zero, row_width, stride, inc=True)
-        with columns as (column, _):
-            builder.store(ir.Constant(v.type, [0.0] * WIDTH), total)
-            begin = builder.add(matrix_start, column)
-            rows = cgutils.for_range_slice(builder, args[9], args[10], one, inc=True)
-            with rows as (e, _):
-                row = builder.sext(builder.load(builder.gep(id_data, [e])), _INT64)
-                weight = v.splat(builder.load(builder.gep(weight_data, [row])))
-                offset = builder.add(begin, builder.mul(row, row_width))
-                product = v.multiply(weight, v.load(matrix_data, offset))
-                builder.store(v.add(builder.load(total), product), total)
-            place = builder.add(out_start, column)
-            kept = v.multiply(keep_all, v.load(out_data, place))
-            added = v.multiply(scale_all, builder.load(total))
-            v.store(v.add(kept, added), out_data, place)
+
+        def sum_columns(begin: Any, end: Any, vectors: int) -> None:
+            """Go from column ``begin`` to ``end``, ``vectors`` of eight at a time."""
+            totals = [cgutils.alloca_once(builder, v.type) for _ in range(vectors)]
+            shifts = [ir.Constant(_INT64, i * WIDTH) for i in range(vectors)]
+            leap = ir.Constant(_INT64, vectors * WIDTH)
+            loop = cgutils.for_range_slice(builder, begin, end, leap, inc=True)
+            with loop as (column, _):
+                for total in totals:
+                    builder.store(ir.Constant(v.type, [0.0] * WIDTH), total)
+                origin = builder.add(matrix_start, column)
+                rows = cgutils.for_range_slice(
+                    builder, args[10], args[11], one, inc=True
+                )
+                with rows as (e, _):
+                    row = builder.sext(builder.load(builder.gep(id_data, [e])), _INT64)
+                    weight = v.splat(builder.load(builder.gep(weight_data, [row])))
+                    offset = builder.add(origin, builder.mul(row, row_stride))
+                    for total, shift in zip(totals, shifts, strict=True):
+                        value = v.load(matrix_data, builder.add(offset, shift))
+                        product = v.multiply(weight, value)
+                        builder.store(v.add(builder.load(total), product), total)
+                place = builder.add(out_start, column)
+                for total, shift in zip(totals, shifts, strict=True):
+                    target = builder.add(place, shift)
+                    kept = v.multiply(keep_all, v.load(out_data, target))
+                    added = v.multiply(scale_all, builder.load(total))
+                    v.store(v.add(kept, added), out_data, target)
+
+        fours = builder.and_(row_width, ir.Constant(_INT64, -4 * WIDTH))
+        twos = builder.and_(row_width, ir.Constant(_INT64, -2 * WIDTH))
+        sum_columns(zero, fours, 4)
+        sum_columns(fours, twos, 2)
+        sum_columns(twos, row_width, 1)
         return context.get_dummy_value()
 
     return signature, generate
