@@ -1,7 +1,7 @@
 """Threads over chunks of work.
 
-The compiled kernels release the GIL, so plain threads use every core. Unlike numba's own
-parallel loops this works inside a PyG ``DataLoader`` worker and reports progress.
+The compiled kernels release the GIL, so plain threads use every core. Unlike numba's
+own parallel loops this works inside a PyG ``DataLoader`` worker and reports progress.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 r"""Raw sums in ``graph`` scope for small graphs, from explicit powers of P.
 
 Landing nodes are taken in blocks of columns. For one block all steps are taken, and the
-values are laid out so that all steps of one pair (i, j) are neighbours in memory: summing
-a shell's pairs is then one vector addition per pair, whatever the walk length, and a
-block's values stay in cache. Work :math:`O(l\,q\,m_q + l \sum_v \sum_k |N_k(v)|^2)` on the
-quotient by twins, with q classes and :math:`m_q` edges.
+values are laid out so that all steps of one pair (i, j) are neighbours in memory:
+summing a shell's pairs is then one vector addition per pair, whatever the walk length,
+and a block's values stay in cache. Work
+:math:`O(l\,q\,m_q + l \sum_v \sum_k |N_k(v)|^2)` on the quotient by twins, with q
+classes and :math:`m_q` edges.
 """
 
 from __future__ import annotations
@@ -60,9 +61,7 @@ def fill_tile(
     for t in range(0, steps, WIDTH):
         for s in range(WIDTH):
             before = (s + WIDTH - 1) % WIDTH
-            take_step(
-                rows, columns, sizes, degrees, planes, PLANES, before, s, width
-            )
+            take_step(rows, columns, sizes, degrees, planes, PLANES, before, s, width)
         for i in range(first, q):
             if i < first + width:
                 for s in range(WIDTH):
@@ -284,9 +283,7 @@ def dense_sums(
             )  # fmt: skip
     diagonal = offsets[DIAGONAL]
     raw[:, offsets[RETURN]] = returns
-    add_returns(
-        returns, sizes, members, bounds, to_shell, diagonal, off_diagonal, raw
-    )
+    add_returns(returns, sizes, members, bounds, to_shell, diagonal, off_diagonal, raw)
     if shift >= 0:
         add_returns(
             returns**2, sizes, members, bounds,

@@ -1,13 +1,13 @@
 r"""``ego`` and ``internal`` scope, node by node, in memory proportional to the ego-net.
 
 The ego-net is laid out shell by shell. Walks are taken backwards from blocks of landing
-nodes j at once (:math:`X \leftarrow P X`, columns :math:`H_{\cdot j}`), so no matrix over
-all pairs exists, and every channel is a sum over a contiguous range of rows.
+nodes j at once (:math:`X \leftarrow P X`, columns :math:`H_{\cdot j}`), so no matrix
+over all pairs exists, and every channel is a sum over a contiguous range of rows.
 
 The same kernel gives ``graph`` scope exactly, squares included, on graphs too large for
 dense matrices: a walk of l steps between two nodes within K of v stays within
-:math:`K + \lfloor l / 2 \rfloor` of v, so the ball of that radius with the degrees of the
-whole graph stands in for it.
+:math:`K + \lfloor l / 2 \rfloor` of v, so the ball of that radius with the degrees of
+the whole graph stands in for it.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ def add_block(
     t: int,
     raw: NDArray[np.float64],
 ) -> None:
-    """Add the sums over one block of landing nodes ``first..first + block - 1``.
+    r"""Add the sums over one block of landing nodes ``first..first + block - 1``.
 
     Args:
-        matrix: Flat ``[s, width]``; column c is :math:`H_{\\cdot j}`, j = first + c, or
+        matrix: Flat ``[s, width]``; column c is :math:`H_{\cdot j}`, j = first + c, or
             its squares.
         width: Row length.
         block: Columns in use.

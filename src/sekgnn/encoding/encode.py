@@ -51,9 +51,9 @@ def encode(
             :func:`~sekgnn.graphs.as_graph` takes: PyG ``Data``, networkx, scipy, RDKit.
         spec: What to compute; defaults to ``EncodingSpec()``.
         backend: How ``graph`` scope is computed: ``"dense"`` (explicit powers),
-            ``"spectral"`` (one eigendecomposition, no ``moments``), ``"push"`` (half walks
-            in memory proportional to a ball) or ``"auto"``, by size and cost. Ego-nets are
-            always walked one by one in memory proportional to each.
+            ``"spectral"`` (one eigendecomposition, no ``moments``), ``"push"`` (half
+            walks in memory proportional to a ball) or ``"auto"``, by size and cost.
+            Ego-nets are always walked one by one in memory proportional to each.
         dtype: float32 or float64; computed in float64 either way.
         workers: Threads; ``None`` for all usable cores.
         progress: Called with (done, total) units of work.
@@ -262,9 +262,7 @@ def _half_walk_task(
     scratch = _Scratch()
     first, last = nodes
     # one graph, counted from zero, so that memory does not depend on the others
-    indptr = _read_only(
-        graphs.indptr[first : last + 1] - graphs.indptr[first]
-    )
+    indptr = _read_only(graphs.indptr[first : last + 1] - graphs.indptr[first])
     indices = graphs.indices[graphs.indptr[first] : graphs.indptr[last]]
     indices = _read_only(indices - np.int32(first))
     returns: list[NDArray[np.float64]] = []
@@ -273,7 +271,9 @@ def _half_walk_task(
     def work(start: int, stop: int) -> None:
         with lock:
             if not returns:
-                found = all_returns(indptr, indices, plan.steps, bool(plan.loop), workers)
+                found = all_returns(
+                    indptr, indices, plan.steps, bool(plan.loop), workers
+                )
                 returns.append(found)
         half_walk_nodes(
             indptr,

@@ -1,16 +1,16 @@
 r"""``graph`` scope on large graphs: half walks, in memory proportional to a ball.
 
 P is reversible, so a walk of a + b steps is two shorter walks that meet. With
-:math:`g = D^{-1} e_v`, :math:`x^k = 1_{N_k(v)}` and :math:`z^k = D^{-1} x^k`, each advanced
-by :math:`y \leftarrow P y`, for a + b = t:
+:math:`g = D^{-1} e_v`, :math:`x^k = 1_{N_k(v)}` and :math:`z^k = D^{-1} x^k`, each
+advanced by :math:`y \leftarrow P y`, for a + b = t:
 
 .. math::
    H^{(t)}_{vv} = d_v \langle g_a, g_b \rangle_d, \quad
    \sum_i H^{(t)}_{vi} = \langle g_a, x^k_b \rangle_d, \quad
    \sum_{i,j} H^{(t)}_{ij} = \langle z^k_a, x^k_b \rangle_d, \qquad i, j \in N_k(v),
 
-where :math:`\langle y, y' \rangle_d = \sum_w d_w y_w y'_w`. Only ⌈l/2⌉ steps are taken, and
-they stay within ⌈l/2⌉ of v, or of its shells.
+where :math:`\langle y, y' \rangle_d = \sum_w d_w y_w y'_w`. Only ⌈l/2⌉ steps are taken,
+and they stay within ⌈l/2⌉ of v, or of its shells.
 """
 
 from __future__ import annotations

@@ -42,25 +42,26 @@ class EncodingSpec:
 
     * f1, *self-return*: :math:`H_{vv}`;
     * f2, *centre to shell*: :math:`H_{vi}` aggregated over :math:`i \in N_k(v)`;
-    * f3, *across the shell*: :math:`H_{ij}` aggregated over :math:`i, j \in N_k(v)`, the
-      diagonal i = j and the rest apart; in ``internal`` scope also between
+    * f3, *across the shell*: :math:`H_{ij}` aggregated over :math:`i, j \in N_k(v)`,
+      the diagonal i = j and the rest apart; in ``internal`` scope also between
       :math:`N_k(v)` and :math:`N_{k+1}(v)`, both ways.
 
     Args:
         num_hops: K, the shells that are summarised.
         walk_length: l, the number of steps.
         scope: ``"graph"`` (the walk sees all of G), ``"ego"`` (the subgraph induced on
-            the nodes within ``radius`` of v) or ``"internal"`` (the same without v, where
-            f1 and f2 do not exist), or a tuple of them, concatenated.
+            the nodes within ``radius`` of v) or ``"internal"`` (the same without v,
+            where f1 and f2 do not exist), or a tuple of them, concatenated.
         radius: h, the ego radius, or several; K where not given. Shells beyond h do not
             exist in the ego-net, so ``min(K, h)`` shells are summarised there.
-        aggregate: ``"sum"``; ``"mean"`` over nodes or ordered pairs; ``"landing"``: mean
-            over where the walk starts, sum over where it lands (what the paper's released
-            code computes); ``"moments"``: sum and sum of squares.
-        combine: ``"concat"`` keeps every channel; ``"parts"`` averages each of f1, f2, f3
-            over the K hops (absent hops count as zero), the input of a learned weighting;
-            ``"mean"`` is the mean of those parts.
-        self_loops: Walk on A + I (the paper) or on A, where an isolated node goes nowhere.
+        aggregate: ``"sum"``; ``"mean"`` over nodes or ordered pairs; ``"landing"``:
+            mean over where the walk starts, sum over where it lands (what the paper's
+            released code computes); ``"moments"``: sum and sum of squares.
+        combine: ``"concat"`` keeps every channel; ``"parts"`` averages each of f1, f2,
+            f3 over the K hops (absent hops count as zero), the input of a learned
+            weighting; ``"mean"`` is the mean of those parts.
+        self_loops: Walk on A + I (the paper) or on A, where an isolated node goes
+            nowhere.
 
     Raises:
         ConfigError: If a value cannot work.

@@ -1,11 +1,12 @@
 r"""Raw sums in ``graph`` scope for small graphs, from one eigendecomposition.
 
 On the quotient by twins, with class sizes μ and degrees d, the matrix
-:math:`S_{cc'} = \sqrt{\mu_c \mu_{c'}}\,\tilde A_{cc'} / \sqrt{d_c d_{c'}}` is symmetric,
-:math:`S = U \Lambda U^\top`. With :math:`Q = (\mu d)^{-1/2}\,U` the landing probabilities
-are :math:`H^{(t)}_{ij} = \sum_r Q_{ir} \lambda_r^t Q_{jr} d_j`, so every sum over pairs of
-two node sets is :math:`\sum_r (\sum_i Q_{ir})(\sum_j d_j Q_{jr}) \lambda_r^t`: one
-:math:`O(q^3)` step for all t. Squares of probabilities have no such form.
+:math:`S_{cc'} = \sqrt{\mu_c \mu_{c'}}\,\tilde A_{cc'} / \sqrt{d_c d_{c'}}` is
+symmetric, :math:`S = U \Lambda U^\top`. With :math:`Q = (\mu d)^{-1/2}\,U` the landing
+probabilities are :math:`H^{(t)}_{ij} = \sum_r Q_{ir} \lambda_r^t Q_{jr} d_j`, so every
+sum over pairs of two node sets is
+:math:`\sum_r (\sum_i Q_{ir})(\sum_j d_j Q_{jr}) \lambda_r^t`: one :math:`O(q^3)` step
+for all t. Squares of probabilities have no such form.
 """
 
 from __future__ import annotations

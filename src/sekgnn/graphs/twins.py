@@ -1,8 +1,8 @@
 r"""Twins: nodes with the same closed neighbourhood, which no structure can tell apart.
 
-Swapping two twins is an automorphism, so they share every encoding. With self-loops their
-rows of P are equal, so a walk may be taken on the quotient, one node per class: social
-ego-networks shrink by an order of magnitude, molecules not at all.
+Swapping two twins is an automorphism, so they share every encoding. With self-loops
+their rows of P are equal, so a walk may be taken on the quotient, one node per class:
+social ego-networks shrink by an order of magnitude, molecules not at all.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def find_twins(
     stop: int,
     twin_of: NDArray[np.int32],
 ) -> None:
-    """Write, for nodes ``start..stop - 1``, the smallest node that is its twin (or itself).
+    """Write the smallest twin (or itself) of nodes ``start..stop - 1``.
 
     Twins are adjacent, so only smaller neighbours are candidates; a candidate's closed
     neighbourhood is compared entry by entry.

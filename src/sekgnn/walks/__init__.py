@@ -1,0 +1,13 @@
+"""Random walks: landing and return probabilities, in float64 and exactly."""
+
+from sekgnn.walks.modular import PRIMES, modular_landing, residues
+from sekgnn.walks.powers import landing_probabilities
+from sekgnn.walks.returns import return_probabilities
+
+__all__ = [
+    "PRIMES",
+    "landing_probabilities",
+    "modular_landing",
+    "residues",
+    "return_probabilities",
+]

@@ -16,9 +16,7 @@ def local_ball(
     with_centre: bool,
     loop: int,
     place: NDArray[np.int32],
-) -> tuple[
-    NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]
-]:
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
     """Return the subgraph induced on the nodes within ``radius`` of ``centre``.
 
     Args:

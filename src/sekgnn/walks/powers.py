@@ -83,7 +83,9 @@ def landing_probabilities(
     r"""Return :math:`H^{(t)} = P^t` for t = 1..l, float64 ``[l, n, n]``.
 
     Example:
-        >>> triangle = Graph.from_edge_index([[0, 1, 2], [1, 2, 0]], 3, undirected="add")
+        >>> triangle = Graph.from_edge_index(
+        ...     [[0, 1, 2], [1, 2, 0]], 3, undirected="add"
+        ... )
         >>> landing_probabilities(triangle, 1)[0, 0].round(3).tolist()
         [0.333, 0.333, 0.333]
     """

@@ -1,7 +1,8 @@
 r"""Self-return probabilities by half walks: no matrix over all pairs ever exists.
 
 P is reversible, so :math:`H^{(a+b)}_{vv} = d_v \sum_w d_w\, g^{(a)}_w g^{(b)}_w` with
-:math:`g^{(t)} = P^t D^{-1} e_v`: l returns need ⌈l/2⌉ steps, which stay within ⌈l/2⌉ of v.
+:math:`g^{(t)} = P^t D^{-1} e_v`: l returns need ⌈l/2⌉ steps, which stay within ⌈l/2⌉ of
+v.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """The two vector primitives of the fast kernels, as LLVM intrinsics.
 
-Taking a walk step, summing a shell's pairs and summing a shell's returns are all "add up
-these rows of that matrix" (:func:`add_rows`); bringing all steps of one pair together is a
-transposition (:func:`transpose_scaled`). Plain numba keeps a running sum in memory and
-transposes number by number; these emit eight-wide vectors that stay in registers.
+Taking a walk step, summing a shell's pairs and summing a shell's returns are all "add
+up these rows of that matrix" (:func:`add_rows`); bringing all steps of one pair
+together is a transposition (:func:`transpose_scaled`). Plain numba keeps a running sum
+in memory and transposes number by number; these emit eight-wide vectors that stay in
+registers.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class _Vectors:
         return self.builder.fadd(a, b, flags=["contract"])
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def add_rows(
     typing_context: Any,
     out: Any,
@@ -90,7 +91,7 @@ def add_rows(
     start: Any,
     stop: Any,
 ) -> Any:
-    """``out = keep * out + scale * Σ_e weights[ids[e]] * row(ids[e])``, e = start..stop-1.
+    """``out = keep * out + scale * Σ_e weights[ids[e]] * row(ids[e])``.
 
     All arrays are flat and contiguous: ``row(i)`` is
     ``matrix[matrix_at + i * stride:][:width]`` and the result is
@@ -129,7 +130,8 @@ def add_rows(
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         v = _Vectors(context, builder, sig, args)
         out_data, matrix_data, weight_data, id_data = map(v.data, (0, 4, 8, 9))
-        out_start, matrix_start, row_stride, row_width = args[1], *args[5:8]
+        out_start, matrix_start = args[1], args[5]
+        row_stride, row_width = args[6], args[7]
         keep_all, scale_all = v.splat(args[2]), v.splat(args[3])
         zero, one = ir.Constant(_INT64, 0), ir.Constant(_INT64, 1)
 
@@ -171,7 +173,7 @@ def add_rows(
     return signature, generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def transpose_scaled(
     typing_context: Any,
     out: Any,

@@ -1,0 +1,296 @@
+"""Exact encodings, as residues modulo two primes; see :mod:`sekgnn.walks.modular`."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.encoding.channels import (
+    DIAGONAL,
+    INWARD,
+    OFF_DIAGONAL,
+    OUTWARD,
+    RETURN,
+    SQUARES,
+    TO_SHELL,
+    RawLayout,
+    divisor_value,
+    output_map,
+)
+from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.errors import GraphInputError
+from sekgnn.graphs.convert import as_graph
+from sekgnn.graphs.graph import Graph
+from sekgnn.parallel import Progress, even_chunks, run_chunks
+from sekgnn.walks.ball import local_ball
+from sekgnn.walks.modular import PRIMES, inverse, inverse_degrees, modular_step
+
+EXACT_LIMIT = 46_340
+"""Nodes up to which |N_k|² stays below the primes, so that means exist."""
+
+WHOLE_GRAPH_LIMIT = 8_192
+"""Nodes up to which ``graph`` scope makes n x n residues."""
+
+
+@nb.njit(cache=True, nogil=True)
+def add_value(
+    raw: NDArray[np.int64], channel: int, t: int, value: int, prime: int, squares: int
+) -> None:
+    """Add ``value`` to a raw sum, and its square to the sum of squares, if any."""
+    raw[channel, t] = (raw[channel, t] + value) % prime
+    if squares >= 0:
+        both = raw[channel + squares, t] + value * value % prime
+        raw[channel + squares, t] = both % prime
+
+
+@nb.njit(cache=True, nogil=True)
+def add_step(
+    landing: NDArray[np.int64],
+    members: NDArray[np.int32],
+    bounds: NDArray[np.int64],
+    num_shells: int,
+    offsets: NDArray[np.int64],
+    prime: int,
+    t: int,
+    raw: NDArray[np.int64],
+) -> None:
+    """Add one step's values around one centre, ``members[0]``, to its raw sums.
+
+    Args:
+        landing: :math:`H^{(t + 1)}` modulo ``prime``, ``[s, s]``.
+        members: Rows of ``landing``, shell by shell.
+        bounds: Shell k is ``members[bounds[k]:bounds[k + 1]]``, k = 0..num_shells.
+        num_shells: Shells that are summarised.
+        offsets: Of the :class:`~sekgnn.encoding.channels.RawLayout`.
+        prime: p.
+        t: Step, from 0.
+        raw: ``[C_raw, L]``.
+    """
+    centre = members[0]
+    squares = offsets[SQUARES]
+    if offsets[RETURN] >= 0:
+        raw[offsets[RETURN], t] = landing[centre, centre]
+    for k in range(1, num_shells + 1):
+        for a in range(bounds[k], bounds[k + 1]):
+            i = members[a]
+            if offsets[TO_SHELL] >= 0:
+                channel = offsets[TO_SHELL] + k - 1
+                add_value(raw, channel, t, landing[centre, i], prime, squares)
+            for b in range(bounds[k], bounds[k + 1]):
+                j = members[b]
+                kind = DIAGONAL if a == b else OFF_DIAGONAL
+                channel = offsets[kind] + k - 1
+                add_value(raw, channel, t, landing[i, j], prime, squares)
+            if offsets[OUTWARD] >= 0 and k < num_shells:
+                for b in range(bounds[k + 1], bounds[k + 2]):
+                    j = members[b]
+                    channel = offsets[OUTWARD] + k - 1
+                    add_value(raw, channel, t, landing[i, j], prime, squares)
+                    channel = offsets[INWARD] + k - 1
+                    add_value(raw, channel, t, landing[j, i], prime, squares)
+
+
+@nb.njit(cache=True, nogil=True)
+def finish_exact(
+    raw: NDArray[np.int64],
+    bounds: NDArray[np.int64],
+    num_shells: int,
+    terms: NDArray[np.int64],
+    prime: int,
+    out: NDArray[np.int64],
+) -> None:
+    """Apply an :class:`~sekgnn.encoding.channels.OutputMap` modulo ``prime``."""
+    sizes = np.empty(num_shells, dtype=np.int64)
+    for k in range(num_shells):
+        sizes[k] = bounds[k + 2] - bounds[k + 1]
+    for i in range(terms.shape[0]):
+        whole = divisor_value(terms[i, 2], terms[i, 3], sizes)
+        if whole == 0:
+            continue
+        factor = inverse(whole * terms[i, 4], prime)
+        for t in range(raw.shape[1]):
+            part = raw[terms[i, 0], t] * factor % prime
+            out[terms[i, 1], t] = (out[terms[i, 1], t] + part) % prime
+
+
+@nb.njit(cache=True, nogil=True)
+def exact_graph_scope(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    loop: int,
+    num_shells: int,
+    offsets: NDArray[np.int64],
+    num_raw: int,
+    terms: NDArray[np.int64],
+    prime: int,
+    place: NDArray[np.int32],
+    out: NDArray[np.int64],
+) -> None:
+    """Write the residues of all nodes in ``graph`` scope, ``out`` is ``[n, C, L]``."""
+    n, steps = out.shape[0], out.shape[2]
+    rows = np.zeros(n + 1, dtype=np.int64)
+    columns = np.empty(indices.size + n, dtype=np.int32)
+    filled = 0
+    for v in range(n):
+        if loop:
+            columns[filled] = v
+            filled += 1
+        for e in range(indptr[v], indptr[v + 1]):
+            columns[filled] = indices[e]
+            filled += 1
+        rows[v + 1] = filled
+    inverses = inverse_degrees(rows, prime)
+    raw = np.zeros((n, num_raw, steps), dtype=np.int64)
+    before, after = np.zeros((n, n), dtype=np.int64), np.empty((n, n), dtype=np.int64)
+    for v in range(n):
+        before[v, v] = 1
+    for t in range(steps):
+        modular_step(rows, columns, inverses, prime, before, after)
+        before, after = after, before
+        for v in range(n):
+            nodes, bounds, _, _ = local_ball(
+                indptr, indices, v, num_shells, True, 0, place
+            )
+            add_step(before, nodes, bounds, num_shells, offsets, prime, t, raw[v])
+            if t == steps - 1:
+                finish_exact(raw[v], bounds, num_shells, terms, prime, out[v])
+
+
+@nb.njit(cache=True, nogil=True)
+def exact_ego_nets(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    start: int,
+    stop: int,
+    loop: int,
+    radius: int,
+    num_shells: int,
+    with_centre: bool,
+    offsets: NDArray[np.int64],
+    num_raw: int,
+    terms: NDArray[np.int64],
+    prime: int,
+    place: NDArray[np.int32],
+    out: NDArray[np.int64],
+) -> None:
+    """Write the residues of nodes ``start..stop - 1`` on their ego-nets."""
+    steps = out.shape[2]
+    for v in range(start, stop):
+        nodes, bounds, rows, columns = local_ball(
+            indptr, indices, v, radius, with_centre, loop, place
+        )
+        s = nodes.size
+        members = np.arange(s).astype(np.int32)
+        inverses = inverse_degrees(rows, prime)
+        raw = np.zeros((num_raw, steps), dtype=np.int64)
+        before = np.zeros((s, s), dtype=np.int64)
+        after = np.empty((s, s), dtype=np.int64)
+        for i in range(s):
+            before[i, i] = 1
+        for t in range(steps):
+            modular_step(rows, columns, inverses, prime, before, after)
+            before, after = after, before
+            add_step(before, members, bounds, num_shells, offsets, prime, t, raw)
+        finish_exact(raw, bounds, num_shells, terms, prime, out[v])
+
+
+def encode_exact(
+    graph: Any,
+    spec: EncodingSpec | None = None,
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> NDArray[np.int64]:
+    """Return the encoding of every node in exact arithmetic.
+
+    Two entries are equal exactly when the rational numbers are (up to a chance of about
+    2^-62 per pair): this is what a Weisfeiler-Lehman test may compare, float values are
+    not.
+
+    Args:
+        graph: As for :func:`~sekgnn.encoding.encode.encode`.
+        spec: What to compute.
+        workers: Threads; ``None`` for all usable cores.
+        progress: Called with (done, total) nodes.
+
+    Returns:
+        Residues modulo :data:`~sekgnn.walks.modular.PRIMES`, int64
+        ``[n, spec.num_channels, spec.walk_length, 2]``.
+
+    Raises:
+        GraphInputError: If the graph is too large for exact arithmetic.
+
+    Example:
+        >>> from sekgnn.graphs import complete_graph
+        >>> spec = EncodingSpec(num_hops=1, walk_length=1)
+        >>> third = encode_exact(complete_graph(3), spec)[0, 0, 0]
+        >>> (3 * third % PRIMES).tolist()
+        [1, 1]
+    """
+    spec = EncodingSpec() if spec is None else spec
+    g = as_graph(graph)
+    n = g.num_nodes
+    _check_size(n, spec)
+    out = np.zeros(
+        (len(PRIMES), n, spec.num_channels, spec.walk_length), dtype=np.int64
+    )
+    total = n * len(spec.blocks) * len(PRIMES)
+    done, first_channel = 0, 0
+    for block in spec.blocks:
+        mapping = output_map(spec, block)
+        layout = RawLayout.of(block, spec.aggregate == "moments")
+        channels = slice(first_channel, first_channel + len(mapping.names))
+        first_channel = channels.stop
+        for p, prime in enumerate(PRIMES):
+            result = np.zeros((n, len(mapping.names), spec.walk_length), dtype=np.int64)
+            _run_block(g, spec, block, layout, mapping.arrays(), prime, workers, result)
+            out[p, :, channels] = result
+            done += n
+            if progress is not None:
+                progress(done, total)
+    return np.ascontiguousarray(np.moveaxis(out, 0, -1))
+
+
+def _run_block(
+    g: Graph,
+    spec: EncodingSpec,
+    block: Any,
+    layout: RawLayout,
+    terms: NDArray[np.int64],
+    prime: int,
+    workers: int | None,
+    result: NDArray[np.int64],
+) -> None:
+    loop, n = int(spec.self_loops), g.num_nodes
+    if block.scope == "graph":
+        place = np.full(n, -1, dtype=np.int32)
+        exact_graph_scope(
+            g.indptr, g.indices, loop, block.num_shells,
+            layout.offsets, layout.num_channels, terms, prime, place, result,
+        )  # fmt: skip
+        return
+    scratch = threading.local()
+
+    def work(start: int, stop: int) -> None:
+        if not hasattr(scratch, "place"):
+            scratch.place = np.full(n, -1, dtype=np.int32)
+        exact_ego_nets(
+            g.indptr, g.indices, start, stop, loop,
+            block.radius, block.num_shells, block.scope == "ego",
+            layout.offsets, layout.num_channels, terms, prime, scratch.place, result,
+        )  # fmt: skip
+
+    run_chunks(work, even_chunks(n, 64), workers)
+
+
+def _check_size(n: int, spec: EncodingSpec) -> None:
+    limit = WHOLE_GRAPH_LIMIT if "graph" in spec.scope else EXACT_LIMIT
+    if n > limit:
+        raise GraphInputError(
+            f"exact arithmetic handles up to {limit} nodes in scope {spec.scope}, "
+            f"got {n}; use encode() for floats, or a scope without 'graph'."
+        )

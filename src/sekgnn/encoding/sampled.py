@@ -1,0 +1,238 @@
+r"""Unbiased estimates of long walks on large graphs, with their standard errors.
+
+The exact half walk of length ⌈l/2⌉ soon covers a large graph, so its cost cannot stay
+linear in n. Here M walks start at v and M in each of its shells, at a node drawn
+uniformly: the fraction of walks that is at v, in :math:`N_k(v)`, or back where it
+    started, times the
+number of starting nodes, estimates the sums of f1, f2 and f3. O(M K l) steps per node.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.checks import check_positive
+from sekgnn.encoding.channels import (
+    DIAGONAL,
+    OFF_DIAGONAL,
+    RETURN,
+    TO_SHELL,
+    RawLayout,
+    divisor_value,
+    output_map,
+)
+from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.errors import ConfigError
+from sekgnn.graphs.convert import as_graph
+from sekgnn.hops.sampling import absorb, mix
+from sekgnn.parallel import Progress, even_chunks, run_chunks
+
+
+@dataclass(frozen=True, eq=False)
+class SampledEncoding:
+    """Estimates and how far off they may be.
+
+    Attributes:
+        values: Unbiased estimates, float64 ``[n, C, L]``.
+        standard_error: Estimated standard deviation of each value, same shape. Where a
+            channel adds several estimates of the same walks it is an upper bound: the
+            events exclude each other. It is 0 where no walk, or every walk, met the
+            event.
+        num_walks: Walks per starting set.
+        seed: What they were drawn from.
+    """
+
+    values: NDArray[np.float64]
+    standard_error: NDArray[np.float64]
+    num_walks: int
+    seed: int
+
+
+@nb.njit(cache=True, nogil=True)
+def below(state: np.uint64, count: int) -> np.int64:
+    """Return a number in 0..count - 1 from the upper half of ``state``."""
+    high = state >> np.uint64(32)
+    return np.int64((high * np.uint64(count)) >> np.uint64(32))
+
+
+@nb.njit(cache=True, nogil=True)
+def next_node(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    node: int,
+    loop: int,
+    state: np.uint64,
+) -> np.int64:
+    """Return where one step from ``node`` leads; -1 if there is nowhere to go."""
+    low = indptr[node]
+    degree = indptr[node + 1] - low
+    if degree + loop == 0:
+        return np.int64(-1)
+    choice = below(state, degree + loop)
+    return np.int64(node if choice == degree else indices[low + choice])
+
+
+@nb.njit(cache=True, nogil=True)
+def sample_nodes(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    start: int,
+    stop: int,
+    loop: int,
+    num_hops: int,
+    num_walks: int,
+    seed: np.uint64,
+    offsets: NDArray[np.int64],
+    num_raw: int,
+    terms: NDArray[np.int64],
+    shell_of: NDArray[np.int32],
+    values: NDArray[np.float64],
+    variances: NDArray[np.float64],
+) -> None:
+    """Estimate nodes ``start..stop - 1``.
+
+    Args:
+        indptr: Row starts.
+        indices: Neighbours.
+        start: First node.
+        stop: One past the last node.
+        loop: 1 with self-loops, else 0.
+        num_hops: K.
+        num_walks: M.
+        seed: Walks of v depend on it and on v alone.
+        offsets: Of the :class:`~sekgnn.encoding.channels.RawLayout`.
+        num_raw: C_raw.
+        terms: Of the :class:`~sekgnn.encoding.channels.OutputMap`.
+        shell_of: Scratch, -1 everywhere, ``[N]``; as it was on return.
+        values: Added to, ``[N, C, L]``.
+        variances: Added to, ``[N, C, L]``.
+    """
+    steps = values.shape[2]
+    hits = np.zeros((num_raw, steps), dtype=np.int64)
+    sizes = np.zeros(num_hops, dtype=np.int64)
+    bounds = np.zeros(num_hops + 2, dtype=np.int64)
+    nodes = np.empty(64, dtype=np.int32)
+    step_word = np.uint64(0x9E3779B97F4A7C15)
+    for v in range(start, stop):
+        nodes[0] = v
+        shell_of[v] = 0
+        bounds[1] = 1
+        found = 1
+        for k in range(1, num_hops + 1):
+            for a in range(bounds[k - 1], bounds[k]):
+                for e in range(indptr[nodes[a]], indptr[nodes[a] + 1]):
+                    u = indices[e]
+                    if shell_of[u] < 0:
+                        if found == nodes.size:
+                            larger = np.empty(2 * found, dtype=np.int32)
+                            larger[:found] = nodes
+                            nodes = larger
+                        shell_of[u] = k
+                        nodes[found] = u
+                        found += 1
+            bounds[k + 1] = found
+            sizes[k - 1] = bounds[k + 1] - bounds[k]
+        hits[:] = 0
+        origin = absorb(mix(seed), v)
+        for k in range(num_hops + 1):
+            if bounds[k + 1] == bounds[k]:
+                continue
+            for walk in range(num_walks):
+                state = absorb(absorb(origin, k), walk)
+                size = bounds[k + 1] - bounds[k]
+                first = np.int64(nodes[bounds[k] + below(state, size)])
+                at = first
+                for t in range(steps):
+                    state += step_word
+                    at = next_node(indptr, indices, at, loop, mix(state))
+                    if at < 0:
+                        break
+                    shell = shell_of[at]
+                    if k == 0 and shell == 0:
+                        hits[offsets[RETURN], t] += 1
+                    elif k == 0 and shell > 0:
+                        hits[offsets[TO_SHELL] + shell - 1, t] += 1
+                    elif k > 0 and at == first:
+                        hits[offsets[DIAGONAL] + k - 1, t] += 1
+                    elif k > 0 and shell == k:
+                        hits[offsets[OFF_DIAGONAL] + k - 1, t] += 1
+        for i in range(terms.shape[0]):
+            source, hop = terms[i, 0], terms[i, 3]
+            whole = divisor_value(terms[i, 2], hop, sizes)
+            if whole == 0:
+                continue
+            starts = 1 if source < num_hops or source == offsets[RETURN] else 0
+            weight = 1.0 if starts else np.float64(sizes[hop - 1])
+            factor = weight / (whole * terms[i, 4])
+            for t in range(steps):
+                share = hits[source, t] / num_walks
+                spread = share * (1.0 - share) / max(num_walks - 1, 1)
+                values[v, terms[i, 1], t] += factor * share
+                variances[v, terms[i, 1], t] += factor * factor * spread
+        for a in range(found):
+            shell_of[nodes[a]] = -1
+
+
+def encode_sampled(
+    graph: Any,
+    spec: EncodingSpec | None = None,
+    *,
+    num_walks: int = 256,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> SampledEncoding:
+    """Estimate the ``graph``-scope encoding of every node from random walks.
+
+    Args:
+        graph: As for :func:`~sekgnn.encoding.encode.encode`.
+        spec: ``scope="graph"``; any aggregate but ``moments``, whose squares would be
+            biased.
+        num_walks: M, walks from each node and from each of its shells.
+        seed: The result depends on it, not on ``workers``.
+        workers: Threads; ``None`` for all usable cores.
+        progress: Called with (done, total) nodes.
+
+    Raises:
+        ConfigError: If the spec cannot be sampled.
+
+    Example:
+        >>> from sekgnn.graphs import cycle_graph
+        >>> result = encode_sampled(cycle_graph(5), EncodingSpec(walk_length=4))
+        >>> result.values.shape
+        (5, 10, 4)
+    """
+    spec = EncodingSpec(walk_length=32) if spec is None else spec
+    check_positive("num_walks", num_walks, minimum=2)
+    check_positive("seed", seed, minimum=0)
+    if [block.scope for block in spec.blocks] != ["graph"]:
+        raise ConfigError(
+            f'sampling walks on the whole graph: use scope="graph", got {spec.scope}. '
+            "Ego-nets are exact at any graph size with encode()."
+        )
+    if spec.aggregate == "moments":
+        raise ConfigError('sampling has no unbiased squares: use aggregate="sum".')
+    g = as_graph(graph)
+    n, block = g.num_nodes, spec.blocks[0]
+    layout, terms = RawLayout.of(block, False), output_map(spec, block).arrays()
+    values = np.zeros((n, spec.num_channels, spec.walk_length))
+    variances = np.zeros_like(values)
+    scratch = threading.local()
+
+    def work(start: int, stop: int) -> None:
+        if not hasattr(scratch, "shell_of"):
+            scratch.shell_of = np.full(n, -1, dtype=np.int32)
+        sample_nodes(
+            g.indptr, g.indices, start, stop, int(spec.self_loops), spec.num_hops,
+            num_walks, np.uint64(seed), layout.offsets, layout.num_channels, terms,
+            scratch.shell_of, values, variances,
+        )  # fmt: skip
+
+    run_chunks(work, even_chunks(n, 256), workers, progress)
+    return SampledEncoding(values, np.sqrt(variances), num_walks, seed)
