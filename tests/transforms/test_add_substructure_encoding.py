@@ -6,7 +6,6 @@ import copy
 import inspect
 import pickle
 import random
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -219,6 +218,8 @@ def test_encoding_a_batch_is_encoding_its_graphs() -> None:
     torch.testing.assert_close(batch.sub_enc, torch.cat([expected(g) for g in many]))
 
 
+# Python 3.12 and later warn of forking with threads, which DataLoader does
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("workers", [1, 2])
 def test_data_loader_with_worker_processes(workers: int) -> None:
     """The parent has used its threads before the fork; the children must not hang."""
@@ -232,13 +233,10 @@ def test_data_loader_with_worker_processes(workers: int) -> None:
         def __getitem__(self, i: int) -> Any:
             return transform(to_data(mixed_graphs()[i]))
 
-    with warnings.catch_warnings():
-        # Python 3.12 warns of forking with threads, which DataLoader does
-        warnings.simplefilter("ignore", DeprecationWarning)
-        loader = DataLoader(
-            Lazy(), 3, num_workers=2, multiprocessing_context="fork", timeout=60
-        )
-        found = torch.cat([batch.sub_enc for batch in loader])
+    loader = DataLoader(
+        Lazy(), 3, num_workers=2, multiprocessing_context="fork", timeout=60
+    )
+    found = torch.cat([batch.sub_enc for batch in loader])
     assert torch.equal(found, torch.cat([expected(g) for g in mixed_graphs()]))
 
 

@@ -7,6 +7,8 @@ import hashlib
 import json
 import multiprocessing
 import os
+import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ from tests.transforms.helpers import (
     to_data,
 )
 from torch_geometric.data import Data, HeteroData
+from torch_geometric.datasets import TUDataset
 from torch_geometric.loader import DataLoader
 
 from sekgnn.encoding.encode import encode
@@ -35,7 +38,7 @@ from sekgnn.errors import (
     GraphInputWarning,
     OutputError,
 )
-from sekgnn.graphs import Graph, cycle_graph, path_graph
+from sekgnn.graphs import Graph, circulant_graph, cycle_graph, path_graph
 from sekgnn.testing import graphs
 from sekgnn.transforms import (
     AddSubstructureEncoding,
@@ -109,6 +112,25 @@ def test_the_fast_road_is_taken_and_right(
     assert fast is not None
     for a, b in zip(fast, slow, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.dataset
+@pytest.mark.parametrize("name", ["MUTAG", "IMDB-BINARY"])  # with x, and without
+def test_tu_datasets(tmp_path: Path, data_root: Path, name: str) -> None:
+    source = data_root / "tu" / name
+    if not source.is_dir():
+        pytest.skip(f"SEKGNN_DATA lacks tu/{name}")
+    (tmp_path / name / "raw").mkdir(parents=True)
+    for file in source.rglob("*.txt"):
+        shutil.copy(file, tmp_path / name / "raw")
+    dataset = TUDataset(str(tmp_path), name)
+    fast = collect._collated(dataset)
+    assert fast is not None
+    for a, b in zip(fast, collect._one_by_one(dataset, "error", "drop"), strict=True):
+        np.testing.assert_array_equal(a, b)
+    transform = AddSubstructureEncoding(SMALL)
+    for data, encoded in zip(dataset, encode_dataset(dataset, SMALL), strict=True):
+        torch.testing.assert_close(encoded.sub_enc, transform(data).sub_enc)
 
 
 def test_a_transform_of_the_dataset_is_applied(tmp_path: Path) -> None:
@@ -251,8 +273,6 @@ def test_hit_equals_miss(tmp_path: Path) -> None:
 
 
 def test_hit_does_not_compute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
     encode_dataset(sources(), SMALL, cache_dir=tmp_path)
     module = sys.modules["sekgnn.transforms.encode_dataset"]
     monkeypatch.delattr(module, "encode_packed")
@@ -289,6 +309,8 @@ def test_no_nodes_at_all(tmp_path: Path) -> None:
         {"dataset": sources()[::-1]},
         {"dataset": sources()[:-1]},
         {"dataset": [*sources()[:-1], to_data(cycle_graph(10))]},
+        # as many nodes and the same degrees as the Petersen graph it replaces
+        {"dataset": [*sources()[:-1], to_data(circulant_graph(10, [1, 5]))]},
         {"dataset": [*sources(), to_data(empty_graph(0))]},
     ],
 )
@@ -442,6 +464,8 @@ def _encode_in_child(folder: str, gate: Any, answers: Any) -> None:
     answers.put(encoded.encodings.sum().item())
 
 
+# Python 3.12 and later warn of forking with threads
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_processes_at_once(tmp_path: Path) -> None:
     expected = encode_dataset(sources(), SMALL).encodings.sum().item()
     context: Any = multiprocessing.get_context("fork")
