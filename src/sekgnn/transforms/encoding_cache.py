@@ -1,10 +1,10 @@
 """A file per encoded dataset, named by its content and checked whenever it is read.
 
-Layout: a magic text (16 bytes), the SHA-256 of the header (32), the length of the header
-(8, little-endian), the header (JSON, filled up with spaces so that the numbers start at
-a multiple of 64), the numbers (little-endian, C order). The header holds the key, every
-parameter, the shape, and the SHA-256 of the numbers. All is one file, written at once,
-so there is no state in which half of a pair is there.
+Layout: a magic text (16 bytes), the SHA-256 of the header (32), the length of the
+header (8, little-endian), the header (JSON, filled up with spaces so that the numbers
+start at a multiple of 64), the numbers (little-endian, C order). The header holds the
+key, every parameter, the shape, and the SHA-256 of the numbers. All is one file,
+written at once, so there is no state in which half of a pair is there.
 """
 
 from __future__ import annotations
