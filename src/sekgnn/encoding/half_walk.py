@@ -24,13 +24,161 @@ from sekgnn.walks.vector import WIDTH, add_rows
 
 
 @nb.njit(cache=True, nogil=True)
-def grown(array: NDArray[np.int32], needed: int) -> NDArray[np.int32]:
-    """Return ``array``, or a copy with room for at least ``needed`` entries."""
-    if needed <= array.size:
-        return array
-    larger = np.empty(2 * needed, dtype=np.int32)
-    larger[: array.size] = array
-    return larger
+def grow_ball(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    centre: int,
+    loop: int,
+    bounds: NDArray[np.int64],
+    nodes: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    place: NDArray[np.int32],
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
+    """Search to the depth that ``bounds`` has room for, remembering the edges met.
+
+    Args:
+        indptr: Row starts.
+        indices: Neighbours.
+        centre: v.
+        loop: 1 to list every node among its own neighbours, else 0.
+        bounds: Written: level k is ``nodes[bounds[k]:bounds[k + 1]]``, ``[depth + 2]``.
+        nodes: Written, nearest first; replaced if it is too small.
+        rows: Written: row starts of all nodes but those of the last level; likewise.
+        columns: Written: neighbours, by their place in ``nodes``; likewise.
+        place: Scratch, -1 everywhere, ``[N]``; as it was on return.
+
+    Returns:
+        ``nodes``, ``rows`` and ``columns``.
+    """
+    nodes[0] = centre
+    place[centre] = 0
+    bounds[0], bounds[1] = 0, 1
+    found, filled = 1, 0
+    rows[0] = 0
+    for level in range(1, bounds.size - 1):
+        low, high = bounds[level - 1], bounds[level]
+        more = 0
+        for a in range(low, high):
+            more += indptr[nodes[a] + 1] - indptr[nodes[a]] + loop
+        if found + more > nodes.size:
+            larger = np.empty(2 * (found + more), dtype=np.int32)
+            larger[:found] = nodes[:found]
+            nodes = larger
+            starts = np.empty(2 * (found + more) + 1, dtype=np.int64)
+            starts[: low + 1] = rows[: low + 1]
+            rows = starts
+        if filled + more > columns.size:
+            longer = np.empty(2 * (filled + more), dtype=np.int32)
+            longer[:filled] = columns[:filled]
+            columns = longer
+        for a in range(low, high):
+            if loop:
+                columns[filled] = a
+                filled += 1
+            for e in range(indptr[nodes[a]], indptr[nodes[a] + 1]):
+                u = indices[e]
+                at = place[u]
+                if at < 0:
+                    at = found
+                    place[u] = found
+                    nodes[found] = u
+                    found += 1
+                columns[filled] = at
+                filled += 1
+            rows[a + 1] = filled
+        bounds[level + 1] = found
+    for a in range(found):
+        place[nodes[a]] = -1
+    return nodes, rows, columns
+
+
+@nb.njit(cache=True, nogil=True)
+def step_outward(
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    degrees: NDArray[np.float64],
+    edge: int,
+    inner: int,
+    outer: int,
+    width: int,
+    ids: NDArray[np.int32],
+    ones: NDArray[np.float64],
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+) -> None:
+    """Write ``after = P @ before``, whose support grows by one level.
+
+    Rows below ``inner`` gather from their neighbours; the new level, ``inner..outer - 1``,
+    gathers from what the level before it, ``edge..inner - 1``, scatters.
+    """
+    for a in range(inner):
+        add_rows(
+            after, a * width, 0.0, 1.0 / degrees[a] if degrees[a] > 0 else 0.0,
+            before, 0, width, width, ones, columns, rows[a], rows[a + 1],
+        )  # fmt: skip
+    for a in range(edge, inner):
+        for e in range(rows[a], rows[a + 1]):
+            if columns[e] >= inner:
+                add_rows(
+                    after, columns[e] * width, 1.0, 1.0 / degrees[columns[e]],
+                    before, 0, width, width, ones, ids, a, a + 1,
+                )  # fmt: skip
+
+
+@nb.njit(cache=True, nogil=True, fastmath=True)
+def add_products(
+    degrees: NDArray[np.float64],
+    count: int,
+    width: int,
+    num_hops: int,
+    left: NDArray[np.float64],
+    right: NDArray[np.float64],
+    sums: NDArray[np.float64],
+) -> None:
+    r"""Write :math:`\langle g, x^k \rangle_d` and :math:`\langle z^k, x^k \rangle_d`.
+
+    Args:
+        degrees: ``[>= count]``.
+        count: Rows in which the vectors may differ from zero.
+        width: Row length.
+        num_hops: K.
+        left: Holds g in column 0 and :math:`z^k` in column K + k.
+        right: Holds :math:`x^k` in column k.
+        sums: Written, ``[2, K]``.
+    """
+    for k in range(1, num_hops + 1):
+        landing = across = 0.0
+        for a in range(count):
+            x = degrees[a] * right[a * width + k]
+            landing += left[a * width] * x
+            across += left[a * width + num_hops + k] * x
+        sums[0, k - 1] = landing
+        sums[1, k - 1] = across
+
+
+@nb.njit(cache=True, nogil=True)
+def add_returns(
+    returns: NDArray[np.float64],
+    nodes: NDArray[np.int32],
+    bounds: NDArray[np.int64],
+    centre: int,
+    offsets: NDArray[np.int64],
+    raw: NDArray[np.float64],
+) -> None:
+    """Write the return and the diagonals; take the diagonals out of the pair sums."""
+    steps = raw.shape[1]
+    for t in range(steps):
+        raw[offsets[RETURN], t] = returns[centre, t]
+    for k in range(offsets[DIAGONAL] - offsets[TO_SHELL]):
+        diagonal = raw[offsets[DIAGONAL] + k]
+        pairs = raw[offsets[OFF_DIAGONAL] + k]
+        for a in range(bounds[k + 1], bounds[k + 2]):
+            for t in range(steps):
+                diagonal[t] += returns[nodes[a], t]
+        alone = bounds[k + 2] - bounds[k + 1] < 2
+        for t in range(steps):  # one node has no pairs: exactly zero, not a rounding
+            pairs[t] = 0.0 if alone else pairs[t] - diagonal[t]
 
 
 @nb.njit(cache=True, nogil=True)
@@ -67,59 +215,32 @@ def half_walk_nodes(
     """
     steps = out.shape[2]
     half = (steps + 1) // 2
-    reach = num_hops + half
     width = (2 * num_hops + 1 + WIDTH - 1) // WIDTH * WIDTH
     raw = np.zeros((1, num_raw, steps))
     counts = np.zeros((1, num_hops), dtype=np.int64)
     node = np.zeros(1, dtype=np.int64)
-    nodes = np.empty(64, dtype=np.int32)
-    columns = np.empty(64, dtype=np.int32)
+    bounds = np.zeros(num_hops + half + 2, dtype=np.int64)
+    nodes, columns = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int32)
     rows = np.zeros(65, dtype=np.int64)
-    bounds = np.zeros(reach + 2, dtype=np.int64)
-    matrix = np.zeros(0)
-    degrees = np.zeros(0)
-    ones = np.ones(0)
-    sums = np.zeros((2, 2, num_hops))
+    degrees, ones = np.empty(0), np.empty(0)
+    ids = np.empty(0, dtype=np.int32)
+    matrix = np.empty(0)
+    sums = np.zeros((2, num_hops))
     for v in range(start, stop):
-        nodes[0] = v
-        place[v] = 0
-        bounds[1] = 1
-        found, filled = 1, 0
-        for level in range(1, reach + 1):
-            for a in range(bounds[level - 1], bounds[level]):
-                low, high = indptr[nodes[a]], indptr[nodes[a] + 1]
-                nodes = grown(nodes, found + high - low)
-                columns = grown(columns, filled + high - low + 1)
-                if a + 1 >= rows.size:
-                    more = np.zeros(2 * rows.size, dtype=np.int64)
-                    more[: rows.size] = rows
-                    rows = more
-                if loop:
-                    columns[filled] = a
-                    filled += 1
-                for e in range(low, high):
-                    u = indices[e]
-                    if place[u] < 0:
-                        place[u] = found
-                        nodes[found] = u
-                        found += 1
-                    columns[filled] = place[u]
-                    filled += 1
-                rows[a + 1] = filled
-            bounds[level + 1] = found
-        for a in range(found):
-            place[nodes[a]] = -1
+        nodes, rows, columns = grow_ball(
+            indptr, indices, v, loop, bounds, nodes, rows, columns, place
+        )
+        found = bounds[-1]
         if degrees.size < found:
-            degrees = np.zeros(2 * found)
-            ones = np.ones(2 * found)
-            matrix = np.zeros(4 * found * width)
-        for a in range(found):
-            degrees[a] = indptr[nodes[a] + 1] - indptr[nodes[a]] + loop
+            degrees, ones = np.empty(2 * found), np.ones(2 * found)
+            ids = np.arange(2 * found).astype(np.int32)
+            matrix = np.empty(4 * found * width)
         before = matrix[: found * width]
         after = matrix[found * width : 2 * found * width]
-        before[:] = 0.0
-        after[:] = 0.0
+        matrix[: 2 * found * width] = 0.0
         raw[:] = 0.0
+        for a in range(found):
+            degrees[a] = indptr[nodes[a] + 1] - indptr[nodes[a]] + loop
         if degrees[0] > 0:
             before[0] = 1.0 / degrees[0]
         for k in range(1, num_hops + 1):
@@ -128,66 +249,20 @@ def half_walk_nodes(
                 before[a * width + k] = 1.0
                 before[a * width + num_hops + k] = 1.0 / degrees[a]
         for s in range(1, half + 1):
-            inner, outer = bounds[num_hops + s], bounds[num_hops + s + 1]
-            for a in range(inner):
-                add_rows(
-                    after,
-                    a * width,
-                    0.0,
-                    1.0 / degrees[a] if degrees[a] > 0 else 0.0,
-                    before,
-                    0,
-                    width,
-                    width,
-                    ones,
-                    columns,
-                    rows[a],
-                    rows[a + 1],
-                )
-            for a in range(bounds[num_hops + s - 1], inner):
-                source = before[a * width : (a + 1) * width]
-                for e in range(rows[a], rows[a + 1]):
-                    u = columns[e]
-                    if u >= inner:
-                        target = after[u * width : (u + 1) * width]
-                        for c in range(WIDTH):
-                            target[c] += source[c]
-                        for c in range(WIDTH, width):
-                            target[c] += source[c]
-            for a in range(inner, outer):
-                scale = 1.0 / degrees[a]
-                for c in range(width):
-                    after[a * width + c] *= scale
-            sums[:] = 0.0
-            for a in range(outer):
-                d = degrees[a]
-                at = a * width
-                g_before, g_after = d * before[at], d * after[at]
-                for k in range(1, num_hops + 1):
-                    x = after[at + k]
-                    sums[0, 0, k - 1] += g_before * x
-                    sums[1, 0, k - 1] += g_after * x
-                    sums[0, 1, k - 1] += d * before[at + num_hops + k] * x
-                    sums[1, 1, k - 1] += d * after[at + num_hops + k] * x
-            for parity in range(2):
-                t = 2 * s - 2 + parity
-                if t < steps:
-                    for k in range(num_hops):
-                        raw[0, offsets[TO_SHELL] + k, t] = sums[parity, 0, k]
-                        raw[0, offsets[OFF_DIAGONAL] + k, t] = sums[parity, 1, k]
+            edge, inner = bounds[num_hops + s - 1], bounds[num_hops + s]
+            outer = bounds[num_hops + s + 1]
+            step_outward(
+                rows, columns, degrees, edge, inner, outer, width, ids, ones,
+                before, after,
+            )  # fmt: skip
+            for t in range(2 * s - 2, min(2 * s, steps)):
+                odd = t == 2 * s - 2
+                left, count = (before, inner) if odd else (after, outer)
+                add_products(degrees, count, width, num_hops, left, after, sums)
+                for k in range(num_hops):
+                    raw[0, offsets[TO_SHELL] + k, t] = sums[0, k]
+                    raw[0, offsets[OFF_DIAGONAL] + k, t] = sums[1, k]
             before, after = after, before
-        for t in range(steps):
-            raw[0, offsets[RETURN], t] = returns[v, t]
-        for k in range(num_hops):
-            for a in range(bounds[k + 1], bounds[k + 2]):
-                for t in range(steps):
-                    raw[0, offsets[DIAGONAL] + k, t] += returns[nodes[a], t]
-            for t in range(steps):
-                if counts[0, k] > 1:
-                    total = raw[0, offsets[OFF_DIAGONAL] + k, t]
-                    diagonal = raw[0, offsets[DIAGONAL] + k, t]
-                    raw[0, offsets[OFF_DIAGONAL] + k, t] = total - diagonal
-                else:  # one node has no pairs: exactly zero, not a rounding
-                    raw[0, offsets[OFF_DIAGONAL] + k, t] = 0.0
+        add_returns(returns, nodes, bounds, v, offsets, raw[0])
         node[0] = v
         finish(raw, counts, terms, node, out)
