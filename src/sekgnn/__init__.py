@@ -19,7 +19,9 @@ from sekgnn.errors import (
 )
 
 if TYPE_CHECKING:
-    from sekgnn.encoding.encode import encode, encode_many
+    from sekgnn.encoding.encoder import encode, encode_many
+    from sekgnn.encoding.exact import encode_exact
+    from sekgnn.encoding.sampled import encode_sampled
     from sekgnn.encoding.spec import EncodingSpec
     from sekgnn.graphs import Graph
     from sekgnn.hops import hop_pairs
@@ -43,7 +45,9 @@ __all__ = [
     "__version__",
     "encode",
     "encode_dataset",
+    "encode_exact",
     "encode_many",
+    "encode_sampled",
     "hop_pairs",
     "landing_probabilities",
     "return_probabilities",
@@ -54,9 +58,11 @@ _HOMES = {
     "AddSubstructureEncoding": "sekgnn.transforms",
     "EncodingSpec": "sekgnn.encoding.spec",
     "Graph": "sekgnn.graphs",
-    "encode": "sekgnn.encoding.encode",
+    "encode": "sekgnn.encoding.encoder",
     "encode_dataset": "sekgnn.transforms",
-    "encode_many": "sekgnn.encoding.encode",
+    "encode_exact": "sekgnn.encoding.exact",
+    "encode_many": "sekgnn.encoding.encoder",
+    "encode_sampled": "sekgnn.encoding.sampled",
     "hop_pairs": "sekgnn.hops",
     "landing_probabilities": "sekgnn.walks.powers",
     "return_probabilities": "sekgnn.walks.returns",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
@@ -15,7 +17,7 @@ import pytest
 from typer.testing import Result
 
 from sekgnn.cli import encoding_job
-from sekgnn.encoding.encode import encode_packed
+from sekgnn.encoding.encoder import encode_packed
 from sekgnn.graphs import path_graph, to_graph6, write_npz
 
 from .conftest import Run
@@ -263,3 +265,44 @@ def test_the_installed_command(tmp_path: Path, debug: str) -> None:
     else:
         assert done.returncode == 2
         assert done.stderr == "error: in.g6 does not exist; check the path.\n"
+
+
+SLOW = """
+import time
+from sekgnn.cli import encoding_job, main
+
+def encode(packed, *args, **kwargs):
+    if packed.num_nodes == 3:  # not while warming up
+        time.sleep(60)
+
+encoding_job.encode_packed = encode
+main.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+)
+def test_signals_leave_nothing_behind(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    (tmp_path / "in.g6").write_text("Bw\n")
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW, "encode", "in.g6", "-o", "out.npz"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        # a shell's background jobs ignore Ctrl-C, and so would their children
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as process:
+        end = time.monotonic() + 50
+        while len(list(tmp_path.iterdir())) < 2 and time.monotonic() < end:
+            time.sleep(0.02)  # until the draft is there
+        process.send_signal(number)
+        stdout, stderr = process.communicate(timeout=50)
+    assert process.returncode == code
+    assert stdout == ""
+    assert stderr.count("\n") == (number == signal.SIGINT)
+    assert "Traceback" not in stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["in.g6"]

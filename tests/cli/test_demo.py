@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sekgnn.cli.demo_graphs import FAMILIES, demo_graphs
-from sekgnn.encoding.encode import encode_many
+from sekgnn.encoding.encoder import encode_many
 from sekgnn.encoding.spec import EncodingSpec
 
 from .conftest import Run

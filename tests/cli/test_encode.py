@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sekgnn.cli import encoding_file, encoding_job
-from sekgnn.encoding.encode import encode_many
+from sekgnn.encoding.encoder import encode_many
 from sekgnn.encoding.spec import EncodingSpec
 from sekgnn.graphs import (
     FORMATS,
@@ -132,6 +132,7 @@ def test_summary_and_quiet(run: Run, g6: Path, tmp_path: Path) -> None:
     result = run("encode", g6, "-o", output)
     assert "encoded 3 graphs (24 nodes, 43 edges)" in result.stdout
     assert f"wrote {output}" in result.stdout
+    assert " graphs per second, " in result.stdout
     result = run("encode", g6, "-o", output, "--quiet")
     assert (result.exit_code, result.output) == (0, "")
 
@@ -168,6 +169,7 @@ def test_graphs_without_nodes_or_edges(run: Run, tmp_path: Path) -> None:
     write_npz(tmp_path / "in.npz", [path_graph(0)])
     result = run("encode", tmp_path / "in.npz", "-o", tmp_path / "out.npz")
     assert result.exit_code == 0, result.output
+    assert "encoded 1 graph (0 nodes, 0 edges)" in result.stdout
     assert np.load(tmp_path / "out.npz")["encoding"].shape == (0, 10, 16)
 
 

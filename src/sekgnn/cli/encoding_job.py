@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from numpy.typing import NDArray
+
 from sekgnn.checks import check_choice
 from sekgnn.cli.encoding_file import WRITERS, Contents, check_output
-from sekgnn.encoding.encode import BACKENDS, Backend, encode_packed
+from sekgnn.encoding.encoder import BACKENDS, Backend, encode_packed
 from sekgnn.encoding.spec import EncodingSpec
 from sekgnn.errors import ConfigError
 from sekgnn.files import atomic_path
@@ -102,13 +104,20 @@ class JobResult:
     def sentence(self) -> str:
         """Return a short summary for people."""
         _, channels, steps = self.contents.shape
+        graphs = "1 graph" if self.num_graphs == 1 else f"{self.num_graphs} graphs"
+        per_second = self.num_nodes / max(self.seconds, 1e-9)
         return (
-            f"encoded {self.num_graphs} graphs ({self.num_nodes} nodes, "
-            f"{self.num_edges} edges) in {self.seconds:.2f} s: "
-            f"{self.graphs_per_second:,.0f} graphs per second\n"
+            f"encoded {graphs} ({self.num_nodes} nodes, {self.num_edges} edges) in "
+            f"{self.seconds:.2f} s\n"
+            f"{_rounded(self.graphs_per_second)} graphs per second, "
+            f"{_rounded(per_second)} nodes per second\n"
             f"{channels} channels x {steps} steps per node, {self.contents.dtype}\n"
             f"wrote {self.output}"
         )
+
+
+def _rounded(rate: float) -> str:
+    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.2g}"
 
 
 def read_input(
@@ -168,7 +177,7 @@ def run_job(
         source: The graphs.
         spec: What to compute.
         output: ``.npz`` or ``.parquet``.
-        backend: As for :func:`~sekgnn.encoding.encode.encode`.
+        backend: As for :func:`~sekgnn.encoding.encoder.encode`.
         dtype: ``"float32"`` or ``"float64"``.
         workers: Threads; None for all usable cores.
         progress: Called with (done, total) nodes.
@@ -184,7 +193,7 @@ def run_job(
     contents = Contents.of(graphs, spec, dtype, source.rows)
     total = contents.shape[0]
     # compile, or load what was compiled before, so that the rate is that of the work
-    encode_packed(pack([path_graph(2)]), spec, backend=kind, dtype=dtype, workers=1)
+    _encode_piece([path_graph(2)], spec, kind, dtype, 1, None)
     seconds = 0.0
     with (
         atomic_path(output) as draft,
@@ -192,18 +201,10 @@ def run_job(
         WRITERS[suffix](file, contents) as write,
     ):
         for first, last in _pieces(contents):
-            packed = pack(graphs[first:last])
-            before = int(contents.node_ptr[first])
-            moved = _within(progress, before, packed.num_nodes, total)
+            begin, end = contents.node_ptr[[first, last]].tolist()
+            moved = _within(progress, begin, end - begin, total)
             begun = time.perf_counter()
-            block = encode_packed(
-                packed,
-                spec,
-                backend=kind,
-                dtype=dtype,
-                workers=workers,
-                progress=moved,
-            )
+            block = _encode_piece(graphs[first:last], spec, kind, dtype, workers, moved)
             seconds += time.perf_counter() - begun
             write(block)
     return JobResult(
@@ -215,6 +216,25 @@ def run_job(
         total_seconds=time.perf_counter() - started,
         output=output,
         skipped=source.skipped,
+    )
+
+
+def _encode_piece(
+    graphs: Sequence[Graph],
+    spec: EncodingSpec,
+    backend: Backend,
+    dtype: str,
+    workers: int | None,
+    progress: Progress | None,
+) -> NDArray[Any]:
+    """Return ``[N, C, L]``; the one place that calls a backend."""
+    return encode_packed(
+        pack(graphs),
+        spec,
+        backend=backend,
+        dtype=dtype,
+        workers=workers,
+        progress=progress,
     )
 
 

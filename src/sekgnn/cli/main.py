@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import signal
+from types import FrameType
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -45,8 +47,14 @@ def sekgnn(
     """Substructure encodings from random walks, for K-hop graph neural networks."""
 
 
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
 def main() -> None:
     """Run the command line; the exit code is 0, 2 for errors, 130 if interrupted."""
+    # end through the same cleaning up as Ctrl-C, so that no draft of a file is left
+    signal.signal(signal.SIGTERM, _end)
     try:
         app(prog_name="sekgnn")
     except KeyboardInterrupt:  # before any command had started

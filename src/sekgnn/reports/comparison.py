@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.encoding.channels import output_map
-from sekgnn.encoding.encode import encode_many
+from sekgnn.encoding.encoder import encode_many
 from sekgnn.encoding.spec import EncodingSpec
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import Graph
