@@ -26,7 +26,7 @@ from torch_geometric.loader import DataLoader
 from torch_geometric.transforms import AddRandomWalkPE, BaseTransform, Compose
 
 from sekgnn import fields
-from sekgnn.encoding.encode import encode
+from sekgnn.encoding.encoder import encode
 from sekgnn.encoding.spec import EncodingSpec
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.graphs import Graph, cycle_graph, path_graph

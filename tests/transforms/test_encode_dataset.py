@@ -29,7 +29,7 @@ from torch_geometric.data import Data, HeteroData
 from torch_geometric.datasets import TUDataset
 from torch_geometric.loader import DataLoader
 
-from sekgnn.encoding.encode import encode
+from sekgnn.encoding.encoder import encode
 from sekgnn.encoding.spec import EncodingSpec
 from sekgnn.errors import (
     CacheWarning,

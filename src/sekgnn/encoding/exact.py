@@ -212,7 +212,7 @@ def encode_exact(
     not.
 
     Args:
-        graph: As for :func:`~sekgnn.encoding.encode.encode`.
+        graph: As for :func:`~sekgnn.encoding.encoder.encode`.
         spec: What to compute.
         workers: Threads; ``None`` for all usable cores.
         progress: Called with (done, total) nodes.

@@ -100,7 +100,6 @@ def step_outward(
     degrees: NDArray[np.float64],
     edge: int,
     inner: int,
-    outer: int,
     width: int,
     ids: NDArray[np.int32],
     ones: NDArray[np.float64],
@@ -109,8 +108,7 @@ def step_outward(
 ) -> None:
     """Write ``after = P @ before``, whose support grows by one level.
 
-    Rows below ``inner`` gather from their neighbours; the new level, ``inner..outer - 1``,
-    gathers from what the level before it, ``edge..inner - 1``, scatters.
+    Rows below ``inner`` gather from their neighbours; the new level, from ``inner`` on, is reached from the level before it, ``edge..inner - 1``.
     """
     for a in range(inner):
         add_rows(
@@ -252,7 +250,7 @@ def half_walk_nodes(
             edge, inner = bounds[num_hops + s - 1], bounds[num_hops + s]
             outer = bounds[num_hops + s + 1]
             step_outward(
-                rows, columns, degrees, edge, inner, outer, width, ids, ones,
+                rows, columns, degrees, edge, inner, width, ids, ones,
                 before, after,
             )  # fmt: skip
             for t in range(2 * s - 2, min(2 * s, steps)):

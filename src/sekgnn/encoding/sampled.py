@@ -191,7 +191,7 @@ def encode_sampled(
     """Estimate the ``graph``-scope encoding of every node from random walks.
 
     Args:
-        graph: As for :func:`~sekgnn.encoding.encode.encode`.
+        graph: As for :func:`~sekgnn.encoding.encoder.encode`.
         spec: ``scope="graph"``; any aggregate but ``moments``, whose squares would be
             biased.
         num_walks: M, walks from each node and from each of its shells.

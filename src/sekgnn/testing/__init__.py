@@ -4,7 +4,8 @@ from sekgnn.graphs.extras import require
 
 require("hypothesis", "dev")
 
+from sekgnn.testing.brute_force import brute_force_encoding  # noqa: E402
 from sekgnn.testing.equivariance import assert_permutation_equivariant  # noqa: E402
-from sekgnn.testing.strategies import graphs  # noqa: E402
+from sekgnn.testing.strategies import graphs, specs  # noqa: E402
 
-__all__ = ["assert_permutation_equivariant", "graphs"]
+__all__ = ["assert_permutation_equivariant", "brute_force_encoding", "graphs", "specs"]

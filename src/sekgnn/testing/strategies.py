@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from sekgnn.checks import check_positive
+from sekgnn.encoding.spec import AGGREGATES, COMBINES, SCOPES, EncodingSpec
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.triangle import pair_unrank
@@ -41,3 +42,26 @@ def _graphs(draw: st.DrawFn, min_nodes: int, max_nodes: int) -> Graph:
     bits = np.array([chosen >> k & 1 for k in range(pairs)], dtype=np.bool_)
     edges = np.stack(pair_unrank(np.flatnonzero(bits)))
     return Graph.from_edge_index(edges, n, undirected="add")
+
+
+def specs(max_hops: int = 3, max_steps: int = 5) -> st.SearchStrategy[EncodingSpec]:
+    """Draw any :class:`~sekgnn.encoding.spec.EncodingSpec` with small numbers."""
+
+    @st.composite
+    def build(draw: st.DrawFn) -> EncodingSpec:
+        scope = draw(st.lists(st.sampled_from(SCOPES), min_size=1, unique=True))
+        radii = st.lists(st.integers(1, max_hops + 1), min_size=1, unique=True)
+        aggregate = draw(st.sampled_from(AGGREGATES))
+        return EncodingSpec(
+            num_hops=draw(st.integers(1, max_hops)),
+            walk_length=draw(st.integers(1, max_steps)),
+            scope=tuple(scope),
+            radius=None if scope == ["graph"] else tuple(draw(radii)),
+            aggregate=aggregate,
+            combine=(
+                "concat" if aggregate == "moments" else draw(st.sampled_from(COMBINES))
+            ),
+            self_loops=draw(st.booleans()),
+        )
+
+    return build()

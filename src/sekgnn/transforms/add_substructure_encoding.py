@@ -12,7 +12,7 @@ from torch_geometric.transforms import BaseTransform
 
 from sekgnn import fields
 from sekgnn.checks import check_choice
-from sekgnn.encoding.encode import encode
+from sekgnn.encoding.encoder import encode
 from sekgnn.encoding.spec import EncodingSpec
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import SelfLoops, Undirected, from_pyg

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sekgnn import fields
-from sekgnn.encoding.encode import encode_packed
+from sekgnn.encoding.encoder import encode_packed
 from sekgnn.encoding.spec import EncodingSpec
 from sekgnn.errors import CacheWarning, ConfigError, GraphInputError, OutputError
 from sekgnn.graphs import PackedGraphs, SelfLoops, Undirected

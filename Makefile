@@ -1,0 +1,55 @@
+# `make demo` and `make test` set up everything they need; nothing but Python and pip is assumed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+# Real benchmark data, if it lies beside the project; tests that need it skip without it.
+ifeq ($(SEKGNN_DATA),)
+ifneq ($(wildcard ../shared/data/README.md),)
+export SEKGNN_DATA := $(abspath ../shared/data)
+endif
+endif
+
+.PHONY: clean-kernels demo test lint types imports unit bench install clean help
+
+help:
+	@echo "make demo   install, then encode graphs and show what separates two of them"
+	@echo "make test   install, lint, type-check, check import rules, run all tests"
+	@echo "make bench  install, then measure speed and memory (about 15 minutes)"
+
+install: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -c constraints.txt torch
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev,mol]"
+	touch $(STAMP)
+
+demo: install
+	$(BIN)/sekgnn demo --output demo
+
+test: lint types imports unit
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: install
+	$(BIN)/mypy
+
+imports: install
+	$(BIN)/lint-imports
+
+unit: install
+	$(BIN)/pytest -n 2
+
+bench: install
+	$(BIN)/python benchmarks/encoding.py --output results/benchmarks/encoding.json
+
+clean:
+	rm -rf $(VENV) demo dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+clean-kernels:
+	find src -name "*.nbi" -delete -o -name "*.nbc" -delete

@@ -1,0 +1,82 @@
+"""Estimates are unbiased, and their errors as large as they say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sekgnn.encoding import EncodingSpec, encode, encode_sampled
+from sekgnn.errors import ConfigError
+from sekgnn.graphs import Graph, barabasi_albert_graph, path_graph, petersen_graph
+
+SPECS = [
+    EncodingSpec(num_hops=2, walk_length=8),
+    EncodingSpec(num_hops=3, walk_length=5, aggregate="mean", self_loops=False),
+    EncodingSpec(num_hops=2, walk_length=6, aggregate="landing", combine="parts"),
+]
+
+
+def small_power_law() -> Graph:
+    return barabasi_albert_graph(30, 2, np.random.default_rng(1))
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_the_mean_over_seeds_is_the_exact_value(spec: EncodingSpec) -> None:
+    """Averaged over S seeds the deviation shrinks like 1/√S: no bias is left."""
+    g = small_power_law()
+    runs = [encode_sampled(g, spec, num_walks=200, seed=seed) for seed in range(25)]
+    mean = np.mean([run.values for run in runs], axis=0)
+    error = np.sqrt(np.mean([run.standard_error**2 for run in runs], axis=0) / 25)
+    z = (mean - encode(g, spec)) / np.maximum(error, 1e-4)
+    assert np.abs(z).max() < 5.5
+    assert abs(z.mean()) < 0.1
+
+
+def test_standard_errors_match_the_spread_over_seeds() -> None:
+    """One walk event per channel, so the error is no bound but the thing itself."""
+    g, spec = small_power_law(), SPECS[0]
+    runs = [encode_sampled(g, spec, num_walks=100, seed=seed) for seed in range(60)]
+    spread = np.std([run.values for run in runs], axis=0, ddof=1)
+    claimed = np.sqrt(np.mean([run.standard_error**2 for run in runs], axis=0))
+    common = claimed > 0.02
+    assert np.median(spread[common] / claimed[common]) == pytest.approx(1, abs=0.05)
+
+
+def test_errors_fall_with_the_square_root_of_the_walks() -> None:
+    few = encode_sampled(petersen_graph(), SPECS[0], num_walks=100).standard_error
+    many = encode_sampled(petersen_graph(), SPECS[0], num_walks=10_000).standard_error
+    assert few.mean() / many.mean() == pytest.approx(10, rel=0.1)
+
+
+def test_same_seed_same_walks_whatever_the_threads() -> None:
+    g = barabasi_albert_graph(600, 2, np.random.default_rng(1))
+    one = encode_sampled(g, SPECS[0], num_walks=8, seed=7, workers=1)
+    two = encode_sampled(g, SPECS[0], num_walks=8, seed=7, workers=2)
+    other = encode_sampled(g, SPECS[0], num_walks=8, seed=8, workers=2)
+    np.testing.assert_array_equal(one.values, two.values)
+    assert (one.values != other.values).any()
+
+
+def test_corners() -> None:
+    spec = EncodingSpec(num_hops=2, walk_length=3)
+    assert encode_sampled(path_graph(0), spec).values.shape == (0, 7, 3)
+    alone = encode_sampled(path_graph(1), spec).values[0]
+    np.testing.assert_array_equal(alone, encode(path_graph(1), spec)[0])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "options", "message"),
+    [
+        ({"scope": "ego"}, {}, 'use scope="graph"'),
+        ({"aggregate": "moments"}, {}, "no unbiased squares"),
+        ({}, {"num_walks": 1}, "num_walks must be at least 2"),
+        ({}, {"seed": -1}, "seed must be at least 0"),
+    ],
+)
+def test_bad_calls(
+    parameters: dict[str, Any], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        encode_sampled(path_graph(3), EncodingSpec(**parameters), **options)

@@ -1,0 +1,77 @@
+"""What can be asked for, and what the answer's channels are called."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"num_hops": 0}, "num_hops must be at least 1, got 0"),
+        ({"num_hops": 2.0}, "num_hops must be an integer"),
+        ({"num_hops": True}, "num_hops must be an integer"),
+        ({"walk_length": -1}, "walk_length must be at least 1, got -1"),
+        ({"scope": "grph"}, "Did you mean 'graph'"),
+        ({"scope": ()}, "scope must not be empty"),
+        ({"scope": ("ego", "ego")}, "scope must not repeat"),
+        ({"scope": "ego", "radius": 0}, "radius must be at least 1"),
+        ({"radius": 2}, "radius has no meaning in scope"),
+        ({"aggregate": "max"}, "aggregate must be one of"),
+        ({"combine": "sum"}, "combine must be one of"),
+        ({"aggregate": "moments", "combine": "mean"}, "mixes sums and squares"),
+        ({"self_loops": 1}, "self_loops must be a bool"),
+    ],
+)
+def test_bad_parameters_name_cause_and_cure(
+    parameters: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        EncodingSpec(**parameters)
+
+
+def test_shells_beyond_the_ego_net_are_left_out() -> None:
+    spec = EncodingSpec(num_hops=3, scope=("graph", "ego"), radius=(1, 5))
+    assert [block.num_shells for block in spec.blocks] == [3, 1, 3]
+
+
+def test_channel_names_say_scope_radius_kind_and_hop() -> None:
+    spec = EncodingSpec(num_hops=2, scope=("graph", "internal"), radius=2)
+    assert spec.channels == (
+        "graph/return",
+        "graph/to_shell/1",
+        "graph/to_shell/2",
+        "graph/across_diagonal/1",
+        "graph/across_diagonal/2",
+        "graph/across_off_diagonal/1",
+        "graph/across_off_diagonal/2",
+        "internal2/across_diagonal/1",
+        "internal2/across_diagonal/2",
+        "internal2/across_off_diagonal/1",
+        "internal2/across_off_diagonal/2",
+        "internal2/outward/1",
+        "internal2/inward/1",
+    )
+
+
+def test_paper_preset() -> None:
+    spec = EncodingSpec.paper()
+    assert (spec.num_hops, spec.walk_length, spec.scope) == (5, 32, ("graph",))
+    assert spec.channels == ("graph/return", "graph/to_shell", "graph/across")
+
+
+def test_a_spec_can_be_copied_and_rebuilt() -> None:
+    for spec in (EncodingSpec(), EncodingSpec(scope="ego", radius=2)):
+        assert replace(spec) == spec
+        assert EncodingSpec(**spec.to_dict()) == spec
+        assert hash(EncodingSpec(**spec.to_dict())) == hash(spec)
+
+
+def test_num_features_counts_channels_times_steps() -> None:
+    assert EncodingSpec(num_hops=1, walk_length=7).num_features == 4 * 7

@@ -1,0 +1,49 @@
+"""Landing and return probabilities against matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sekgnn.graphs import Graph, path_graph, petersen_graph, random_graph
+from sekgnn.testing import graphs
+from sekgnn.walks import landing_probabilities, return_probabilities
+
+
+def matrix_powers(g: Graph, length: int, self_loops: bool) -> np.ndarray:
+    a = g.adjacency() + self_loops * np.eye(g.num_nodes)
+    degrees = a.sum(1, keepdims=True)
+    p = np.divide(a, degrees, out=np.zeros_like(a), where=degrees > 0)
+    powers = [np.linalg.matrix_power(p, t) for t in range(1, length + 1)]
+    return np.array(powers).reshape(length, g.num_nodes, g.num_nodes)
+
+
+@settings(max_examples=60)
+@given(g=graphs(max_nodes=10), length=st.integers(1, 9), loops=st.booleans())
+def test_probabilities_are_powers_of_the_transition_matrix(
+    g: Graph, length: int, loops: bool
+) -> None:
+    expected = matrix_powers(g, length, loops)
+    landing = landing_probabilities(g, length, self_loops=loops)
+    np.testing.assert_allclose(landing, expected, rtol=0, atol=1e-13)
+    returns = return_probabilities(g, length, self_loops=loops)
+    diagonal = np.diagonal(expected, axis1=1, axis2=2).T
+    np.testing.assert_allclose(returns, diagonal, rtol=0, atol=1e-13)
+
+
+def test_rows_are_distributions() -> None:
+    landing = landing_probabilities(petersen_graph(), 20)
+    np.testing.assert_allclose(landing.sum(2), 1, atol=1e-13)
+    assert (landing >= 0).all()
+
+
+def test_threads_change_nothing() -> None:
+    g = random_graph(3000, 0.001, np.random.default_rng(0))
+    one = return_probabilities(g, 6, workers=1)
+    np.testing.assert_array_equal(return_probabilities(g, 6, workers=2), one)
+
+
+def test_no_nodes() -> None:
+    assert landing_probabilities(path_graph(0), 3).shape == (3, 0, 0)
+    assert return_probabilities(path_graph(0), 3).shape == (0, 3)
