@@ -21,6 +21,7 @@ from sekgnn.graphs.convert import as_graph
 from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.graphs.twins import find_twins
 from sekgnn.parallel import Progress, even_chunks, run_chunks
+from sekgnn.walks.ball import search_marks
 from sekgnn.walks.returns import all_returns
 
 Backend = Literal["auto", "dense", "spectral", "push"]
@@ -259,22 +260,22 @@ def _half_walk_task(
     workers: int | None,
     out: NDArray[Any],
 ) -> _Task:
-    scratch = _Scratch()
+    scratch = threading.local()
     first, last = nodes
     # one graph, counted from zero, so that memory does not depend on the others
     indptr = _read_only(graphs.indptr[first : last + 1] - graphs.indptr[first])
     indices = graphs.indices[graphs.indptr[first] : graphs.indptr[last]]
     indices = _read_only(indices - np.int32(first))
+    loops = bool(plan.loop)
     returns: list[NDArray[np.float64]] = []
     lock = threading.Lock()
 
     def work(start: int, stop: int) -> None:
         with lock:
             if not returns:
-                found = all_returns(
-                    indptr, indices, plan.steps, bool(plan.loop), workers
-                )
-                returns.append(found)
+                returns.append(all_returns(indptr, indices, plan.steps, loops, workers))
+        if not hasattr(scratch, "marks"):
+            scratch.marks = search_marks(indptr, loops)
         half_walk_nodes(
             indptr,
             indices,
@@ -286,7 +287,7 @@ def _half_walk_task(
             plan.layout.offsets,
             plan.layout.num_channels,
             plan.terms,
-            scratch.of_size(last - first),
+            scratch.marks,
             out[first:last],
         )
 

@@ -20,77 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.encoding.channels import DIAGONAL, OFF_DIAGONAL, RETURN, TO_SHELL, finish
+from sekgnn.walks.ball import grow_ball
 from sekgnn.walks.vector import WIDTH, add_rows
-
-
-@nb.njit(cache=True, nogil=True)
-def grow_ball(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    centre: int,
-    loop: int,
-    bounds: NDArray[np.int64],
-    nodes: NDArray[np.int32],
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int32],
-    place: NDArray[np.int32],
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
-    """Search to the depth that ``bounds`` has room for, remembering the edges met.
-
-    Args:
-        indptr: Row starts.
-        indices: Neighbours.
-        centre: v.
-        loop: 1 to list every node among its own neighbours, else 0.
-        bounds: Written: level k is ``nodes[bounds[k]:bounds[k + 1]]``, ``[depth + 2]``.
-        nodes: Written, nearest first; replaced if it is too small.
-        rows: Written: row starts of all nodes but those of the last level; likewise.
-        columns: Written: neighbours, by their place in ``nodes``; likewise.
-        place: Scratch, -1 everywhere, ``[N]``; as it was on return.
-
-    Returns:
-        ``nodes``, ``rows`` and ``columns``.
-    """
-    nodes[0] = centre
-    place[centre] = 0
-    bounds[0], bounds[1] = 0, 1
-    found, filled = 1, 0
-    rows[0] = 0
-    for level in range(1, bounds.size - 1):
-        low, high = bounds[level - 1], bounds[level]
-        more = 0
-        for a in range(low, high):
-            more += indptr[nodes[a] + 1] - indptr[nodes[a]] + loop
-        if found + more > nodes.size:
-            larger = np.empty(2 * (found + more), dtype=np.int32)
-            larger[:found] = nodes[:found]
-            nodes = larger
-            starts = np.empty(2 * (found + more) + 1, dtype=np.int64)
-            starts[: low + 1] = rows[: low + 1]
-            rows = starts
-        if filled + more > columns.size:
-            longer = np.empty(2 * (filled + more), dtype=np.int32)
-            longer[:filled] = columns[:filled]
-            columns = longer
-        for a in range(low, high):
-            if loop:
-                columns[filled] = a
-                filled += 1
-            for e in range(indptr[nodes[a]], indptr[nodes[a] + 1]):
-                u = indices[e]
-                at = place[u]
-                if at < 0:
-                    at = found
-                    place[u] = found
-                    nodes[found] = u
-                    found += 1
-                columns[filled] = at
-                filled += 1
-            rows[a + 1] = filled
-        bounds[level + 1] = found
-    for a in range(found):
-        place[nodes[a]] = -1
-    return nodes, rows, columns
 
 
 @nb.njit(cache=True, nogil=True)
@@ -108,7 +39,8 @@ def step_outward(
 ) -> None:
     """Write ``after = P @ before``, whose support grows by one level.
 
-    Rows below ``inner`` gather from their neighbours; the new level, from ``inner`` on, is reached from the level before it, ``edge..inner - 1``.
+    Rows below ``inner`` gather from their neighbours; the new level, from
+    ``inner`` on, is reached from the level before it, ``edge..inner - 1``.
     """
     for a in range(inner):
         add_rows(
@@ -191,7 +123,7 @@ def half_walk_nodes(
     offsets: NDArray[np.int64],
     num_raw: int,
     terms: NDArray[np.int64],
-    place: NDArray[np.int32],
+    marks: NDArray[np.int32],
     out: NDArray[np.float64],
 ) -> None:
     """Encode nodes ``start..stop - 1``.
@@ -208,7 +140,7 @@ def half_walk_nodes(
         offsets: Of the :class:`~sekgnn.encoding.channels.RawLayout`; no squares.
         num_raw: C_raw.
         terms: Of the :class:`~sekgnn.encoding.channels.OutputMap`.
-        place: Scratch, -1 everywhere, ``[N]``; as it was on return.
+        marks: From :func:`~sekgnn.walks.ball.search_marks`; as it was on return.
         out: ``[N, C, L]``, written for these nodes.
     """
     steps = out.shape[2]
@@ -220,25 +152,23 @@ def half_walk_nodes(
     bounds = np.zeros(num_hops + half + 2, dtype=np.int64)
     nodes, columns = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int32)
     rows = np.zeros(65, dtype=np.int64)
-    degrees, ones = np.empty(0), np.empty(0)
+    degrees, ones = np.empty(64), np.empty(0)
     ids = np.empty(0, dtype=np.int32)
     matrix = np.empty(0)
     sums = np.zeros((2, num_hops))
     for v in range(start, stop):
-        nodes, rows, columns = grow_ball(
-            indptr, indices, v, loop, bounds, nodes, rows, columns, place
+        nodes, degrees, rows, columns = grow_ball(
+            indptr, indices, v, loop, bounds, nodes, degrees, rows, columns, marks
         )
         found = bounds[-1]
-        if degrees.size < found:
-            degrees, ones = np.empty(2 * found), np.ones(2 * found)
+        if ones.size < found:
+            ones = np.ones(2 * found)
             ids = np.arange(2 * found).astype(np.int32)
             matrix = np.empty(4 * found * width)
         before = matrix[: found * width]
         after = matrix[found * width : 2 * found * width]
         matrix[: 2 * found * width] = 0.0
         raw[:] = 0.0
-        for a in range(found):
-            degrees[a] = indptr[nodes[a] + 1] - indptr[nodes[a]] + loop
         if degrees[0] > 0:
             before[0] = 1.0 / degrees[0]
         for k in range(1, num_hops + 1):

@@ -27,7 +27,7 @@ def check_data(data: Any) -> Data:
     cure = (
         "call data.to_homogeneous() first"
         if hasattr(data, "node_types")
-        else "for other graph types call sekgnn.encoding.encoder"
+        else "for other graph types call sekgnn.encode"
     )
     raise GraphInputError(
         f"a torch_geometric Data is needed, got {type(data).__name__}; {cure}."

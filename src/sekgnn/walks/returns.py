@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sekgnn.graphs.graph import Graph
 from sekgnn.parallel import Progress, even_chunks, run_chunks
+from sekgnn.walks.ball import grow_ball, search_marks
 
 
 @nb.njit(cache=True, nogil=True)
@@ -24,10 +25,7 @@ def half_walk_returns(
     start: int,
     stop: int,
     loop: int,
-    before: NDArray[np.float64],
-    after: NDArray[np.float64],
-    nodes: NDArray[np.int32],
-    known: NDArray[np.bool_],
+    marks: NDArray[np.int32],
     out: NDArray[np.float64],
 ) -> None:
     """Write the returns of nodes ``start..stop - 1``.
@@ -38,52 +36,44 @@ def half_walk_returns(
         start: First node.
         stop: One past the last node.
         loop: 1 with self-loops, else 0.
-        before: Scratch, zero, ``[N]``; as it was on return.
-        after: Scratch, zero, ``[N]``; as it was on return.
-        nodes: Scratch, ``[N]``.
-        known: Scratch, false, ``[N]``; as it was on return.
+        marks: From :func:`~sekgnn.walks.ball.search_marks`; as it was on return.
         out: ``[N, L]``, written for these nodes.
     """
     steps = out.shape[1]
+    half = (steps + 1) // 2
+    bounds = np.zeros(half + 2, dtype=np.int64)
+    nodes, columns = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int32)
+    rows = np.zeros(65, dtype=np.int64)
+    degrees, before, after = np.empty(64), np.empty(0), np.empty(0)
     for v in range(start, stop):
-        own_degree = indptr[v + 1] - indptr[v] + loop
-        if own_degree == 0:
+        nodes, degrees, rows, columns = grow_ball(
+            indptr, indices, v, loop, bounds, nodes, degrees, rows, columns, marks
+        )
+        found = bounds[-1]
+        if before.size < found:
+            before, after = np.empty(2 * found), np.empty(2 * found)
+        before[:found] = 0.0
+        after[:found] = 0.0
+        if degrees[0] == 0:
             out[v] = 0.0
             continue
-        nodes[0] = v
-        known[v] = True
-        before[v] = 1.0 / own_degree
-        reached = 1
-        for s in range(1, (steps + 1) // 2 + 1):
-            for a in range(reached):
-                w = nodes[a]
-                mass = before[w]
-                if mass == 0.0:
-                    continue
-                after[w] += loop * mass
-                for e in range(indptr[w], indptr[w + 1]):
-                    u = indices[e]
-                    if not known[u]:
-                        known[u] = True
-                        nodes[reached] = u
-                        reached += 1
-                    after[u] += mass
+        before[0] = 1.0 / degrees[0]
+        for s in range(1, half + 1):
+            inner, outer = bounds[s], bounds[s + 1]
+            for a in range(outer):
+                after[a] = 0.0
+            for a in range(inner):
+                for e in range(rows[a], rows[a + 1]):
+                    after[columns[e]] += before[a]
             odd = even = 0.0
-            for a in range(reached):
-                w = nodes[a]
-                d = indptr[w + 1] - indptr[w] + loop
-                mass = after[w] / d
-                odd += d * before[w] * mass
-                even += d * mass * mass
-                after[w] = mass
-                before[w] = 0.0
-            out[v, 2 * s - 2] = own_degree * odd
+            for a in range(outer):
+                odd += before[a] * after[a]
+                after[a] /= degrees[a]
+                even += degrees[a] * after[a] * after[a]
+            out[v, 2 * s - 2] = degrees[0] * odd
             if 2 * s - 1 < steps:
-                out[v, 2 * s - 1] = own_degree * even
+                out[v, 2 * s - 1] = degrees[0] * even
             before, after = after, before
-        for a in range(reached):
-            before[nodes[a]] = 0.0
-            known[nodes[a]] = False
 
 
 def all_returns(
@@ -100,16 +90,10 @@ def all_returns(
     scratch = threading.local()
 
     def work(start: int, stop: int) -> None:
-        if not hasattr(scratch, "arrays"):
-            scratch.arrays = (
-                np.zeros(n),
-                np.zeros(n),
-                np.empty(n, dtype=np.int32),
-                np.zeros(n, dtype=np.bool_),
-            )
-        half_walk_returns(
-            indptr, indices, start, stop, int(self_loops), *scratch.arrays, out
-        )
+        if not hasattr(scratch, "marks"):
+            scratch.marks = search_marks(indptr, self_loops)
+        loop = int(self_loops)
+        half_walk_returns(indptr, indices, start, stop, loop, scratch.marks, out)
 
     run_chunks(work, even_chunks(n, 1024), workers, progress)
     return out
