@@ -21,7 +21,7 @@ from sekgnn.graphs.convert import as_graph
 from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.graphs.twins import find_twins
 from sekgnn.parallel import Progress, even_chunks, run_chunks
-from sekgnn.walks.ball import search_marks
+from sekgnn.walks.ball import walk_degrees
 from sekgnn.walks.returns import all_returns
 
 Backend = Literal["auto", "dense", "spectral", "push"]
@@ -260,13 +260,13 @@ def _half_walk_task(
     workers: int | None,
     out: NDArray[Any],
 ) -> _Task:
-    scratch = threading.local()
     first, last = nodes
     # one graph, counted from zero, so that memory does not depend on the others
     indptr = _read_only(graphs.indptr[first : last + 1] - graphs.indptr[first])
     indices = graphs.indices[graphs.indptr[first] : graphs.indptr[last]]
     indices = _read_only(indices - np.int32(first))
     loops = bool(plan.loop)
+    degree_of = walk_degrees(indptr, loops)
     returns: list[NDArray[np.float64]] = []
     lock = threading.Lock()
 
@@ -274,11 +274,10 @@ def _half_walk_task(
         with lock:
             if not returns:
                 returns.append(all_returns(indptr, indices, plan.steps, loops, workers))
-        if not hasattr(scratch, "marks"):
-            scratch.marks = search_marks(indptr, loops)
         half_walk_nodes(
             indptr,
             indices,
+            degree_of,
             start - first,
             stop - first,
             plan.loop,
@@ -287,7 +286,6 @@ def _half_walk_task(
             plan.layout.offsets,
             plan.layout.num_channels,
             plan.terms,
-            scratch.marks,
             out[first:last],
         )
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.encoding.channels import DIAGONAL, OFF_DIAGONAL, RETURN, TO_SHELL, finish
-from sekgnn.walks.ball import grow_ball
+from sekgnn.walks.ball import grow_ball, new_table
 from sekgnn.walks.vector import WIDTH, add_rows
 
 
@@ -115,6 +115,7 @@ def add_returns(
 def half_walk_nodes(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
+    degree_of: NDArray[np.uint32],
     start: int,
     stop: int,
     loop: int,
@@ -123,7 +124,6 @@ def half_walk_nodes(
     offsets: NDArray[np.int64],
     num_raw: int,
     terms: NDArray[np.int64],
-    marks: NDArray[np.int32],
     out: NDArray[np.float64],
 ) -> None:
     """Encode nodes ``start..stop - 1``.
@@ -131,6 +131,7 @@ def half_walk_nodes(
     Args:
         indptr: Row starts.
         indices: Neighbours.
+        degree_of: From :func:`~sekgnn.walks.ball.walk_degrees`.
         start: First node.
         stop: One past the last node.
         loop: 1 with self-loops, else 0.
@@ -140,7 +141,6 @@ def half_walk_nodes(
         offsets: Of the :class:`~sekgnn.encoding.channels.RawLayout`; no squares.
         num_raw: C_raw.
         terms: Of the :class:`~sekgnn.encoding.channels.OutputMap`.
-        marks: From :func:`~sekgnn.walks.ball.search_marks`; as it was on return.
         out: ``[N, C, L]``, written for these nodes.
     """
     steps = out.shape[2]
@@ -155,11 +155,13 @@ def half_walk_nodes(
     degrees, ones = np.empty(64), np.empty(0)
     ids = np.empty(0, dtype=np.int32)
     matrix = np.empty(0)
+    table = new_table(64)
     sums = np.zeros((2, num_hops))
     for v in range(start, stop):
-        nodes, degrees, rows, columns = grow_ball(
-            indptr, indices, v, loop, bounds, nodes, degrees, rows, columns, marks
-        )
+        nodes, degrees, rows, columns, table = grow_ball(
+            indptr, indices, degree_of, v, loop,
+            bounds, nodes, degrees, rows, columns, table,
+        )  # fmt: skip
         found = bounds[-1]
         if ones.size < found:
             ones = np.ones(2 * found)

@@ -80,21 +80,47 @@ def local_ball(
     return nodes[:found], bounds, rows, columns[:filled]
 
 
-def search_marks(indptr: NDArray[np.int64], self_loops: bool) -> NDArray[np.int32]:
-    """Return the scratch memory of :func:`grow_ball` for one thread, ``[N, 2]``.
+def walk_degrees(indptr: NDArray[np.int64], self_loops: bool) -> NDArray[np.uint32]:
+    """Return the degrees the walk sees, in the smallest type that holds them.
 
-    Column 0 is -1; column 1 holds the degree the walk sees. A search needs both of
-    every node that it meets, so they share a cache line.
+    A search reads the degree of every node it meets, anywhere in the graph: 16 bits
+    instead of 64 keep those of a million nodes in a core's own cache.
     """
-    marks = np.full((indptr.size - 1, 2), -1, dtype=np.int32)
-    marks[:, 1] = np.diff(indptr) + int(self_loops)
-    return marks
+    degrees = np.diff(indptr) + int(self_loops)
+    small = degrees.size == 0 or degrees.max() < 2**16
+    return _frozen(degrees.astype(np.uint16 if small else np.uint32))
+
+
+def _frozen(array: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    array.flags.writeable = False
+    return array
+
+
+@nb.njit(cache=True, nogil=True)
+def new_table(size: int) -> NDArray[np.int32]:
+    """Return an empty hash table with room for ``size`` nodes, (node, place) rows."""
+    capacity = 64
+    while capacity < 2 * size:
+        capacity *= 2
+    return np.full((capacity, 2), -1, dtype=np.int32)
+
+
+@nb.njit(cache=True, nogil=True)
+def slot_of(table: NDArray[np.int32], node: int) -> int:
+    """Return the row of ``table`` that holds ``node``, or where it belongs."""
+    mask = table.shape[0] - 1
+    mixed = np.uint64(node) * np.uint64(0x9E3779B97F4A7C15)
+    slot = np.int64(mixed >> np.uint64(40)) & mask
+    while table[slot, 0] >= 0 and table[slot, 0] != node:
+        slot = (slot + 1) & mask
+    return slot
 
 
 @nb.njit(cache=True, nogil=True)
 def grow_ball(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
+    degree_of: NDArray[np.uint32],
     centre: int,
     loop: int,
     bounds: NDArray[np.int64],
@@ -102,15 +128,23 @@ def grow_ball(
     degrees: NDArray[np.float64],
     rows: NDArray[np.int64],
     columns: NDArray[np.int32],
-    marks: NDArray[np.int32],
+    table: NDArray[np.int32],
 ) -> tuple[
-    NDArray[np.int32], NDArray[np.float64], NDArray[np.int64], NDArray[np.int32]
+    NDArray[np.int32],
+    NDArray[np.float64],
+    NDArray[np.int64],
+    NDArray[np.int32],
+    NDArray[np.int32],
 ]:
     """Search to the depth that ``bounds`` has room for, remembering the edges met.
+
+    Which nodes are known is kept in a hash table as large as the ball, which stays in
+    cache where an array over all nodes of a large graph would not.
 
     Args:
         indptr: Row starts.
         indices: Neighbours.
+        degree_of: From :func:`walk_degrees`.
         centre: v.
         loop: 1 to list every node among its own neighbours, else 0.
         bounds: Written: level k is ``nodes[bounds[k]:bounds[k + 1]]``, ``[depth + 2]``.
@@ -118,14 +152,15 @@ def grow_ball(
         degrees: Written, the degree of each; likewise.
         rows: Written: row starts of all nodes but those of the last level; likewise.
         columns: Written: neighbours, by their place in ``nodes``; likewise.
-        marks: From :func:`search_marks`; as it was on return.
+        table: From :func:`new_table`; empty again on return; likewise.
 
     Returns:
-        ``nodes``, ``degrees``, ``rows`` and ``columns``.
+        ``nodes``, ``degrees``, ``rows``, ``columns`` and ``table``.
     """
     nodes[0] = centre
-    degrees[0] = marks[centre, 1]
-    marks[centre, 0] = 0
+    degrees[0] = degree_of[centre]
+    slot = slot_of(table, centre)
+    table[slot, 0], table[slot, 1] = centre, 0
     bounds[0], bounds[1] = 0, 1
     found, filled = 1, 0
     rows[0] = 0
@@ -146,24 +181,38 @@ def grow_ball(
             longer = np.empty(2 * (filled + more), dtype=np.int32)
             longer[:filled] = columns[:filled]
             columns = longer
+        # Fetch the level's rows from memory all at once; what is stored here is
+        # overwritten below. One by one, each search would wait for its own row.
         for a in range(low, high):
+            rows[a + 1] = indptr[nodes[a]]
+        for a in range(low, high):
+            if degrees[a] > loop:
+                last = rows[a + 1] + np.int64(degrees[a]) - loop - 1
+                columns[filled + a - low] = indices[rows[a + 1]] ^ indices[last]
+        for a in range(low, high):
+            if 2 * (found + degrees[a]) > table.shape[0]:
+                table = new_table(2 * (found + np.int64(degrees[a])))
+                for b in range(found):
+                    slot = slot_of(table, nodes[b])
+                    table[slot, 0], table[slot, 1] = nodes[b], b
             if loop:
                 columns[filled] = a
                 filled += 1
             for e in range(indptr[nodes[a]], indptr[nodes[a] + 1]):
-                # no branch on what memory holds: a wrong guess would wait for it
                 u = indices[e]
-                known = marks[u, 0]
-                new = known < 0
-                at = found if new else known
-                marks[u, 0] = at
-                nodes[found] = u
-                degrees[found] = marks[u, 1]
-                found += new
-                columns[filled] = at
+                slot = slot_of(table, u)
+                if table[slot, 0] < 0:
+                    table[slot, 0], table[slot, 1] = u, found
+                    nodes[found] = u
+                    degrees[found] = degree_of[u]
+                    found += 1
+                columns[filled] = table[slot, 1]
                 filled += 1
             rows[a + 1] = filled
         bounds[level + 1] = found
-    for a in range(found):
-        marks[nodes[a], 0] = -1
-    return nodes, degrees, rows, columns
+    if found > table.shape[0] // 8:
+        table[:] = -1
+    else:
+        for a in range(found - 1, -1, -1):  # last in, first out: no probe is cut short
+            table[slot_of(table, nodes[a]), 0] = -1
+    return nodes, degrees, rows, columns, table

@@ -7,25 +7,23 @@ v.
 
 from __future__ import annotations
 
-import threading
-
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.graphs.graph import Graph
 from sekgnn.parallel import Progress, even_chunks, run_chunks
-from sekgnn.walks.ball import grow_ball, search_marks
+from sekgnn.walks.ball import grow_ball, new_table, walk_degrees
 
 
 @nb.njit(cache=True, nogil=True)
 def half_walk_returns(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
+    degree_of: NDArray[np.uint32],
     start: int,
     stop: int,
     loop: int,
-    marks: NDArray[np.int32],
     out: NDArray[np.float64],
 ) -> None:
     """Write the returns of nodes ``start..stop - 1``.
@@ -33,10 +31,10 @@ def half_walk_returns(
     Args:
         indptr: Row starts.
         indices: Neighbours.
+        degree_of: From :func:`~sekgnn.walks.ball.walk_degrees`.
         start: First node.
         stop: One past the last node.
         loop: 1 with self-loops, else 0.
-        marks: From :func:`~sekgnn.walks.ball.search_marks`; as it was on return.
         out: ``[N, L]``, written for these nodes.
     """
     steps = out.shape[1]
@@ -45,10 +43,12 @@ def half_walk_returns(
     nodes, columns = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int32)
     rows = np.zeros(65, dtype=np.int64)
     degrees, before, after = np.empty(64), np.empty(0), np.empty(0)
+    table = new_table(64)
     for v in range(start, stop):
-        nodes, degrees, rows, columns = grow_ball(
-            indptr, indices, v, loop, bounds, nodes, degrees, rows, columns, marks
-        )
+        nodes, degrees, rows, columns, table = grow_ball(
+            indptr, indices, degree_of, v, loop,
+            bounds, nodes, degrees, rows, columns, table,
+        )  # fmt: skip
         found = bounds[-1]
         if before.size < found:
             before, after = np.empty(2 * found), np.empty(2 * found)
@@ -87,13 +87,10 @@ def all_returns(
     """Run :func:`half_walk_returns` over all nodes, float64 ``[N, l]``."""
     n = indptr.size - 1
     out = np.empty((n, walk_length))
-    scratch = threading.local()
+    degree_of, loop = walk_degrees(indptr, self_loops), int(self_loops)
 
     def work(start: int, stop: int) -> None:
-        if not hasattr(scratch, "marks"):
-            scratch.marks = search_marks(indptr, self_loops)
-        loop = int(self_loops)
-        half_walk_returns(indptr, indices, start, stop, loop, scratch.marks, out)
+        half_walk_returns(indptr, indices, degree_of, start, stop, loop, out)
 
     run_chunks(work, even_chunks(n, 1024), workers, progress)
     return out
