@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.encoding.channels import DIAGONAL, OFF_DIAGONAL, RETURN, SQUARES, TO_SHELL
-from sekgnn.walks.powers import take_step
+from sekgnn.walks.powers import inverse_or_zero, take_step
 from sekgnn.walks.vector import WIDTH, add_rows, transpose_scaled
 
 MAX_BLOCK = 64
@@ -28,6 +28,7 @@ def fill_tile(
     columns: NDArray[np.int32],
     sizes: NDArray[np.float64],
     degrees: NDArray[np.float64],
+    inverses: NDArray[np.float64],
     first: int,
     width: int,
     planes: NDArray[np.float64],
@@ -44,6 +45,7 @@ def fill_tile(
         columns: Its neighbours.
         sizes: Nodes in each class, ``[q]``.
         degrees: ``[padded q]``, zero from q on.
+        inverses: From :func:`~sekgnn.walks.powers.inverse_or_zero`, ``[q]``.
         first: j of the first column.
         width: Columns, a multiple of eight.
         planes: Scratch, ``[q * 9 * width]``.
@@ -55,13 +57,12 @@ def fill_tile(
     stride = PLANES * width
     planes[:] = 0.0
     for c in range(first, min(first + width, q)):
-        if degrees[c] > 0:  # of all nodes in a class, the walk ends at one
-            value = 1.0 / (degrees[c] * sizes[c])
-            planes[c * stride + (WIDTH - 1) * width + c - first] = value
+        # of all nodes in a class, the walk ends at one
+        planes[c * stride + (WIDTH - 1) * width + c - first] = inverses[c] / sizes[c]
     for t in range(0, steps, WIDTH):
         for s in range(WIDTH):
             before = (s + WIDTH - 1) % WIDTH
-            take_step(rows, columns, sizes, degrees, planes, PLANES, before, s, width)
+            take_step(rows, columns, sizes, inverses, planes, PLANES, before, s, width)
         for i in range(first, q):
             if i < first + width:
                 for s in range(WIDTH):
@@ -263,6 +264,7 @@ def dense_sums(
     if scratch.size < needed:
         scratch = np.empty(needed)
     returns = np.empty((q, steps))
+    inverses = inverse_or_zero(degrees, q)
     cursor = bounds[:, :-1].copy()
     to_shell, off_diagonal = offsets[TO_SHELL], offsets[OFF_DIAGONAL]
     shift = offsets[SQUARES]
@@ -270,7 +272,9 @@ def dense_sums(
         width = min(span, degrees.size - first)
         planes = scratch[: PLANES * q * width]
         tile = scratch[planes.size : planes.size + q * width * steps]
-        fill_tile(rows, columns, sizes, degrees, first, width, planes, tile, returns)
+        fill_tile(
+            rows, columns, sizes, degrees, inverses, first, width, planes, tile, returns
+        )
         add_tile(
             tile, first, width, degrees, sizes, members, bounds, cursor,
             to_shell, off_diagonal, shift < 0, raw,

@@ -34,6 +34,7 @@ MATRIX_LIMIT = 20_000
 """Nodes up to which an n x n matrix is made when asked for."""
 
 CHUNK_NODES = 1024
+NODE_CHUNK = 256
 
 
 def encode(
@@ -327,7 +328,7 @@ def _ego_task(
 
 
 def _node_chunks(first: int, last: int) -> list[tuple[int, int]]:
-    return [(first + a, first + b) for a, b in even_chunks(last - first, CHUNK_NODES)]
+    return [(first + a, first + b) for a, b in even_chunks(last - first, NODE_CHUNK)]
 
 
 def _graph_chunks(sizes: NDArray[np.int64], limit: int) -> list[tuple[int, int]]:

@@ -16,11 +16,21 @@ from sekgnn.walks.vector import add_rows, padded
 
 
 @nb.njit(cache=True, nogil=True)
+def inverse_or_zero(degrees: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """Return 1/d of the first ``count`` degrees, and 0 for a degree of 0."""
+    out = np.zeros(count)
+    for i in range(count):
+        if degrees[i] > 0:
+            out[i] = 1.0 / degrees[i]
+    return out
+
+
+@nb.njit(cache=True, nogil=True)
 def take_step(
     rows: NDArray[np.int64],
     columns: NDArray[np.int32],
     sizes: NDArray[np.float64],
-    degrees: NDArray[np.float64],
+    inverses: NDArray[np.float64],
     planes: NDArray[np.float64],
     num_planes: int,
     source: int,
@@ -33,7 +43,7 @@ def take_step(
         rows: Row starts of :func:`~sekgnn.graphs.twins.quotient`, ``[q + 1]``.
         columns: Its neighbours, the class itself among them if the walk has loops.
         sizes: Nodes in each class, ``[q]``.
-        degrees: Degrees the walk sees, at least ``[q]``; 0 gives a zero row.
+        inverses: One over the degrees the walk sees; 0 gives a zero row, ``[q]``.
         planes: Flat ``[q, num_planes, width]``.
         num_planes: Steps side by side in a row of ``planes``.
         source: Number of the plane to read.
@@ -46,7 +56,7 @@ def take_step(
             planes,
             c * stride + target * width,
             0.0,
-            1.0 / degrees[c] if degrees[c] > 0 else 0.0,
+            inverses[c],
             planes,
             source * width,
             stride,
@@ -67,13 +77,12 @@ def _powers(
     width: int,
 ) -> NDArray[np.float64]:
     n = degrees.size
+    ones, inverses = np.ones(n), inverse_or_zero(degrees, n)
     planes = np.zeros(n * (steps + 1) * width)
     for i in range(n):
         planes[i * (steps + 1) * width + i] = 1.0
     for t in range(steps):
-        take_step(
-            rows, columns, np.ones(n), degrees, planes, steps + 1, t, t + 1, width
-        )
+        take_step(rows, columns, ones, inverses, planes, steps + 1, t, t + 1, width)
     return planes
 
 

@@ -163,11 +163,13 @@ def add_rows(
                     added = v.multiply(scale_all, builder.load(total))
                     v.store(v.add(kept, added), out_data, target)
 
-        fours = builder.and_(row_width, ir.Constant(_INT64, -4 * WIDTH))
-        twos = builder.and_(row_width, ir.Constant(_INT64, -2 * WIDTH))
-        sum_columns(zero, fours, 4)
-        sum_columns(fours, twos, 2)
-        sum_columns(twos, row_width, 1)
+        bulk = builder.and_(row_width, ir.Constant(_INT64, -4 * WIDTH))
+        sum_columns(zero, bulk, 4)
+        left = builder.sub(row_width, bulk)
+        for vectors in (3, 2, 1):
+            size = ir.Constant(_INT64, vectors * WIDTH)
+            fits = builder.icmp_signed("==", left, size)
+            sum_columns(bulk, builder.select(fits, row_width, bulk), vectors)
         return context.get_dummy_value()
 
     return signature, generate
