@@ -31,6 +31,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -103,7 +104,8 @@ def tu_throughput(data_root: Path, repeats: int) -> list[dict[str, Any]]:
     torch.set_num_threads(1)
     every = EncodingSpec(num_hops=5, walk_length=32)
     inside = EncodingSpec(num_hops=2, walk_length=16, scope="internal", radius=2)
-    rows = []
+    kernel = partial(encode_packed, dtype=np.float32, workers=1)
+    rows: list[dict[str, Any]] = []
     for name in TU_SETS:
         with tempfile.TemporaryDirectory() as root:
             shutil.copytree(data_root / "tu" / name / "raw", Path(root) / name / "raw")
@@ -115,27 +117,22 @@ def tu_throughput(data_root: Path, repeats: int) -> list[dict[str, Any]]:
             for data in dataset:
                 pyg(data.clone())
 
-        def ours(spec: EncodingSpec, dataset: list[Any] = dataset) -> Any:
-            return encode_dataset(dataset, spec, workers=1)
-
-        def kernel(spec: EncodingSpec, packed: Any = packed) -> Any:
-            return encode_packed(packed, spec, dtype=np.float32, workers=1)
-
+        paper = EncodingSpec.paper()
         times = interleaved(
             {
                 "AddRandomWalkPE(32)": baseline,
-                "graph": lambda ours=ours: ours(every),
-                "paper": lambda ours=ours: ours(EncodingSpec.paper()),
-                "internal": lambda ours=ours: ours(inside),
-                "graph, kernel alone": lambda kernel=kernel: kernel(every),
-                "internal, kernel alone": lambda kernel=kernel: kernel(inside),
+                "graph": partial(encode_dataset, dataset, every, workers=1),
+                "paper": partial(encode_dataset, dataset, paper, workers=1),
+                "internal": partial(encode_dataset, dataset, inside, workers=1),
+                "graph, kernel alone": partial(kernel, packed, every),
+                "internal, kernel alone": partial(kernel, packed, inside),
             },
             repeats,
         )
         base = times["AddRandomWalkPE(32)"]
         for what, seconds in times.items():
             ratios = [b / s for b, s in zip(base, seconds, strict=True)]
-            row = {
+            row: dict[str, Any] = {
                 "dataset": name,
                 "graphs": len(dataset),
                 "what": what,

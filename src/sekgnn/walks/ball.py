@@ -110,7 +110,7 @@ def slot_of(table: NDArray[np.int32], node: int) -> int:
     """Return the row of ``table`` that holds ``node``, or where it belongs."""
     mask = table.shape[0] - 1
     mixed = np.uint64(node) * np.uint64(0x9E3779B97F4A7C15)
-    slot = np.int64(mixed >> np.uint64(40)) & mask
+    slot = int(mixed >> np.uint64(40)) & mask
     while table[slot, 0] >= 0 and table[slot, 0] != node:
         slot = (slot + 1) & mask
     return slot
@@ -168,7 +168,7 @@ def grow_ball(
         low, high = bounds[level - 1], bounds[level]
         more = 1
         for a in range(low, high):
-            more += np.int64(degrees[a]) + 1
+            more += int(degrees[a]) + 1
         if found + more > nodes.size:
             size = 2 * (found + more)
             larger, numbers = np.empty(size, dtype=np.int32), np.empty(size)
@@ -187,11 +187,11 @@ def grow_ball(
             rows[a + 1] = indptr[nodes[a]]
         for a in range(low, high):
             if degrees[a] > loop:
-                last = rows[a + 1] + np.int64(degrees[a]) - loop - 1
+                last = rows[a + 1] + int(degrees[a]) - loop - 1
                 columns[filled + a - low] = indices[rows[a + 1]] ^ indices[last]
         for a in range(low, high):
             if 2 * (found + degrees[a]) > table.shape[0]:
-                table = new_table(2 * (found + np.int64(degrees[a])))
+                table = new_table(2 * (found + int(degrees[a])))
                 for b in range(found):
                     slot = slot_of(table, nodes[b])
                     table[slot, 0], table[slot, 1] = nodes[b], b

@@ -1,0 +1,66 @@
+"""What changes at a limit: sizes on both sides of it, threads, and progress."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sekgnn.encoding import EncodingSpec, encode, encode_exact, encode_packed
+from sekgnn.encoding.encoder import Backend
+from sekgnn.errors import GraphInputError
+from sekgnn.graphs import cycle_graph, pack, path_graph, random_graph
+
+
+@pytest.mark.parametrize("limit", [4, 5, 6])
+def test_every_graph_is_small_or_large(
+    limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A graph of exactly ``SMALL_GRAPH`` nodes is encoded, first, between and last."""
+    monkeypatch.setattr("sekgnn.encoding.encoder.SMALL_GRAPH", limit)
+    spec = EncodingSpec(num_hops=2, walk_length=3)
+    sizes = [5, 3, 5, 5, 6, 4, 5]
+    got = encode_packed(pack([path_graph(n) for n in sizes]), spec)
+    apart = [encode(path_graph(n), spec, backend="dense") for n in sizes]
+    np.testing.assert_allclose(got, np.concatenate(apart), rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("backend", ["dense", "spectral"])
+def test_a_matrix_of_the_largest_size_is_made(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = EncodingSpec(num_hops=2, walk_length=3)
+    expected = encode(path_graph(5), spec)
+    monkeypatch.setattr("sekgnn.encoding.encoder.MATRIX_LIMIT", 5)
+    got = encode(path_graph(5), spec, backend=backend)
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["EXACT_LIMIT", "WHOLE_GRAPH_LIMIT"])
+def test_exact_arithmetic_has_a_limit_in_every_scope(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"sekgnn.encoding.exact.{name}", 5)
+    scope = "graph" if name == "WHOLE_GRAPH_LIMIT" else "ego"
+    spec = EncodingSpec(num_hops=1, walk_length=1, scope=scope)  # type: ignore[arg-type]
+    assert len(encode_exact(cycle_graph(5), spec)) == 5
+    with pytest.raises(GraphInputError, match="up to 5 nodes"):
+        encode_exact(cycle_graph(6), spec)
+
+
+def test_exact_threads_do_not_share_their_scratch() -> None:
+    """Balls large enough, and chunks many enough, that threads overlap."""
+    g = random_graph(1000, 0.006, np.random.default_rng(0))
+    spec = EncodingSpec(num_hops=2, walk_length=2, scope="ego")
+    one = encode_exact(g, spec, workers=1)
+    for _ in range(3):
+        np.testing.assert_array_equal(encode_exact(g, spec, workers=4), one)
+
+
+def test_exact_progress_counts_nodes_of_every_block_and_prime() -> None:
+    seen: list[tuple[int, int]] = []
+    spec = EncodingSpec(num_hops=1, walk_length=1, scope=("graph", "internal"))
+    encode_exact(
+        cycle_graph(7), spec, progress=lambda done, total: seen.append((done, total))
+    )
+    assert seen == sorted(seen)
+    assert seen[-1] == (4 * 7, 4 * 7)
