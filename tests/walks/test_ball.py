@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import networkx as nx
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from sekgnn.graphs import Graph
+from sekgnn.graphs import Graph, barabasi_albert_graph, path_graph
+from sekgnn.testing import graphs
 from sekgnn.walks import return_probabilities
+from sekgnn.walks.ball import grow_ball, local_ball, new_table, walk_degrees
 
 
 def star(leaves: int) -> Graph:
@@ -25,3 +30,69 @@ def test_degrees_beyond_sixteen_bits(leaves: int) -> None:
     np.testing.assert_allclose(got[0], [1 / d, 1 / d**2 + leaves / d / 2], rtol=1e-12)
     leaf = [1 / 2, 1 / 4 + 1 / (2 * d)]
     np.testing.assert_allclose(got[1:], np.tile(leaf, (leaves, 1)), rtol=1e-12)
+
+
+def check_balls(g: Graph, depth: int, loop: int) -> None:
+    """Search from every node in one memory, too small at first; compare with BFS."""
+    degree_of = walk_degrees(g.indptr, bool(loop))
+    bounds = np.zeros(depth + 2, dtype=np.int64)
+    nodes, columns = np.empty(1, dtype=np.int32), np.empty(0, dtype=np.int32)
+    degrees, rows = np.empty(1), np.zeros(2, dtype=np.int64)
+    table = new_table(1)
+    distances = dict(nx.all_pairs_shortest_path_length(g.to_networkx()))
+    for v in range(g.num_nodes):
+        nodes, degrees, rows, columns, table = grow_ball(
+            g.indptr, g.indices, degree_of, v, loop,
+            bounds, nodes, degrees, rows, columns, table,
+        )  # fmt: skip
+        for k in range(depth + 1):
+            level = nodes[bounds[k] : bounds[k + 1]].tolist()
+            assert sorted(level) == [
+                u for u in range(g.num_nodes) if distances[v].get(u) == k
+            ]
+        for a in range(bounds[-1]):
+            assert degrees[a] == g.degrees[nodes[a]] + loop
+        for a in range(bounds[-2]):
+            near = nodes[columns[rows[a] : rows[a + 1]]].tolist()
+            own = [int(nodes[a])] * loop
+            assert sorted(near) == sorted(own + g.neighbors(nodes[a]).tolist())
+        assert (table[:, 0] == -1).all()
+
+
+@settings(max_examples=50)
+@given(g=graphs(max_nodes=9), depth=st.integers(1, 4), loop=st.integers(0, 1))
+def test_a_ball_is_what_a_search_finds(g: Graph, depth: int, loop: int) -> None:
+    check_balls(g, depth, loop)
+
+
+@pytest.mark.parametrize("loop", [0, 1])
+def test_balls_that_outgrow_their_memory(loop: int) -> None:
+    """Hubs, so that one level is many times as large as all before it."""
+    rng = np.random.default_rng(2)
+    hubs = barabasi_albert_graph(250, 2, rng)
+    check_balls(hubs.disjoint_union(path_graph(40)), 3, loop)
+    check_balls(star(200).disjoint_union(star(3)), 2, loop)
+
+
+@pytest.mark.parametrize("with_centre", [True, False])
+def test_local_balls_are_induced_subgraphs(with_centre: bool) -> None:
+    g = barabasi_albert_graph(200, 2, np.random.default_rng(3))
+    place = np.full(g.num_nodes, -1, dtype=np.int32)
+    distances = dict(nx.all_pairs_shortest_path_length(g.to_networkx()))
+    for v in range(g.num_nodes):
+        nodes, bounds, rows, columns = local_ball(
+            g.indptr, g.indices, v, 2, with_centre, 1, place
+        )
+        assert (place == -1).all()
+        for k in range(3):
+            level = nodes[bounds[k] : bounds[k + 1]].tolist()
+            assert sorted(level) == [
+                u for u in range(g.num_nodes) if distances[v].get(u) == k
+            ]
+        inside = g.induced(nodes).adjacency() + np.eye(nodes.size)
+        if not with_centre:
+            inside[0, 1:] = inside[1:, 0] = 0
+        got = np.zeros_like(inside)
+        for i in range(nodes.size):
+            got[i, columns[rows[i] : rows[i + 1]]] += 1
+        np.testing.assert_array_equal(got, inside)
