@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -13,25 +15,28 @@ from sekgnn.walks import PRIMES
 
 def ego_by_matrices(g: Graph, v: int, spec: EncodingSpec) -> np.ndarray:
     """Sums of f1, f2, f3 and of their squares around ``v``, by dense matrices."""
-    (scope,), (radius,) = spec.scope, spec.radius  # type: ignore[misc]
-    reach, levels = np.eye(g.num_nodes, dtype=bool)[v], []
+    (block,) = spec.blocks
+    scope, radius = block.scope, block.radius
+    adjacency = g.adjacency()
+    reach, levels = np.arange(g.num_nodes) == v, []
     for _ in range(radius):
-        wider = reach | g.adjacency()[reach].any(0)
+        wider = reach | adjacency[reach].any(0)
         levels.append(wider & ~reach)
         reach = wider
-    a = g.adjacency() * np.outer(reach, reach) + np.eye(g.num_nodes)
+    a = adjacency[np.ix_(reach, reach)] + np.eye(reach.sum())
+    shells = [level[reach] for level in levels[: block.num_shells]]
+    v = int(reach[:v].sum())
     if scope == "internal":
         a[v], a[:, v] = 0, 0
     degrees = a.sum(1, keepdims=True)
     p = np.divide(a, degrees, out=np.zeros_like(a), where=degrees > 0)
-    shells = levels[: min(spec.num_hops, radius)]
-    out, h = [], np.eye(g.num_nodes)
+    out, h = [], np.eye(len(a))
     for _ in range(spec.walk_length):
         h = h @ p
         sums = [h[v, v]] if scope == "ego" else []
         for x in (h, h**2)[: 1 + (spec.aggregate == "moments")]:
             diagonal = [x.diagonal()[n].sum() for n in shells]
-            pairs = list(zip(shells[:-1], shells[1:], strict=True))
+            pairs = list(pairwise(shells))
             if scope == "ego":
                 sums += [x[v, n].sum() for n in shells]
             sums += diagonal
