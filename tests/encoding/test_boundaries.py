@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sekgnn.encoding import EncodingSpec, encode, encode_exact, encode_packed
-from sekgnn.encoding.encoder import Backend
+from sekgnn.encoding.tasks import Backend
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs import cycle_graph, pack, path_graph, random_graph
 
@@ -16,7 +16,7 @@ def test_every_graph_is_small_or_large(
     limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A graph of exactly ``SMALL_GRAPH`` nodes is encoded, first, between and last."""
-    monkeypatch.setattr("sekgnn.encoding.encoder.SMALL_GRAPH", limit)
+    monkeypatch.setattr("sekgnn.encoding.tasks.SMALL_GRAPH", limit)
     spec = EncodingSpec(num_hops=2, walk_length=3)
     sizes = [5, 3, 5, 5, 6, 4, 5]
     got = encode_packed(pack([path_graph(n) for n in sizes]), spec)
@@ -30,7 +30,7 @@ def test_a_matrix_of_the_largest_size_is_made(
 ) -> None:
     spec = EncodingSpec(num_hops=2, walk_length=3)
     expected = encode(path_graph(5), spec)
-    monkeypatch.setattr("sekgnn.encoding.encoder.MATRIX_LIMIT", 5)
+    monkeypatch.setattr("sekgnn.encoding.tasks.MATRIX_LIMIT", 5)
     got = encode(path_graph(5), spec, backend=backend)
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-13)
 

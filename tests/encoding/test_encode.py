@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sekgnn.encoding import EncodingSpec, encode, encode_many, encode_packed
-from sekgnn.encoding.encoder import Backend
+from sekgnn.encoding.tasks import Backend
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import (
     Graph,
@@ -129,7 +129,7 @@ def test_threads_and_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     rng = np.random.default_rng(0)
     many = [random_graph(int(rng.integers(1, 30)), 0.2, rng) for _ in range(20)]
     one = encode_packed(pack(many), EVERYTHING, workers=1)
-    monkeypatch.setattr("sekgnn.encoding.encoder.CHUNK_NODES", 7)
+    monkeypatch.setattr("sekgnn.encoding.tasks.CHUNK_NODES", 7)
     for workers in (1, 2, None):
         again = encode_packed(pack(many), EVERYTHING, workers=workers)
         np.testing.assert_array_equal(again, one)
@@ -139,7 +139,7 @@ def test_threads_and_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_large_graphs_beside_small_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     """``auto`` sends graphs above the limit to half walks, the others to matrices."""
-    monkeypatch.setattr("sekgnn.encoding.encoder.SMALL_GRAPH", 8)
+    monkeypatch.setattr("sekgnn.encoding.tasks.SMALL_GRAPH", 8)
     many = [
         cycle_graph(5),
         petersen_graph(),
@@ -283,7 +283,7 @@ def test_bad_calls_name_cause_and_cure() -> None:
 
 
 def test_a_matrix_that_cannot_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sekgnn.encoding.encoder.MATRIX_LIMIT", 4)
+    monkeypatch.setattr("sekgnn.encoding.tasks.MATRIX_LIMIT", 4)
     for backend in ("dense", "spectral"):
         with pytest.raises(GraphInputError, match='use backend="push"'):
             encode(path_graph(5), backend=backend)

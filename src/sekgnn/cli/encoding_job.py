@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice
 from sekgnn.cli.encoding_file import WRITERS, Contents, check_output
-from sekgnn.encoding.encoder import BACKENDS, Backend, encode_packed
+from sekgnn.encoding.encoder import encode_packed
 from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.tasks import BACKENDS, Backend
 from sekgnn.errors import ConfigError
 from sekgnn.files import atomic_path
 from sekgnn.graphs import (

@@ -1,0 +1,272 @@
+"""Cut the encoding of many graphs into chunks for the kernels that fit them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.encoding.channels import SQUARES, RawLayout, output_map
+from sekgnn.encoding.ego_scope import encode_ego_nets
+from sekgnn.encoding.graph_scope import CHEAPER, DENSE, SPECTRAL, encode_small_graphs
+from sekgnn.encoding.half_walk import half_walk_nodes
+from sekgnn.encoding.spec import Block, EncodingSpec
+from sekgnn.errors import GraphInputError
+from sekgnn.graphs.packed import PackedGraphs
+from sekgnn.parallel import even_chunks
+from sekgnn.walks.ball import walk_degrees
+from sekgnn.walks.returns import all_returns
+
+Backend = Literal["auto", "dense", "spectral", "push"]
+BACKENDS: tuple[Backend, ...] = ("auto", "dense", "spectral", "push")
+
+SMALL_GRAPH = 1024
+"""Nodes up to which ``auto`` uses O(n²) memory in ``graph`` scope."""
+
+MATRIX_LIMIT = 20_000
+"""Nodes up to which an n x n matrix is made when asked for."""
+
+CHUNK_NODES = 1024
+"""Nodes of small graphs that make a chunk."""
+
+NODE_CHUNK = 256
+"""Nodes of one large graph, or ego-nets, that make a chunk."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Chunks that may run at the same time."""
+
+    chunks: list[tuple[int, int]]
+    work: Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the kernels need to know of one block."""
+
+    block: Block
+    loop: int
+    steps: int
+    layout: RawLayout
+    terms: NDArray[np.int64]
+    num_channels: int
+
+    @staticmethod
+    def of(spec: EncodingSpec, block: Block, first_channel: int) -> Plan:
+        """Return the plan of a block whose output starts at ``first_channel``."""
+        mapping = output_map(spec, block)
+        terms = mapping.arrays()
+        terms[:, 1] += first_channel
+        layout = RawLayout.of(block, spec.aggregate == "moments")
+        loop, steps = int(spec.self_loops), spec.walk_length
+        return Plan(block, loop, steps, layout, terms, len(mapping.names))
+
+
+class _Scratch(threading.local):
+    """One array of places per thread, -1 everywhere between uses."""
+
+    place: NDArray[np.int32] | None = None
+
+    def of_size(self, n: int) -> NDArray[np.int32]:
+        if self.place is None:
+            self.place = np.full(n, -1, dtype=np.int32)
+        return self.place
+
+
+def encoding_tasks(
+    packed: PackedGraphs,
+    spec: EncodingSpec,
+    twin_of: NDArray[np.int32],
+    backend: Backend,
+    workers: int | None,
+    out: NDArray[Any],
+) -> list[Task]:
+    """Return what has to be done, one task after the other, to fill ``out``.
+
+    Args:
+        packed: The graphs.
+        spec: What to compute.
+        twin_of: The smallest twin of each node; only these are computed.
+        backend: As for :func:`~sekgnn.encoding.encoder.encode`.
+        workers: Threads of a task's own preparations.
+        out: Zero, ``[N, C, L]``.
+
+    Raises:
+        GraphInputError: If a graph is too large for the backend.
+    """
+    n = packed.num_nodes
+    graphs = PackedGraphs(
+        *(read_only(a) for a in (packed.node_ptr, packed.indptr, packed.indices))
+    )
+    tasks: list[Task] = []
+    first_channel = 0
+    for block in spec.blocks:
+        plan = Plan.of(spec, block, first_channel)
+        first_channel += plan.num_channels
+        if block.scope == "graph":
+            tasks += _graph_tasks(graphs, plan, twin_of, backend, workers, out)
+        else:
+            centre = block.scope == "ego"
+            radius = block.radius
+            tasks.append(
+                _ego_task(graphs, plan, twin_of, radius, centre, False, (0, n), out)
+            )
+    return tasks
+
+
+def _graph_tasks(
+    graphs: PackedGraphs,
+    plan: Plan,
+    twin_of: NDArray[np.int32],
+    backend: Backend,
+    workers: int | None,
+    out: NDArray[Any],
+) -> list[Task]:
+    """Small graphs together, graph by graph; large ones alone, node by node."""
+    sizes = np.diff(graphs.node_ptr)
+    limit = {"auto": SMALL_GRAPH, "push": -1}.get(backend, MATRIX_LIMIT)
+    large = np.flatnonzero(sizes > limit)
+    if large.size and backend in ("dense", "spectral"):
+        n = int(sizes.max())
+        raise GraphInputError(
+            f"backend={backend!r} needs matrices of {n} x {n} numbers "
+            f'({8 * n * n / 2**30:.0f} GiB each); use backend="push" or "auto".'
+        )
+    method = {"dense": DENSE, "spectral": SPECTRAL}.get(backend, CHEAPER)
+
+    def small(start: int, stop: int) -> None:
+        encode_small_graphs(
+            graphs.node_ptr,
+            graphs.indptr,
+            graphs.indices,
+            twin_of,
+            start,
+            stop,
+            plan.loop,
+            plan.block.num_shells,
+            plan.layout.offsets,
+            plan.layout.num_channels,
+            plan.terms,
+            method,
+            out,
+        )
+
+    tasks = [Task(_graph_chunks(sizes, limit), small)]
+    for g in large.tolist():
+        nodes = int(graphs.node_ptr[g]), int(graphs.node_ptr[g + 1])
+        if plan.layout.offsets[SQUARES] >= 0:
+            reach = plan.block.num_shells + plan.steps // 2
+            tasks.append(
+                _ego_task(graphs, plan, twin_of, reach, True, True, nodes, out)
+            )
+        else:
+            tasks.append(_half_walk_task(graphs, plan, nodes, workers, out))
+    return tasks
+
+
+def _half_walk_task(
+    graphs: PackedGraphs,
+    plan: Plan,
+    nodes: tuple[int, int],
+    workers: int | None,
+    out: NDArray[Any],
+) -> Task:
+    first, last = nodes
+    # one graph, counted from zero, so that memory does not depend on the others
+    indptr = read_only(graphs.indptr[first : last + 1] - graphs.indptr[first])
+    indices = graphs.indices[graphs.indptr[first] : graphs.indptr[last]]
+    indices = read_only(indices - np.int32(first))
+    loops = bool(plan.loop)
+    degree_of = walk_degrees(indptr, loops)
+    returns: list[NDArray[np.float64]] = []
+    lock = threading.Lock()
+
+    def work(start: int, stop: int) -> None:
+        with lock:
+            if not returns:
+                returns.append(all_returns(indptr, indices, plan.steps, loops, workers))
+        half_walk_nodes(
+            indptr,
+            indices,
+            degree_of,
+            start - first,
+            stop - first,
+            plan.loop,
+            plan.block.num_shells,
+            returns[0],
+            plan.layout.offsets,
+            plan.layout.num_channels,
+            plan.terms,
+            out[first:last],
+        )
+
+    return Task(_node_chunks(first, last), work)
+
+
+def _ego_task(
+    graphs: PackedGraphs,
+    plan: Plan,
+    twin_of: NDArray[np.int32],
+    radius: int,
+    with_centre: bool,
+    global_degrees: bool,
+    nodes: tuple[int, int],
+    out: NDArray[Any],
+) -> Task:
+    scratch = _Scratch()
+
+    def work(start: int, stop: int) -> None:
+        encode_ego_nets(
+            graphs.indptr,
+            graphs.indices,
+            twin_of,
+            start,
+            stop,
+            plan.loop,
+            radius,
+            plan.block.num_shells,
+            with_centre,
+            global_degrees,
+            plan.layout.offsets,
+            plan.layout.num_channels,
+            plan.terms,
+            scratch.of_size(graphs.num_nodes),
+            out,
+        )
+
+    return Task(_node_chunks(*nodes), work)
+
+
+def _node_chunks(first: int, last: int) -> list[tuple[int, int]]:
+    return [(first + a, first + b) for a, b in even_chunks(last - first, NODE_CHUNK)]
+
+
+def _graph_chunks(sizes: NDArray[np.int64], limit: int) -> list[tuple[int, int]]:
+    """Cut the graphs at every large one and after about ``CHUNK_NODES`` nodes."""
+    chunks: list[tuple[int, int]] = []
+    start, nodes = 0, 0
+    for g, size in enumerate(sizes.tolist()):
+        if size > limit:
+            if g > start:
+                chunks.append((start, g))
+            start, nodes = g + 1, 0
+            continue
+        nodes += size
+        if nodes >= CHUNK_NODES:
+            chunks.append((start, g + 1))
+            start, nodes = g + 1, 0
+    if start < sizes.size:
+        chunks.append((start, sizes.size))
+    return chunks
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view that numba compiles one kernel for, whatever came in."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
