@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sekgnn.encoding import EncodingSpec, encode, encode_exact, encode_packed
+from sekgnn.encoding.spec import Aggregate
 from sekgnn.encoding.tasks import Backend
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs import cycle_graph, pack, path_graph, random_graph
@@ -45,6 +46,22 @@ def test_exact_arithmetic_has_a_limit_in_every_scope(
     assert len(encode_exact(cycle_graph(5), spec)) == 5
     with pytest.raises(GraphInputError, match="up to 5 nodes"):
         encode_exact(cycle_graph(6), spec)
+
+
+@pytest.mark.parametrize("aggregate", ["sum", "moments"])
+def test_node_chunks_and_threads_change_nothing(
+    aggregate: Aggregate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many short chunks of nodes, so that threads overlap in every node kernel."""
+    g = random_graph(500, 0.01, np.random.default_rng(0))
+    spec = EncodingSpec(
+        num_hops=2, walk_length=3, scope=("graph", "ego"), aggregate=aggregate
+    )
+    expected = encode(g, spec, backend="push", workers=1)
+    monkeypatch.setattr("sekgnn.encoding.tasks.NODE_CHUNK", 7)
+    for workers in (1, 4):
+        got = encode(g, spec, backend="push", workers=workers)
+        np.testing.assert_array_equal(got, expected)
 
 
 def test_exact_threads_do_not_share_their_scratch() -> None:

@@ -9,7 +9,13 @@ import pytest
 
 from sekgnn.encoding import EncodingSpec, encode, encode_sampled
 from sekgnn.errors import ConfigError
-from sekgnn.graphs import Graph, barabasi_albert_graph, path_graph, petersen_graph
+from sekgnn.graphs import (
+    Graph,
+    barabasi_albert_graph,
+    cycle_graph,
+    path_graph,
+    petersen_graph,
+)
 
 SPECS = [
     EncodingSpec(num_hops=2, walk_length=8),
@@ -42,6 +48,23 @@ def test_standard_errors_match_the_spread_over_seeds() -> None:
     claimed = np.sqrt(np.mean([run.standard_error**2 for run in runs], axis=0))
     common = claimed > 0.02
     assert np.median(spread[common] / claimed[common]) == pytest.approx(1, abs=0.05)
+
+
+def test_variances_are_unbiased_even_from_two_walks() -> None:
+    """On a cycle every return at t = 1 has p = 1/3: variance p (1 - p) / M = 1/9."""
+    spec = EncodingSpec(num_hops=1, walk_length=1)
+    result = encode_sampled(cycle_graph(4000), spec, num_walks=2)
+    variance = (result.standard_error[:, 0, 0] ** 2).mean()
+    assert variance == pytest.approx(1 / 9, rel=0.1)
+
+
+def test_walks_from_different_shells_are_independent() -> None:
+    """Whether the centre's walks stay says nothing of whether the shell's do."""
+    spec = EncodingSpec(num_hops=2, walk_length=1)
+    values = encode_sampled(cycle_graph(4000), spec, num_walks=2).values[:, :, 0]
+    stays = [spec.channels.index(f"graph/across_diagonal/{k}") for k in (1, 2)]
+    apart = np.corrcoef(values[:, [0, *stays]].T) - np.eye(3)
+    assert np.abs(apart).max() < 0.1
 
 
 def test_errors_fall_with_the_square_root_of_the_walks() -> None:

@@ -26,7 +26,9 @@ def test_degrees_beyond_sixteen_bits(leaves: int) -> None:
     The hub returns with 1/d, then 1/d² + (n/d)/2; a leaf with 1/2, then 1/4 + 1/(2d).
     """
     d = leaves + 1
-    got = return_probabilities(star(leaves), 2)
+    g = star(leaves)
+    np.testing.assert_array_equal(walk_degrees(g.indptr, True), g.degrees + 1)
+    got = return_probabilities(g, 2)
     np.testing.assert_allclose(got[0], [1 / d, 1 / d**2 + leaves / d / 2], rtol=1e-12)
     leaf = [1 / 2, 1 / 4 + 1 / (2 * d)]
     np.testing.assert_allclose(got[1:], np.tile(leaf, (leaves, 1)), rtol=1e-12)

@@ -1,0 +1,68 @@
+"""The vector primitives against numpy, at every row length and offset."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba as nb
+import numpy as np
+import pytest
+
+from sekgnn.walks.vector import WIDTH, add_rows, padded, transpose_scaled
+
+
+@nb.njit
+def call_add_rows(
+    out: Any, at: int, keep: float, scale: float, matrix: Any, matrix_at: int,
+    stride: int, width: int, weights: Any, ids: Any, start: int, stop: int,
+) -> None:  # fmt: skip
+    add_rows(
+        out, at, keep, scale, matrix, matrix_at,
+        stride, width, weights, ids, start, stop,
+    )  # fmt: skip
+
+
+@nb.njit
+def call_transpose(
+    out: Any, at: int, stride: int, matrix: Any, matrix_at: int, matrix_stride: int,
+    scale: float, weights: Any, weights_at: int,
+) -> None:  # fmt: skip
+    transpose_scaled(
+        out, at, stride, matrix, matrix_at, matrix_stride, scale, weights, weights_at
+    )
+
+
+@pytest.mark.parametrize("width", range(0, 10 * WIDTH, WIDTH))
+def test_add_rows_adds_these_rows_and_touches_nothing_else(width: int) -> None:
+    rng = np.random.default_rng(width)
+    stride, rows = width + 3, 6
+    matrix, weights = rng.random(2 + rows * stride), rng.random(rows)
+    ids = rng.integers(0, rows, 9).astype(np.int32)
+    for keep, scale, start, stop in [(0, 1, 0, 9), (1, 0.5, 2, 7), (0.25, 2, 4, 4)]:
+        out = rng.random(5 + width + 8)
+        expected = out.copy()
+        total = np.zeros(width)
+        for i in ids[start:stop]:
+            total += weights[i] * matrix[2 + i * stride :][:width]
+        expected[5 : 5 + width] = keep * expected[5 : 5 + width] + scale * total
+        call_add_rows(
+            out, 5, float(keep), float(scale), matrix, 2,
+            stride, width, weights, ids, start, stop,
+        )  # fmt: skip
+        np.testing.assert_allclose(out, expected, rtol=1e-13)
+
+
+def test_transpose_scaled_is_a_scaled_transpose() -> None:
+    rng = np.random.default_rng(0)
+    matrix, weights, out = rng.random(3 + 8 * 11), rng.random(2 + 8), np.zeros(200)
+    call_transpose(out, 7, 13, matrix, 3, 11, 0.5, weights, 2)
+    expected = np.zeros(200)
+    for r in range(WIDTH):
+        for c in range(WIDTH):
+            value = matrix[3 + r * 11 + c] * (0.5 + weights[2 + c])
+            expected[7 + c * 13 + r] = value
+    np.testing.assert_allclose(out, expected, rtol=1e-15)
+
+
+def test_padded_lengths() -> None:
+    assert [padded(n) for n in (0, 1, 8, 9)] == [0, 8, 8, 16]
