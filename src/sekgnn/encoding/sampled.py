@@ -3,8 +3,8 @@ r"""Unbiased estimates of long walks on large graphs, with their standard errors
 The exact half walk of length ⌈l/2⌉ soon covers a large graph, so its cost cannot stay
 linear in n. Here M walks start at v and M in each of its shells, at a node drawn
 uniformly: the fraction of walks that is at v, in :math:`N_k(v)`, or back where it
-    started,
-times the number of starting nodes, estimates the sums of f1, f2 and f3. O(M K l) steps.
+started, times the number of starting nodes, estimates the sums of f1, f2 and f3. This
+takes O(M K l) steps per node.
 """
 
 from __future__ import annotations
