@@ -7,9 +7,15 @@ import pytest
 
 from sekgnn.encoding import EncodingSpec, encode, encode_exact, encode_packed
 from sekgnn.encoding.spec import Aggregate
-from sekgnn.encoding.tasks import Backend
+from sekgnn.encoding.tasks import BACKENDS, Backend
 from sekgnn.errors import GraphInputError
-from sekgnn.graphs import cycle_graph, pack, path_graph, random_graph
+from sekgnn.graphs import (
+    complete_graph,
+    cycle_graph,
+    pack,
+    path_graph,
+    random_graph,
+)
 
 
 @pytest.mark.parametrize("limit", [4, 5, 6])
@@ -81,3 +87,17 @@ def test_exact_progress_counts_nodes_of_every_block_and_prime() -> None:
     )
     assert seen == sorted(seen)
     assert seen[-1] == (4 * 7, 4 * 7)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_shell_of_one_node_has_exactly_no_pairs(backend: Backend) -> None:
+    """Zero, not a rounding: twins (an edge alone) and single nodes (a path)."""
+    spec = EncodingSpec(num_hops=2, walk_length=9)
+    off = [i for i, name in enumerate(spec.channels) if "off_diagonal" in name]
+    rng = np.random.default_rng(4)
+    g = path_graph(2).disjoint_union(random_graph(12, 0.3, rng))
+    g = g.disjoint_union(complete_graph(2))
+    got = encode(g, spec, backend=backend)
+    assert not got[:2, off].any()
+    assert not got[-2:, off].any()
+    assert not encode(path_graph(3), spec, backend=backend)[0, off].any()
