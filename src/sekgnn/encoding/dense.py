@@ -55,10 +55,11 @@ def fill_tile(
     """
     q, steps = returns.shape
     stride = PLANES * width
-    planes[:] = 0.0
-    for c in range(first, min(first + width, q)):
-        # of all nodes in a class, the walk ends at one
-        planes[c * stride + (WIDTH - 1) * width + c - first] = inverses[c] / sizes[c]
+    start = (WIDTH - 1) * width  # the plane that the first step reads
+    for c in range(q):
+        planes[c * stride + start : c * stride + start + width] = 0.0
+        if first <= c < first + width:  # of all nodes in a class, the walk ends at one
+            planes[c * stride + start + c - first] = inverses[c] / sizes[c]
     for t in range(0, steps, WIDTH):
         for s in range(WIDTH):
             before = (s + WIDTH - 1) % WIDTH

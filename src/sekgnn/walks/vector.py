@@ -20,6 +20,7 @@ WIDTH = 8
 """Row lengths must be a multiple of this."""
 
 _INT32, _INT64 = ir.IntType(32), ir.IntType(64)
+_NUMBERS = ["contract", "nnan", "ninf", "nsz"]  # every value is a finite number
 
 
 def padded(length: int) -> int:
@@ -68,11 +69,11 @@ class _Vectors:
 
     def multiply(self, a: Any, b: Any) -> Any:
         """Return a · b, free to fuse with an addition."""
-        return self.builder.fmul(a, b, flags=["contract"])
+        return self.builder.fmul(a, b, flags=_NUMBERS)
 
     def add(self, a: Any, b: Any) -> Any:
         """Return a + b, free to fuse with a multiplication."""
-        return self.builder.fadd(a, b, flags=["contract"])
+        return self.builder.fadd(a, b, flags=_NUMBERS)
 
 
 @intrinsic
@@ -101,7 +102,7 @@ def add_rows(
         typing_context: Given by numba.
         out: float64.
         out_at: Where the result begins.
-        keep: Factor of what ``out`` holds; it must hold numbers even if this is 0.
+        keep: Factor of what ``out`` holds; 0 stands for not reading it at all.
         scale: Factor of the sum.
         matrix: float64.
         matrix_at: Where row 0 begins.
@@ -133,6 +134,7 @@ def add_rows(
         out_start, matrix_start = args[1], args[5]
         row_stride, row_width = args[6], args[7]
         keep_all, scale_all = v.splat(args[2]), v.splat(args[3])
+        drop = builder.fcmp_ordered("==", args[2], ir.Constant(ir.DoubleType(), 0.0))
         zero, one = ir.Constant(_INT64, 0), ir.Constant(_INT64, 1)
 
         def sum_columns(begin: Any, end: Any, vectors: int) -> None:
@@ -160,6 +162,9 @@ def add_rows(
                 for total, shift in zip(totals, shifts, strict=True):
                     target = builder.add(place, shift)
                     kept = v.multiply(keep_all, v.load(out_data, target))
+                    kept = builder.select(
+                        drop, ir.Constant(v.type, [0.0] * WIDTH), kept
+                    )
                     added = v.multiply(scale_all, builder.load(total))
                     v.store(v.add(kept, added), out_data, target)
 
