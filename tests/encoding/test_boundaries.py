@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sekgnn.encoding import EncodingSpec, encode, encode_exact, encode_packed
-from sekgnn.encoding.spec import Aggregate
+from sekgnn.encoding.spec import Aggregate, Scope
 from sekgnn.encoding.tasks import BACKENDS, Backend
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs import (
@@ -42,13 +42,12 @@ def test_a_matrix_of_the_largest_size_is_made(
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-13)
 
 
-@pytest.mark.parametrize("name", ["EXACT_LIMIT", "WHOLE_GRAPH_LIMIT"])
+@pytest.mark.parametrize("scope", ["graph", "ego", "internal"])
 def test_exact_arithmetic_has_a_limit_in_every_scope(
-    name: str, monkeypatch: pytest.MonkeyPatch
+    scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"sekgnn.encoding.exact.{name}", 5)
-    scope = "graph" if name == "WHOLE_GRAPH_LIMIT" else "ego"
-    spec = EncodingSpec(num_hops=1, walk_length=1, scope=scope)  # type: ignore[arg-type]
+    monkeypatch.setattr("sekgnn.encoding.exact.PAIRS_LIMIT", 5)
+    spec = EncodingSpec(num_hops=3, walk_length=1, scope=scope)
     assert len(encode_exact(cycle_graph(5), spec)) == 5
     with pytest.raises(GraphInputError, match="up to 5 nodes"):
         encode_exact(cycle_graph(6), spec)
@@ -64,7 +63,7 @@ def test_node_chunks_and_threads_change_nothing(
         num_hops=2, walk_length=3, scope=("graph", "ego"), aggregate=aggregate
     )
     expected = encode(g, spec, backend="push", workers=1)
-    monkeypatch.setattr("sekgnn.encoding.tasks.NODE_CHUNK", 7)
+    monkeypatch.setattr("sekgnn.encoding.tasks.NODES_CHUNK", 7)
     for workers in (1, 4):
         got = encode(g, spec, backend="push", workers=workers)
         np.testing.assert_array_equal(got, expected)

@@ -129,7 +129,7 @@ def test_threads_and_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     rng = np.random.default_rng(0)
     many = [random_graph(int(rng.integers(1, 30)), 0.2, rng) for _ in range(20)]
     one = encode_packed(pack(many), EVERYTHING, workers=1)
-    monkeypatch.setattr("sekgnn.encoding.tasks.CHUNK_NODES", 7)
+    monkeypatch.setattr("sekgnn.encoding.tasks.SMALL_GRAPHS_CHUNK", 7)
     for workers in (1, 2, None):
         again = encode_packed(pack(many), EVERYTHING, workers=workers)
         np.testing.assert_array_equal(again, one)
@@ -183,6 +183,15 @@ def test_path_of_three_by_hand() -> None:
     assert got["graph/across_diagonal/1"] == pytest.approx(1 / 3)
     assert got["graph/across_diagonal/2"] == pytest.approx(1 / 2)
     assert got["graph/across_off_diagonal/1"] == 0
+
+
+def test_twins_are_walked_once_in_large_graphs_too() -> None:
+    """K_n has one class of twins: half walks over all its nodes would take minutes."""
+    spec = EncodingSpec(num_hops=1, walk_length=4)
+    got = encode(complete_graph(1500), spec, backend="push")
+    dense = encode(complete_graph(1500), spec, backend="dense")
+    np.testing.assert_allclose(got, dense, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(got[:, 0], 1 / 1500, rtol=1e-12)
 
 
 def test_a_walk_always_lands_somewhere() -> None:
@@ -274,6 +283,8 @@ def test_bad_calls_name_cause_and_cure() -> None:
         encode_many([])
     with pytest.raises(ConfigError, match="dtype must be float32 or float64"):
         encode(path_graph(2), dtype=np.int64)
+    with pytest.raises(ConfigError, match="dtype must be float32 or float64"):
+        encode(path_graph(2), dtype="foo")
     with pytest.raises(ConfigError, match="backend must be one of"):
         encode(path_graph(2), backend="fast")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="no squares"):

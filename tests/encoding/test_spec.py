@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sekgnn.encoding.spec import EncodingSpec
@@ -71,6 +73,11 @@ def test_a_spec_can_be_copied_and_rebuilt() -> None:
         assert replace(spec) == spec
         assert EncodingSpec(**spec.to_dict()) == spec
         assert hash(EncodingSpec(**spec.to_dict())) == hash(spec)
+
+
+def test_numpy_numbers_become_plain_ones() -> None:
+    spec = EncodingSpec(num_hops=np.int64(2), scope="ego", radius=(np.int32(1),))  # type: ignore[arg-type]
+    assert json.loads(json.dumps(spec.to_dict())) == spec.to_dict()
 
 
 def test_num_features_counts_channels_times_steps() -> None:

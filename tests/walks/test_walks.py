@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sekgnn.errors import ConfigError
 from sekgnn.graphs import Graph, path_graph, petersen_graph, random_graph
 from sekgnn.testing import graphs
-from sekgnn.walks import landing_probabilities, return_probabilities
+from sekgnn.walks import (
+    landing_probabilities,
+    modular_landing,
+    return_probabilities,
+)
 
 
 def matrix_powers(g: Graph, length: int, self_loops: bool) -> np.ndarray:
@@ -47,3 +53,9 @@ def test_threads_change_nothing() -> None:
 def test_no_nodes() -> None:
     assert landing_probabilities(path_graph(0), 3).shape == (3, 0, 0)
     assert return_probabilities(path_graph(0), 3).shape == (0, 3)
+
+
+def test_a_walk_has_at_least_one_step() -> None:
+    for probabilities in (landing_probabilities, return_probabilities, modular_landing):
+        with pytest.raises(ConfigError, match="walk_length must be at least 1"):
+            probabilities(path_graph(3), -1)

@@ -27,7 +27,7 @@ from sekgnn.encoding.channels import (
     finish,
 )
 from sekgnn.walks.ball import local_ball
-from sekgnn.walks.vector import WIDTH, add_rows
+from sekgnn.walks.vector import add_rows, padded
 
 MAX_BLOCK = 32
 
@@ -131,7 +131,7 @@ def encode_ego_nets(
         num_raw: C_raw.
         terms: Of the :class:`~sekgnn.encoding.channels.OutputMap`.
         place: Scratch, -1 everywhere, ``[N]``; as it was on return.
-        out: ``[N, C, L]``, written for these nodes.
+        out: ``[N, C, L]``, added to for these nodes.
     """
     steps = out.shape[2]
     raw = np.zeros((1, num_raw, steps))
@@ -166,12 +166,11 @@ def encode_ego_nets(
         landing_to = bounds[num_shells + 1]
         for first in range(landing_from, landing_to, MAX_BLOCK):
             block = min(MAX_BLOCK, landing_to - first)
-            width = (block + WIDTH - 1) // WIDTH * WIDTH
+            width = padded(block)
             if matrix.size < 2 * s * width:
                 matrix = np.zeros(4 * s * width)
             current, following = matrix[: s * width], matrix[s * width : 2 * s * width]
             current[:] = 0.0
-            following[:] = 0.0
             for c in range(block):
                 current[(first + c) * width + c] = 1.0
             for t in range(steps):

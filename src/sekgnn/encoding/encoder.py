@@ -37,7 +37,7 @@ def encode(
             ``"spectral"`` (one eigendecomposition, no ``moments``), ``"push"`` (half
             walks in memory proportional to a ball) or ``"auto"``, by size and cost.
             Ego-nets are always walked one by one in memory proportional to each.
-        dtype: float32 or float64; computed in float64 either way.
+        dtype: float32 or float64, of the result; probabilities are float64 until then.
         workers: Threads; ``None`` for all usable cores.
         progress: Called with (done, total) units of work.
 
@@ -106,9 +106,7 @@ def encode_packed(
     """Return the encodings of packed graphs, ``[N, C, L]``; see :func:`encode`."""
     spec = EncodingSpec() if spec is None else spec
     check_choice("backend", backend, BACKENDS)
-    kind = np.dtype(dtype)
-    if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise ConfigError(f"dtype must be float32 or float64, got {kind}.")
+    kind = _float_type(dtype)
     if backend == "spectral" and spec.aggregate == "moments":
         raise ConfigError(
             'the spectral form has no squares: use backend="dense" or "push" '
@@ -120,7 +118,7 @@ def encode_packed(
         indptr, indices = read_only(packed.indptr), read_only(packed.indices)
         find_twins(indptr, indices, 0, n, twin_of)
     out = np.zeros((n, spec.num_channels, spec.walk_length), dtype=kind)
-    tasks = encoding_tasks(packed, spec, twin_of, backend, workers, out)
+    tasks = encoding_tasks(packed, spec, twin_of, backend, out)
     total = sum(stop - start for task in tasks for start, stop in task.chunks)
     done = 0
     for task in tasks:
@@ -135,3 +133,13 @@ def _shifted(progress: Progress | None, before: int, total: int) -> Progress | N
     if progress is None:
         return None
     return lambda done, _: progress(before + done, total)
+
+
+def _float_type(dtype: DTypeLike) -> np.dtype[Any]:
+    try:
+        kind = np.dtype(dtype)
+    except TypeError:
+        kind = None
+    if kind is None or kind not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise ConfigError(f"dtype must be float32 or float64, got {dtype!r}.")
+    return kind

@@ -21,19 +21,18 @@ from sekgnn.encoding.channels import (
     divisor_value,
     output_map,
 )
-from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.spec import Block, EncodingSpec
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.convert import as_graph
 from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.twins import quotient
+from sekgnn.hops.class_shells import class_shells
 from sekgnn.parallel import Progress, even_chunks, run_chunks
-from sekgnn.walks.ball import local_ball
+from sekgnn.walks.ball import largest_ball, local_ball
 from sekgnn.walks.modular import PRIMES, inverse, inverse_degrees, modular_step
 
-EXACT_LIMIT = 46_340
-"""Nodes up to which |N_k|² stays below the primes, so that means exist."""
-
-WHOLE_GRAPH_LIMIT = 8_192
-"""Nodes up to which ``graph`` scope makes n x n residues."""
+PAIRS_LIMIT = 8_192
+"""Nodes of a graph, or of an ego-net, for which all pairs are computed."""
 
 
 @nb.njit(cache=True, nogil=True)
@@ -43,50 +42,50 @@ def add_value(
     """Add ``value`` to a raw sum, and its square to the sum of squares, if any."""
     raw[channel, t] = (raw[channel, t] + value) % prime
     if squares >= 0:
-        both = raw[channel + squares, t] + value * value % prime
+        both = raw[channel + squares, t] + value * value
         raw[channel + squares, t] = both % prime
 
 
 @nb.njit(cache=True, nogil=True)
 def add_step(
     landing: NDArray[np.int64],
+    centre: int,
     members: NDArray[np.int32],
     bounds: NDArray[np.int64],
-    num_shells: int,
     offsets: NDArray[np.int64],
     prime: int,
     t: int,
     raw: NDArray[np.int64],
 ) -> None:
-    """Add one step's values around one centre, ``members[0]``, to its raw sums.
+    """Add one step's values around one centre to its raw sums.
 
     Args:
         landing: :math:`H^{(t + 1)}` modulo ``prime``, ``[s, s]``.
-        members: Rows of ``landing``, shell by shell.
-        bounds: Shell k is ``members[bounds[k]:bounds[k + 1]]``, k = 0..num_shells.
-        num_shells: Shells that are summarised.
+        centre: Row of the centre.
+        members: Rows of the others, shell by shell.
+        bounds: Shell k is ``members[bounds[k - 1]:bounds[k]]``, ``[S + 1]``.
         offsets: Of the :class:`~sekgnn.encoding.channels.RawLayout`.
         prime: p.
         t: Step, from 0.
         raw: ``[C_raw, L]``.
     """
-    centre = members[0]
+    num_shells = bounds.size - 1
     squares = offsets[SQUARES]
     if offsets[RETURN] >= 0:
         raw[offsets[RETURN], t] = landing[centre, centre]
     for k in range(1, num_shells + 1):
-        for a in range(bounds[k], bounds[k + 1]):
+        for a in range(bounds[k - 1], bounds[k]):
             i = members[a]
             if offsets[TO_SHELL] >= 0:
                 channel = offsets[TO_SHELL] + k - 1
                 add_value(raw, channel, t, landing[centre, i], prime, squares)
-            for b in range(bounds[k], bounds[k + 1]):
+            for b in range(bounds[k - 1], bounds[k]):
                 j = members[b]
                 kind = DIAGONAL if a == b else OFF_DIAGONAL
                 channel = offsets[kind] + k - 1
                 add_value(raw, channel, t, landing[i, j], prime, squares)
             if offsets[OUTWARD] >= 0 and k < num_shells:
-                for b in range(bounds[k + 1], bounds[k + 2]):
+                for b in range(bounds[k], bounds[k + 1]):
                     j = members[b]
                     channel = offsets[OUTWARD] + k - 1
                     add_value(raw, channel, t, landing[i, j], prime, squares)
@@ -98,15 +97,12 @@ def add_step(
 def finish_exact(
     raw: NDArray[np.int64],
     bounds: NDArray[np.int64],
-    num_shells: int,
     terms: NDArray[np.int64],
     prime: int,
     out: NDArray[np.int64],
 ) -> None:
     """Apply an :class:`~sekgnn.encoding.channels.OutputMap` modulo ``prime``."""
-    sizes = np.empty(num_shells, dtype=np.int64)
-    for k in range(num_shells):
-        sizes[k] = bounds[k + 2] - bounds[k + 1]
+    sizes = np.diff(bounds)
     for i in range(terms.shape[0]):
         whole = divisor_value(terms[i, 2], terms[i, 3], sizes)
         if whole == 0:
@@ -127,22 +123,13 @@ def exact_graph_scope(
     num_raw: int,
     terms: NDArray[np.int64],
     prime: int,
-    place: NDArray[np.int32],
     out: NDArray[np.int64],
 ) -> None:
     """Write the residues of all nodes in ``graph`` scope, ``out`` is ``[n, C, L]``."""
     n, steps = out.shape[0], out.shape[2]
-    rows = np.zeros(n + 1, dtype=np.int64)
-    columns = np.empty(indices.size + n, dtype=np.int32)
-    filled = 0
-    for v in range(n):
-        if loop:
-            columns[filled] = v
-            filled += 1
-        for e in range(indptr[v], indptr[v + 1]):
-            columns[filled] = indices[e]
-            filled += 1
-        rows[v + 1] = filled
+    alone = np.arange(n).astype(np.int32)
+    _, ones, rows, columns = quotient(indptr, indices, alone, 0, n, loop)
+    members, bounds = class_shells(ones, rows, columns, num_shells)
     inverses = inverse_degrees(rows, prime)
     raw = np.zeros((n, num_raw, steps), dtype=np.int64)
     before, after = np.zeros((n, n), dtype=np.int64), np.empty((n, n), dtype=np.int64)
@@ -152,12 +139,9 @@ def exact_graph_scope(
         modular_step(rows, columns, inverses, prime, before, after)
         before, after = after, before
         for v in range(n):
-            nodes, bounds, _, _ = local_ball(
-                indptr, indices, v, num_shells, True, 0, place
-            )
-            add_step(before, nodes, bounds, num_shells, offsets, prime, t, raw[v])
-            if t == steps - 1:
-                finish_exact(raw[v], bounds, num_shells, terms, prime, out[v])
+            add_step(before, v, members[v], bounds[v], offsets, prime, t, raw[v])
+    for v in range(n):
+        finish_exact(raw[v], bounds[v], terms, prime, out[v])
 
 
 @nb.njit(cache=True, nogil=True)
@@ -185,6 +169,7 @@ def exact_ego_nets(
         )
         s = nodes.size
         members = np.arange(s).astype(np.int32)
+        shells = bounds[1 : num_shells + 2]
         inverses = inverse_degrees(rows, prime)
         raw = np.zeros((num_raw, steps), dtype=np.int64)
         before = np.zeros((s, s), dtype=np.int64)
@@ -194,8 +179,8 @@ def exact_ego_nets(
         for t in range(steps):
             modular_step(rows, columns, inverses, prime, before, after)
             before, after = after, before
-            add_step(before, members, bounds, num_shells, offsets, prime, t, raw)
-        finish_exact(raw, bounds, num_shells, terms, prime, out[v])
+            add_step(before, 0, members, shells, offsets, prime, t, raw)
+        finish_exact(raw, shells, terms, prime, out[v])
 
 
 def encode_exact(
@@ -234,7 +219,7 @@ def encode_exact(
     spec = EncodingSpec() if spec is None else spec
     g = as_graph(graph)
     n = g.num_nodes
-    _check_size(n, spec)
+    _check_size(g, spec)
     out = np.zeros(
         (len(PRIMES), n, spec.num_channels, spec.walk_length), dtype=np.int64
     )
@@ -258,7 +243,7 @@ def encode_exact(
 def _run_block(
     g: Graph,
     spec: EncodingSpec,
-    block: Any,
+    block: Block,
     layout: RawLayout,
     terms: NDArray[np.int64],
     prime: int,
@@ -267,10 +252,9 @@ def _run_block(
 ) -> None:
     loop, n = int(spec.self_loops), g.num_nodes
     if block.scope == "graph":
-        place = np.full(n, -1, dtype=np.int32)
         exact_graph_scope(
             g.indptr, g.indices, loop, block.num_shells,
-            layout.offsets, layout.num_channels, terms, prime, place, result,
+            layout.offsets, layout.num_channels, terms, prime, result,
         )  # fmt: skip
         return
     scratch = threading.local()
@@ -287,10 +271,16 @@ def _run_block(
     run_chunks(work, even_chunks(n, 64), workers)
 
 
-def _check_size(n: int, spec: EncodingSpec) -> None:
-    limit = WHOLE_GRAPH_LIMIT if "graph" in spec.scope else EXACT_LIMIT
-    if n > limit:
-        raise GraphInputError(
-            f"exact arithmetic handles up to {limit} nodes in scope {spec.scope}, "
-            f"got {n}; use encode() for floats, or a scope without 'graph'."
-        )
+def _check_size(g: Graph, spec: EncodingSpec) -> None:
+    """Refuse what needs residues over too many pairs of nodes."""
+    for block in spec.blocks:
+        most, what = g.num_nodes, "the graph"
+        if block.scope != "graph":
+            most = largest_ball(g.indptr, g.indices, block.radius)
+            what = f"an ego-net of radius {block.radius}"
+        if most > PAIRS_LIMIT:
+            raise GraphInputError(
+                f"exact arithmetic needs a residue for every pair of nodes and handles "
+                f"up to {PAIRS_LIMIT} nodes; {what} has {most}. Use encode() for "
+                f"floats, or a smaller scope."
+            )

@@ -11,7 +11,7 @@ from sekgnn.encoding.dense import dense_sums
 from sekgnn.encoding.spectral import spectral_sums
 from sekgnn.graphs.twins import quotient
 from sekgnn.hops.class_shells import class_shells, shell_sizes
-from sekgnn.walks.vector import WIDTH
+from sekgnn.walks.vector import WIDTH, padded
 
 CHEAPER, DENSE, SPECTRAL = range(3)
 
@@ -63,7 +63,7 @@ def encode_small_graphs(
         method: ``DENSE``, ``SPECTRAL`` or ``CHEAPER``, by graph.
         out: ``[N, C, L]``, added to for the first twin of each class of these graphs.
     """
-    steps = (out.shape[2] + WIDTH - 1) // WIDTH * WIDTH
+    steps = padded(out.shape[2])
     scratch = np.empty(0)
     for g in range(start, stop):
         first, count = node_ptr[g], node_ptr[g + 1] - node_ptr[g]
@@ -71,7 +71,7 @@ def encode_small_graphs(
             indptr, indices, twin_of, first, count, loop
         )
         q = nodes.size
-        degrees = np.zeros((q + WIDTH - 1) // WIDTH * WIDTH)
+        degrees = np.zeros(padded(q))
         places = np.empty(q, dtype=np.int64)
         for c in range(q):
             v = first + nodes[c]

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.encoding.channels import DIAGONAL, OFF_DIAGONAL, RETURN, TO_SHELL, finish
-from sekgnn.walks.ball import grow_ball, new_table
-from sekgnn.walks.vector import WIDTH, add_rows
+from sekgnn.walks.ball import Degrees, grow_ball, new_table
+from sekgnn.walks.vector import add_rows, padded
 
 
 @nb.njit(cache=True, nogil=True)
@@ -57,7 +57,7 @@ def step_outward(
 
 
 @nb.njit(cache=True, nogil=True, fastmath=True)
-def add_products(
+def write_products(
     degrees: NDArray[np.float64],
     count: int,
     width: int,
@@ -88,8 +88,9 @@ def add_products(
 
 
 @nb.njit(cache=True, nogil=True)
-def add_returns(
+def finish_pairs(
     returns: NDArray[np.float64],
+    twin_of: NDArray[np.int32],
     nodes: NDArray[np.int32],
     bounds: NDArray[np.int64],
     centre: int,
@@ -105,7 +106,7 @@ def add_returns(
         pairs = raw[offsets[OFF_DIAGONAL] + k]
         for a in range(bounds[k + 1], bounds[k + 2]):
             for t in range(steps):
-                diagonal[t] += returns[nodes[a], t]
+                diagonal[t] += returns[twin_of[nodes[a]], t]
         alone = bounds[k + 2] - bounds[k + 1] < 2
         for t in range(steps):  # one node has no pairs: exactly zero, not a rounding
             pairs[t] = 0.0 if alone else pairs[t] - diagonal[t]
@@ -115,7 +116,8 @@ def add_returns(
 def half_walk_nodes(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
-    degree_of: NDArray[np.uint32],
+    degree_of: Degrees,
+    twin_of: NDArray[np.int32],
     start: int,
     stop: int,
     loop: int,
@@ -132,20 +134,21 @@ def half_walk_nodes(
         indptr: Row starts.
         indices: Neighbours.
         degree_of: From :func:`~sekgnn.walks.ball.walk_degrees`.
+        twin_of: The smallest twin of each node; the others are left alone.
         start: First node.
         stop: One past the last node.
         loop: 1 with self-loops, else 0.
         num_hops: K.
-        returns: :math:`H_{vv}` of every node, from
+        returns: :math:`H_{vv}` of every first twin, from
             :func:`~sekgnn.walks.returns.half_walk_returns`, ``[N, L]``.
         offsets: Of the :class:`~sekgnn.encoding.channels.RawLayout`; no squares.
         num_raw: C_raw.
         terms: Of the :class:`~sekgnn.encoding.channels.OutputMap`.
-        out: ``[N, C, L]``, written for these nodes.
+        out: ``[N, C, L]``, added to for these nodes.
     """
     steps = out.shape[2]
     half = (steps + 1) // 2
-    width = (2 * num_hops + 1 + WIDTH - 1) // WIDTH * WIDTH
+    width = padded(2 * num_hops + 1)
     raw = np.zeros((1, num_raw, steps))
     counts = np.zeros((1, num_hops), dtype=np.int64)
     node = np.zeros(1, dtype=np.int64)
@@ -158,6 +161,8 @@ def half_walk_nodes(
     table = new_table(64)
     sums = np.zeros((2, num_hops))
     for v in range(start, stop):
+        if twin_of[v] != v:
+            continue
         nodes, degrees, rows, columns, table = grow_ball(
             indptr, indices, degree_of, v, loop,
             bounds, nodes, degrees, rows, columns, table,
@@ -188,11 +193,11 @@ def half_walk_nodes(
             for t in range(2 * s - 2, min(2 * s, steps)):
                 odd = t == 2 * s - 2
                 left, count = (before, inner) if odd else (after, outer)
-                add_products(degrees, count, width, num_hops, left, after, sums)
+                write_products(degrees, count, width, num_hops, left, after, sums)
                 for k in range(num_hops):
                     raw[0, offsets[TO_SHELL] + k, t] = sums[0, k]
                     raw[0, offsets[OFF_DIAGONAL] + k, t] = sums[1, k]
             before, after = after, before
-        add_returns(returns, nodes, bounds, v, offsets, raw[0])
+        finish_pairs(returns, twin_of, nodes, bounds, v, offsets, raw[0])
         node[0] = v
         finish(raw, counts, terms, node, out)

@@ -167,12 +167,12 @@ def sample_nodes(
             whole = divisor_value(terms[i, 2], hop, sizes)
             if whole == 0:
                 continue
-            starts = 1 if source < num_hops or source == offsets[RETURN] else 0
-            weight = 1.0 if starts else np.float64(sizes[hop - 1])
+            from_shell = offsets[DIAGONAL] <= source < offsets[RETURN]
+            weight = np.float64(sizes[hop - 1]) if from_shell else 1.0
             factor = weight / (whole * terms[i, 4])
             for t in range(steps):
                 share = hits[source, t] / num_walks
-                spread = share * (1.0 - share) / max(num_walks - 1, 1)
+                spread = share * (1.0 - share) / (num_walks - 1)
                 values[v, terms[i, 1], t] += factor * share
                 variances[v, terms[i, 1], t] += factor * factor * spread
         for a in range(found):
@@ -193,7 +193,7 @@ def encode_sampled(
     Args:
         graph: As for :func:`~sekgnn.encoding.encoder.encode`.
         spec: ``scope="graph"``; any aggregate but ``moments``, whose squares would be
-            biased.
+            biased. Defaults to 32 steps.
         num_walks: M, walks from each node and from each of its shells.
         seed: The result depends on it, not on ``workers``.
         workers: Threads; ``None`` for all usable cores.
@@ -210,7 +210,8 @@ def encode_sampled(
     """
     spec = EncodingSpec(walk_length=32) if spec is None else spec
     check_positive("num_walks", num_walks, minimum=2)
-    check_positive("seed", seed, minimum=0)
+    if check_positive("seed", seed, minimum=0) >= 2**64:
+        raise ConfigError(f"seed must be below 2^64, got {seed}.")
     if [block.scope for block in spec.blocks] != ["graph"]:
         raise ConfigError(
             f'sampling walks on the whole graph: use scope="graph", got {spec.scope}. '

@@ -82,8 +82,8 @@ class EncodingSpec:
 
     def __post_init__(self) -> None:
         """Check every value and bring scope and radius to tuples."""
-        check_positive("num_hops", self.num_hops)
-        check_positive("walk_length", self.walk_length)
+        for name in ("num_hops", "walk_length"):
+            object.__setattr__(self, name, check_positive(name, getattr(self, name)))
         check_choice("aggregate", self.aggregate, AGGREGATES)
         check_choice("combine", self.combine, COMBINES)
         if not isinstance(self.self_loops, bool):
@@ -107,8 +107,7 @@ class EncodingSpec:
         radii = _as_tuple(
             "radius", self.num_hops if self.radius is None else self.radius
         )
-        for radius in radii:
-            check_positive("radius", radius)
+        radii = tuple(check_positive("radius", radius) for radius in radii)
         object.__setattr__(self, "radius", radii)
 
     @classmethod

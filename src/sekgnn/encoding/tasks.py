@@ -19,7 +19,7 @@ from sekgnn.errors import GraphInputError
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.parallel import even_chunks
 from sekgnn.walks.ball import walk_degrees
-from sekgnn.walks.returns import all_returns
+from sekgnn.walks.returns import half_walk_returns
 
 Backend = Literal["auto", "dense", "spectral", "push"]
 BACKENDS: tuple[Backend, ...] = ("auto", "dense", "spectral", "push")
@@ -30,10 +30,10 @@ SMALL_GRAPH = 1024
 MATRIX_LIMIT = 20_000
 """Nodes up to which an n x n matrix is made when asked for."""
 
-CHUNK_NODES = 1024
+SMALL_GRAPHS_CHUNK = 1024
 """Nodes of small graphs that make a chunk."""
 
-NODE_CHUNK = 256
+NODES_CHUNK = 256
 """Nodes of one large graph, or ego-nets, that make a chunk."""
 
 
@@ -83,7 +83,6 @@ def encoding_tasks(
     spec: EncodingSpec,
     twin_of: NDArray[np.int32],
     backend: Backend,
-    workers: int | None,
     out: NDArray[Any],
 ) -> list[Task]:
     """Return what has to be done, one task after the other, to fill ``out``.
@@ -93,13 +92,11 @@ def encoding_tasks(
         spec: What to compute.
         twin_of: The smallest twin of each node; only these are computed.
         backend: As for :func:`~sekgnn.encoding.encoder.encode`.
-        workers: Threads of a task's own preparations.
         out: Zero, ``[N, C, L]``.
 
     Raises:
         GraphInputError: If a graph is too large for the backend.
     """
-    n = packed.num_nodes
     graphs = PackedGraphs(
         *(read_only(a) for a in (packed.node_ptr, packed.indptr, packed.indices))
     )
@@ -109,12 +106,14 @@ def encoding_tasks(
         plan = Plan.of(spec, block, first_channel)
         first_channel += plan.num_channels
         if block.scope == "graph":
-            tasks += _graph_tasks(graphs, plan, twin_of, backend, workers, out)
+            tasks += _graph_tasks(graphs, plan, twin_of, backend, out)
         else:
             centre = block.scope == "ego"
-            radius = block.radius
+            chunks = _node_chunks(0, packed.num_nodes)
             tasks.append(
-                _ego_task(graphs, plan, twin_of, radius, centre, False, (0, n), out)
+                _ego_task(
+                    graphs, plan, twin_of, block.radius, centre, False, chunks, out
+                )
             )
     return tasks
 
@@ -124,7 +123,6 @@ def _graph_tasks(
     plan: Plan,
     twin_of: NDArray[np.int32],
     backend: Backend,
-    workers: int | None,
     out: NDArray[Any],
 ) -> list[Task]:
     """Small graphs together, graph by graph; large ones alone, node by node."""
@@ -134,8 +132,8 @@ def _graph_tasks(
     if large.size and backend in ("dense", "spectral"):
         n = int(sizes.max())
         raise GraphInputError(
-            f"backend={backend!r} needs matrices of {n} x {n} numbers "
-            f'({8 * n * n / 2**30:.0f} GiB each); use backend="push" or "auto".'
+            f"backend={backend!r} needs memory for {n} x {n} numbers "
+            f'(several GiB); use backend="push" or "auto".'
         )
     method = {"dense": DENSE, "spectral": SPECTRAL}.get(backend, CHEAPER)
 
@@ -157,55 +155,57 @@ def _graph_tasks(
         )
 
     tasks = [Task(_graph_chunks(sizes, limit), small)]
-    for g in large.tolist():
-        nodes = int(graphs.node_ptr[g]), int(graphs.node_ptr[g + 1])
-        if plan.layout.offsets[SQUARES] >= 0:
-            reach = plan.block.num_shells + plan.steps // 2
-            tasks.append(
-                _ego_task(graphs, plan, twin_of, reach, True, True, nodes, out)
-            )
-        else:
-            tasks.append(_half_walk_task(graphs, plan, nodes, workers, out))
+    starts = graphs.node_ptr.tolist()
+    chunks = [c for g in large.tolist() for c in _node_chunks(*starts[g : g + 2])]
+    if chunks and plan.layout.offsets[SQUARES] >= 0:
+        reach = plan.block.num_shells + plan.steps // 2
+        tasks.append(_ego_task(graphs, plan, twin_of, reach, True, True, chunks, out))
+    elif chunks:
+        tasks += _half_walk_tasks(graphs, plan, twin_of, chunks, out)
     return tasks
 
 
-def _half_walk_task(
+def _half_walk_tasks(
     graphs: PackedGraphs,
     plan: Plan,
-    nodes: tuple[int, int],
-    workers: int | None,
+    twin_of: NDArray[np.int32],
+    chunks: list[tuple[int, int]],
     out: NDArray[Any],
-) -> Task:
-    first, last = nodes
-    # one graph, counted from zero, so that memory does not depend on the others
-    indptr = read_only(graphs.indptr[first : last + 1] - graphs.indptr[first])
-    indices = graphs.indices[graphs.indptr[first] : graphs.indptr[last]]
-    indices = read_only(indices - np.int32(first))
-    loops = bool(plan.loop)
-    degree_of = walk_degrees(indptr, loops)
-    returns: list[NDArray[np.float64]] = []
-    lock = threading.Lock()
+) -> list[Task]:
+    """First the returns of all nodes, which every node needs of its shells."""
+    degree_of = walk_degrees(graphs.indptr, bool(plan.loop))
+    returns = np.empty((graphs.num_nodes, plan.steps))
 
-    def work(start: int, stop: int) -> None:
-        with lock:
-            if not returns:
-                returns.append(all_returns(indptr, indices, plan.steps, loops, workers))
-        half_walk_nodes(
-            indptr,
-            indices,
+    def walk_back(start: int, stop: int) -> None:
+        half_walk_returns(
+            graphs.indptr,
+            graphs.indices,
             degree_of,
-            start - first,
-            stop - first,
+            twin_of,
+            start,
+            stop,
+            plan.loop,
+            returns,
+        )
+
+    def walk_out(start: int, stop: int) -> None:
+        half_walk_nodes(
+            graphs.indptr,
+            graphs.indices,
+            degree_of,
+            twin_of,
+            start,
+            stop,
             plan.loop,
             plan.block.num_shells,
-            returns[0],
+            returns,
             plan.layout.offsets,
             plan.layout.num_channels,
             plan.terms,
-            out[first:last],
+            out,
         )
 
-    return Task(_node_chunks(first, last), work)
+    return [Task(chunks, walk_back), Task(chunks, walk_out)]
 
 
 def _ego_task(
@@ -215,7 +215,7 @@ def _ego_task(
     radius: int,
     with_centre: bool,
     global_degrees: bool,
-    nodes: tuple[int, int],
+    chunks: list[tuple[int, int]],
     out: NDArray[Any],
 ) -> Task:
     scratch = _Scratch()
@@ -239,15 +239,15 @@ def _ego_task(
             out,
         )
 
-    return Task(_node_chunks(*nodes), work)
+    return Task(chunks, work)
 
 
 def _node_chunks(first: int, last: int) -> list[tuple[int, int]]:
-    return [(first + a, first + b) for a, b in even_chunks(last - first, NODE_CHUNK)]
+    return [(first + a, first + b) for a, b in even_chunks(last - first, NODES_CHUNK)]
 
 
 def _graph_chunks(sizes: NDArray[np.int64], limit: int) -> list[tuple[int, int]]:
-    """Cut the graphs at every large one and after about ``CHUNK_NODES`` nodes."""
+    """Cut the graphs at every large one, and when a chunk is full."""
     chunks: list[tuple[int, int]] = []
     start, nodes = 0, 0
     for g, size in enumerate(sizes.tolist()):
@@ -257,7 +257,7 @@ def _graph_chunks(sizes: NDArray[np.int64], limit: int) -> list[tuple[int, int]]
             start, nodes = g + 1, 0
             continue
         nodes += size
-        if nodes >= CHUNK_NODES:
+        if nodes >= SMALL_GRAPHS_CHUNK:
             chunks.append((start, g + 1))
             start, nodes = g + 1, 0
     if start < sizes.size:

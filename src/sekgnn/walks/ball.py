@@ -7,9 +7,13 @@ node.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
+
+Degrees = NDArray[np.unsignedinteger[Any]]
 
 
 @nb.njit(cache=True, nogil=True)
@@ -80,7 +84,7 @@ def local_ball(
     return nodes[:found], bounds, rows, columns[:filled]
 
 
-def walk_degrees(indptr: NDArray[np.int64], self_loops: bool) -> NDArray[np.uint32]:
+def walk_degrees(indptr: NDArray[np.int64], self_loops: bool) -> Degrees:
     """Return the degrees the walk sees, in the smallest type that holds them.
 
     A search reads the degree of every node it meets, anywhere in the graph: 16 bits
@@ -88,12 +92,9 @@ def walk_degrees(indptr: NDArray[np.int64], self_loops: bool) -> NDArray[np.uint
     """
     degrees = np.diff(indptr) + int(self_loops)
     small = degrees.size == 0 or degrees.max() < 2**16
-    return _frozen(degrees.astype(np.uint16 if small else np.uint32))
-
-
-def _frozen(array: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    array.flags.writeable = False
-    return array
+    out: Degrees = degrees.astype(np.uint16) if small else degrees.astype(np.uint32)
+    out.flags.writeable = False
+    return out
 
 
 @nb.njit(cache=True, nogil=True)
@@ -110,7 +111,7 @@ def slot_of(table: NDArray[np.int32], node: int) -> int:
     """Return the row of ``table`` that holds ``node``, or where it belongs."""
     mask = table.shape[0] - 1
     mixed = np.uint64(node) * np.uint64(0x9E3779B97F4A7C15)
-    slot = int(mixed >> np.uint64(40)) & mask
+    slot = int(mixed >> np.uint64(32)) & mask
     while table[slot, 0] >= 0 and table[slot, 0] != node:
         slot = (slot + 1) & mask
     return slot
@@ -120,7 +121,7 @@ def slot_of(table: NDArray[np.int32], node: int) -> int:
 def grow_ball(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
-    degree_of: NDArray[np.uint32],
+    degree_of: Degrees,
     centre: int,
     loop: int,
     bounds: NDArray[np.int64],
@@ -216,3 +217,16 @@ def grow_ball(
         for a in range(found - 1, -1, -1):  # last in, first out: no probe is cut short
             table[slot_of(table, nodes[a]), 0] = -1
     return nodes, degrees, rows, columns, table
+
+
+@nb.njit(cache=True, nogil=True)
+def largest_ball(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], radius: int
+) -> int:
+    """Return the most nodes that any node has within ``radius``, itself counted."""
+    most = 0
+    place = np.full(indptr.size - 1, -1, dtype=np.int32)
+    for v in range(indptr.size - 1):
+        nodes, _, _, _ = local_ball(indptr, indices, v, radius, True, 0, place)
+        most = max(most, nodes.size)
+    return most

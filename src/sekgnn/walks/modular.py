@@ -15,6 +15,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.checks import check_positive
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.twins import quotient
 
@@ -88,6 +89,7 @@ def modular_landing(
         >>> (2 * half % PRIMES).tolist()
         [1, 1]
     """
+    check_positive("walk_length", walk_length)
     n = graph.num_nodes
     alone = np.arange(n, dtype=np.int32)
     _, _, rows, columns = quotient(

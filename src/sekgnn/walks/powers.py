@@ -10,6 +10,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.checks import check_positive
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.twins import quotient
 from sekgnn.walks.vector import add_rows, padded
@@ -98,6 +99,7 @@ def landing_probabilities(
         >>> landing_probabilities(triangle, 1)[0, 0].round(3).tolist()
         [0.333, 0.333, 0.333]
     """
+    check_positive("walk_length", walk_length)
     n, loop = graph.num_nodes, int(self_loops)
     alone = np.arange(n, dtype=np.int32)
     _, _, rows, columns = quotient(graph.indptr, graph.indices, alone, 0, n, loop)

@@ -11,16 +11,19 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.checks import check_positive
 from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.twins import find_twins
 from sekgnn.parallel import Progress, even_chunks, run_chunks
-from sekgnn.walks.ball import grow_ball, new_table, walk_degrees
+from sekgnn.walks.ball import Degrees, grow_ball, new_table, walk_degrees
 
 
 @nb.njit(cache=True, nogil=True)
 def half_walk_returns(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
-    degree_of: NDArray[np.uint32],
+    degree_of: Degrees,
+    twin_of: NDArray[np.int32],
     start: int,
     stop: int,
     loop: int,
@@ -32,10 +35,11 @@ def half_walk_returns(
         indptr: Row starts.
         indices: Neighbours.
         degree_of: From :func:`~sekgnn.walks.ball.walk_degrees`.
+        twin_of: The smallest twin of each node; the others are left alone.
         start: First node.
         stop: One past the last node.
         loop: 1 with self-loops, else 0.
-        out: ``[N, L]``, written for these nodes.
+        out: ``[N, L]``, written for these nodes, the first twins among them.
     """
     steps = out.shape[1]
     half = (steps + 1) // 2
@@ -45,6 +49,8 @@ def half_walk_returns(
     degrees, before, after = np.empty(64), np.empty(0), np.empty(0)
     table = new_table(64)
     for v in range(start, stop):
+        if twin_of[v] != v:
+            continue
         nodes, degrees, rows, columns, table = grow_ball(
             indptr, indices, degree_of, v, loop,
             bounds, nodes, degrees, rows, columns, table,
@@ -76,26 +82,6 @@ def half_walk_returns(
             before, after = after, before
 
 
-def all_returns(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    walk_length: int,
-    self_loops: bool,
-    workers: int | None,
-    progress: Progress | None = None,
-) -> NDArray[np.float64]:
-    """Run :func:`half_walk_returns` over all nodes, float64 ``[N, l]``."""
-    n = indptr.size - 1
-    out = np.empty((n, walk_length))
-    degree_of, loop = walk_degrees(indptr, self_loops), int(self_loops)
-
-    def work(start: int, stop: int) -> None:
-        half_walk_returns(indptr, indices, degree_of, start, stop, loop, out)
-
-    run_chunks(work, even_chunks(n, 1024), workers, progress)
-    return out
-
-
 def return_probabilities(
     graph: Graph,
     walk_length: int,
@@ -121,6 +107,18 @@ def return_probabilities(
         >>> return_probabilities(edge, 3).round(3).tolist()
         [[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]]
     """
-    return all_returns(
-        graph.indptr, graph.indices, walk_length, self_loops, workers, progress
-    )
+    check_positive("walk_length", walk_length)
+    n, loop = graph.num_nodes, int(self_loops)
+    degree_of = walk_degrees(graph.indptr, self_loops)
+    twin_of = np.arange(n, dtype=np.int32)
+    if self_loops:
+        find_twins(graph.indptr, graph.indices, 0, n, twin_of)
+    out = np.empty((n, walk_length))
+
+    def work(start: int, stop: int) -> None:
+        half_walk_returns(
+            graph.indptr, graph.indices, degree_of, twin_of, start, stop, loop, out
+        )
+
+    run_chunks(work, even_chunks(n, 1024), workers, progress)
+    return out[twin_of]

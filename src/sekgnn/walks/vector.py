@@ -12,8 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import types
+from numba import njit, types
 from numba.core import cgutils
+from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 WIDTH = 8
@@ -23,9 +24,20 @@ _INT32, _INT64 = ir.IntType(32), ir.IntType(64)
 _NUMBERS = ["contract", "nnan", "ninf", "nsz"]  # every value is a finite number
 
 
+@njit(cache=True, nogil=True)
 def padded(length: int) -> int:
     """Return the smallest multiple of :data:`WIDTH` that is at least ``length``."""
     return -(-length // WIDTH) * WIDTH
+
+
+def _check_flat(**arrays: Any) -> None:
+    """Refuse to compile for anything but contiguous float64 (int32 for ``ids``)."""
+    for name, array in arrays.items():
+        number = types.int32 if name == "ids" else types.float64
+        if not (isinstance(array, types.Array) and array.ndim == 1):
+            raise TypingError(f"{name} must be a flat array, got {array}.")
+        if array.layout != "C" or array.dtype != number:
+            raise TypingError(f"{name} must be contiguous {number}, got {array}.")
 
 
 class _Vectors:
@@ -113,6 +125,7 @@ def add_rows(
         start: First position in ``ids``.
         stop: One past the last.
     """
+    _check_flat(out=out, matrix=matrix, weights=weights, ids=ids)
     signature = types.void(
         out,
         types.int64,
@@ -210,6 +223,7 @@ def transpose_scaled(
         weights: One per column of ``matrix``.
         weights_at: Where they begin.
     """
+    _check_flat(out=out, matrix=matrix, weights=weights)
     signature = types.void(
         out,
         types.int64,
