@@ -90,7 +90,6 @@ def write_products(
 @nb.njit(cache=True, nogil=True)
 def finish_pairs(
     returns: NDArray[np.float64],
-    twin_of: NDArray[np.int32],
     nodes: NDArray[np.int32],
     bounds: NDArray[np.int64],
     centre: int,
@@ -106,7 +105,7 @@ def finish_pairs(
         pairs = raw[offsets[OFF_DIAGONAL] + k]
         for a in range(bounds[k + 1], bounds[k + 2]):
             for t in range(steps):
-                diagonal[t] += returns[twin_of[nodes[a]], t]
+                diagonal[t] += returns[nodes[a], t]
         alone = bounds[k + 2] - bounds[k + 1] < 2
         for t in range(steps):  # one node has no pairs: exactly zero, not a rounding
             pairs[t] = 0.0 if alone else pairs[t] - diagonal[t]
@@ -139,7 +138,7 @@ def half_walk_nodes(
         stop: One past the last node.
         loop: 1 with self-loops, else 0.
         num_hops: K.
-        returns: :math:`H_{vv}` of every first twin, from
+        returns: :math:`H_{vv}` of every node, from
             :func:`~sekgnn.walks.returns.half_walk_returns`, ``[N, L]``.
         offsets: Of the :class:`~sekgnn.encoding.channels.RawLayout`; no squares.
         num_raw: C_raw.
@@ -198,6 +197,6 @@ def half_walk_nodes(
                     raw[0, offsets[TO_SHELL] + k, t] = sums[0, k]
                     raw[0, offsets[OFF_DIAGONAL] + k, t] = sums[1, k]
             before, after = after, before
-        finish_pairs(returns, twin_of, nodes, bounds, v, offsets, raw[0])
+        finish_pairs(returns, nodes, bounds, v, offsets, raw[0])
         node[0] = v
         finish(raw, counts, terms, node, out)

@@ -205,7 +205,15 @@ def _half_walk_tasks(
             out,
         )
 
-    return [Task(chunks, walk_back), Task(chunks, walk_out)]
+    def copy_to_twins(start: int, stop: int) -> None:
+        twins = start + np.flatnonzero(twin_of[start:stop] != np.arange(start, stop))
+        returns[twins] = returns[twin_of[twins]]
+
+    return [
+        Task(chunks, walk_back),
+        Task(chunks, copy_to_twins),
+        Task(chunks, walk_out),
+    ]
 
 
 def _ego_task(
