@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sekgnn.graphs import Graph, barabasi_albert_graph, path_graph
 from sekgnn.testing import graphs
 from sekgnn.walks import return_probabilities
-from sekgnn.walks.ball import grow_ball, local_ball, new_table, walk_degrees
+from sekgnn.walks.ball import grow_ball, local_ball, neighbor_degrees, new_table
 
 
 def star(leaves: int) -> Graph:
@@ -27,7 +27,8 @@ def test_degrees_beyond_sixteen_bits(leaves: int) -> None:
     """
     d = leaves + 1
     g = star(leaves)
-    np.testing.assert_array_equal(walk_degrees(g.indptr, True), g.degrees + 1)
+    ends = neighbor_degrees(g.indptr, g.indices, True)
+    np.testing.assert_array_equal(ends, g.degrees[g.indices] + 1)
     got = return_probabilities(g, 2)
     np.testing.assert_allclose(got[0], [1 / d, 1 / d**2 + leaves / d / 2], rtol=1e-12)
     leaf = [1 / 2, 1 / 4 + 1 / (2 * d)]
@@ -36,7 +37,7 @@ def test_degrees_beyond_sixteen_bits(leaves: int) -> None:
 
 def check_balls(g: Graph, depth: int, loop: int) -> None:
     """Search from every node in one memory, too small at first; compare with BFS."""
-    degree_of = walk_degrees(g.indptr, bool(loop))
+    end_degrees = neighbor_degrees(g.indptr, g.indices, bool(loop))
     bounds = np.zeros(depth + 2, dtype=np.int64)
     nodes, columns = np.empty(1, dtype=np.int32), np.empty(0, dtype=np.int32)
     degrees, rows = np.empty(1), np.zeros(2, dtype=np.int64)
@@ -44,7 +45,7 @@ def check_balls(g: Graph, depth: int, loop: int) -> None:
     distances = dict(nx.all_pairs_shortest_path_length(g.to_networkx()))
     for v in range(g.num_nodes):
         nodes, degrees, rows, columns, table = grow_ball(
-            g.indptr, g.indices, degree_of, v, loop,
+            g.indptr, g.indices, end_degrees, v, loop,
             bounds, nodes, degrees, rows, columns, table,
         )  # fmt: skip
         for k in range(depth + 1):

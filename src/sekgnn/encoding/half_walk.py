@@ -115,7 +115,7 @@ def finish_pairs(
 def half_walk_nodes(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
-    degree_of: Degrees,
+    end_degrees: Degrees,
     twin_of: NDArray[np.int32],
     start: int,
     stop: int,
@@ -132,7 +132,7 @@ def half_walk_nodes(
     Args:
         indptr: Row starts.
         indices: Neighbours.
-        degree_of: From :func:`~sekgnn.walks.ball.walk_degrees`.
+        end_degrees: From :func:`~sekgnn.walks.ball.neighbor_degrees`.
         twin_of: The smallest twin of each node; the others are left alone.
         start: First node.
         stop: One past the last node.
@@ -163,7 +163,7 @@ def half_walk_nodes(
         if twin_of[v] != v:
             continue
         nodes, degrees, rows, columns, table = grow_ball(
-            indptr, indices, degree_of, v, loop,
+            indptr, indices, end_degrees, v, loop,
             bounds, nodes, degrees, rows, columns, table,
         )  # fmt: skip
         found = bounds[-1]

@@ -18,7 +18,7 @@ from sekgnn.encoding.spec import Block, EncodingSpec
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.parallel import even_chunks
-from sekgnn.walks.ball import walk_degrees
+from sekgnn.walks.ball import neighbor_degrees
 from sekgnn.walks.returns import half_walk_returns
 
 Backend = Literal["auto", "dense", "spectral", "push"]
@@ -173,14 +173,14 @@ def _half_walk_tasks(
     out: NDArray[Any],
 ) -> list[Task]:
     """First the returns of all nodes, which every node needs of its shells."""
-    degree_of = walk_degrees(graphs.indptr, bool(plan.loop))
+    end_degrees = neighbor_degrees(graphs.indptr, graphs.indices, bool(plan.loop))
     returns = np.empty((graphs.num_nodes, plan.steps))
 
     def walk_back(start: int, stop: int) -> None:
         half_walk_returns(
             graphs.indptr,
             graphs.indices,
-            degree_of,
+            end_degrees,
             twin_of,
             start,
             stop,
@@ -192,7 +192,7 @@ def _half_walk_tasks(
         half_walk_nodes(
             graphs.indptr,
             graphs.indices,
-            degree_of,
+            end_degrees,
             twin_of,
             start,
             stop,

@@ -84,15 +84,18 @@ def local_ball(
     return nodes[:found], bounds, rows, columns[:filled]
 
 
-def walk_degrees(indptr: NDArray[np.int64], self_loops: bool) -> Degrees:
-    """Return the degrees the walk sees, in the smallest type that holds them.
+def neighbor_degrees(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], self_loops: bool
+) -> Degrees:
+    """Return the degree that the walk sees at the end of every entry of ``indices``.
 
-    A search reads the degree of every node it meets, anywhere in the graph: 16 bits
-    instead of 64 keep those of a million nodes in a core's own cache.
+    A search needs the degree of every node it meets. Read beside the row in which the
+    node is met, in the smallest type that holds it, it costs no extra way to memory.
     """
     degrees = np.diff(indptr) + int(self_loops)
     small = degrees.size == 0 or degrees.max() < 2**16
-    out: Degrees = degrees.astype(np.uint16) if small else degrees.astype(np.uint32)
+    kind: type[np.unsignedinteger[Any]] = np.uint16 if small else np.uint32
+    out: Degrees = degrees.astype(kind)[indices]
     out.flags.writeable = False
     return out
 
@@ -121,7 +124,7 @@ def slot_of(table: NDArray[np.int32], node: int) -> int:
 def grow_ball(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
-    degree_of: Degrees,
+    end_degrees: Degrees,
     centre: int,
     loop: int,
     bounds: NDArray[np.int64],
@@ -145,7 +148,7 @@ def grow_ball(
     Args:
         indptr: Row starts.
         indices: Neighbours.
-        degree_of: From :func:`walk_degrees`.
+        end_degrees: From :func:`neighbor_degrees`.
         centre: v.
         loop: 1 to list every node among its own neighbours, else 0.
         bounds: Written: level k is ``nodes[bounds[k]:bounds[k + 1]]``, ``[depth + 2]``.
@@ -159,7 +162,7 @@ def grow_ball(
         ``nodes``, ``degrees``, ``rows``, ``columns`` and ``table``.
     """
     nodes[0] = centre
-    degrees[0] = degree_of[centre]
+    degrees[0] = indptr[centre + 1] - indptr[centre] + loop
     slot = slot_of(table, centre)
     table[slot, 0], table[slot, 1] = centre, 0
     bounds[0], bounds[1] = 0, 1
@@ -190,6 +193,7 @@ def grow_ball(
             if degrees[a] > loop:
                 last = rows[a + 1] + int(degrees[a]) - loop - 1
                 columns[filled + a - low] = indices[rows[a + 1]] ^ indices[last]
+                rows[a + 1] ^= end_degrees[rows[a + 1]]
         for a in range(low, high):
             if 2 * (found + degrees[a]) > table.shape[0]:
                 table = new_table(2 * (found + int(degrees[a])))
@@ -205,7 +209,7 @@ def grow_ball(
                 if table[slot, 0] < 0:
                     table[slot, 0], table[slot, 1] = u, found
                     nodes[found] = u
-                    degrees[found] = degree_of[u]
+                    degrees[found] = end_degrees[e]
                     found += 1
                 columns[filled] = table[slot, 1]
                 filled += 1

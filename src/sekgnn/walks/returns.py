@@ -15,14 +15,14 @@ from sekgnn.checks import check_positive
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.twins import find_twins
 from sekgnn.parallel import Progress, even_chunks, run_chunks
-from sekgnn.walks.ball import Degrees, grow_ball, new_table, walk_degrees
+from sekgnn.walks.ball import Degrees, grow_ball, neighbor_degrees, new_table
 
 
 @nb.njit(cache=True, nogil=True)
 def half_walk_returns(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
-    degree_of: Degrees,
+    end_degrees: Degrees,
     twin_of: NDArray[np.int32],
     start: int,
     stop: int,
@@ -34,7 +34,7 @@ def half_walk_returns(
     Args:
         indptr: Row starts.
         indices: Neighbours.
-        degree_of: From :func:`~sekgnn.walks.ball.walk_degrees`.
+        end_degrees: From :func:`~sekgnn.walks.ball.neighbor_degrees`.
         twin_of: The smallest twin of each node; the others are left alone.
         start: First node.
         stop: One past the last node.
@@ -52,7 +52,7 @@ def half_walk_returns(
         if twin_of[v] != v:
             continue
         nodes, degrees, rows, columns, table = grow_ball(
-            indptr, indices, degree_of, v, loop,
+            indptr, indices, end_degrees, v, loop,
             bounds, nodes, degrees, rows, columns, table,
         )  # fmt: skip
         found = bounds[-1]
@@ -109,7 +109,7 @@ def return_probabilities(
     """
     check_positive("walk_length", walk_length)
     n, loop = graph.num_nodes, int(self_loops)
-    degree_of = walk_degrees(graph.indptr, self_loops)
+    end_degrees = neighbor_degrees(graph.indptr, graph.indices, self_loops)
     twin_of = np.arange(n, dtype=np.int32)
     if self_loops:
         find_twins(graph.indptr, graph.indices, 0, n, twin_of)
@@ -117,7 +117,7 @@ def return_probabilities(
 
     def work(start: int, stop: int) -> None:
         half_walk_returns(
-            graph.indptr, graph.indices, degree_of, twin_of, start, stop, loop, out
+            graph.indptr, graph.indices, end_degrees, twin_of, start, stop, loop, out
         )
 
     run_chunks(work, even_chunks(n, 1024), workers, progress)
