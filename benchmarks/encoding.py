@@ -344,10 +344,10 @@ def table(report: dict[str, Any]) -> str:
             "",
             "## Whole datasets, K = 5, l = 32 (internal: h = 2, l = 16)",
             "",
-            "From a PyG dataset to float32 encodings (`encode_dataset`), or from packed "
-            "graphs (kernel alone). `AddRandomWalkPE(32)` computes f1 alone, from a "
-            "list of `Data`; `graph` gives f1, f2 and f3 of every hop, `paper` their "
-            "averages over the hops.",
+            "From a PyG dataset to float32 encodings (`encode_dataset`), or from "
+            "packed graphs (kernel alone). `AddRandomWalkPE(32)` computes f1 alone, "
+            "from a list of `Data`; `graph` gives f1, f2 and f3 of every hop, `paper` "
+            "their averages over the hops.",
             "",
             "| dataset | what | graphs/s | against AddRandomWalkPE (range) |",
             "|---|---|---:|---:|",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sekgnn.graphs import Graph, barabasi_albert_graph, path_graph
 from sekgnn.testing import graphs
 from sekgnn.walks import return_probabilities
-from sekgnn.walks.ball import grow_ball, local_ball, neighbor_degrees, new_table
+from sekgnn.walks.ball import grow_ball, local_ball, new_table, walk_edges
 
 
 def star(leaves: int) -> Graph:
@@ -27,8 +27,9 @@ def test_degrees_beyond_sixteen_bits(leaves: int) -> None:
     """
     d = leaves + 1
     g = star(leaves)
-    ends = neighbor_degrees(g.indptr, g.indices, True)
-    np.testing.assert_array_equal(ends, g.degrees[g.indices] + 1)
+    edges = walk_edges(g.indptr, g.indices, True)
+    np.testing.assert_array_equal(edges[:, 0], g.indices)
+    np.testing.assert_array_equal(edges[:, 1], g.degrees[g.indices] + 1)
     got = return_probabilities(g, 2)
     np.testing.assert_allclose(got[0], [1 / d, 1 / d**2 + leaves / d / 2], rtol=1e-12)
     leaf = [1 / 2, 1 / 4 + 1 / (2 * d)]
@@ -37,7 +38,7 @@ def test_degrees_beyond_sixteen_bits(leaves: int) -> None:
 
 def check_balls(g: Graph, depth: int, loop: int) -> None:
     """Search from every node in one memory, too small at first; compare with BFS."""
-    end_degrees = neighbor_degrees(g.indptr, g.indices, bool(loop))
+    edges = walk_edges(g.indptr, g.indices, bool(loop))
     bounds = np.zeros(depth + 2, dtype=np.int64)
     nodes, columns = np.empty(1, dtype=np.int32), np.empty(0, dtype=np.int32)
     degrees, rows = np.empty(1), np.zeros(2, dtype=np.int64)
@@ -45,7 +46,7 @@ def check_balls(g: Graph, depth: int, loop: int) -> None:
     distances = dict(nx.all_pairs_shortest_path_length(g.to_networkx()))
     for v in range(g.num_nodes):
         nodes, degrees, rows, columns, table = grow_ball(
-            g.indptr, g.indices, end_degrees, v, loop,
+            g.indptr, edges, v, loop,
             bounds, nodes, degrees, rows, columns, table,
         )  # fmt: skip
         for k in range(depth + 1):

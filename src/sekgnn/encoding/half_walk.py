@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.encoding.channels import DIAGONAL, OFF_DIAGONAL, RETURN, TO_SHELL, finish
-from sekgnn.walks.ball import Degrees, grow_ball, new_table
+from sekgnn.walks.ball import grow_ball, new_table
 from sekgnn.walks.vector import add_rows, padded
 
 
@@ -114,8 +114,7 @@ def finish_pairs(
 @nb.njit(cache=True, nogil=True)
 def half_walk_nodes(
     indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    end_degrees: Degrees,
+    edges: NDArray[np.int32],
     twin_of: NDArray[np.int32],
     start: int,
     stop: int,
@@ -131,8 +130,7 @@ def half_walk_nodes(
 
     Args:
         indptr: Row starts.
-        indices: Neighbours.
-        end_degrees: From :func:`~sekgnn.walks.ball.neighbor_degrees`.
+        edges: From :func:`~sekgnn.walks.ball.walk_edges`.
         twin_of: The smallest twin of each node; the others are left alone.
         start: First node.
         stop: One past the last node.
@@ -163,7 +161,7 @@ def half_walk_nodes(
         if twin_of[v] != v:
             continue
         nodes, degrees, rows, columns, table = grow_ball(
-            indptr, indices, end_degrees, v, loop,
+            indptr, edges, v, loop,
             bounds, nodes, degrees, rows, columns, table,
         )  # fmt: skip
         found = bounds[-1]

@@ -18,7 +18,7 @@ from sekgnn.encoding.spec import Block, EncodingSpec
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.parallel import even_chunks
-from sekgnn.walks.ball import neighbor_degrees
+from sekgnn.walks.ball import walk_edges
 from sekgnn.walks.returns import half_walk_returns
 
 Backend = Literal["auto", "dense", "spectral", "push"]
@@ -173,14 +173,13 @@ def _half_walk_tasks(
     out: NDArray[Any],
 ) -> list[Task]:
     """First the returns of all nodes, which every node needs of its shells."""
-    end_degrees = neighbor_degrees(graphs.indptr, graphs.indices, bool(plan.loop))
+    edges = walk_edges(graphs.indptr, graphs.indices, bool(plan.loop))
     returns = np.empty((graphs.num_nodes, plan.steps))
 
     def walk_back(start: int, stop: int) -> None:
         half_walk_returns(
             graphs.indptr,
-            graphs.indices,
-            end_degrees,
+            edges,
             twin_of,
             start,
             stop,
@@ -191,8 +190,7 @@ def _half_walk_tasks(
     def walk_out(start: int, stop: int) -> None:
         half_walk_nodes(
             graphs.indptr,
-            graphs.indices,
-            end_degrees,
+            edges,
             twin_of,
             start,
             stop,

@@ -7,13 +7,9 @@ node.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
-
-Degrees = NDArray[np.unsignedinteger[Any]]
 
 
 @nb.njit(cache=True, nogil=True)
@@ -84,20 +80,18 @@ def local_ball(
     return nodes[:found], bounds, rows, columns[:filled]
 
 
-def neighbor_degrees(
+def walk_edges(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], self_loops: bool
-) -> Degrees:
-    """Return the degree that the walk sees at the end of every entry of ``indices``.
+) -> NDArray[np.int32]:
+    """Return ``indices`` with the degree the walk sees beside each node, ``[E, 2]``.
 
-    A search needs the degree of every node it meets. Read beside the row in which the
-    node is met, in the smallest type that holds it, it costs no extra way to memory.
+    A search needs the degree of every node it meets; read where the node is met, it
+    costs no way to memory of its own.
     """
-    degrees = np.diff(indptr) + int(self_loops)
-    small = degrees.size == 0 or degrees.max() < 2**16
-    kind: type[np.unsignedinteger[Any]] = np.uint16 if small else np.uint32
-    out: Degrees = degrees.astype(kind)[indices]
-    out.flags.writeable = False
-    return out
+    degrees = (np.diff(indptr) + int(self_loops)).astype(np.int32)
+    edges = np.stack([indices, degrees[indices]], axis=1)
+    edges.flags.writeable = False
+    return edges
 
 
 @nb.njit(cache=True, nogil=True)
@@ -123,8 +117,7 @@ def slot_of(table: NDArray[np.int32], node: int) -> int:
 @nb.njit(cache=True, nogil=True)
 def grow_ball(
     indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    end_degrees: Degrees,
+    edges: NDArray[np.int32],
     centre: int,
     loop: int,
     bounds: NDArray[np.int64],
@@ -147,8 +140,7 @@ def grow_ball(
 
     Args:
         indptr: Row starts.
-        indices: Neighbours.
-        end_degrees: From :func:`neighbor_degrees`.
+        edges: From :func:`walk_edges`.
         centre: v.
         loop: 1 to list every node among its own neighbours, else 0.
         bounds: Written: level k is ``nodes[bounds[k]:bounds[k + 1]]``, ``[depth + 2]``.
@@ -192,8 +184,7 @@ def grow_ball(
         for a in range(low, high):
             if degrees[a] > loop:
                 last = rows[a + 1] + int(degrees[a]) - loop - 1
-                columns[filled + a - low] = indices[rows[a + 1]] ^ indices[last]
-                rows[a + 1] ^= end_degrees[rows[a + 1]]
+                columns[filled + a - low] = edges[rows[a + 1], 0] ^ edges[last, 0]
         for a in range(low, high):
             if 2 * (found + degrees[a]) > table.shape[0]:
                 table = new_table(2 * (found + int(degrees[a])))
@@ -204,12 +195,12 @@ def grow_ball(
                 columns[filled] = a
                 filled += 1
             for e in range(indptr[nodes[a]], indptr[nodes[a] + 1]):
-                u = indices[e]
+                u = edges[e, 0]
                 slot = slot_of(table, u)
                 if table[slot, 0] < 0:
                     table[slot, 0], table[slot, 1] = u, found
                     nodes[found] = u
-                    degrees[found] = end_degrees[e]
+                    degrees[found] = edges[e, 1]
                     found += 1
                 columns[filled] = table[slot, 1]
                 filled += 1

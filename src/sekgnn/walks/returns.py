@@ -15,14 +15,13 @@ from sekgnn.checks import check_positive
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.twins import find_twins
 from sekgnn.parallel import Progress, even_chunks, run_chunks
-from sekgnn.walks.ball import Degrees, grow_ball, neighbor_degrees, new_table
+from sekgnn.walks.ball import grow_ball, new_table, walk_edges
 
 
 @nb.njit(cache=True, nogil=True)
 def half_walk_returns(
     indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    end_degrees: Degrees,
+    edges: NDArray[np.int32],
     twin_of: NDArray[np.int32],
     start: int,
     stop: int,
@@ -33,8 +32,7 @@ def half_walk_returns(
 
     Args:
         indptr: Row starts.
-        indices: Neighbours.
-        end_degrees: From :func:`~sekgnn.walks.ball.neighbor_degrees`.
+        edges: From :func:`~sekgnn.walks.ball.walk_edges`.
         twin_of: The smallest twin of each node; the others are left alone.
         start: First node.
         stop: One past the last node.
@@ -52,7 +50,7 @@ def half_walk_returns(
         if twin_of[v] != v:
             continue
         nodes, degrees, rows, columns, table = grow_ball(
-            indptr, indices, end_degrees, v, loop,
+            indptr, edges, v, loop,
             bounds, nodes, degrees, rows, columns, table,
         )  # fmt: skip
         found = bounds[-1]
@@ -109,16 +107,14 @@ def return_probabilities(
     """
     check_positive("walk_length", walk_length)
     n, loop = graph.num_nodes, int(self_loops)
-    end_degrees = neighbor_degrees(graph.indptr, graph.indices, self_loops)
+    edges = walk_edges(graph.indptr, graph.indices, self_loops)
     twin_of = np.arange(n, dtype=np.int32)
     if self_loops:
         find_twins(graph.indptr, graph.indices, 0, n, twin_of)
     out = np.empty((n, walk_length))
 
     def work(start: int, stop: int) -> None:
-        half_walk_returns(
-            graph.indptr, graph.indices, end_degrees, twin_of, start, stop, loop, out
-        )
+        half_walk_returns(graph.indptr, edges, twin_of, start, stop, loop, out)
 
     run_chunks(work, even_chunks(n, 1024), workers, progress)
     return out[twin_of]
