@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# No deadline: the first example of a run may have to compile a kernel. CI draws the same
-# examples every time; elsewhere each run looks at new ones.
+# No deadline: the first example of a run may have to compile a kernel. CI draws the
+# same examples every time; elsewhere each run looks at new ones.
 settings.register_profile("compiled", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("compiled")
 
