@@ -7,10 +7,14 @@ own parallel loops this works inside a PyG ``DataLoader`` worker and reports pro
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Generic, TypeVar
 
 from sekgnn.checks import check_positive
+
+T = TypeVar("T")
 
 Progress = Callable[[int, int], None]
 """Called with (done, total) units of work after each chunk."""
@@ -69,6 +73,18 @@ def run_chunks(
             for future in pending:
                 future.cancel()
             raise
+
+
+class PerThread(threading.local, Generic[T]):
+    """Scratch memory of which every thread makes its own, when it first asks for it.
+
+    Attributes:
+        value: What ``make`` returned in this thread.
+    """
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        """Run in every thread that uses the object, as ``threading.local`` does."""
+        self.value = make()
 
 
 def even_chunks(total: int, size: int) -> list[tuple[int, int]]:

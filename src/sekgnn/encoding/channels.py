@@ -146,7 +146,9 @@ def output_map(spec: EncodingSpec, block: Block) -> OutputMap:
     if offsets[RETURN] >= 0:
         terms.append(Term(int(offsets[RETURN]), 0, BY_ONE, 1, share))
     for kind, hops in _kinds(block):
-        target = 0 if merge else parts.index(part_of[kind]) if hops else 0
+        if not hops:
+            continue
+        target = 0 if merge else parts.index(part_of[kind])
         both_ways = spec.aggregate == "mean" and kind in (OUTWARD, INWARD)
         divisor = _divisor(spec.aggregate, kind, merged=True)
         for k in range(1, hops + 1):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numba as nb
@@ -27,7 +26,7 @@ from sekgnn.graphs.convert import as_graph
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.twins import quotient
 from sekgnn.hops.class_shells import class_shells
-from sekgnn.parallel import Progress, even_chunks, run_chunks
+from sekgnn.parallel import PerThread, Progress, even_chunks, run_chunks
 from sekgnn.walks.ball import largest_ball, local_ball
 from sekgnn.walks.modular import PRIMES, inverse, inverse_degrees, modular_step
 
@@ -257,15 +256,13 @@ def _run_block(
             layout.offsets, layout.num_channels, terms, prime, result,
         )  # fmt: skip
         return
-    scratch = threading.local()
+    place = PerThread(lambda: np.full(n, -1, dtype=np.int32))
 
     def work(start: int, stop: int) -> None:
-        if not hasattr(scratch, "place"):
-            scratch.place = np.full(n, -1, dtype=np.int32)
         exact_ego_nets(
             g.indptr, g.indices, start, stop, loop,
             block.radius, block.num_shells, block.scope == "ego",
-            layout.offsets, layout.num_channels, terms, prime, scratch.place, result,
+            layout.offsets, layout.num_channels, terms, prime, place.value, result,
         )  # fmt: skip
 
     run_chunks(work, even_chunks(n, 64), workers)

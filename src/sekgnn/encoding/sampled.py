@@ -9,7 +9,6 @@ takes O(M K l) steps per node.
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +30,7 @@ from sekgnn.encoding.spec import EncodingSpec
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.convert import as_graph
 from sekgnn.hops.sampling import absorb, mix
-from sekgnn.parallel import Progress, even_chunks, run_chunks
+from sekgnn.parallel import PerThread, Progress, even_chunks, run_chunks
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,15 +223,13 @@ def encode_sampled(
     layout, terms = RawLayout.of(block, False), output_map(spec, block).arrays()
     values = np.zeros((n, spec.num_channels, spec.walk_length))
     variances = np.zeros_like(values)
-    scratch = threading.local()
+    shell_of = PerThread(lambda: np.full(n, -1, dtype=np.int32))
 
     def work(start: int, stop: int) -> None:
-        if not hasattr(scratch, "shell_of"):
-            scratch.shell_of = np.full(n, -1, dtype=np.int32)
         sample_nodes(
             g.indptr, g.indices, start, stop, int(spec.self_loops), spec.num_hops,
             num_walks, np.uint64(seed), layout.offsets, layout.num_channels, terms,
-            scratch.shell_of, values, variances,
+            shell_of.value, values, variances,
         )  # fmt: skip
 
     run_chunks(work, even_chunks(n, 256), workers, progress)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,7 +16,7 @@ from sekgnn.encoding.half_walk import half_walk_nodes
 from sekgnn.encoding.spec import Block, EncodingSpec
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.packed import PackedGraphs
-from sekgnn.parallel import even_chunks
+from sekgnn.parallel import PerThread, even_chunks
 from sekgnn.walks.ball import walk_edges
 from sekgnn.walks.returns import half_walk_returns
 
@@ -65,17 +64,6 @@ class Plan:
         layout = RawLayout.of(block, spec.aggregate == "moments")
         loop, steps = int(spec.self_loops), spec.walk_length
         return Plan(block, loop, steps, layout, terms, len(mapping.names))
-
-
-class _Scratch(threading.local):
-    """One array of places per thread, -1 everywhere between uses."""
-
-    place: NDArray[np.int32] | None = None
-
-    def of_size(self, n: int) -> NDArray[np.int32]:
-        if self.place is None:
-            self.place = np.full(n, -1, dtype=np.int32)
-        return self.place
 
 
 def encoding_tasks(
@@ -224,7 +212,8 @@ def _ego_task(
     chunks: list[tuple[int, int]],
     out: NDArray[Any],
 ) -> Task:
-    scratch = _Scratch()
+    n = graphs.num_nodes
+    place = PerThread(lambda: np.full(n, -1, dtype=np.int32))
 
     def work(start: int, stop: int) -> None:
         encode_ego_nets(
@@ -241,7 +230,7 @@ def _ego_task(
             plan.layout.offsets,
             plan.layout.num_channels,
             plan.terms,
-            scratch.of_size(graphs.num_nodes),
+            place.value,
             out,
         )
 
