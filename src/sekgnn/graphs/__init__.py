@@ -3,6 +3,7 @@
 from sekgnn.graphs.cfi import cfi_graph, cfi_pair
 from sekgnn.graphs.cleaning import SelfLoops, Undirected
 from sekgnn.graphs.convert import as_graph, from_networkx, from_pyg, from_scipy
+from sekgnn.graphs.convert_labels import as_labelled
 from sekgnn.graphs.edge_list import parse_edge_list, read_edge_list
 from sekgnn.graphs.families import (
     circulant_graph,
@@ -16,7 +17,13 @@ from sekgnn.graphs.families import (
 )
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.graph6 import from_graph6, read_graph6, to_graph6
-from sekgnn.graphs.molecules import from_rdkit, from_smiles
+from sekgnn.graphs.labelled import LabelledGraph
+from sekgnn.graphs.molecules import (
+    from_rdkit,
+    from_smiles,
+    labelled_from_rdkit,
+    labelled_from_smiles,
+)
 from sekgnn.graphs.names import GRAPH_NAMES, named_graph
 from sekgnn.graphs.npz import read_npz, write_npz
 from sekgnn.graphs.packed import PackedGraphs, pack, pack_edge_indices, unpack
@@ -33,12 +40,14 @@ __all__ = [
     "FORMATS",
     "GRAPH_NAMES",
     "Graph",
+    "LabelledGraph",
     "PackedGraphs",
     "SelfLoops",
     "SmilesRow",
     "SmilesTable",
     "Undirected",
     "as_graph",
+    "as_labelled",
     "barabasi_albert_graph",
     "cfi_graph",
     "cfi_pair",
@@ -52,6 +61,8 @@ __all__ = [
     "from_rdkit",
     "from_scipy",
     "from_smiles",
+    "labelled_from_rdkit",
+    "labelled_from_smiles",
     "named_graph",
     "pack",
     "pack_edge_indices",

@@ -1,0 +1,200 @@
+"""A graph whose nodes and edges carry labels, for tests that must respect them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.errors import GraphInputError
+from sekgnn.graphs.graph import Graph
+
+
+class LabelledGraph:
+    """A :class:`Graph` with a label on every node, every edge, both or neither.
+
+    Labels are compared, never ordered or added. Integers stand for themselves;
+    anything else (text, floats, rows of features) is replaced by 64 bits of its BLAKE2b
+    digest, the same on every machine.
+
+    Args:
+        graph: The structure.
+        node_labels: One label, or one row of numbers, per node; ``None`` for none.
+        edge_labels: One label per entry of ``graph.indices``, both directions of an
+            edge alike; or a mapping ``{(u, v): label}`` that names each edge in at
+            least one direction; ``None`` for none.
+
+    Attributes:
+        graph: The structure.
+        node_labels: int64 ``[n]`` or ``None``.
+        edge_labels: int64 ``[2 m]``, in the order of ``graph.indices``, or ``None``.
+
+    Raises:
+        GraphInputError: If a label is missing, or the two directions of an edge differ.
+
+    Example:
+        >>> edge = Graph.from_edge_index([[0, 1], [1, 0]], 2)
+        >>> LabelledGraph(edge, [6, 8], {(0, 1): 2})
+        LabelledGraph(num_nodes=2, num_edges=1, node_labels=True, edge_labels=True)
+    """
+
+    __slots__ = ("edge_labels", "graph", "node_labels")
+
+    graph: Graph
+    node_labels: NDArray[np.int64] | None
+    edge_labels: NDArray[np.int64] | None
+
+    def __init__(
+        self, graph: Graph, node_labels: Any = None, edge_labels: Any = None
+    ) -> None:
+        """Check the labels against the structure and forbid writing to them."""
+        nodes = None if node_labels is None else as_labels("node_labels", node_labels)
+        if nodes is not None and nodes.size != graph.num_nodes:
+            raise GraphInputError(
+                f"node_labels has {nodes.size} entries, but the graph has "
+                f"{graph.num_nodes} nodes; give one label per node."
+            )
+        edges = None if edge_labels is None else _edge_labels(graph, edge_labels)
+        for array in (nodes, edges):
+            if array is not None:
+                array.flags.writeable = False
+        object.__setattr__(self, "graph", graph)
+        object.__setattr__(self, "node_labels", nodes)
+        object.__setattr__(self, "edge_labels", edges)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse: a labelled graph never changes."""
+        raise AttributeError(f"LabelledGraph is immutable; cannot set {name!r}.")
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes n."""
+        return self.graph.num_nodes
+
+    @property
+    def num_edges(self) -> int:
+        """Number of undirected edges m."""
+        return self.graph.num_edges
+
+    def relabel(self, perm: Sequence[int] | NDArray[np.int64]) -> LabelledGraph:
+        """Return the same labelled graph in which node ``v`` is called ``perm[v]``."""
+        new = np.asarray(perm, dtype=np.int64).reshape(-1)
+        graph = self.graph.relabel(new)
+        old = np.argsort(new)
+        nodes = None if self.node_labels is None else self.node_labels[old]
+        edges = None
+        if self.edge_labels is not None:
+            row, col = new[self.graph.edge_index()]
+            edges = self.edge_labels[np.lexsort((col, row))]
+        return LabelledGraph(graph, nodes, edges)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal structure and labels under the same names (not isomorphism)."""
+        if not isinstance(other, LabelledGraph):
+            return NotImplemented
+        return self.graph == other.graph and all(
+            (a is None) == (b is None) and (a is None or np.array_equal(a, b))
+            for a, b in (
+                (self.node_labels, other.node_labels),
+                (self.edge_labels, other.edge_labels),
+            )
+        )
+
+    def __hash__(self) -> int:
+        """Hash consistent with equality."""
+        parts = (self.node_labels, self.edge_labels)
+        return hash((self.graph, *(p if p is None else p.tobytes() for p in parts)))
+
+    def __reduce__(self) -> tuple[type[LabelledGraph], tuple[Any, ...]]:
+        """Pickle by value."""
+        return LabelledGraph, (self.graph, self.node_labels, self.edge_labels)
+
+    def __repr__(self) -> str:
+        """Sizes, and which labels there are."""
+        return (
+            f"LabelledGraph(num_nodes={self.num_nodes}, num_edges={self.num_edges}, "
+            f"node_labels={self.node_labels is not None}, "
+            f"edge_labels={self.edge_labels is not None})"
+        )
+
+
+def as_labels(name: str, values: Any) -> NDArray[np.int64]:
+    """Return labels as int64 ``[n]``: integers as they are, all else digested.
+
+    Args:
+        name: What to call them in messages.
+        values: A sequence of integers, texts or numbers, or rows of numbers.
+
+    Raises:
+        GraphInputError: If a label is NaN or not of these kinds.
+
+    Example:
+        >>> as_labels("labels", [3, 1]).tolist()
+        [3, 1]
+        >>> as_labels("labels", ["C", "O"]).tolist() == as_labels("l", "CO").tolist()
+        True
+    """
+    if hasattr(values, "detach"):  # a torch tensor, without importing torch
+        values = values.detach().cpu().numpy()
+    array = np.array(list(values) if isinstance(values, str) else values)
+    if array.dtype.kind in "biu" and array.ndim == 1:
+        return array.astype(np.int64)
+    if array.size == 0:
+        return np.zeros(array.shape[0] if array.ndim else 0, dtype=np.int64)
+    if array.dtype.kind == "U" and array.ndim == 1:
+        return np.array([_digest(str(v).encode()) for v in array], dtype=np.int64)
+    if array.dtype.kind not in "biuf" or array.ndim not in (1, 2):
+        raise GraphInputError(
+            f"{name} must be integers, texts, numbers or rows of numbers, got "
+            f"{array.dtype} of shape {list(array.shape)}."
+        )
+    rows = array.astype("<f8").reshape(array.shape[0], -1) + 0.0  # no negative zero
+    if np.isnan(rows).any():
+        raise GraphInputError(f"{name} holds NaN, which equals nothing; replace it.")
+    return np.array([_digest(row.tobytes()) for row in rows], dtype=np.int64)
+
+
+def _digest(content: bytes) -> int:
+    """Return 64 bits of BLAKE2b as a signed integer."""
+    code = hashlib.blake2b(content, digest_size=8).digest()
+    return int.from_bytes(code, "little", signed=True)
+
+
+def _edge_labels(graph: Graph, labels: Any) -> NDArray[np.int64]:
+    """Return labels in the order of ``graph.indices``, checked for symmetry."""
+    row, col = graph.edge_index()
+    if isinstance(labels, Mapping):
+        coded = as_labels("edge_labels", list(labels.values()))
+        known: dict[tuple[int, int], int] = {}
+        for (u, v), label in zip(labels, coded.tolist(), strict=True):
+            for pair in ((int(u), int(v)), (int(v), int(u))):
+                if known.setdefault(pair, label) != label:
+                    raise GraphInputError(
+                        f"edge {u} - {v} has two different labels; an undirected edge "
+                        "has one."
+                    )
+        pairs = list(zip(row.tolist(), col.tolist(), strict=True))
+        missing = next((pair for pair in pairs if pair not in known), None)
+        if missing is not None:
+            raise GraphInputError(f"edge {missing[0]} - {missing[1]} has no label.")
+        if len(known) > len(pairs):
+            u, v = min(set(known) - set(pairs))
+            raise GraphInputError(f"there is a label for {u} - {v}, which is no edge.")
+        return np.array([known[pair] for pair in pairs], dtype=np.int64)
+    array = as_labels("edge_labels", labels)
+    if array.size != row.size:
+        raise GraphInputError(
+            f"edge_labels has {array.size} entries, but the graph stores {row.size} "
+            "directed edges; give one label per entry of graph.indices."
+        )
+    reverse = np.lexsort((row, col))  # where each edge's other direction stands
+    differ = np.flatnonzero(array != array[reverse])
+    if differ.size:
+        raise GraphInputError(
+            f"edge {row[differ[0]]} - {col[differ[0]]} has different labels in its two "
+            "directions; an undirected edge has one."
+        )
+    return array
