@@ -13,6 +13,10 @@ class MissingExtraError(ImportError):
     """An optional dependency is needed and not installed."""
 
 
+class DataNotFoundError(FileNotFoundError):
+    """Benchmark data is needed and not there; the message says what to place where."""
+
+
 class GraphInputWarning(UserWarning):
     """Input was usable after a change that the user should know of."""
 

@@ -1,0 +1,117 @@
+"""Finding benchmark files, and knowing that they are the right ones."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from sekgnn.errors import DataNotFoundError, GraphInputError
+
+VARIABLE = "SEKGNN_DATA"
+"""The environment variable that names the folder of benchmark data."""
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A benchmark file.
+
+    Attributes:
+        path: Where it lies below the data folder, with forward slashes.
+        sha256: Digest of its content, in hexadecimal.
+        content: What it holds and where that was first published, for messages.
+    """
+
+    path: str
+    sha256: str
+    content: str
+
+
+DATA_FILES = {
+    "brec": DataFile(
+        "brec/brec.g6.txt",
+        "53bbdf102ce280d1fa8d0859888a9583ec8319ad7cd9c9fb0bf7b6f5e1a1ed89",
+        "the 400 pairs of github.com/GraphPKU/BREC (customize/Data/raw) in the order "
+        "of its dataset_v3.py, one per line: category, index, graph6, graph6",
+    ),
+    "sr25": DataFile(
+        "sr25/sr251256.g6",
+        "f55f86eb48cd61c3315c62341cc3a8c59289c58504edb3ab859d7ef2068b9aa4",
+        "the file sr251256.g6 of github.com/JiaruiFeng/KP-GNN",
+    ),
+    "csl": DataFile(
+        "csl/csl.g6.txt",
+        "e9580ef2f596f0dd5376c70330e8120d957b6fcffc3ccd5a76538e13fd93e862",
+        "the 150 graphs of github.com/GraphPKU/PygHO (dataset/CSL/raw) without their "
+        "self-loops, one per line: label, skip, graph6",
+    ),
+    "exp": DataFile(
+        "exp/exp.npz",
+        "78381a639e2042eaea50054a17d79e2dc5b0d272ed4b7f28f48a2ffc1a57f7b9",
+        "the graphs of GRAPHSAT.pkl of github.com/JiaruiFeng/KP-GNN (data/EXP/raw) as "
+        "arrays",
+    ),
+    "cexp": DataFile(
+        "exp/cexp.npz",
+        "c4fae5c4278bca8de23f778d88421badcd57958443941e5f34775886aa75ae66",
+        "the graphs of github.com/ralphabb/GNN-RNI (Data/CEXP/processed) as arrays",
+    ),
+}
+"""Every file that this room reads, by dataset."""
+
+
+def data_root(root: str | os.PathLike[str] | None = None) -> Path:
+    """Return the folder of benchmark data: ``root``, else what ``SEKGNN_DATA`` names.
+
+    Raises:
+        DataNotFoundError: If neither is given, or the folder does not exist.
+    """
+    named = os.environ.get(VARIABLE) if root is None else root
+    if not named:
+        raise DataNotFoundError(
+            f"no folder of benchmark data is known: set {VARIABLE} to it, or pass root."
+        )
+    folder = Path(named)
+    if not folder.is_dir():
+        source = f"{VARIABLE} names" if root is None else "root is"
+        raise DataNotFoundError(
+            f"{source} {folder}, which is no folder; set {VARIABLE} (or root) to the "
+            "folder of benchmark data."
+        )
+    return folder
+
+
+def read_data_file(name: str, root: str | os.PathLike[str] | None = None) -> bytes:
+    """Return the content of a benchmark file after checking its SHA-256.
+
+    Args:
+        name: A key of ``DATA_FILES``.
+        root: The data folder; by default what ``SEKGNN_DATA`` names.
+
+    Raises:
+        DataNotFoundError: If the folder or the file is missing; the message says what
+            to place where.
+        GraphInputError: If the content is another one, or cannot be read.
+    """
+    file = DATA_FILES[name]
+    try:
+        path = data_root(root) / file.path
+        if not path.is_file():
+            raise DataNotFoundError(f"{path} does not exist.")
+    except DataNotFoundError as error:
+        raise DataNotFoundError(
+            f"{error} Needed for {name.upper()}: {file.path} below the folder that "
+            f"{VARIABLE} names, SHA-256 {file.sha256}; it holds {file.content}."
+        ) from None
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise GraphInputError(f"{path} cannot be read: {error.strerror}.") from error
+    found = hashlib.sha256(content).hexdigest()
+    if found != file.sha256:
+        raise GraphInputError(
+            f"{path} is not the file it should be: its SHA-256 is {found}, expected "
+            f"{file.sha256}. Replace it: {file.content}."
+        )
+    return content

@@ -1,0 +1,128 @@
+"""BREC's file: its sizes, its categories, and what every pair has in common."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import igraph
+import numpy as np
+import pytest
+
+from sekgnn.datasets import BREC, CATEGORIES, BRECPair
+from sekgnn.errors import ConfigError
+from sekgnn.graphs import Graph, cycle_graph, path_graph
+
+# name: (first index, last index, fewest nodes, most nodes)
+EXPECTED = {
+    "basic": (0, 59, 10, 10),
+    "simple_regular": (60, 109, 7, 10),
+    "strongly_regular": (110, 159, 16, 35),
+    "extension": (160, 259, 10, 19),
+    "cfi": (260, 359, 18, 198),
+    "four_vertex": (360, 379, 63, 63),
+    "distance_regular": (380, 399, 30, 63),
+}
+
+
+@pytest.fixture(scope="module")
+def brec(data_root: Path) -> BREC:
+    return BREC(data_root)
+
+
+def to_igraph(graph: Graph) -> igraph.Graph:
+    return igraph.Graph(graph.num_nodes, graph.edge_index().T.tolist()).simplify()
+
+
+@pytest.mark.dataset
+def test_categories_indices_and_sizes(brec: BREC) -> None:
+    assert [pair.index for pair in brec] == list(range(400))
+    for category, (begin, end, fewest, most) in EXPECTED.items():
+        chosen = brec.select(category)
+        assert [pair.index for pair in chosen] == list(range(begin, end + 1))
+        sizes = [pair.first.num_nodes for pair in chosen]
+        assert (min(sizes), max(sizes)) == (fewest, most)
+
+
+@pytest.mark.dataset
+def test_the_graphs_of_a_pair_share_sizes_and_degrees(brec: BREC) -> None:
+    for pair in brec:
+        assert pair.first.num_nodes == pair.second.num_nodes
+        assert pair.first.num_edges == pair.second.num_edges
+        assert np.array_equal(
+            np.sort(pair.first.degrees), np.sort(pair.second.degrees)
+        ), pair.index
+
+
+@pytest.mark.dataset
+def test_no_pair_is_isomorphic(brec: BREC) -> None:
+    for pair in brec[::7]:
+        assert not to_igraph(pair.first).isomorphic(to_igraph(pair.second)), pair.index
+
+
+@pytest.mark.dataset
+def test_regular_categories_are_regular(brec: BREC) -> None:
+    names = ("simple_regular", "strongly_regular", "four_vertex", "distance_regular")
+    for pair in brec.select(*names):
+        assert np.unique(pair.first.degrees).size == 1, pair.index
+
+
+@pytest.mark.dataset
+def test_graphs_that_occur_twice(brec: BREC) -> None:
+    """Up to isomorphism: pairs 66 and 210 share a graph, and so do 387 and 388."""
+    for a, b in ((66, 210), (387, 388)):
+        assert to_igraph(brec[a].second).isomorphic(to_igraph(brec[b].second))
+        assert not to_igraph(brec[a].first).isomorphic(to_igraph(brec[b].first))
+
+
+@pytest.mark.dataset
+def test_disconnected_graphs(brec: BREC) -> None:
+    parted = Counter(
+        pair.category
+        for pair in brec
+        if not all(to_igraph(g).is_connected() for g in (pair.first, pair.second))
+    )
+    assert parted == {"basic": 4, "extension": 3, "cfi": 3}
+
+
+@pytest.mark.dataset
+def test_pyg_data_is_the_same_graph(brec: BREC) -> None:
+    chosen = BREC.of(brec[::40])
+    data = chosen.to_pyg()
+    assert len(data) == 20
+    for i, item in enumerate(data):
+        pair = chosen[i // 2]
+        graph = (pair.first, pair.second)[i % 2]
+        assert item.is_undirected()
+        assert Graph.from_edge_index(item.edge_index, item.num_nodes) == graph
+        assert item.x.shape == (graph.num_nodes, 1)
+        assert bool((item.x == 1).all())
+        assert (item.y.tolist(), item.pair.tolist()) == ([i % 2], [pair.index])
+
+
+@pytest.mark.dataset
+def test_it_is_a_sequence(brec: BREC) -> None:
+    assert len(brec) == 400
+    assert brec[-1].index == 399
+    assert [pair.index for pair in brec[5:9:2]] == [5, 7]
+    with pytest.raises(IndexError):
+        _ = brec[400]
+    assert repr(brec) == "BREC(400)"
+
+
+def test_selection_and_order_of_categories() -> None:
+    g, h = cycle_graph(6), path_graph(6)
+    few = BREC.of([BRECPair(3, "cfi", g, h), BRECPair(1, "basic", g, h)])
+    assert [pair.index for pair in few.select("basic", "cfi")] == [3, 1]
+    assert [pair.index for pair in few.select("basic")] == [1]
+    with pytest.raises(ConfigError, match="Did you mean 'cfi'"):
+        few.select("cfl")
+    assert list(CATEGORIES) == [
+        "basic",
+        "simple_regular",
+        "strongly_regular",
+        "four_vertex",
+        "distance_regular",
+        "extension",
+        "cfi",
+    ]

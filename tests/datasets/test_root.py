@@ -1,0 +1,102 @@
+"""Finding files: what is said when they are missing or not the right ones."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sekgnn.datasets import BREC, CEXP, CSL, DATA_FILES, EXP, SR25, data_root
+from sekgnn.datasets.root import read_data_file
+from sekgnn.errors import DataNotFoundError, GraphInputError
+
+HEAVY = ("torch", "torch_geometric", "scipy", "numba", "networkx")
+
+
+def test_import_is_light() -> None:
+    code = (
+        "import sys, sekgnn.datasets as d; d.CSL.generated(copies=1); "
+        f"print([m for m in {HEAVY} if m in sys.modules])"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == "[]"
+
+
+def test_no_folder_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SEKGNN_DATA", raising=False)
+    with pytest.raises(DataNotFoundError, match="set SEKGNN_DATA to it, or pass root"):
+        data_root()
+    monkeypatch.setenv("SEKGNN_DATA", "")
+    with pytest.raises(DataNotFoundError, match="no folder of benchmark data"):
+        data_root()
+
+
+def test_the_folder_does_not_exist(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SEKGNN_DATA", str(tmp_path / "none"))
+    with pytest.raises(DataNotFoundError, match=r"SEKGNN_DATA names .*none, which is"):
+        data_root()
+    with pytest.raises(DataNotFoundError, match=r"root is .*other, which is no folder"):
+        data_root(tmp_path / "other")
+
+
+def test_root_goes_before_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "a").mkdir()
+    monkeypatch.setenv("SEKGNN_DATA", str(tmp_path / "a"))
+    assert data_root() == tmp_path / "a"
+    assert data_root(tmp_path) == tmp_path
+    assert data_root(str(tmp_path)) == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("dataset", "name"),
+    [(BREC, "brec"), (SR25, "sr25"), (CSL, "csl"), (EXP, "exp"), (CEXP, "cexp")],
+)
+def test_a_missing_file_is_named_with_place_and_digest(
+    dataset: type, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = DATA_FILES[name]
+    for use_variable in (True, False):
+        monkeypatch.setenv("SEKGNN_DATA", str(tmp_path))
+        with pytest.raises(DataNotFoundError) as caught:
+            dataset() if use_variable else dataset(tmp_path)
+        message = str(caught.value)
+        assert str(tmp_path / file.path) in message
+        assert file.sha256 in message
+        assert "SEKGNN_DATA" in message
+        assert file.content in message
+    monkeypatch.delenv("SEKGNN_DATA")
+    with pytest.raises(DataNotFoundError, match=f"pass root.*{file.path}"):
+        dataset()
+
+
+def test_a_file_with_other_content_is_refused(tmp_path: Path) -> None:
+    file = DATA_FILES["sr25"]
+    path = tmp_path / file.path
+    path.parent.mkdir()
+    path.write_bytes(b"Bw\n")
+    found = "8e71b38f493557683524eb45ca8f814efe19aa3c9d7e946c42a25658f532618e"
+    with pytest.raises(GraphInputError, match=f"{found}, expected {file.sha256}"):
+        SR25(tmp_path)
+
+
+@pytest.mark.dataset
+@pytest.mark.parametrize("name", sorted(DATA_FILES))
+def test_one_changed_bit_is_noticed(name: str, data_root: Path, tmp_path: Path) -> None:
+    file = DATA_FILES[name]
+    copy = tmp_path / file.path
+    copy.parent.mkdir(exist_ok=True)
+    shutil.copyfile(data_root / file.path, copy)
+    content = bytearray(read_data_file(name, tmp_path))
+    content[len(content) // 2] ^= 1
+    copy.write_bytes(content)
+    with pytest.raises(GraphInputError, match=f"SHA-256 is .*, expected {file.sha256}"):
+        read_data_file(name, tmp_path)
