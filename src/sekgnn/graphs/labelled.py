@@ -96,7 +96,7 @@ class LabelledGraph:
         if not isinstance(other, LabelledGraph):
             return NotImplemented
         return self.graph == other.graph and all(
-            (a is None) == (b is None) and (a is None or np.array_equal(a, b))
+            b is None if a is None else b is not None and np.array_equal(a, b)
             for a, b in (
                 (self.node_labels, other.node_labels),
                 (self.edge_labels, other.edge_labels),

@@ -1,0 +1,138 @@
+"""What a test is: where colours start, and one step of refinement."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.errors import GraphInputError
+from sekgnn.wl.batch import Batch
+from sekgnn.wl.digest import Colours
+
+MEMORY_LIMIT = 8 * 2**30
+"""Bytes that one run of a test may need; :meth:`WLTest.check_memory`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """One multiset that a step of refinement reads.
+
+    Attributes:
+        phrase: What its members are, such as ``"neighbours"``.
+        members: Objects of the batch, int64 ``[m, arity]``: each member of the multiset
+            is the tuple of the colours of one row.
+        marks: A word before each member, such as an edge label; empty for none.
+    """
+
+    phrase: str
+    members: NDArray[np.int64]
+    marks: Sequence[str] = ()
+
+
+class Colouring(ABC):
+    """A test at work on one batch: its objects, their first colours, and the step.
+
+    The objects are nodes, or tuples of nodes: those of graph g are ``ptr[g]`` to
+    ``ptr[g + 1] - 1``.
+
+    Attributes:
+        batch: The graphs.
+        ptr: int64 ``[G + 1]``.
+        first: The colours before the first step, uint64 ``[N, 2]``.
+    """
+
+    batch: Batch
+    ptr: NDArray[np.int64]
+    first: Colours
+
+    @abstractmethod
+    def step(self, colours: Colours) -> Colours:
+        """Return the refined colours; an object's own colour is part of each."""
+
+    @abstractmethod
+    def nodes_of(self, item: int) -> tuple[int, ...]:
+        """Return the nodes of the batch's union that make up an object."""
+
+    @abstractmethod
+    def sources(self, item: int) -> list[Source]:
+        """Return the multisets whose colours a step reads for one object."""
+
+    @abstractmethod
+    def first_words(self, item: int) -> list[str]:
+        """Say what an object's first colour stands for, one fact per line."""
+
+    def first_difference(self, item: int, other: int) -> list[str]:
+        """Say in which facts the first colours of two objects differ."""
+        return [
+            f"{mine} against {theirs}"
+            for mine, theirs in zip(
+                self.first_words(item), self.first_words(other), strict=True
+            )
+            if mine != theirs
+        ]
+
+
+@dataclass(frozen=True)
+class WLTest(ABC):
+    """A test of the Weisfeiler-Lehman family, with its parameters.
+
+    A new test is one small class: a frozen dataclass whose fields are its parameters
+    and whose :meth:`start` returns a :class:`Colouring`; :func:`sekgnn.wl.register`
+    makes it known by name.
+    """
+
+    name: ClassVar[str]
+    """What the command line and the registry call it."""
+    objects: ClassVar[str] = "nodes"
+    """What it colours."""
+
+    @abstractmethod
+    def start(self, batch: Batch, workers: int | None = None) -> Colouring:
+        """Return the test at work on ``batch``, on ``workers`` threads."""
+
+    @abstractmethod
+    def memory(self, sizes: Sequence[int]) -> int:
+        """Return roughly how many bytes a run on graphs of these sizes needs."""
+
+    def check_memory(self, sizes: Sequence[int]) -> None:
+        """Refuse graphs that need more than :data:`MEMORY_LIMIT`.
+
+        Raises:
+            GraphInputError: With the memory it would take.
+        """
+        needed = self.memory(sizes)
+        if needed > MEMORY_LIMIT:
+            raise GraphInputError(
+                f"{self} on graphs of {max(sizes)} nodes would need about "
+                f"{needed / 2**30:,.1f} GiB; the limit is {MEMORY_LIMIT / 2**30:.0f} "
+                "GiB (sekgnn.wl.colouring.MEMORY_LIMIT). Use a test with less memory, "
+                "such as 1wl, khop or sek with ego scopes, or smaller graphs."
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the name and every parameter as plain JSON values."""
+        return {"test": self.name} | {
+            field.name: _plain(getattr(self, field.name)) for field in fields(self)
+        }
+
+    def __str__(self) -> str:
+        """The name and the parameters, for people."""
+        words = [f"{f.name}={_short(getattr(self, f.name))}" for f in fields(self)]
+        return f"{self.name}({', '.join(words)})" if words else self.name
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value.to_dict() if hasattr(value, "to_dict") else value
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "+".join(_short(item) for item in value)
+    return str(value)

@@ -1,0 +1,164 @@
+r"""Colours: 128-bit digests of what they stand for, the same in every run.
+
+A colour is two 64-bit words. Three operations make every colour of every test:
+
+* :func:`spread` permutes the :math:`2^{128}` colours (a keyed Feistel network, so two
+  different colours never become one);
+* a multiset of colours is the lane-wise sum of their spread colours modulo
+  :math:`2^{64}`;
+* a sequence is absorbed one part after the other, ``spread(state + part)``.
+
+Two objects get the same colour exactly when their signatures are the same, up to a
+chance of about :math:`2^{-128}` per pair compared. Since nothing depends on which
+graphs are coloured together, in which order, on the process or on Python's ``hash``,
+colours from different runs can be compared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+Colours = NDArray[np.uint64]
+"""Colours of N objects, uint64 ``[N, 2]``."""
+
+# Odd multipliers and shifts of a 64-bit finaliser (Stafford's thirteenth).
+_A = np.uint64(0xBF58476D1CE4E5B9)
+_B = np.uint64(0x94D049BB133111EB)
+_S30, _S27, _S31 = np.uint64(30), np.uint64(27), np.uint64(31)
+_K2 = np.uint64(0x9E3779B97F4A7C15)
+_K3 = np.uint64(0xD1B54A32D192ED03)
+
+
+def key_of(name: str) -> np.uint64:
+    """Return the 64-bit key of a use of :func:`spread`, by its name."""
+    code = hashlib.blake2b(f"sekgnn.wl.1:{name}".encode(), digest_size=8).digest()
+    return np.uint64(int.from_bytes(code, "little"))
+
+
+KEY_LABEL = key_of("node label")
+KEY_EDGE = key_of("edge label")
+KEY_OWN = key_of("own colour")
+KEY_MEMBER = key_of("member of a multiset")
+KEY_PART = key_of("part of a signature")
+KEY_GRAPH = key_of("node of a graph")
+
+
+@nb.njit(cache=True, nogil=True)
+def scramble(x: int) -> int:
+    """Return a bijective scramble of one 64-bit word."""
+    x = (x ^ (x >> _S30)) * _A
+    x = (x ^ (x >> _S27)) * _B
+    return x ^ (x >> _S31)
+
+
+@nb.njit(cache=True, nogil=True)
+def spread(c0: int, c1: int, key: int) -> tuple[int, int]:
+    """Return a permutation of the colour (c0, c1), chosen by ``key``."""
+    c1 = c1 ^ scramble(c0 + key)
+    c0 = c0 ^ scramble(c1 + key * _K2)
+    c1 = c1 ^ scramble(c0 + key * _K3)
+    return c0, c1
+
+
+@nb.njit(cache=True, nogil=True)
+def spread_all(colours: Colours, key: int, out: Colours) -> None:
+    """Write ``spread(colour, key)`` of every object."""
+    for i in range(colours.shape[0]):
+        out[i, 0], out[i, 1] = spread(colours[i, 0], colours[i, 1], key)
+
+
+@nb.njit(cache=True, nogil=True)
+def absorb_all(state: Colours, part: Colours, key: int) -> None:
+    """Absorb one part into the state of every object, in place."""
+    for i in range(state.shape[0]):
+        state[i, 0], state[i, 1] = spread(
+            state[i, 0] + part[i, 0], state[i, 1] + part[i, 1], key
+        )
+
+
+@nb.njit(cache=True, nogil=True)
+def digest_words(rows: NDArray[np.int64], key: int, out: Colours) -> None:
+    """Write the digest of each row of integers, ``rows`` is ``[N, W]``."""
+    for i in range(rows.shape[0]):
+        c0, c1 = key, np.uint64(0)
+        for j in range(rows.shape[1]):
+            c0, c1 = spread(c0 + np.uint64(rows[i, j]), c1, key)
+        out[i, 0], out[i, 1] = c0, c1
+
+
+@nb.njit(cache=True, nogil=True)
+def multiset_digests(colours: Colours, ptr: NDArray[np.int64], out: Colours) -> None:
+    """Write the digest of the multiset of colours of each graph, ``out`` ``[G, 2]``."""
+    for g in range(ptr.size - 1):
+        t0, t1 = np.uint64(0), np.uint64(0)
+        for i in range(ptr[g], ptr[g + 1]):
+            s0, s1 = spread(colours[i, 0], colours[i, 1], KEY_GRAPH)
+            t0 += s0
+            t1 += s1
+        out[g, 0], out[g, 1] = t0, t1
+
+
+@nb.njit(cache=True, nogil=True)
+def _find(table: NDArray[np.int64], kept: Colours, c0: int, c1: int) -> int:
+    """Return the slot of a colour in the table, or the free slot where it belongs."""
+    mask = table.size - 1
+    slot = np.int64(c0 & np.uint64(mask))
+    while table[slot] >= 0:
+        number = table[slot]
+        if kept[number, 0] == c0 and kept[number, 1] == c1:
+            break
+        slot = (slot + 1) & mask
+    return slot
+
+
+@nb.njit(cache=True, nogil=True)
+def number_colours(
+    colours: Colours, classes: NDArray[np.int64]
+) -> tuple[Colours, NDArray[np.int64]]:
+    """Number the distinct colours in the order they are met: the shared colour table.
+
+    Args:
+        colours: ``[N, 2]``.
+        classes: Written, the number of each object's colour, ``[N]``; pass an empty
+            array if only the table is wanted.
+
+    Returns:
+        kept: The distinct colours, ``[C, 2]``.
+        counts: How many objects have each, int64 ``[C]``.
+    """
+    table = np.full(64, -1, dtype=np.int64)
+    kept = np.empty((32, 2), dtype=np.uint64)
+    counts = np.zeros(32, dtype=np.int64)
+    found = 0
+    for i in range(colours.shape[0]):
+        c0, c1 = colours[i, 0], colours[i, 1]
+        slot = _find(table, kept, c0, c1)
+        if table[slot] < 0:
+            if 2 * (found + 1) > table.size:
+                table = np.full(4 * table.size, -1, dtype=np.int64)
+                more = np.empty((table.size // 2, 2), dtype=np.uint64)
+                more[:found] = kept[:found]
+                kept = more
+                longer = np.zeros(table.size // 2, dtype=np.int64)
+                longer[:found] = counts[:found]
+                counts = longer
+                for number in range(found):
+                    again = _find(table, kept, kept[number, 0], kept[number, 1])
+                    table[again] = number
+                slot = _find(table, kept, c0, c1)
+            table[slot] = found
+            kept[found, 0], kept[found, 1] = c0, c1
+            found += 1
+        counts[table[slot]] += 1
+        if classes.size:
+            classes[i] = table[slot]
+    return kept[:found], counts[:found]
+
+
+def colour_text(colour: Colours) -> str:
+    """Return a colour as 32 hexadecimal digits."""
+    return f"{int(colour[0]):016x}{int(colour[1]):016x}"

@@ -1,0 +1,163 @@
+r"""Colouring nodes by what lies at each hop, the step of every test on nodes.
+
+.. math:: \chi'(v) = \big(\chi(v),
+          \{\!\{\chi(u) : u \in N_1(v)\}\!\}, \dots,
+          \{\!\{\chi(u) : u \in N_K(v)\}\!\}\big)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.hops import HopKernel, hop_pairs_packed
+from sekgnn.parallel import even_chunks, run_chunks
+from sekgnn.wl.batch import Batch
+from sekgnn.wl.colouring import Colouring, Source
+from sekgnn.wl.digest import (
+    KEY_EDGE,
+    KEY_MEMBER,
+    KEY_OWN,
+    KEY_PART,
+    Colours,
+    spread,
+    spread_all,
+)
+
+_CHUNK = 65_536
+
+
+@nb.njit(cache=True, nogil=True)
+def hop_step(
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    edge_labels: NDArray[np.int64],
+    colours: Colours,
+    members: Colours,
+    start: int,
+    stop: int,
+    out: Colours,
+) -> None:
+    """Write the refined colours of nodes ``start..stop - 1``.
+
+    Args:
+        rows: Hop k of node v is ``columns[rows[k - 1, v]:rows[k - 1, v + 1]]``,
+            ``[K, N + 1]``.
+        columns: Nodes.
+        edge_labels: Labels of the first hop's entries, or empty.
+        colours: Colours before, ``[N, 2]``.
+        members: The same, spread for being summed.
+        start: First node.
+        stop: Behind the last node.
+        out: Written, ``[N, 2]``.
+    """
+    labelled = edge_labels.size > 0
+    for v in range(start, stop):
+        s0, s1 = spread(colours[v, 0], colours[v, 1], KEY_OWN)
+        for k in range(rows.shape[0]):
+            t0, t1 = np.uint64(0), np.uint64(0)
+            if labelled and k == 0:
+                for e in range(rows[0, v], rows[0, v + 1]):
+                    u = columns[e]
+                    m0, m1 = spread(
+                        members[u, 0] + np.uint64(edge_labels[e]),
+                        members[u, 1],
+                        KEY_EDGE,
+                    )
+                    t0 += m0
+                    t1 += m1
+            else:
+                for e in range(rows[k, v], rows[k, v + 1]):
+                    t0 += members[columns[e], 0]
+                    t1 += members[columns[e], 1]
+            s0, s1 = spread(s0 + t0, s1 + t1, KEY_PART)
+        out[v, 0], out[v, 1] = s0, s1
+
+
+class Hops:
+    """The hops of every node of a batch as one compressed table.
+
+    Attributes:
+        rows: int64 ``[K, N + 1]``; see :func:`hop_step`.
+        columns: int32.
+    """
+
+    def __init__(
+        self,
+        batch: Batch,
+        num_hops: int,
+        kernel: HopKernel = "shortest_path",
+        workers: int | None = None,
+    ) -> None:
+        """Find the hops; those of a single hop are the graph itself."""
+        packed = batch.packed
+        if num_hops == 1:  # the same in either kernel
+            self.rows = packed.indptr[None]
+            self.columns = packed.indices
+            return
+        pairs = hop_pairs_packed(packed, num_hops, kernel=kernel, workers=workers)
+        slot = (pairs.hop.astype(np.int64) - 1) * packed.num_nodes + pairs.row
+        sizes = np.bincount(slot, minlength=num_hops * packed.num_nodes)
+        ends = np.cumsum(sizes).reshape(num_hops, packed.num_nodes)
+        self.rows = np.zeros((num_hops, packed.num_nodes + 1), dtype=np.int64)
+        self.rows[:, 1:] = ends
+        self.rows[1:, 0] = ends[:-1, -1] if packed.num_nodes else 0
+        self.columns = pairs.col.astype(np.int32)
+
+    def members(self, hop: int, node: int) -> NDArray[np.int64]:
+        """Return the nodes at hop ``hop`` (from 1) of ``node``."""
+        low, high = self.rows[hop - 1, node : node + 2]
+        return self.columns[low:high].astype(np.int64)
+
+
+class HopColouring(Colouring):
+    """Nodes coloured through their hops, from given first colours."""
+
+    def __init__(
+        self, batch: Batch, hops: Hops, first: Colours, workers: int | None
+    ) -> None:
+        """Keep the parts; nothing is computed yet."""
+        self.batch, self.ptr, self.first = batch, batch.node_ptr, first
+        self.hops, self._workers = hops, workers
+
+    def step(self, colours: Colours) -> Colours:
+        """Return the refined colours of all nodes."""
+        members, out = np.empty_like(colours), np.empty_like(colours)
+
+        def scatter(start: int, stop: int) -> None:
+            spread_all(colours[start:stop], KEY_MEMBER, members[start:stop])
+
+        def gather(start: int, stop: int) -> None:
+            hop_step(
+                self.hops.rows, self.hops.columns, self.batch.edge_labels,
+                colours, members, start, stop, out,
+            )  # fmt: skip
+
+        for work in (scatter, gather):
+            run_chunks(work, even_chunks(len(out), _CHUNK), self._workers)
+        return out
+
+    def nodes_of(self, item: int) -> tuple[int, ...]:
+        """An object is a node."""
+        return (item,)
+
+    def sources(self, item: int) -> list[Source]:
+        """Return the hops of a node."""
+        out = []
+        for k in range(1, self.hops.rows.shape[0] + 1):
+            marks: Sequence[str] = ()
+            if k == 1 and self.batch.has_edge_labels:
+                low, high = self.hops.rows[0, item : item + 2]
+                marks = [f"edge {n}: " for n in self.batch.edge_labels[low:high]]
+            phrase = "neighbours" if k == 1 else f"nodes at hop {k}"
+            out.append(Source(phrase, self.hops.members(k, item)[:, None], marks))
+        return out
+
+    def first_words(self, item: int) -> list[str]:
+        """Say a node's label."""
+        if self.batch.has_node_labels:
+            return [f"node with label {self.batch.node_labels[item]}"]
+        return ["any node"]
