@@ -1,0 +1,177 @@
+r"""3-FWL, the folklore test on triples of nodes, equal in power to 4-WL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numba as nb
+import numpy as np
+
+from sekgnn.parallel import even_chunks, run_chunks
+from sekgnn.wl.batch import Batch
+from sekgnn.wl.colouring import Colouring, Source, WLTest
+from sekgnn.wl.digest import KEY_OWN, KEY_PART, Colours, key_of, spread
+from sekgnn.wl.fwl2 import TwoFWL
+
+KEYS = (key_of("first factor"), key_of("second factor"), key_of("third factor"))
+KEY_TRIPLE = key_of("triple of nodes")
+_FIRST, _SECOND, _THIRD = KEYS
+
+
+@dataclass(frozen=True)
+class ThreeFWL(WLTest):
+    r"""3-FWL (= 4-WL), for small graphs: time O(n⁴) per round, memory O(n³).
+
+    .. math:: \chi^t(u, v, w) = \big(\chi^{t-1}(u, v, w), \{\!\{
+              (\chi^{t-1}(x, v, w), \chi^{t-1}(u, x, w), \chi^{t-1}(u, v, x))
+              : x \in V\}\!\}\big)
+
+    started from the types of the three pairs. The multiset is digested as a trilinear
+    form, as :mod:`~sekgnn.wl.pair_colouring` does with a bilinear one.
+    """
+
+    name = "3fwl"
+    objects = "triples"
+
+    def start(self, batch: Batch, workers: int | None = None) -> Colouring:
+        """Start from the types of triples."""
+        return TripleColouring(batch, TwoFWL().start(batch, workers), workers)
+
+    def memory(self, sizes: Sequence[int]) -> int:
+        """Return the bytes of old and new colours, factors and colour table."""
+        return sum(3 * 16 * n**3 for n in sizes) + max(
+            (6 * 8 * n**3 for n in sizes), default=0
+        )
+
+
+@nb.njit(cache=True, nogil=True)
+def triple_types(pairs: Colours, n: int, out: Colours) -> None:
+    """Write the type of every triple of one graph from those of its pairs."""
+    for u in range(n):
+        for v in range(n):
+            for w in range(n):
+                s0, s1 = np.uint64(0), np.uint64(0)
+                for i in (u * n + v, v * n + w, u * n + w):
+                    s0, s1 = spread(s0 + pairs[i, 0], s1 + pairs[i, 1], KEY_TRIPLE)
+                i = (u * n + v) * n + w
+                out[i, 0], out[i, 1] = s0, s1
+
+
+@nb.njit(cache=True, nogil=True)
+def factor(colours: Colours, key: int, out: Colours) -> None:
+    """Write one spread of every colour, lane by lane, ``[2, objects]``."""
+    for i in range(colours.shape[0]):
+        out[0, i], out[1, i] = spread(colours[i, 0], colours[i, 1], key)
+
+
+@nb.njit(cache=True, nogil=True)
+def triple_step(
+    colours: Colours,
+    first: Colours,
+    second: Colours,
+    third: Colours,
+    n: int,
+    start: int,
+    stop: int,
+    out: Colours,
+) -> None:
+    """Write the refined colours of the triples (·, v, ·) of one graph.
+
+    Args:
+        colours: Of one graph, ``[n³, 2]``.
+        first: Factor of (x, v, w), ``[2, n³]``.
+        second: Factor of (u, x, w).
+        third: Factor of (u, v, x).
+        n: Nodes.
+        start: First v.
+        stop: Behind the last v.
+        out: Written, ``[n³, 2]``.
+    """
+    sums = np.empty((2, n), dtype=np.uint64)
+    slab = np.empty((n, n), dtype=np.uint64)  # first[lane, (x, v, w)] for one v
+    partial = np.empty((n, n), dtype=np.uint64)
+    for v in range(start, stop):
+        for lane in range(2):
+            for x in range(n):
+                for w in range(n):
+                    slab[x, w] = first[lane, (x * n + v) * n + w]
+            for u in range(n):
+                sums[lane] = np.uint64(0)
+                for x in range(n):
+                    z = third[lane, (u * n + v) * n + x]
+                    base = (u * n + x) * n
+                    for w in range(n):
+                        sums[lane, w] += z * (slab[x, w] * second[lane, base + w])
+                if lane == 0:
+                    partial[u] = sums[0]
+                    continue
+                for w in range(n):
+                    i = (u * n + v) * n + w
+                    s0, s1 = spread(colours[i, 0], colours[i, 1], KEY_OWN)
+                    s0, s1 = spread(s0 + partial[u, w], s1 + sums[1, w], KEY_PART)
+                    out[i, 0], out[i, 1] = s0, s1
+
+
+class TripleColouring(Colouring):
+    """Ordered triples of nodes, started from the types of their pairs."""
+
+    def __init__(self, batch: Batch, pairs: Colouring, workers: int | None) -> None:
+        """Write the triples' types."""
+        self.batch, self._pairs, self._workers = batch, pairs, workers
+        self.ptr = np.zeros(len(batch.graphs) + 1, dtype=np.int64)
+        np.cumsum(np.array(batch.sizes, dtype=np.int64) ** 3, out=self.ptr[1:])
+        self.first = np.empty((self.ptr[-1], 2), dtype=np.uint64)
+        for g, n in enumerate(batch.sizes):
+            part = pairs.first[pairs.ptr[g] : pairs.ptr[g + 1]]
+            triple_types(part, n, self._part(self.first, g))
+
+    def _part(self, colours: Colours, graph: int) -> Colours:
+        return colours[self.ptr[graph] : self.ptr[graph + 1]]
+
+    def step(self, colours: Colours) -> Colours:
+        """Return the refined colours of all triples."""
+        out = np.empty_like(colours)
+        for g, n in enumerate(self.batch.sizes):
+            self._step_graph(self._part(colours, g), n, self._part(out, g))
+        return out
+
+    def _step_graph(self, before: Colours, n: int, after: Colours) -> None:
+        first, second, third = np.empty((3, 2, n**3), dtype=np.uint64)
+        for key, part in zip(KEYS, (first, second, third), strict=True):
+            factor(before, key, part)
+
+        def work(start: int, stop: int) -> None:
+            triple_step(before, first, second, third, n, start, stop, after)
+
+        run_chunks(work, even_chunks(n, 8), self._workers)
+
+    def nodes_of(self, item: int) -> tuple[int, ...]:
+        """Return the three nodes of a triple."""
+        g, nodes = self._triple(item)
+        return tuple(int(self.batch.node_ptr[g]) + node for node in nodes)
+
+    def _triple(self, item: int) -> tuple[int, tuple[int, int, int]]:
+        g = int(np.searchsorted(self.ptr, item, side="right")) - 1
+        n = self.batch.sizes[g]
+        uv, w = divmod(item - int(self.ptr[g]), n)
+        return g, (*divmod(uv, n), w)
+
+    def sources(self, item: int) -> list[Source]:
+        """Return the triples with one node replaced by every node x."""
+        g, (u, v, w) = self._triple(item)
+        n, x = self.batch.sizes[g], np.arange(self.batch.sizes[g])
+        replaced = [(x * n + v) * n + w, (u * n + x) * n + w, (u * n + v) * n + x]
+        members = int(self.ptr[g]) + np.stack(replaced, axis=1)
+        return [Source("replacements (x, v, w), (u, x, w), (u, v, x)", members)]
+
+    def first_words(self, item: int) -> list[str]:
+        """Say how the three pairs of nodes lie to each other."""
+        g, (u, v, w) = self._triple(item)
+        n, base = self.batch.sizes[g], int(self._pairs.ptr[g])
+        pairs = {"first and second": (u, v), "second and third": (v, w)}
+        pairs["first and third"] = (u, w)
+        return [
+            f"{which}: {'; '.join(self._pairs.first_words(base + a * n + b))}"
+            for which, (a, b) in pairs.items()
+        ]
