@@ -1,0 +1,54 @@
+"""What a substructure encoding function is to the tests: a colour for every node."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+from sekgnn.wl.batch import Batch
+from sekgnn.wl.digest import Colours
+
+
+@dataclass(frozen=True)
+class SubstructureEncoding(ABC):
+    r"""A substructure encoding function f (paper, Definition 2), made exact.
+
+    The value :math:`f(G_v, G)` is reduced to a colour: equal colours for equal values,
+    and never equal ones by rounding. A new function is one small class: a frozen
+    dataclass whose fields are its parameters, with :meth:`colours` and
+    :meth:`words`; :func:`sekgnn.wl.register_encoding` makes it known by name.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def colours(self, batch: Batch, workers: int | None = None) -> Colours:
+        """Return the value of every node of the union, uint64 ``[N, 2]``."""
+
+    @abstractmethod
+    def words(self, batch: Batch, node: int) -> str:
+        """Say in words what the value of one node of the union is."""
+
+    def difference(self, batch: Batch, node: int, other: int) -> str:
+        """Say in words how the values of two nodes differ."""
+        mine, theirs = self.words(batch, node), self.words(batch, other)
+        return f"{mine} against {theirs}"
+
+    def memory(self, sizes: Sequence[int]) -> int:
+        """Return roughly how many bytes it needs beyond the colours."""
+        return 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the name and every parameter as plain JSON values."""
+        out: dict[str, Any] = {"encoding": self.name}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            out[field.name] = list(value) if isinstance(value, tuple) else value
+        return out
+
+    def __str__(self) -> str:
+        """The name and the parameters, for people."""
+        words = [f"{f.name}={getattr(self, f.name)}" for f in fields(self)]
+        return f"{self.name}({', '.join(words)})"

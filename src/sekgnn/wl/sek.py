@@ -1,0 +1,151 @@
+r"""SEK 1-WL: K-hop 1-WL that also sees substructure, in context."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+import numba as nb
+import numpy as np
+
+from sekgnn.checks import check_choice, check_positive
+from sekgnn.errors import ConfigError
+from sekgnn.hops import HopKernel
+from sekgnn.wl.batch import Batch
+from sekgnn.wl.colouring import Colouring, WLTest
+from sekgnn.wl.digest import (
+    KEY_MEMBER,
+    KEY_PART,
+    Colours,
+    absorb_all,
+    key_of,
+    spread,
+    spread_all,
+)
+from sekgnn.wl.encodings.base import SubstructureEncoding
+from sekgnn.wl.encodings.walks import Walks
+from sekgnn.wl.hop_colouring import HopColouring, Hops
+
+KEY_CONTEXT = key_of("context of a node")
+DEFAULT_ENCODINGS: tuple[SubstructureEncoding, ...] = (
+    Walks("graph"),
+    *(Walks("internal", radius=h, pairs="all") for h in (1, 2, 3)),
+)
+
+
+@dataclass(frozen=True)
+class SEK(WLTest):
+    r"""SEK 1-WL (paper, Definition 5).
+
+    .. math:: \chi^t(v) = \big(\chi^{t-1}(v), f(G_v),
+              \{\!\{f(G_u) : u \in S_v^K \setminus v\}\!\},
+              \{\!\{\chi^{t-1}(u) : u \in N_k(v)\}\!\}_{k=1}^K\big)
+
+    f and its context never change, so they are part of the first colour, and through
+    it of every later one.
+
+    Args:
+        hops: K of the refinement, and of the context.
+        encodings: The functions f, any number of them, side by side.
+        context: Include the multiset of f over the K-hop neighbourhood.
+        kernel: ``"shortest_path"`` or ``"diffusion"``, as in
+            :class:`~sekgnn.wl.khop.KHopWL`.
+    """
+
+    name = "sek"
+
+    hops: int = 4
+    encodings: tuple[SubstructureEncoding, ...] = DEFAULT_ENCODINGS
+    context: bool = True
+    kernel: HopKernel = "shortest_path"
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        check_positive("hops", self.hops)
+        check_choice("kernel", self.kernel, get_args(HopKernel))
+        if not self.encodings:
+            raise ConfigError("encodings must not be empty; khop is SEK without them.")
+
+    def start(self, batch: Batch, workers: int | None = None) -> Colouring:
+        """Start from labels, f and the context of f."""
+        hops = Hops(batch, self.hops, self.kernel, workers)
+        value = batch.label_colours.copy()
+        parts = [f.colours(batch, workers) for f in self.encodings]
+        for part in parts:
+            absorb_all(value, part, KEY_PART)
+        first = value
+        if self.context:
+            first = np.empty_like(value)
+            members = np.empty_like(value)
+            spread_all(value, KEY_MEMBER, members)
+            add_context(hops.rows, hops.columns, value, members, first)
+        return SEKColouring(batch, hops, first, workers, self, parts)
+
+    def memory(self, sizes: Sequence[int]) -> int:
+        """Return the bytes of colours and of the largest encoding at work."""
+        return 16 * 8 * sum(sizes) + max(f.memory(sizes) for f in self.encodings)
+
+
+@nb.njit(cache=True, nogil=True)
+def add_context(
+    rows: Colours, columns: Colours, value: Colours, members: Colours, out: Colours
+) -> None:
+    """Write each node's own value with the multiset of those within K hops."""
+    for v in range(out.shape[0]):
+        t0, t1 = np.uint64(0), np.uint64(0)
+        for k in range(rows.shape[0]):
+            for e in range(rows[k, v], rows[k, v + 1]):
+                t0 += members[columns[e], 0]
+                t1 += members[columns[e], 1]
+        s0, s1 = spread(value[v, 0], value[v, 1], KEY_CONTEXT)
+        s0, s1 = spread(s0 + t0, s1 + t1, KEY_CONTEXT)
+        out[v, 0], out[v, 1] = s0, s1
+
+
+class SEKColouring(HopColouring):
+    """Nodes coloured through their hops, from substructure in context."""
+
+    def __init__(
+        self,
+        batch: Batch,
+        hops: Hops,
+        first: Colours,
+        workers: int | None,
+        test: SEK,
+        values: list[Colours],
+    ) -> None:
+        """Keep the encodings and their values, for words."""
+        super().__init__(batch, hops, first, workers)
+        self._test, self._values = test, values
+
+    def first_words(self, item: int) -> list[str]:
+        """Say a node's label, its value of every encoding, and its context."""
+        words = super().first_words(item)
+        words += [f.words(self.batch, item) for f in self._test.encodings]
+        return words + ([self._context_words(item)] if self._test.context else [])
+
+    def first_difference(self, item: int, other: int) -> list[str]:
+        """Say where labels or encodings differ; the context if nothing else does."""
+        mine, theirs = HopColouring.first_words(self, item), None
+        theirs = HopColouring.first_words(self, other)
+        out = [f"{a} against {b}" for a, b in zip(mine, theirs, strict=True) if a != b]
+        for f, values in zip(self._test.encodings, self._values, strict=True):
+            if (values[item] != values[other]).any():
+                out.append(f.difference(self.batch, item, other))
+        if self._test.context and not out:
+            a, b = self._context_words(item), self._context_words(other)
+            return [f"{a} against {b}"]
+        return out
+
+    def _context_words(self, item: int) -> str:
+        """Say how many kinds of substructure lie within K hops."""
+        around = np.unique(
+            np.concatenate(
+                [self.hops.members(k, item) for k in range(1, self._test.hops + 1)]
+            )
+        )
+        kinds = np.concatenate([values[around] for values in self._values], axis=1)
+        sizes = np.unique(kinds, axis=0, return_counts=True)[1] if around.size else []
+        text = " + ".join(str(n) for n in sorted(sizes, reverse=True)) or "none"
+        return f"{around.size} nodes within {self._test.hops} hops, by value {text}"
