@@ -1,0 +1,1 @@
+"""Claims of the paper put to the test: simulations that leave a record behind."""

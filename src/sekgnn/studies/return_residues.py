@@ -1,0 +1,175 @@
+r"""Exact self-return probabilities of every node, by half walks inside its ball.
+
+P is reversible, so with :math:`g^{(t)} = P^t D^{-1} e_v`
+
+.. math:: H^{(a+b)}_{vv} = d_v \sum_w d_w\, g^{(a)}_w g^{(b)}_w .
+
+l returns need ⌈l/2⌉ steps, and these stay within ⌈l/2⌉ of v. All numbers are residues
+modulo the two primes of :mod:`sekgnn.walks.modular`: equal fractions always have equal
+residues, different ones agree about once in :math:`2^{62}`.
+
+On an r-regular graph three facts bound what the returns of the *whole graph* can know:
+
+* a closed walk of t steps stays within ⌊t/2⌋ of v, and every degree is r, so
+  :math:`p_v^1 … p_v^{2K+1}` depend only on the rooted ego-net :math:`G_v^K`;
+* a closed walk of 2K steps is in shell K at most once, at half time, so
+  :math:`p_v^1 … p_v^{2K}` do not depend on the edges inside shell K: the first walk
+  through such an edge has 2K + 1 steps;
+* the walk on the ego-net itself agrees with the one on the graph for t < 2K. At
+  t = 2K it leaves a node i of shell K by one of its ego-net edges only, which shows
+  how many edges i has there.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.checks import check_positive
+from sekgnn.graphs.packed import PackedGraphs
+from sekgnn.parallel import Progress, even_chunks, run_chunks
+from sekgnn.walks.ball import local_ball
+from sekgnn.walks.modular import PRIMES, inverse
+
+_P, _Q = PRIMES  # constants to the compiler, which then divides by multiplying
+_CHUNK = 256
+
+
+@nb.njit(cache=True, nogil=True)
+def walk_back(
+    bounds: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    degrees: NDArray[np.int64],
+    inverses: NDArray[np.int64],
+    work: NDArray[np.int64],
+    out: NDArray[np.int64],
+) -> None:
+    """Write the returns to row 0 of a ball, t = 1..L.
+
+    Args:
+        bounds: Shell k is rows ``bounds[k]..bounds[k + 1] - 1``.
+        rows: Row starts.
+        columns: Neighbours as rows, self-loops listed.
+        degrees: Degree of every row in the graph that is walked on.
+        inverses: Inverse of every degree modulo both primes, ``[max degree + 1, 2]``.
+        work: Scratch, ``[2, at least s, 2]``.
+        out: ``[L, 2]``.
+    """
+    steps, size = out.shape[0], rows.size - 1
+    last = bounds.size - 1
+    before, after = work[0], work[1]
+    before[:size] = 0
+    after[:size] = 0
+    before[0] = inverses[degrees[0]]
+    for s in range(1, (steps + 1) // 2 + 1):
+        odd_p = odd_q = even_p = even_q = np.int64(0)
+        for j in range(bounds[min(s + 1, last)]):
+            x, y = np.int64(0), np.int64(0)
+            for e in range(rows[j], rows[j + 1]):
+                x += before[columns[e], 0]
+                y += before[columns[e], 1]
+            x, y = x % _P, y % _Q  # d_j g_j of the next step
+            odd_p = (odd_p + x * before[j, 0]) % _P
+            odd_q = (odd_q + y * before[j, 1]) % _Q
+            after[j, 0] = x * inverses[degrees[j], 0] % _P
+            after[j, 1] = y * inverses[degrees[j], 1] % _Q
+            even_p = (even_p + x * after[j, 0]) % _P
+            even_q = (even_q + y * after[j, 1]) % _Q
+        out[2 * s - 2, 0] = odd_p * degrees[0] % _P
+        out[2 * s - 2, 1] = odd_q * degrees[0] % _Q
+        if 2 * s - 1 < steps:
+            out[2 * s - 1, 0] = even_p * degrees[0] % _P
+            out[2 * s - 1, 1] = even_q * degrees[0] % _Q
+        before, after = after, before
+
+
+@nb.njit(cache=True, nogil=True)
+def residues_of_nodes(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    start: int,
+    stop: int,
+    radius: int,
+    ego: bool,
+    loop: int,
+    inverses: NDArray[np.int64],
+    out: NDArray[np.int64],
+) -> None:
+    """Write the returns of nodes ``start..stop - 1`` to ``out``, ``[N, L, 2]``.
+
+    Args:
+        indptr: Row starts.
+        indices: Neighbours.
+        start: First node.
+        stop: One past the last.
+        radius: Of the ball; at least ⌈L/2⌉ unless ``ego``.
+        ego: Walk on the ball alone, with the degrees that its nodes have there.
+        loop: 1 with self-loops, else 0.
+        inverses: As for :func:`walk_back`.
+        out: Written for these nodes.
+    """
+    place = np.full(indptr.size - 1, -1, dtype=np.int32)
+    work = np.empty((2, 64, 2), dtype=np.int64)
+    for v in range(start, stop):
+        nodes, bounds, rows, columns = local_ball(
+            indptr, indices, v, radius, True, loop, place
+        )
+        if work.shape[1] < nodes.size:
+            work = np.empty((2, 2 * nodes.size, 2), dtype=np.int64)
+        degrees = np.empty(nodes.size, dtype=np.int64)
+        for i in range(nodes.size):
+            degrees[i] = rows[i + 1] - rows[i]
+            if not ego:
+                degrees[i] = indptr[nodes[i] + 1] - indptr[nodes[i]] + loop
+        walk_back(bounds, rows, columns, degrees, inverses, work, out[v])
+
+
+def return_residues(
+    packed: PackedGraphs,
+    walk_length: int,
+    *,
+    radius: int | None = None,
+    self_loops: bool = True,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> NDArray[np.int64]:
+    r"""Return :math:`H^{(t)}_{vv}`, t = 1..l, of every node modulo both primes.
+
+    Args:
+        packed: Any graphs.
+        walk_length: l.
+        radius: Walk on the ego-net :math:`G_v^h` of this radius h; on the whole graph
+            if None.
+        self_loops: Walk on A + I (the paper's P) or on A.
+        workers: Threads; ``None`` for all usable cores.
+        progress: Called with (done, total) nodes.
+
+    Returns:
+        int64 ``[N, l, 2]``.
+
+    Example:
+        >>> from sekgnn.graphs import complete_graph, pack
+        >>> third = return_residues(pack([complete_graph(3)]), 5)
+        >>> (3 * third % PRIMES == 1).all().item()
+        True
+    """
+    check_positive("walk_length", walk_length)
+    reach = (walk_length + 1) // 2
+    if radius is not None:
+        reach = check_positive("radius", radius, 0)
+    loop = int(self_loops)
+    most = int(np.diff(packed.indptr).max(initial=0)) + loop
+    table = [[inverse(d, p) if d else 0 for p in PRIMES] for d in range(most + 1)]
+    inverses = np.array(table, dtype=np.int64)
+    out = np.empty((packed.num_nodes, walk_length, len(PRIMES)), dtype=np.int64)
+
+    def work(start: int, stop: int) -> None:
+        residues_of_nodes(
+            packed.indptr, packed.indices, start, stop,
+            reach, radius is not None, loop, inverses, out,
+        )  # fmt: skip
+
+    run_chunks(work, even_chunks(packed.num_nodes, _CHUNK), workers, progress)
+    return out
