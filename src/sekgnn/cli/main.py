@@ -12,6 +12,7 @@ from sekgnn.cli.demo import demo
 from sekgnn.cli.encode import encode
 from sekgnn.cli.failures import INTERRUPTED, ReportingGroup
 from sekgnn.cli.info import info
+from sekgnn.cli.theorem1 import theorem1
 
 app = typer.Typer(
     name="sekgnn",
@@ -20,7 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (encode, info, demo):
+for _command in (encode, info, demo, theorem1):
     app.command()(_command)
 
 
