@@ -1,0 +1,58 @@
+"""Models and pairs that the tests of scoring share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn import GIN, global_add_pool
+
+from sekgnn.datasets import BRECPair, rook_shrikhande
+from sekgnn.graphs import csl_graph, cycle_graph
+
+HEXAGON = cycle_graph(6)
+TRIANGLES = cycle_graph(3).disjoint_union(cycle_graph(3))
+PAIRS = (
+    BRECPair(0, "basic", HEXAGON, TRIANGLES),
+    BRECPair(1, "simple_regular", csl_graph(13, 2), csl_graph(13, 3)),
+    BRECPair(2, "strongly_regular", *rook_shrikhande()),
+)
+
+
+class SmallGIN(nn.Module):
+    """GIN with sum readout, 16 outputs; optionally with fresh random features."""
+
+    def __init__(
+        self, width: int = 1, random_width: int = 0, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.random_width = random_width
+        self.gin = GIN(width + random_width, 32, 2, dropout=dropout)
+        self.head = nn.Linear(32, 16)
+
+    def forward(self, batch: Any) -> Tensor:
+        noise = torch.randn(len(batch.x), self.random_width)
+        x = self.gin(torch.cat([batch.x, noise], dim=1), batch.edge_index)
+        out: Tensor = self.head(global_add_pool(x, batch.batch))
+        return out
+
+
+class TriangleCount(nn.Module):
+    """Number of closed walks of length 3, and nothing to train."""
+
+    def forward(self, batch: Any) -> Tensor:
+        n = batch.num_nodes
+        a = torch.zeros(n, n)
+        a[batch.edge_index[0], batch.edge_index[1]] = 1
+        out: Tensor = global_add_pool((a @ a @ a).diagonal()[:, None], batch.batch)
+        return out
+
+
+class PlaceInBatch(nn.Module):
+    """A cheat: looks at the graph's place in the batch, not at the graph."""
+
+    def forward(self, batch: Any) -> Tensor:
+        return torch.arange(batch.num_graphs)[:, None] % 2 + 0.01 * torch.randn(
+            batch.num_graphs, 1
+        )

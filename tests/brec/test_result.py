@@ -1,0 +1,87 @@
+"""Counting: what a pair must show to count, and what the table says."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sekgnn.brec import BRECScore, PairScore, RPCProtocol
+
+
+def pair(
+    index: int, category: str, t2: float, same: float, spread: float = 0.0
+) -> PairScore:
+    return PairScore(
+        index=index,
+        category=category,
+        graphs="a-b",
+        t2=t2,
+        t2_reliability=same,
+        spread=spread,
+        threshold=72.34,
+        loss=0.5,
+        epochs=20,
+    )
+
+
+def scored(*pairs: PairScore) -> BRECScore:
+    return BRECScore("GIN()", None, RPCProtocol(), {"torch": "2"}, pairs)
+
+
+@pytest.mark.parametrize(
+    ("t2", "same", "separated", "reliable"),
+    [
+        (100.0, 1.0, True, True),
+        (1.0, 1.0, False, True),
+        (72.34, 1.0, False, True),  # above, not at
+        (100.0, 100.0, False, False),
+        (1.0, 100.0, False, False),
+        (100.0, 72.34, False, False),  # below, not at
+    ],
+)
+def test_a_pair_counts_only_if_it_is_reliable(
+    t2: float, same: float, separated: bool, reliable: bool
+) -> None:
+    result = pair(0, "cfi", t2, same)
+    assert (result.separated, result.reliable) == (separated, reliable)
+
+
+def test_counts_and_table() -> None:
+    result = scored(
+        pair(300, "cfi", 100, 1),
+        pair(0, "basic", 100, 1),
+        pair(1, "basic", 100, 100),
+        pair(2, "basic", 1, 1),
+    )
+    assert (result.separated, result.failures, result.reliable) == (2, 1, False)
+    counts = result.by_category()
+    assert list(counts) == ["basic", "cfi"]
+    assert (counts["basic"].separated, counts["basic"].failures) == (1, 1)
+    assert counts["basic"].total == 3
+    lines = [line.split() for line in result.table().splitlines()]
+    assert lines[:4] == [
+        ["category", "separated", "of", "unreliable"],
+        ["basic", "1", "3", "1"],
+        ["CFI", "1", "1", "0"],
+        ["total", "2", "4", "1"],
+    ]
+    assert "NOT RELIABLE: in 1 of 4 pairs" in result.table()
+
+
+def test_what_is_said_of_trust() -> None:
+    assert scored(pair(0, "cfi", 100, 1)).sentence().startswith("Reliable")
+    noisy = scored(pair(0, "cfi", 100, 1, spread=0.5), pair(1, "cfi", 1, 1))
+    assert noisy.sentence().startswith("NOT INVARIANT: in 1 of 2 pairs")
+    assert noisy.reliable and not noisy.invariant
+
+
+def test_json_round_trip() -> None:
+    result = scored(pair(0, "cfi", 1 / 3, 1e-300), pair(5, "my own", 1e300, 0.1))
+    content = json.loads(result.to_json())
+    assert content["separated"] == 1
+    assert content["pairs"][0]["t2"] == 1 / 3
+    assert BRECScore.from_json(result.to_json()) == result
+    assert list(result.by_category()) == ["cfi", "my own"]
+    with pytest.raises(ValueError, match="not the record of a BREC score"):
+        BRECScore.from_json('{"model": "GIN()"}')

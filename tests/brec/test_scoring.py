@@ -1,0 +1,243 @@
+"""What the comparison must find, and what it must not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tests.brec.models import (
+    HEXAGON,
+    PAIRS,
+    TRIANGLES,
+    PlaceInBatch,
+    SmallGIN,
+    TriangleCount,
+)
+from torch import Tensor, nn
+
+import sekgnn.brec
+from sekgnn import AddSubstructureEncoding
+from sekgnn.brec import BRECScore, RPCProtocol, score
+from sekgnn.datasets import BREC, BRECPair
+from sekgnn.errors import ConfigError
+
+UNTRAINED = RPCProtocol(epochs=0)
+SHORT = RPCProtocol(epochs=2)
+
+
+def many(count: int) -> list[BRECPair]:
+    """Return one pair under many numbers, so with many seeds."""
+    return [BRECPair(i, "basic", HEXAGON, TRIANGLES) for i in range(count)]
+
+
+def test_import_does_not_load_torch() -> None:
+    code = (
+        "import sys, sekgnn.brec as b; b.RPCProtocol; b.BRECScore; b.hotelling_t2; "
+        "print('torch' in sys.modules); b.score; import sekgnn.brec.scoring; "
+        "print('torch' in sys.modules, callable(b.score))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.split() == ["False", "True", "True"]
+
+
+@pytest.mark.parametrize("name", sekgnn.brec.__all__)
+def test_public_names_resolve(name: str) -> None:
+    assert getattr(sekgnn.brec, name) is not None
+    assert name in dir(sekgnn.brec)
+    with pytest.raises(AttributeError, match="no attribute 'scores'"):
+        _ = sekgnn.brec.scores
+
+
+def test_gin_tells_nothing_apart() -> None:
+    result = score(SmallGIN, pairs=PAIRS)
+    assert result.separated == 0
+    assert result.reliable and result.invariant
+    assert max(pair.t2 for pair in result.pairs) < 10  # far from 72.34
+
+
+def test_the_loss_is_the_cosine_above_the_margin() -> None:
+    """Outputs that cannot differ have cosine 1."""
+    for margin in (0.0, 0.25):
+        protocol = RPCProtocol(epochs=1, margin=margin)
+        for pair in score(SmallGIN, pairs=PAIRS, protocol=protocol).pairs:
+            assert pair.loss == pytest.approx(1 - margin, abs=1e-5)
+
+
+@pytest.mark.dataset
+def test_gin_scores_zero_on_brec(data_root: Path) -> None:
+    brec = BREC(data_root)
+    chosen = [pair for pair in brec if pair.index % 40 in (3, 25)]
+    assert len({pair.category for pair in chosen}) == 7
+    result = score(SmallGIN, pairs=chosen, protocol=RPCProtocol(epochs=8))
+    assert (result.separated, result.failures) == (0, 0)
+    assert max(pair.t2 for pair in result.pairs) < 10
+
+
+def test_random_features_fail_the_reliability_check() -> None:
+    """Noise exceeds the 95 % point in one pair of twenty; 200 pairs show it surely."""
+    result = score(
+        lambda: SmallGIN(random_width=8), pairs=many(200), protocol=UNTRAINED
+    )
+    assert 2 <= result.failures <= 22  # 10 expected; outside in 1 of 1000 seeds
+    assert not result.reliable
+    assert "NOT RELIABLE" in result.table()
+    plain = score(SmallGIN, pairs=many(200), protocol=UNTRAINED)
+    assert (plain.separated, plain.failures) == (0, 0)
+
+
+def test_random_features_show_in_a_single_pair() -> None:
+    result = score(lambda: SmallGIN(random_width=8), pairs=PAIRS[:1], protocol=SHORT)
+    assert not result.invariant
+    assert result.pairs[0].spread > 0.1
+    assert "NOT" in result.sentence()
+    assert score(SmallGIN, pairs=PAIRS[:1], protocol=SHORT).pairs[0].spread < 1e-5
+
+
+def test_the_released_statistic_does_not_notice_random_features() -> None:
+    """Without the factor q the check passes noise: why it is not the default."""
+    protocol = replace(UNTRAINED, statistic="released")
+    result = score(lambda: SmallGIN(random_width=8), pairs=many(100), protocol=protocol)
+    assert result.failures == 0
+
+
+def test_a_model_that_cheats_fails_every_time() -> None:
+    result = score(PlaceInBatch, pairs=PAIRS)
+    assert all(pair.t2 > pair.threshold for pair in result.pairs)
+    assert result.failures == 3
+    assert result.separated == 0
+
+
+def test_triangles_separate_hexagon_and_two_triangles() -> None:
+    """Both graphs have constant, exact outputs: 0 and 12 closed walks, no variance."""
+    result = score(TriangleCount, pairs=PAIRS)
+    assert [pair.separated for pair in result.pairs] == [True, True, False]
+    assert result.reliable
+    assert result.pairs[0].loss is None and result.pairs[0].epochs == 0
+    assert result.pairs[2].t2 == 0  # 192 closed walks in either
+
+
+def test_encodings_separate_what_gin_cannot() -> None:
+    transform = AddSubstructureEncoding(
+        num_hops=1, walk_length=4, scope="internal", radius=1, attr_name=None
+    )
+    width = 1 + transform.spec.num_channels * 4
+    result = score(
+        lambda: SmallGIN(width), pairs=PAIRS, transform=transform, protocol=SHORT
+    )
+    assert result.separated == 3
+    assert result.reliable
+    assert result.transform == repr(transform)
+
+
+def test_training_lowers_the_loss_and_stops_early() -> None:
+    transform = AddSubstructureEncoding(num_hops=1, walk_length=4, attr_name=None)
+    width = 1 + transform.spec.num_channels * 4
+
+    def losses(**settings: Any) -> tuple[float, int]:
+        (pair,) = score(
+            lambda: SmallGIN(width),
+            pairs=PAIRS[:1],
+            transform=transform,
+            protocol=RPCProtocol(**settings),
+        ).pairs
+        assert pair.loss is not None
+        return pair.loss, pair.epochs
+
+    first, _ = losses(epochs=1, stop_loss=-1.0)
+    last, trained = losses(epochs=20, stop_loss=-1.0)
+    assert last < first / 2
+    assert trained == 20
+    assert losses(stop_loss=2.0) == (first, 1)
+
+
+def test_dropout_is_off_when_comparing() -> None:
+    result = score(lambda: SmallGIN(dropout=0.5), pairs=PAIRS, protocol=SHORT)
+    assert result.invariant
+
+
+def test_same_seed_same_numbers() -> None:
+    def run(seed: int) -> BRECScore:
+        protocol = replace(SHORT, seed=seed)
+        return score(lambda: SmallGIN(random_width=8), pairs=PAIRS, protocol=protocol)
+
+    with torch.random.fork_rng([]):
+        one = run(1)
+        torch.manual_seed(99)  # what the caller did before must not matter
+        two, other = run(1), run(2)
+    assert one == two
+    for a, b in zip(one.pairs, other.pairs, strict=True):
+        assert (a.t2, a.t2_reliability, a.loss) != (b.t2, b.t2_reliability, b.loss)
+
+
+def test_a_pair_does_not_depend_on_the_others() -> None:
+    def noisy() -> SmallGIN:
+        return SmallGIN(random_width=8)
+
+    together = score(noisy, pairs=PAIRS, protocol=SHORT)
+    alone = score(noisy, pairs=PAIRS[2:], protocol=SHORT)
+    assert together.pairs[2:] == alone.pairs
+
+
+def test_the_random_numbers_of_the_caller_are_left_alone() -> None:
+    before = torch.get_rng_state()
+    score(lambda: SmallGIN(random_width=1), pairs=PAIRS[:1], protocol=SHORT)
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_the_model_may_change_its_batch() -> None:
+    seen = set()
+
+    class Greedy(SmallGIN):
+        def forward(self, batch: Any) -> Tensor:
+            seen.add(float(batch.x.max()))
+            batch.x = batch.x * 2
+            return super().forward(batch)
+
+    score(Greedy, pairs=PAIRS[:1], protocol=SHORT)
+    assert seen == {1.0}
+
+
+class Shaped(nn.Module):
+    """Returns whatever it is told to."""
+
+    def __init__(self, make: Any) -> None:
+        super().__init__()
+        self.make = make
+
+    def forward(self, batch: Any) -> Any:
+        return self.make(batch)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda b: b.x, "one row per graph"),
+        (lambda b: torch.ones(b.num_graphs), "must return a tensor"),
+        (lambda b: [1.0], "must return a tensor .*list"),
+        (lambda b: torch.full((b.num_graphs, 2), torch.nan), "pair 0 is NaN"),
+        (lambda b: torch.ones(b.num_graphs, 32), "need more than 32 copies"),
+    ],
+)
+def test_bad_outputs(make: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        score(lambda: Shaped(make), pairs=PAIRS)
+
+
+def test_bad_arguments() -> None:
+    with pytest.raises(ConfigError, match=r"must return an nn\.Module, got int"):
+        score(lambda: 3, pairs=PAIRS)  # type: ignore[arg-type, return-value]
+    with pytest.raises(ConfigError, match="same index"):
+        score(SmallGIN, pairs=[PAIRS[0], PAIRS[0]])
+
+
+def test_nothing_to_score() -> None:
+    result = score(SmallGIN, pairs=[])
+    assert (result.separated, result.failures, result.pairs) == (0, 0, ())
+    assert BRECScore.from_json(result.to_json()) == result
