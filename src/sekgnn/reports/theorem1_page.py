@@ -84,14 +84,14 @@ def _verdicts(record: Theorem1Record) -> str:
     least = _least_at_bound(record)
     if least:
         items.append(
-            "**At the theorem's own K, the largest it allows,** at least "
+            "**At the theorem's own K, its largest as ε goes to 0,** at least "
             f"{least} of the pairs are told apart wherever r is in range."
         )
     if where:
         items.append(
             "**Context helps, but not as the paper's formula says.** The multiset over "
             "the ego-net collides less than a node's own returns, and more often than "
-            f"p to the power of the size: {worst} times as often at {where}. "
+            f"p to the power of the size: up to {worst} times as often ({where}). "
             "Collisions of neighbouring nodes are not independent: what is out of "
             "sight of one is mostly out of sight of the others."
         )

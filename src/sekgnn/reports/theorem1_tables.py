@@ -45,7 +45,8 @@ def bound_section(record: Theorem1Record) -> str:
     return (
         "## At the theorem's own K\n\nK = ⌈log 2n / (2 log(r-1)) + 1⌉, the bound as ε "
         "goes to 0. The proof gives a rate of o(1/n): n × rate should tend to 0. K is "
-        f"rounded up, and the rate falls where it gains a hop. {_growth(record)}\n\n"
+        f"rounded up, and the rate falls where it gains a hop. {_growth(record)} "
+        "That is no proof against a claim about n without bound.\n\n"
         + (_table(head, rows) if rows else "No K of this run reaches it.")
     )
 
