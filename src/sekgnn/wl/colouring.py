@@ -59,12 +59,19 @@ class Colouring(ABC):
         """Return the nodes of the batch's union that make up an object."""
 
     @abstractmethod
+    def node_items(self, graph: int) -> NDArray[np.int64]:
+        """Return the object that stands for each node of a graph, for drawing."""
+
+    @abstractmethod
     def sources(self, item: int) -> list[Source]:
         """Return the multisets whose colours a step reads for one object."""
 
     @abstractmethod
     def first_words(self, item: int) -> list[str]:
-        """Say what an object's first colour stands for, one fact per line."""
+        """Say what an object's first colour stands for, one fact per entry.
+
+        Objects of which nothing is known have no entries.
+        """
 
     def first_difference(self, item: int, other: int) -> list[str]:
         """Say in which facts the first colours of two objects differ."""
@@ -90,6 +97,8 @@ class WLTest(ABC):
     """What the command line and the registry call it."""
     objects: ClassVar[str] = "nodes"
     """What it colours."""
+    always_shown: ClassVar[tuple[str, ...]] = ("hops", "radius", "encodings")
+    """Parameters that are named to people even at their defaults."""
 
     @abstractmethod
     def start(self, batch: Batch, workers: int | None = None) -> Colouring:
@@ -122,7 +131,11 @@ class WLTest(ABC):
 
     def __str__(self) -> str:
         """The name and the parameters, for people."""
-        words = [f"{f.name}={_short(getattr(self, f.name))}" for f in fields(self)]
+        words = [
+            f"{f.name}={_short(getattr(self, f.name))}"
+            for f in fields(self)
+            if getattr(self, f.name) != f.default or f.name in self.always_shown
+        ]
         return f"{self.name}({', '.join(words)})" if words else self.name
 
 

@@ -48,7 +48,7 @@ KEY_GRAPH = key_of("node of a graph")
 
 
 @nb.njit(cache=True, nogil=True)
-def scramble(x: int) -> int:
+def scramble(x: np.uint64) -> np.uint64:
     """Return a bijective scramble of one 64-bit word."""
     x = (x ^ (x >> _S30)) * _A
     x = (x ^ (x >> _S27)) * _B
@@ -56,7 +56,7 @@ def scramble(x: int) -> int:
 
 
 @nb.njit(cache=True, nogil=True)
-def spread(c0: int, c1: int, key: int) -> tuple[int, int]:
+def spread(c0: np.uint64, c1: np.uint64, key: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return a permutation of the colour (c0, c1), chosen by ``key``."""
     c1 = c1 ^ scramble(c0 + key)
     c0 = c0 ^ scramble(c1 + key * _K2)
@@ -65,14 +65,14 @@ def spread(c0: int, c1: int, key: int) -> tuple[int, int]:
 
 
 @nb.njit(cache=True, nogil=True)
-def spread_all(colours: Colours, key: int, out: Colours) -> None:
+def spread_all(colours: Colours, key: np.uint64, out: Colours) -> None:
     """Write ``spread(colour, key)`` of every object."""
     for i in range(colours.shape[0]):
         out[i, 0], out[i, 1] = spread(colours[i, 0], colours[i, 1], key)
 
 
 @nb.njit(cache=True, nogil=True)
-def absorb_all(state: Colours, part: Colours, key: int) -> None:
+def absorb_all(state: Colours, part: Colours, key: np.uint64) -> None:
     """Absorb one part into the state of every object, in place."""
     for i in range(state.shape[0]):
         state[i, 0], state[i, 1] = spread(
@@ -81,7 +81,7 @@ def absorb_all(state: Colours, part: Colours, key: int) -> None:
 
 
 @nb.njit(cache=True, nogil=True)
-def digest_words(rows: NDArray[np.int64], key: int, out: Colours) -> None:
+def digest_words(rows: NDArray[np.int64], key: np.uint64, out: Colours) -> None:
     """Write the digest of each row of integers, ``rows`` is ``[N, W]``."""
     for i in range(rows.shape[0]):
         c0, c1 = key, np.uint64(0)
@@ -103,7 +103,9 @@ def multiset_digests(colours: Colours, ptr: NDArray[np.int64], out: Colours) -> 
 
 
 @nb.njit(cache=True, nogil=True)
-def _find(table: NDArray[np.int64], kept: Colours, c0: int, c1: int) -> int:
+def _find(
+    table: NDArray[np.int64], kept: Colours, c0: np.uint64, c1: np.uint64
+) -> np.int64:
     """Return the slot of a colour in the table, or the free slot where it belongs."""
     mask = table.size - 1
     slot = np.int64(c0 & np.uint64(mask))

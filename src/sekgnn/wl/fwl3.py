@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numba as nb
 import numpy as np
+from numpy.typing import NDArray
 
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.wl.batch import Batch
@@ -59,7 +60,7 @@ def triple_types(pairs: Colours, n: int, out: Colours) -> None:
 
 
 @nb.njit(cache=True, nogil=True)
-def factor(colours: Colours, key: int, out: Colours) -> None:
+def factor(colours: Colours, key: np.uint64, out: Colours) -> None:
     """Write one spread of every colour, lane by lane, ``[2, objects]``."""
     for i in range(colours.shape[0]):
         out[0, i], out[1, i] = spread(colours[i, 0], colours[i, 1], key)
@@ -150,6 +151,11 @@ class TripleColouring(Colouring):
         """Return the three nodes of a triple."""
         g, nodes = self._triple(item)
         return tuple(int(self.batch.node_ptr[g]) + node for node in nodes)
+
+    def node_items(self, graph: int) -> NDArray[np.int64]:
+        """Return the triples (v, v, v)."""
+        n = self.batch.sizes[graph]
+        return int(self.ptr[graph]) + np.arange(n) * (n * n + n + 1)
 
     def _triple(self, item: int) -> tuple[int, tuple[int, int, int]]:
         g = int(np.searchsorted(self.ptr, item, side="right")) - 1

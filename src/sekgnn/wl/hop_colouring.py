@@ -159,5 +159,9 @@ class HopColouring(Colouring):
     def first_words(self, item: int) -> list[str]:
         """Say a node's label."""
         if self.batch.has_node_labels:
-            return [f"node with label {self.batch.node_labels[item]}"]
-        return ["any node"]
+            return [f"label {self.batch.node_labels[item]}"]
+        return []
+
+    def node_items(self, graph: int) -> NDArray[np.int64]:
+        """Every node stands for itself."""
+        return np.arange(self.ptr[graph], self.ptr[graph + 1])

@@ -69,7 +69,7 @@ def refine_ball(
     edge_labels: NDArray[np.int64],
     first: int,
     colours: Colours,
-) -> tuple[int, int]:
+) -> tuple[np.uint64, np.uint64]:
     """Refine one small graph to stability and return its multiset's digest.
 
     It is the multiset of the round that confirms stability: two graphs whose own

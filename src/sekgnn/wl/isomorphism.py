@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sekgnn.graphs.extras import require
 from sekgnn.graphs.labelled import LabelledGraph
@@ -56,6 +57,10 @@ class CanonicalColouring(Colouring):
         low, high = self.batch.node_ptr[item : item + 2]
         return tuple(range(int(low), int(high)))
 
+    def node_items(self, graph: int) -> NDArray[np.int64]:
+        """Return the graph itself for each of its nodes."""
+        return np.full(self.batch.sizes[graph], graph, dtype=np.int64)
+
     def sources(self, item: int) -> list[Source]:
         """Return nothing: there are no rounds."""
         return []
@@ -88,9 +93,8 @@ def canonical_digest(item: LabelledGraph) -> bytes:
     ranks = {label: i for i, label in enumerate(sorted(set(labels)))}
     colours = [ranks[label] for label in labels]
     graph = igraph.Graph(n=len(labels), edges=ends.tolist())
-    order = np.array(graph.canonical_permutation(color=colours), dtype=np.int64)
-    place = np.argsort(order)  # order[new] = old, place[old] = new
-    edges = np.sort(place[ends], axis=1) if ends.size else ends
-    edges = edges[np.lexsort((edges[:, 1], edges[:, 0]))]
-    content = repr((n, [labels[i] for i in order], edges.tolist()))
+    graph.vs["label"] = labels
+    form = graph.permute_vertices(graph.canonical_permutation(color=colours))
+    edges = sorted(tuple(sorted(pair)) for pair in form.get_edgelist())
+    content = repr((n, form.vs["label"], edges))
     return hashlib.blake2b(content.encode(), digest_size=16).digest()

@@ -177,6 +177,11 @@ class PairColouring(Colouring):
         begin = int(self.batch.node_ptr[g])
         return begin + u, begin + v
 
+    def node_items(self, graph: int) -> NDArray[np.int64]:
+        """Return the pairs (v, v)."""
+        n = self.batch.sizes[graph]
+        return int(self.ptr[graph]) + np.arange(n) * (n + 1)
+
     def _pair(self, item: int) -> tuple[int, tuple[int, int]]:
         g = int(np.searchsorted(self.ptr, item, side="right")) - 1
         u, v = divmod(item - int(self.ptr[g]), self.batch.sizes[g])

@@ -2,6 +2,7 @@ r"""SEK 1-WL: K-hop 1-WL that also sees substructure, in context."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
@@ -127,8 +128,7 @@ class SEKColouring(HopColouring):
 
     def first_difference(self, item: int, other: int) -> list[str]:
         """Say where labels or encodings differ; the context if nothing else does."""
-        mine, theirs = HopColouring.first_words(self, item), None
-        theirs = HopColouring.first_words(self, other)
+        mine, theirs = super().first_words(item), super().first_words(other)
         out = [f"{a} against {b}" for a, b in zip(mine, theirs, strict=True) if a != b]
         for f, values in zip(self._test.encodings, self._values, strict=True):
             if (values[item] != values[other]).any():
@@ -146,6 +146,6 @@ class SEKColouring(HopColouring):
             )
         )
         kinds = np.concatenate([values[around] for values in self._values], axis=1)
-        sizes = np.unique(kinds, axis=0, return_counts=True)[1] if around.size else []
+        sizes = Counter(row.tobytes() for row in kinds).values()
         text = " + ".join(str(n) for n in sorted(sizes, reverse=True)) or "none"
         return f"{around.size} nodes within {self._test.hops} hops, by value {text}"

@@ -1,0 +1,1 @@
+"""Substructure encoding functions f, made exact."""

@@ -94,9 +94,7 @@ def cliques_through(
                 continue
             for g in range(f + 1, indptr[v + 1]):
                 c = indices[g]
-                if adjacent(indptr, indices, a, c) and adjacent(
-                    indptr, indices, b, c
-                ):
+                if adjacent(indptr, indices, a, c) and adjacent(indptr, indices, b, c):
                     count += 1
     return count
 

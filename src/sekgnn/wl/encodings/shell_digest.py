@@ -40,7 +40,7 @@ def centre_value(
     bounds: NDArray[np.int64],
     wanted: NDArray[np.bool_],
     every: bool,
-) -> tuple[int, int]:
+) -> tuple[np.uint64, np.uint64]:
     """Return the digest of one centre's f1, f2 and f3.
 
     Shells behind the last that has nodes are not part of it, so that a value does not

@@ -30,7 +30,7 @@ _31, _32 = np.uint64(31), np.uint64(32)
 
 
 @nb.njit(cache=True, nogil=True)
-def reduce(x: int, prime: int, c: int) -> int:
+def reduce(x: np.uint64, prime: np.uint64, c: np.uint64) -> np.uint64:
     """Return ``x`` modulo ``prime = 2^31 - c``, for x below 2^62 and c below 32."""
     x = (x >> _31) * c + (x & _LOW)  # below 2^36
     x = (x >> _31) * c + (x & _LOW)  # below 2^31 + 2^10

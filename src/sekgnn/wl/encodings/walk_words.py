@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import islice
+from itertools import islice, pairwise
 from math import lcm
 from typing import TYPE_CHECKING
 
@@ -56,7 +56,7 @@ def _groups(
     bounds: NDArray[np.int64], walks: Walks, centred: bool
 ) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64], bool | None]]:
     """Return which pairs belong together: (from, to, only i = j / only i ≠ j / all)."""
-    shells = [np.arange(a, b) for a, b in zip(bounds[1:-1], bounds[2:], strict=True)]
+    shells = [np.arange(a, b) for a, b in pairwise(bounds[1:])]
     if walks.radius is None:
         shells = shells[: walks.hops]
     centre = np.zeros(1, dtype=np.int64)

@@ -1,0 +1,227 @@
+"""The answer of a test to a pair of graphs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.wl.digest import colour_text, number_colours
+from sekgnn.wl.refinement import Refinement
+from sekgnn.wl.words import ColourWords
+
+_SHOWN_CLASSES = 50
+_SHOWN_REASONS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """Whether a test separates two graphs, and why.
+
+    Attributes:
+        run: The refinement of both graphs together, its history kept.
+        names: What to call the graphs.
+    """
+
+    run: Refinement
+    names: tuple[str, str] = ("first", "second")
+
+    @property
+    def separated(self) -> bool:
+        """Whether the test tells the graphs apart; then they are not isomorphic."""
+        return self.round is not None
+
+    @cached_property
+    def round(self) -> int | None:
+        """The first round in which the colours differ, or ``None``."""
+        return self.run.separated_at(0, 1)
+
+    @property
+    def rounds(self) -> int:
+        """Rounds until the colouring was stable."""
+        return self.run.rounds
+
+    @property
+    def seconds(self) -> float:
+        """Time taken."""
+        return self.run.seconds
+
+    @cached_property
+    def words(self) -> ColourWords:
+        """Names and meanings of colours."""
+        return ColourWords(self.run)
+
+    def histogram(self, round: int) -> NDArray[np.int64]:
+        """Return how often each colour of a round occurs in either graph, ``[C, 2]``.
+
+        Colours are in the order of :attr:`words`.
+        """
+        classes, ptr = self.words.classes[round], self.run.colouring.ptr
+        count = int(classes.max(initial=-1)) + 1
+        parts = [classes[ptr[g] : ptr[g + 1]] for g in (0, 1)]
+        return np.stack([np.bincount(p, minlength=count) for p in parts], axis=1)
+
+    @cached_property
+    def witness(self) -> int | None:
+        """An object whose colour separates: the colour with the largest imbalance."""
+        if self.round is None:
+            return None
+        counts = self.histogram(self.round)
+        best = int(np.abs(counts[:, 0] - counts[:, 1]).argmax())
+        return int(np.flatnonzero(self.words.classes[self.round] == best)[0])
+
+    @cached_property
+    def counterpart(self) -> int | None:
+        """An object of the other graph that the witness was last mistaken for."""
+        if self.witness is None or self.round is None:
+            return None
+        ptr, classes = self.run.colouring.ptr, self.words.classes
+        other = 1 if self.witness < ptr[1] else 0
+        theirs = np.arange(ptr[other], ptr[other + 1])
+        if not theirs.size:
+            return None
+        here = classes[self.round]
+        theirs = theirs[here[theirs] != here[self.witness]]
+        if self.round:
+            before = classes[self.round - 1]
+            theirs = theirs[before[theirs] == before[self.witness]]
+        if not theirs.size:
+            return None
+        # the colour whose lack in this graph comes nearest to the witness's surplus
+        counts = self.histogram(self.round)
+        surplus = counts[:, 0] - counts[:, 1]
+        balance = np.abs(surplus[here[theirs]] + surplus[here[self.witness]])
+        return int(theirs[balance.argmin()])
+
+    def sentence(self) -> str:
+        """Return the verdict in one sentence."""
+        first, second = self.names
+        test, rounds = self.run.test, _rounds(self.rounds)
+        if self.round is None:
+            return f"{test} does not separate {first} and {second} ({rounds})."
+        sizes = self.run.batch.sizes
+        if sizes[0] != sizes[1]:
+            return (
+                f"{test} separates {first} and {second} at round 0: they have "
+                f"{sizes[0]} and {sizes[1]} nodes."
+            )
+        return f"{test} separates {first} and {second} at round {self.round}."
+
+    def explain(self) -> str:
+        """Return the verdict and its reason, for people."""
+        lines = [self.sentence()]
+        objects = self.run.test.objects
+        first, second = self.names
+        if self.round is None:
+            counts = self.run.class_counts[self.rounds]
+            colours = "colour" if counts == 1 else "colours"
+            lines.append(
+                f"Both have the same {counts} {colours} of {objects}, each as often, "
+                "and no further round would change that. They may still differ: a "
+                "stronger test may tell."
+            )
+            return "\n".join(lines)
+        assert self.witness is not None
+        number = int(self.words.classes[self.round][self.witness])
+        counts = self.histogram(self.round)[number].tolist()
+        lines.append(
+            f"Colour {self.words.name(number, self.round)} is that of {counts[0]} "
+            f"{objects} of {first} and {counts[1]} of {second}. It means:"
+        )
+        meaning = self.words.meaning(self.witness, self.round)
+        lines += [f"  {line}" for line in meaning]
+        if self.counterpart is not None:
+            mine, theirs = self._place(self.witness), self._place(self.counterpart)
+            lines.append(f"What differs, {mine} against {theirs}:")
+            why = self.words.difference(self.witness, self.counterpart, self.round)
+            lines += [f"  {line}" for line in why[:_SHOWN_REASONS]]
+            if len(why) > _SHOWN_REASONS:
+                lines.append(f"  and {len(why) - _SHOWN_REASONS} more")
+        return "\n".join(lines)
+
+    def _place(self, item: int) -> str:
+        places = [self.run.batch.locate(node) for node in self._nodes(item)]
+        graph = 0 if item < self.run.colouring.ptr[1] else 1
+        if len(places) > 3:
+            return self.names[graph]
+        numbers = ", ".join(str(node) for _, node in places)
+        what = "node" if len(places) == 1 else "nodes"
+        return f"{what} {numbers} of {self.names[graph]}"
+
+    def _nodes(self, item: int) -> tuple[int, ...]:
+        return self.run.colouring.nodes_of(item)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything a program may want, as plain JSON values."""
+        run = self.run
+        out: dict[str, Any] = {
+            **run.test.to_dict(),
+            "graphs": list(self.names),
+            "num_nodes": run.batch.sizes,
+            "separated": self.separated,
+            "round": self.round,
+            "rounds": self.rounds,
+            "stable": run.stable,
+            "objects": run.test.objects,
+            "class_counts": list(run.class_counts),
+            "seconds": round(self.seconds, 6),
+            "stable_histogram": self._histogram_dict(len(run.history) - 1),
+            "colour": None,
+        }
+        if self.round is not None and self.witness is not None:
+            number = int(self.words.classes[self.round][self.witness])
+            nodes = [run.batch.locate(node)[1] for node in self._nodes(self.witness)]
+            out["colour"] = {
+                "digest": colour_text(run.history[self.round][self.witness]),
+                "counts": self.histogram(self.round)[number].tolist(),
+                "graph": 0 if self.witness < run.colouring.ptr[1] else 1,
+                "nodes": nodes,
+                "meaning": self.words.meaning(self.witness, self.round),
+                "difference": []
+                if self.counterpart is None
+                else self.words.difference(self.witness, self.counterpart, self.round),
+            }
+        return out
+
+    def _histogram_dict(self, round: int) -> dict[str, Any]:
+        """Return the most frequent colours of a round with their counts."""
+        kept, _ = number_colours(self.run.history[round], np.empty(0, dtype=np.int64))
+        counts = self.histogram(round)
+        order = np.argsort(-counts.sum(axis=1), kind="stable")[:_SHOWN_CLASSES]
+        return {
+            "num_colours": len(kept),
+            "most_frequent": [
+                {"digest": colour_text(kept[i]), "counts": counts[i].tolist()}
+                for i in order.tolist()
+            ],
+        }
+
+    def to_json(self) -> str:
+        """Return :meth:`to_dict` as one JSON object."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Draw both graphs side by side, coloured by class, one row per round.
+
+        Args:
+            path: Where to write the picture; ``None`` to only return the figure.
+
+        Returns:
+            The ``matplotlib`` figure.
+        """
+        from sekgnn.wl.drawing import draw_verdict
+
+        return draw_verdict(self, path)
+
+    def __repr__(self) -> str:
+        """The sentence."""
+        return f"<Verdict: {self.sentence()}>"
+
+
+def _rounds(number: int) -> str:
+    return f"stable after {number} round{'' if number == 1 else 's'}"
