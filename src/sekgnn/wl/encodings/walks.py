@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Literal, get_args
 
 import numpy as np
@@ -130,7 +131,8 @@ class Walks(SubstructureEncoding):
         for g, item in enumerate(batch.graphs):
             low, high = batch.node_ptr[g : g + 2]
             values = encode_exact(item.graph, spec, workers=workers)
-            digest_words(values.reshape(high - low, -1), KEY_SUMS, out[low:high])
+            rows = values.reshape(high - low, prod(values.shape[1:]))
+            digest_words(rows, KEY_SUMS, out[low:high])
 
     def words(self, batch: Batch, node: int) -> str:
         """Say the returns of the first steps, as fractions."""
