@@ -5,7 +5,17 @@ from sekgnn.graphs.extras import require
 require("hypothesis", "dev")
 
 from sekgnn.testing.brute_force import brute_force_encoding  # noqa: E402
+from sekgnn.testing.brute_force_values import brute_force_values  # noqa: E402
+from sekgnn.testing.brute_force_wl import brute_force_rounds  # noqa: E402
 from sekgnn.testing.equivariance import assert_permutation_equivariant  # noqa: E402
-from sekgnn.testing.strategies import graphs, specs  # noqa: E402
+from sekgnn.testing.strategies import graphs, labelled_graphs, specs  # noqa: E402
 
-__all__ = ["assert_permutation_equivariant", "brute_force_encoding", "graphs", "specs"]
+__all__ = [
+    "assert_permutation_equivariant",
+    "brute_force_encoding",
+    "brute_force_rounds",
+    "brute_force_values",
+    "graphs",
+    "labelled_graphs",
+    "specs",
+]

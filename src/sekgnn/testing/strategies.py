@@ -9,6 +9,7 @@ from sekgnn.checks import check_positive
 from sekgnn.encoding.spec import AGGREGATES, COMBINES, SCOPES, EncodingSpec
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.graphs.triangle import pair_unrank
 
 
@@ -42,6 +43,45 @@ def _graphs(draw: st.DrawFn, min_nodes: int, max_nodes: int) -> Graph:
     bits = np.array([chosen >> k & 1 for k in range(pairs)], dtype=np.bool_)
     edges = np.stack(pair_unrank(np.flatnonzero(bits)))
     return Graph.from_edge_index(edges, n, undirected="add")
+
+
+def labelled_graphs(
+    min_nodes: int = 0,
+    max_nodes: int = 8,
+    *,
+    node_labels: bool = True,
+    edge_labels: bool = True,
+    num_labels: int = 2,
+) -> st.SearchStrategy[LabelledGraph]:
+    """Draw any simple graph with labels on its nodes, its edges, both or neither.
+
+    Args:
+        min_nodes: Fewest nodes.
+        max_nodes: Most nodes.
+        node_labels: Label the nodes.
+        edge_labels: Label the edges.
+        num_labels: Labels are 0 to ``num_labels - 1``.
+
+    Raises:
+        ConfigError: If a limit cannot work.
+    """
+    structure = graphs(min_nodes, max_nodes)
+    labels = st.integers(0, check_positive("num_labels", num_labels) - 1)
+
+    @st.composite
+    def build(draw: st.DrawFn) -> LabelledGraph:
+        graph = draw(structure)
+        row, col = graph.edge_index().tolist()
+        edges = [(u, v) for u, v in zip(row, col, strict=True) if u < v]
+        nodes = (
+            draw(st.lists(labels, min_size=graph.num_nodes, max_size=graph.num_nodes))
+            if node_labels
+            else None
+        )
+        kinds = {edge: draw(labels) for edge in edges} if edge_labels else None
+        return LabelledGraph(graph, nodes, kinds)
+
+    return build()
 
 
 def specs(max_hops: int = 3, max_steps: int = 5) -> st.SearchStrategy[EncodingSpec]:

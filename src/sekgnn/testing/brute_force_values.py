@@ -1,0 +1,212 @@
+"""Substructure encoding functions f by their definition: slow, obvious, exact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from itertools import combinations, permutations
+
+from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.graphs.labelled import LabelledGraph
+from sekgnn.testing.brute_force import brute_force_encoding, distances, landing
+from sekgnn.wl.encodings.base import SubstructureEncoding
+from sekgnn.wl.encodings.distances import DistanceProfile
+from sekgnn.wl.encodings.inner_wl import InnerWL
+from sekgnn.wl.encodings.patterns import PatternCounts
+from sekgnn.wl.encodings.walks import Walks
+
+Values = list[list[Hashable]]
+"""Something comparable for every object of every graph."""
+Numbers = list[list[int]]
+"""A class for every object of every graph, from 0 in the order they are met."""
+
+
+def numbered(values: Values) -> Numbers:
+    """Replace values by numbers, equal for equal ones, with one table for all."""
+    table: dict[Hashable, int] = {}
+    return [[table.setdefault(v, len(table)) for v in graph] for graph in values]
+
+
+def count(numbers: Numbers) -> int:
+    """Return how many different numbers there are."""
+    return len({n for graph in numbers for n in graph})
+
+
+def node_label(item: LabelledGraph, node: int) -> int:
+    """Return a node's label, 0 if there are none."""
+    return 0 if item.node_labels is None else int(item.node_labels[node])
+
+
+def edges_of(item: LabelledGraph) -> dict[tuple[int, int], int]:
+    """Return both directions of every edge with its label, 0 if there are none."""
+    pairs = item.graph.edge_index().T.tolist()
+    labels = [0] * len(pairs)
+    if item.edge_labels is not None:
+        labels = item.edge_labels.tolist()
+    return {(u, v): label for (u, v), label in zip(pairs, labels, strict=True)}
+
+
+def ego_net_values(
+    graphs: Sequence[LabelledGraph],
+    start: Numbers,
+    radius: int,
+    *,
+    with_centre: bool,
+    marked: bool,
+) -> Values:
+    """Return the multiset of stable 1-WL colours of every node's ego-net.
+
+    All ego-nets of all graphs are refined together, with one table, until no new
+    colour comes up in any of them.
+    """
+    nets: list[tuple[LabelledGraph, list[int]]] = []
+    first: Values = []
+    for item, colours in zip(graphs, start, strict=True):
+        reach = distances(item.graph)
+        for v in range(item.num_nodes):
+            inside = [u for u, d in reach[v].items() if d <= radius]
+            if not with_centre:
+                inside.remove(v)
+            nets.append((item, inside))
+            first.append([(colours[u], marked and reach[v][u]) for u in inside])
+    now = numbered(first)
+    while True:
+        signatures: Values = []
+        for (item, inside), colours in zip(nets, now, strict=True):
+            of = dict(zip(inside, colours, strict=True))
+            edges = edges_of(item)
+            signatures.append(
+                [
+                    (of[u], tuple(sorted((edges[u, w], of[w]) for w in inside
+                                         if (u, w) in edges)))
+                    for u in inside
+                ]
+            )  # fmt: skip
+        after = numbered(signatures)
+        if count(after) == count(now):
+            break
+        now = after
+    finished = iter(now)
+    return [
+        [tuple(sorted(next(finished))) for _ in range(item.num_nodes)]
+        for item in graphs
+    ]
+
+
+def walk_value(item: LabelledGraph, v: int, f: Walks) -> Hashable:
+    """Return f1, f2 and f3 of one node as nested tuples of fractions."""
+    reach = distances(item.graph)[v]
+    nodes = list(range(item.num_nodes))
+    if f.scope != "graph":
+        assert f.radius is not None
+        nodes = [u for u, d in reach.items() if d <= f.radius]
+    if f.scope == "internal":
+        nodes.remove(v)
+    h = landing(item.graph, nodes, f.steps, f.self_loops)
+
+    def multiset(pairs: list[tuple[int, int]]) -> Hashable:
+        labelled = ((i, j, node_label(item, i), node_label(item, j)) for i, j in pairs)
+        return tuple(sorted((*h[i, j], a, b) for i, j, a, b in labelled))
+
+    shells = [
+        [u for u, d in reach.items() if d == k]
+        for k in range(1, (f.radius or f.hops) + 1)
+    ]
+    out: list[Hashable] = []
+    if "f1" in f.parts and f.scope != "internal":
+        out.append(multiset([(v, v)]))
+    for a, shell in enumerate(shells):
+        if "f2" in f.parts and f.scope != "internal":
+            out.append(multiset([(v, i) for i in shell]))
+        if "f3" not in f.parts:
+            continue
+        out.append(multiset([(i, i) for i in shell]))
+        for b, other in enumerate(shells):
+            if a == b or f.pairs == "all":
+                pairs = [(i, j) for i in shell for j in other if i != j]
+                out.append(multiset(pairs))
+    return tuple(out)
+
+
+def walk_sums(item: LabelledGraph, f: Walks) -> list[Hashable]:
+    """Return the sums over the shells of every node, as fractions."""
+    spec = EncodingSpec(
+        num_hops=f.radius or f.hops,
+        walk_length=f.steps,
+        scope=f.scope,
+        radius=f.radius,
+        self_loops=f.self_loops,
+    )
+    table = brute_force_encoding(item.graph, spec)
+    return [tuple(row.ravel().tolist()) for row in table]
+
+
+def distance_value(item: LabelledGraph, v: int, f: DistanceProfile) -> Hashable:
+    """Return each shell's edges inwards, within and outwards, up to the last shell."""
+    reach, edges = distances(item.graph)[v], edges_of(item)
+    near = [u for u, d in reach.items() if d <= f.hops]
+
+    def kind(u: int) -> tuple[int, ...]:
+        sides = [reach[w] - reach[u] for w in near if (u, w) in edges]
+        return (node_label(item, u), *(sides.count(side) for side in (-1, 0, 1)))
+
+    return tuple(
+        tuple(sorted(kind(u) for u in near if reach[u] == k))
+        for k in range(1, f.hops + 1)
+    )
+
+
+def pattern_value(item: LabelledGraph, v: int, f: PatternCounts) -> tuple[int, ...]:
+    """Return how many of each pattern contain a node, trying all arrangements."""
+    edges = edges_of(item)
+    others = [u for u in range(item.num_nodes) if u != v]
+    found = []
+    for pattern in f.patterns:
+        if pattern == "clique4":
+            fours = ((v, *three) for three in combinations(others, 3))
+            found.append(
+                sum(all(p in edges for p in combinations(four, 2)) for four in fours)
+            )
+            continue
+        length = int(pattern.removeprefix("cycle"))
+        rings = ((v, *rest, v) for rest in permutations(others, length - 1))
+        both_ways = sum(
+            all((r[i], r[i + 1]) in edges for i in range(length)) for r in rings
+        )
+        found.append(both_ways // 2)
+    return tuple(found)
+
+
+def brute_force_values(
+    f: SubstructureEncoding, graphs: Sequence[LabelledGraph]
+) -> Values:
+    """Return f of every node of every graph; equal values for equal f.
+
+    Args:
+        f: One of the encodings of this library.
+        graphs: Small ones: n! steps are not spared.
+
+    Raises:
+        TypeError: If f is not known here.
+    """
+    one: Callable[[LabelledGraph, int], Hashable]
+    if isinstance(f, InnerWL):
+        labels = numbered(
+            [[node_label(g, v) for v in range(g.num_nodes)] for g in graphs]
+        )
+        return ego_net_values(
+            graphs, labels, f.radius, with_centre=not f.internal, marked=f.marked
+        )
+    if isinstance(f, Walks):
+        if not f.multisets:
+            return [walk_sums(item, f) for item in graphs]
+        walks = f
+        one = lambda item, v: walk_value(item, v, walks)  # noqa: E731
+    elif isinstance(f, DistanceProfile):
+        profile = f
+        one = lambda item, v: distance_value(item, v, profile)  # noqa: E731
+    elif isinstance(f, PatternCounts):
+        patterns = f
+        one = lambda item, v: pattern_value(item, v, patterns)  # noqa: E731
+    else:
+        raise TypeError(f"there is no brute force for {type(f).__name__}.")
+    return [[one(item, v) for v in range(item.num_nodes)] for item in graphs]

@@ -1,0 +1,143 @@
+"""Every test against its definition: the same classes, round by round."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.wl.cases import (
+    any_tests,
+    batches,
+    encodings,
+    limit,
+    node_tests,
+    seks,
+    walks,
+)
+
+from sekgnn.graphs import (
+    Graph,
+    LabelledGraph,
+    complete_graph,
+    csl_graph,
+    cycle_graph,
+    rook_graph,
+)
+from sekgnn.testing import brute_force_rounds, brute_force_values
+from sekgnn.testing.brute_force_values import Numbers, numbered
+from sekgnn.wl import (
+    PatternCounts,
+    SEKTwoFWL,
+    SubstructureEncoding,
+    ThreeFWL,
+    TwoFWL,
+    WLTest,
+    refine,
+)
+from sekgnn.wl.batch import Batch
+from sekgnn.wl.digest import Colours
+from sekgnn.wl.encodings.patterns import PATTERNS
+
+
+def classes(colours: Colours, sizes: list[int]) -> Numbers:
+    """Return the class of every object of every graph, in the order they are met."""
+    rows = [tuple(row) for row in colours.tolist()]
+    stops = np.cumsum(sizes).tolist()
+    parts = [rows[b - n : b] for b, n in zip(stops, sizes, strict=True)]
+    return numbered([list(part) for part in parts])
+
+
+def assert_same_refinement(test: WLTest, items: list[LabelledGraph]) -> None:
+    """The laws: the same partition in every round, and the same verdict on graphs."""
+    expected = brute_force_rounds(test, items)
+    run = refine(test, Batch.of(items))
+    sizes = np.diff(run.colouring.ptr).tolist()
+    assert sizes == [len(part) for part in expected[0]]
+    assert [classes(colours, sizes) for colours in run.history] == expected
+    assert run.class_counts == tuple(
+        len({n for part in numbers for n in part}) for numbers in expected
+    )
+    assert run.stable and run.rounds == len(expected) - 2
+    for a in range(len(items)):
+        for b in range(len(items)):
+            differ = (
+                t
+                for t, part in enumerate(expected)
+                if sorted(part[a]) != sorted(part[b])
+            )
+            assert run.separated_at(a, b) == next(differ, None)
+
+
+@given(st.data(), node_tests())
+@settings(max_examples=250)
+def test_tests_on_nodes(data: st.DataObject, test: WLTest) -> None:
+    assert_same_refinement(test, data.draw(batches(6)))
+
+
+@given(st.data(), any_tests())
+@settings(max_examples=100)
+def test_all_tests(data: st.DataObject, test: WLTest) -> None:
+    assert_same_refinement(test, data.draw(batches(limit(test, 5))))
+
+
+@given(batches(5))
+@settings(max_examples=40)
+def test_pairs(items: list[LabelledGraph]) -> None:
+    assert_same_refinement(TwoFWL(), items)
+
+
+@given(batches(4, (2, 2)))
+@settings(max_examples=40)
+def test_triples(items: list[LabelledGraph]) -> None:
+    assert_same_refinement(ThreeFWL(), items)
+
+
+@given(batches(5, (2, 2)), seks(SEKTwoFWL))
+@settings(max_examples=40)
+def test_pairs_from_sek_colours(items: list[LabelledGraph], test: WLTest) -> None:
+    assert_same_refinement(test, items)
+
+
+@given(batches(6, (1, 3)), walks())
+@settings(max_examples=200)
+def test_walks(items: list[LabelledGraph], f: SubstructureEncoding) -> None:
+    assert_same_values(items, f)
+
+
+@given(batches(7, (1, 2)), encodings())
+@settings(max_examples=80)
+def test_encodings(items: list[LabelledGraph], f: SubstructureEncoding) -> None:
+    assert_same_values(items, f)
+
+
+def assert_same_values(items: list[LabelledGraph], f: SubstructureEncoding) -> None:
+    batch = Batch.of(items)
+    assert classes(f.colours(batch), batch.sizes) == numbered(
+        brute_force_values(f, items)
+    )
+
+
+@pytest.mark.parametrize(
+    "graph", [complete_graph(7), cycle_graph(7), csl_graph(8, 3), rook_graph(3)]
+)
+def test_pattern_counts(graph: Graph) -> None:
+    """Cycles of every length, beyond what small random graphs have."""
+    item = LabelledGraph(graph)
+    f = PatternCounts(PATTERNS)
+    drawn = item.graph.to_networkx()
+    expected = np.zeros((item.num_nodes, len(PATTERNS)), dtype=np.int64)
+    for ring in nx.simple_cycles(drawn, length_bound=8):
+        expected[ring, len(ring) - 3] += 1
+    for clique in nx.enumerate_all_cliques(drawn):
+        if len(clique) == 4:
+            expected[clique, -1] += 1
+    assert np.array_equal(f.counts(Batch.of([item])), expected)
+
+
+def test_unknown_tests_have_no_brute_force() -> None:
+    with pytest.raises(TypeError, match="no brute force for str"):
+        brute_force_rounds("1wl", [])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="no brute force for str"):
+        brute_force_values("walks", [])  # type: ignore[arg-type]
