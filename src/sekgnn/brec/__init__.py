@@ -1,7 +1,7 @@
 """The BREC scoreboard: how many of its 400 pairs something can tell apart.
 
-``score`` gives any PyG model its BREC score. Importing this room does not load torch;
-what needs it is loaded when first asked for.
+``score`` gives any PyG model its BREC score, ``score_exact`` any exact test. Importing
+this room does not load torch; what needs it is loaded when first asked for.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sekgnn.brec.exact import ExactScore, score_exact
     from sekgnn.brec.hotelling import critical_t2, hotelling_t2, released_t2
     from sekgnn.brec.protocol import RPCProtocol
     from sekgnn.brec.result import BRECScore, PairScore
@@ -17,22 +18,26 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BRECScore",
+    "ExactScore",
     "PairScore",
     "RPCProtocol",
     "critical_t2",
     "hotelling_t2",
     "released_t2",
     "score",
+    "score_exact",
 ]
 
 _HOMES = {
     "BRECScore": "sekgnn.brec.result",
+    "ExactScore": "sekgnn.brec.exact",
     "PairScore": "sekgnn.brec.result",
     "RPCProtocol": "sekgnn.brec.protocol",
     "critical_t2": "sekgnn.brec.hotelling",
     "hotelling_t2": "sekgnn.brec.hotelling",
     "released_t2": "sekgnn.brec.hotelling",
     "score": "sekgnn.brec.scoring",
+    "score_exact": "sekgnn.brec.exact",
 }
 
 

@@ -8,11 +8,14 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from sekgnn.cli.brec import brec
 from sekgnn.cli.demo import demo
 from sekgnn.cli.encode import encode
 from sekgnn.cli.failures import INTERRUPTED, ReportingGroup
 from sekgnn.cli.info import info
+from sekgnn.cli.many_values import ManyValuesCommand
 from sekgnn.cli.theorem1 import theorem1
+from sekgnn.cli.wl import wl
 
 app = typer.Typer(
     name="sekgnn",
@@ -21,8 +24,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (encode, info, demo, theorem1):
-    app.command()(_command)
+for _command in (encode, wl, brec, theorem1, info, demo):
+    app.command(cls=ManyValuesCommand)(_command)
 
 
 def _show_version(wanted: bool) -> None:

@@ -19,7 +19,7 @@ from sekgnn.errors import CacheWarning, ConfigError
 from sekgnn.files import write_atomically
 from sekgnn.graphs.extras import require
 from sekgnn.parallel import Progress
-from sekgnn.studies.provenance import package_versions, source_commit
+from sekgnn.provenance import package_versions, source_commit
 from sekgnn.studies.theorem1_cell import run_cell
 from sekgnn.studies.theorem1_config import Theorem1Config
 from sekgnn.studies.theorem1_record import Cell, Theorem1Record

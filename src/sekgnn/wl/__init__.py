@@ -7,6 +7,7 @@ from sekgnn.wl.colouring import Colouring, Source, WLTest
 from sekgnn.wl.comparison import compare, partition
 from sekgnn.wl.encodings.base import SubstructureEncoding
 from sekgnn.wl.encodings.distances import DistanceProfile
+from sekgnn.wl.encodings.inner_fwl import InnerFWL
 from sekgnn.wl.encodings.inner_wl import InnerWL
 from sekgnn.wl.encodings.patterns import PatternCounts
 from sekgnn.wl.encodings.walks import Walks
@@ -39,6 +40,7 @@ __all__ = [
     "TESTS",
     "Colouring",
     "DistanceProfile",
+    "InnerFWL",
     "InnerWL",
     "Isomorphism",
     "KHopWL",

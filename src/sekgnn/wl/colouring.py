@@ -97,6 +97,8 @@ class WLTest(ABC):
     """What the command line and the registry call it."""
     objects: ClassVar[str] = "nodes"
     """What it colours."""
+    complete: ClassVar[bool] = False
+    """Whether graphs that it does not separate are isomorphic."""
     always_shown: ClassVar[tuple[str, ...]] = ("hops", "radius", "encodings")
     """Parameters that are named to people even at their defaults."""
 

@@ -27,6 +27,7 @@ class Isomorphism(WLTest):
 
     name = "isomorphism"
     objects = "graphs"
+    complete = True
 
     def start(self, batch: Batch, workers: int | None = None) -> Colouring:
         """Find the canonical forms."""
@@ -68,7 +69,9 @@ class CanonicalColouring(Colouring):
     def first_words(self, item: int) -> list[str]:
         """Say the size."""
         graph = self.batch.graphs[item]
-        return [f"a graph of {graph.num_nodes} nodes and {graph.num_edges} edges"]
+        nodes = "node" if graph.num_nodes == 1 else "nodes"
+        edges = "edge" if graph.num_edges == 1 else "edges"
+        return [f"a graph of {graph.num_nodes} {nodes} and {graph.num_edges} {edges}"]
 
     def first_difference(self, item: int, other: int) -> list[str]:
         """Say that there is no isomorphism."""

@@ -136,7 +136,7 @@ class PairColouring(Colouring):
         self.batch, self._workers = batch, workers
         self._node_words, self._node_colours = node_words, node_colours
         self.ptr = np.zeros(len(batch.graphs) + 1, dtype=np.int64)
-        np.cumsum(np.square(batch.sizes, dtype=np.int64), out=self.ptr[1:])
+        np.cumsum(np.array(batch.sizes, dtype=np.int64) ** 2, out=self.ptr[1:])
         self.first = np.empty((self.ptr[-1], 2), dtype=np.uint64)
         for g, n in enumerate(batch.sizes):
             pair_types(

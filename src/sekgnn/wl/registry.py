@@ -12,6 +12,7 @@ from sekgnn.errors import ConfigError
 from sekgnn.wl.colouring import WLTest
 from sekgnn.wl.encodings.base import SubstructureEncoding
 from sekgnn.wl.encodings.distances import DistanceProfile
+from sekgnn.wl.encodings.inner_fwl import InnerFWL
 from sekgnn.wl.encodings.inner_wl import InnerWL
 from sekgnn.wl.encodings.patterns import PatternCounts
 from sekgnn.wl.encodings.walks import Walks
@@ -40,7 +41,7 @@ TESTS: dict[str, type[WLTest]] = {
 """The known tests, by name, the weaker before the stronger."""
 
 ENCODINGS: dict[str, type[SubstructureEncoding]] = {
-    cls.name: cls for cls in (Walks, InnerWL, DistanceProfile, PatternCounts)
+    cls.name: cls for cls in (Walks, InnerWL, InnerFWL, DistanceProfile, PatternCounts)
 }
 """The known substructure encoding functions, by name."""
 

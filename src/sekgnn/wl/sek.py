@@ -135,17 +135,21 @@ class SEKColouring(HopColouring):
                 out.append(f.difference(self.batch, item, other))
         if self._test.context and not out:
             a, b = self._context_words(item), self._context_words(other)
+            if a == b:
+                return [f"{a} in both, but not the same values"]
             return [f"{a} against {b}"]
         return out
 
     def _context_words(self, item: int) -> str:
         """Say how many kinds of substructure lie within K hops."""
-        around = np.unique(
-            np.concatenate(
-                [self.hops.members(k, item) for k in range(1, self._test.hops + 1)]
-            )
+        around = np.concatenate(
+            [self.hops.members(k, item) for k in range(1, self._test.hops + 1)]
         )
-        kinds = np.concatenate([values[around] for values in self._values], axis=1)
+        facts = [self.batch.label_colours, *self._values]
+        kinds = np.concatenate([values[around] for values in facts], axis=1)
         sizes = Counter(row.tobytes() for row in kinds).values()
         text = " + ".join(str(n) for n in sorted(sizes, reverse=True)) or "none"
-        return f"{around.size} nodes within {self._test.hops} hops, by value {text}"
+        again = ", as often as met," if self._test.kernel == "diffusion" else ","
+        return (
+            f"{around.size} nodes within {self._test.hops} hops{again} by value {text}"
+        )

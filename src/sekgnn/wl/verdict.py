@@ -117,6 +117,8 @@ class Verdict:
         lines = [self.sentence()]
         objects = self.run.test.objects
         first, second = self.names
+        if self.round is None and self.run.test.complete:
+            return f"{lines[0]}\nRenaming the nodes of one graph makes it the other."
         if self.round is None:
             counts = self.run.class_counts[self.rounds]
             colours = "colour" if counts == 1 else "colours"
@@ -147,7 +149,7 @@ class Verdict:
     def _place(self, item: int) -> str:
         places = [self.run.batch.locate(node) for node in self._nodes(item)]
         graph = 0 if item < self.run.colouring.ptr[1] else 1
-        if len(places) > 3:
+        if self.run.test.objects == "graphs":
             return self.names[graph]
         numbers = ", ".join(str(node) for _, node in places)
         what = "node" if len(places) == 1 else "nodes"

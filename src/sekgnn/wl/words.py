@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.wl.colouring import Source
+from sekgnn.wl.contrast import against
 from sekgnn.wl.digest import number_colours
 from sekgnn.wl.refinement import Refinement
 
@@ -103,7 +104,7 @@ class ColourWords:
             a = self.multiset(source, round - 1)
             b = self.multiset(theirs[source.phrase], round - 1)
             if a != b:
-                out.append(f"{source.phrase}: {counted(a)} against {counted(b)}")
+                out.append(f"{source.phrase}: {against(a, b, counted)}")
         return out or ["the same multisets, but joined in different ways"]
 
 

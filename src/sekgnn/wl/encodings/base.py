@@ -34,6 +34,8 @@ class SubstructureEncoding(ABC):
     def difference(self, batch: Batch, node: int, other: int) -> str:
         """Say in words how the values of two nodes differ."""
         mine, theirs = self.words(batch, node), self.words(batch, other)
+        if mine == theirs:
+            return f"{mine} in both, but joined or labelled in different ways"
         return f"{mine} against {theirs}"
 
     def memory(self, sizes: Sequence[int]) -> int:

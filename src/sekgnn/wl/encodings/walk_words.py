@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 
 from sekgnn.graphs.graph import Graph
 from sekgnn.walks.ball import local_ball
+from sekgnn.wl.contrast import against
 
 if TYPE_CHECKING:
     from sekgnn.wl.encodings.walks import Walks
 
 Multisets = dict[str, Counter[Fraction]]
+Group = tuple[NDArray[np.int64], NDArray[np.int64], bool | None]
 _SHOWN_STEPS, _SHOWN_VALUES = 4, 5
 
 
@@ -52,15 +54,21 @@ def step_multisets(graph: Graph, node: int, walks: Walks) -> Iterator[Multisets]
         }
 
 
-def _groups(
-    bounds: NDArray[np.int64], walks: Walks, centred: bool
-) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64], bool | None]]:
-    """Return which pairs belong together: (from, to, only i = j / only i ≠ j / all)."""
+def _groups(bounds: NDArray[np.int64], walks: Walks, centred: bool) -> dict[str, Group]:
+    """Return which pairs belong together: (from, to, only i = j / only i ≠ j / all).
+
+    Sums inside ego-nets without their centres also hold the pairs between a shell and
+    the next.
+    """
+    if walks.pairs == "all":
+        farthest = len(bounds)
+    else:
+        farthest = 0 if walks.multisets or centred else 1
     shells = [np.arange(a, b) for a, b in pairwise(bounds[1:])]
     if walks.radius is None:
         shells = shells[: walks.hops]
     centre = np.zeros(1, dtype=np.int64)
-    out: dict[str, tuple[NDArray[np.int64], NDArray[np.int64], bool | None]] = {}
+    out: dict[str, Group] = {}
     if centred and "f1" in walks.parts:
         out["returns to the centre"] = centre, centre, None
     for k, shell in enumerate(shells, start=1):
@@ -72,10 +80,9 @@ def _groups(
             continue
         out[f"returns to the nodes at distance {k}"] = shell, shell, True
         out[f"walks between nodes at distance {k}"] = shell, shell, False
-        if walks.pairs == "all":
-            for b, other in enumerate(shells, start=1):
-                if b != k and other.size:
-                    out[f"walks from distance {k} to {b}"] = shell, other, None
+        for b, other in enumerate(shells, start=1):
+            if b != k and abs(b - k) <= farthest and other.size:
+                out[f"walks from distance {k} to {b}"] = shell, other, None
     return out
 
 
@@ -97,8 +104,9 @@ def return_words(graph: Graph, node: int, walks: Walks) -> str:
     if not steps[0]:
         return "there are no other nodes"
     name = next(iter(steps[0]))
+    text = multiset_text if walks.multisets else sum_text
     shown = "; ".join(
-        f"t={t}: {multiset_text(step[name])}" for t, step in enumerate(steps, start=1)
+        f"t={t}: {text(step[name])}" for t, step in enumerate(steps, start=1)
     )
     return f"{name}, {shown}"
 
@@ -112,16 +120,32 @@ def first_differing_step(
     for t, (mine, yours) in enumerate(zip(ours, theirs, strict=True), start=1):
         for name in dict.fromkeys([*mine, *yours]):
             a, b = mine.get(name, Counter()), yours.get(name, Counter())
-            if a != b:
-                steps = "1 step" if t == 1 else f"{t} steps"
+            after = f"{name} have after {t} step{'' if t == 1 else 's'}"
+            if walks.multisets and a != b:
+                return f"{after} the probabilities {against(a, b, multiset_text)}"
+            if not walks.multisets and total(a) != total(b):
                 return (
-                    f"{name} have after {steps} the probabilities "
-                    f"{multiset_text(a)} against {multiset_text(b)}"
+                    f"{after} the probabilities of {sum_text(a)} against {sum_text(b)}"
                 )
     return (
         "each step by itself has the same probabilities, but the pairs' vectors of all "
         "steps (or the labels at their ends) differ"
     )
+
+
+def total(values: Counter[Fraction]) -> Fraction:
+    """Return the sum of a multiset."""
+    return sum((value * n for value, n in values.items()), Fraction(0))
+
+
+def sum_text(values: Counter[Fraction]) -> str:
+    """Return the sum of a multiset as text.
+
+    Example:
+        >>> sum_text(Counter({Fraction(1, 3): 4, Fraction(0): 2}))
+        'sum 4/3'
+    """
+    return f"sum {total(values)}"
 
 
 def multiset_text(values: Counter[Fraction]) -> str:

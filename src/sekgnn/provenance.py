@@ -21,7 +21,7 @@ def package_versions(packages: Iterable[str]) -> dict[str, str]:
 
 
 def source_commit() -> str | None:
-    """Return the last git commit that changed the studies, or None outside git."""
+    """Return the last git commit that changed the package, or None outside git."""
     folder = Path(__file__).resolve().parent
     command = ("git", "-C", str(folder), "log", "-1", "--format=%h", "--", str(folder))
     try:

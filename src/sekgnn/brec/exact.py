@@ -1,0 +1,202 @@
+"""The exact scoreboard: which pairs of BREC a Weisfeiler-Lehman test separates."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from sekgnn.brec.copies import relabelled
+from sekgnn.checks import check_positive
+from sekgnn.datasets.brec import BREC, CATEGORIES, BRECPair
+from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.labelled import LabelledGraph
+from sekgnn.parallel import Progress, run_chunks
+from sekgnn.wl.batch import Batch
+from sekgnn.wl.colouring import WLTest
+from sekgnn.wl.refinement import refine
+from sekgnn.wl.registry import make_test
+
+
+@dataclass(frozen=True)
+class ExactPair:
+    """What a test said of one pair.
+
+    Attributes:
+        index: Number of the pair in BREC.
+        category: A key of :data:`sekgnn.datasets.CATEGORIES`.
+        round: The round in which the graphs were told apart; ``None`` for never.
+        false_separations: Relabelled copies that were told apart from their graph.
+        seconds: Time of the verdict in its thread, copies left out.
+    """
+
+    index: int
+    category: str
+    round: int | None
+    false_separations: int
+    seconds: float
+
+    @property
+    def separated(self) -> bool:
+        """Whether the graphs were told apart."""
+        return self.round is not None
+
+
+@dataclass(frozen=True)
+class ExactScore:
+    """The score of a test on some or all pairs of BREC.
+
+    Attributes:
+        test: The test's name and parameters.
+        title: The test in words.
+        copies: Relabelled copies that each graph was compared with.
+        seed: Of the copies.
+        seconds: Time of all verdicts together, thread by thread.
+        pairs: One entry per pair, in the order in which they were given.
+    """
+
+    test: dict[str, Any]
+    title: str
+    copies: int
+    seed: int
+    seconds: float
+    pairs: tuple[ExactPair, ...]
+
+    @property
+    def separated(self) -> int:
+        """Number of pairs told apart."""
+        return sum(pair.separated for pair in self.pairs)
+
+    @property
+    def false_separations(self) -> int:
+        """Number of relabelled copies told apart from their graph; must be 0."""
+        return sum(pair.false_separations for pair in self.pairs)
+
+    def by_category(self) -> dict[str, tuple[int, int]]:
+        """Return (separated, pairs) of the categories that occur."""
+        out = {}
+        for category in CATEGORIES:
+            chosen = [pair for pair in self.pairs if pair.category == category]
+            if chosen:
+                out[category] = sum(p.separated for p in chosen), len(chosen)
+        return out
+
+    def table(self) -> str:
+        """Return the counts as text."""
+        rows = [
+            (CATEGORIES[name], separated, total)
+            for name, (separated, total) in self.by_category().items()
+        ]
+        rows.append(("total", self.separated, len(self.pairs)))
+        lines = [f"{'category':<20}{'separated':>10}{'of':>6}"]
+        lines += [f"{name:<20}{count:>10}{total:>6}" for name, count, total in rows]
+        return "\n".join([*lines, "", self.sentence()])
+
+    def sentence(self) -> str:
+        """Say how long it took, and whether copies were told apart."""
+        graphs = 2 * len(self.pairs)
+        return (
+            f"{self.title}: {self.separated} of {len(self.pairs)} pairs in "
+            f"{self.seconds:.1f} s; {self.false_separations} false separations among "
+            f"{graphs * self.copies} relabelled copies."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain JSON values."""
+        return asdict(self) | {
+            "separated": self.separated,
+            "false_separations": self.false_separations,
+            "by_category": {k: list(v) for k, v in self.by_category().items()},
+        }
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> ExactScore:
+        """Return what :meth:`to_dict` gave."""
+        return cls(
+            content["test"],
+            content["title"],
+            content["copies"],
+            content["seed"],
+            content["seconds"],
+            tuple(ExactPair(**pair) for pair in content["pairs"]),
+        )
+
+
+def score_exact(
+    test: str | WLTest,
+    *,
+    pairs: Iterable[BRECPair] | None = None,
+    root: str | os.PathLike[str] | None = None,
+    copies: int = 1,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    **parameters: Any,
+) -> ExactScore:
+    """Run a test on the pairs of BREC, and on relabelled copies of every graph.
+
+    Args:
+        test: A name of :data:`sekgnn.wl.TESTS`, or a test.
+        pairs: The pairs; all 400 by default.
+        root: The data folder; by default what ``SEKGNN_DATA`` names.
+        copies: Relabelled copies of each graph that must not be separated from it.
+        seed: Of the copies.
+        workers: Threads; ``None`` for all usable cores.
+        progress: Called with (done, total) pairs.
+        parameters: Of the test, when it is given by name.
+
+    Raises:
+        DataNotFoundError: If BREC is not there.
+        ConfigError: If the test or a parameter is unknown.
+    """
+    chosen = make_test(test, **parameters)
+    check_positive("copies", copies, 0)
+    wanted = tuple(BREC(root) if pairs is None else pairs)
+    for pair in wanted:
+        chosen.check_memory([pair.first.num_nodes, pair.second.num_nodes])
+    order = np.argsort([-pair.first.num_nodes for pair in wanted], kind="stable")
+    done: dict[int, ExactPair] = {}
+
+    def work(start: int, stop: int) -> None:
+        for i in order[start:stop].tolist():
+            done[i] = _score_pair(chosen, wanted[i], copies, seed)
+
+    chunks = [(i, i + 1) for i in range(len(wanted))]
+    run_chunks(work, chunks, workers, progress)
+    scored = tuple(done[i] for i in range(len(wanted)))
+    return ExactScore(
+        chosen.to_dict(),
+        str(chosen),
+        copies,
+        seed,
+        round(sum(pair.seconds for pair in scored), 3),
+        scored,
+    )
+
+
+def _score_pair(test: WLTest, pair: BRECPair, copies: int, seed: int) -> ExactPair:
+    begin = time.thread_time()
+    run = refine(
+        test, _batch(pair.first, pair.second), keep_history=False,
+        stop_when_apart=True, workers=1,
+    )  # fmt: skip
+    seconds = time.thread_time() - begin
+    wrong = 0
+    for side, graph in enumerate((pair.first, pair.second)):
+        if not copies:
+            break
+        rng = np.random.default_rng([seed, pair.index, side])
+        renamed = [relabelled(graph, rng) for _ in range(copies)]
+        again = refine(test, _batch(graph, *renamed), keep_history=False, workers=1)
+        wrong += sum(again.separated_at(0, i + 1) is not None for i in range(copies))
+    return ExactPair(
+        pair.index, pair.category, run.separated_at(0, 1), wrong, round(seconds, 6)
+    )
+
+
+def _batch(*graphs: Graph) -> Batch:
+    return Batch.of(LabelledGraph(graph) for graph in graphs)

@@ -1,0 +1,157 @@
+"""``sekgnn brec``: how many pairs of BREC does a test separate?"""
+
+from __future__ import annotations
+
+import json as json_format
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sekgnn.cli import test_options as options
+
+if TYPE_CHECKING:
+    from sekgnn.datasets.brec import BREC
+
+
+def brec(
+    test: options.TestName = "sek",
+    hops: options.Hops = None,
+    kernel: options.Kernel = None,
+    scope: options.Scope = None,
+    radius: options.Radius = None,
+    steps: options.Steps = None,
+    part: options.Part = None,
+    encoding: options.Encoding = None,
+    sums: options.Sums = False,
+    no_context: options.NoContext = False,
+    marked: options.Marked = False,
+    category: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="basic, simple_regular, strongly_regular, four_vertex, "
+            "distance_regular, extension, cfi; several may follow",
+            show_default="all",
+        ),
+    ] = None,
+    copies: Annotated[
+        int, typer.Option(help="relabelled copies of each graph, never to be separated")
+    ] = 1,
+    seed: Annotated[int, typer.Option(help="of the copies")] = 0,
+    all: Annotated[
+        bool, typer.Option("--all", help="run every test and write the results page")
+    ] = False,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="folder for the results of --all")
+    ] = Path("results/brec"),
+    data_root: Annotated[
+        Path | None,
+        typer.Option(help="folder with brec/brec.g6.txt", show_default="SEKGNN_DATA"),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="threads", show_default="all usable cores")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="no progress bar")
+    ] = False,
+) -> None:
+    """Score a Weisfeiler-Lehman test on the 400 pairs of BREC.
+
+    Every graph is also compared with relabelled copies of itself, and the
+    number of false separations is printed.
+
+    --all writes exact.json, exact.md and exact.png to the output folder. What
+    an interrupted run has finished is kept in exact.partial.json: the same
+    command continues from there.
+    """
+    from sekgnn.brec.exact import score_exact
+    from sekgnn.checks import check_positive
+    from sekgnn.cli.progress import progress_bar
+    from sekgnn.datasets.brec import BREC
+
+    check_positive("--copies", copies, 0)
+    check_positive("--seed", seed, 0)
+    if workers is not None:
+        check_positive("--workers", workers)
+    chosen = options.build_test(
+        test, hops, kernel, scope, radius, steps, part, encoding, sums, no_context,
+        marked,
+    )  # fmt: skip
+    pairs = BREC(data_root)
+    if category:
+        pairs = pairs.select(*category)
+    shown = not (quiet or json)
+    if all:
+        _run_all(pairs, copies, seed, output, workers, json, shown)
+        return
+    with progress_bar("pairs", shown=shown) as progress:
+        score = score_exact(
+            chosen,
+            pairs=pairs,
+            copies=copies,
+            seed=seed,
+            workers=workers,
+            progress=progress,
+        )
+    typer.echo(json_format.dumps(score.to_dict()) if json else score.table())
+
+
+def _run_all(
+    pairs: BREC,
+    copies: int,
+    seed: int,
+    output: Path,
+    workers: int | None,
+    json: bool,
+    shown: bool,
+) -> None:
+    """Run the whole scoreboard and write its page."""
+    from contextlib import ExitStack
+
+    from sekgnn.brec.board import BOARD
+    from sekgnn.brec.board_run import run_board
+    from sekgnn.cli.progress import progress_bar
+    from sekgnn.files import atomic_path
+    from sekgnn.graphs.extras import require
+    from sekgnn.parallel import Progress
+    from sekgnn.reports.brec_figure import brec_png
+    from sekgnn.reports.brec_page import brec_page
+
+    require("igraph", "iso")
+    output.mkdir(parents=True, exist_ok=True)
+    partial = output / "exact.partial.json"
+    with ExitStack() as stack:
+
+        def row(label: str) -> Progress | None:
+            stack.close()  # the bar of the row before
+            return stack.enter_context(progress_bar(label, shown=shown))
+
+        board = run_board(
+            BOARD,
+            pairs=pairs,
+            copies=copies,
+            seed=seed,
+            partial=partial,
+            workers=workers,
+            progress=row,
+        )
+    files = {
+        "exact.png": brec_png(board),
+        "exact.md": brec_page(board).encode(),
+        "exact.json": board.to_json().encode(),
+    }
+    for name, content in files.items():
+        with atomic_path(output / name) as draft:
+            draft.write_bytes(content)
+    partial.unlink(missing_ok=True)
+    if json:
+        typer.echo(board.to_json(), nl=False)
+        return
+    for entry in board.rows:
+        score = entry.score
+        typer.echo(f"{score.separated:>4}  {score.seconds:>8.2f} s  {entry.label}")
+    typer.echo(
+        f"{board.false_separations} false separations; wrote exact.json, exact.md and "
+        f"exact.png to {output}"
+    )

@@ -1,0 +1,99 @@
+"""A graph named on the command line: a file, a family, a SMILES or graph6 text."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from sekgnn.errors import GraphInputError, MissingExtraError
+from sekgnn.graphs import (
+    GRAPH_NAMES,
+    LabelledGraph,
+    from_graph6,
+    labelled_from_smiles,
+    named_graph,
+    read_graphs,
+)
+
+_FORMS = (
+    "a file of graphs (graphs.g6, or graphs.g6#2 for the third of several), a name "
+    f"such as rook:4 (families: {', '.join(GRAPH_NAMES)}), smiles:CCO, or graph6:Bw"
+)
+
+
+def graph_argument(text: str, *, labels: bool = True) -> LabelledGraph:
+    """Return the graph that ``text`` names.
+
+    A SMILES brings its atoms and bonds as labels. Text that is neither a file nor a
+    name nor begins with ``smiles:`` or ``graph6:`` is taken for the one of the two as
+    which it can be read, if only one.
+
+    Args:
+        text: What the user wrote.
+        labels: Keep the labels of atoms and bonds.
+
+    Raises:
+        GraphInputError: If there is no such graph, or more than one reading.
+        ConfigError: If a family's numbers do not fit.
+    """
+    found = _find(text)
+    return found if labels else LabelledGraph(found.graph)
+
+
+def _find(text: str) -> LabelledGraph:
+    kind, _, rest = text.partition(":")
+    if kind.lower() == "smiles":
+        return labelled_from_smiles(rest)
+    if kind.lower() == "graph6":
+        return LabelledGraph(from_graph6(rest))
+    path, _, number = text.rpartition("#")
+    if path and number.isdigit() and Path(path).exists():
+        return _from_file(path, int(number))
+    if Path(text).exists():
+        return _from_file(text, None)
+    if kind.lower() in GRAPH_NAMES:
+        return LabelledGraph(named_graph(text))
+    if re.search(r"[/\\]|\.(g6|graph6|edges|edgelist|el|npz|csv|tsv|smi|txt)$", text):
+        as_smiles = _try_smiles(text)
+        if as_smiles is None:
+            raise GraphInputError(f"{text} does not exist; check the path.")
+        return as_smiles
+    readings = [g for g in (_try_graph6(text), _try_smiles(text)) if g is not None]
+    if len(readings) == 1:
+        return readings[0]
+    if readings:
+        raise GraphInputError(
+            f"{text!r} can be read as graph6 and as SMILES; write graph6:{text} or "
+            f"smiles:{text}."
+        )
+    raise GraphInputError(f"cannot find a graph called {text!r}; give {_FORMS}.")
+
+
+def _from_file(path: str, number: int | None) -> LabelledGraph:
+    """Return one graph of a file."""
+    graphs = read_graphs(path)
+    if number is None and len(graphs) > 1:
+        raise GraphInputError(
+            f"{path} holds {len(graphs)} graphs; say which, from {path}#0 to "
+            f"{path}#{len(graphs) - 1}."
+        )
+    if (number or 0) >= len(graphs):
+        raise GraphInputError(
+            f"{path} holds {len(graphs)} graphs, from {path}#0 to "
+            f"{path}#{len(graphs) - 1}; there is no #{number}."
+        )
+    return LabelledGraph(graphs[number or 0])
+
+
+def _try_graph6(text: str) -> LabelledGraph | None:
+    try:
+        return LabelledGraph(from_graph6(text))
+    except GraphInputError:
+        return None
+
+
+def _try_smiles(text: str) -> LabelledGraph | None:
+    try:
+        return labelled_from_smiles(text)
+    except (GraphInputError, MissingExtraError):
+        return None

@@ -1,0 +1,73 @@
+"""Options that take several values after one flag: ``--radius 1 2 3``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer.core import TyperCommand
+
+_WORDS = {
+    "--scope": ("graph", "ego", "internal"),
+    "--part": ("f1", "f2", "f3"),
+    "--encoding": ("walks", "inner_wl", "inner_fwl", "distances", "patterns"),
+    "--category": (
+        "basic",
+        "simple_regular",
+        "strongly_regular",
+        "four_vertex",
+        "distance_regular",
+        "extension",
+        "cfi",
+    ),
+}
+_NUMBERS = ("--radius", "--nodes", "--degree", "--hops")
+
+
+class ManyValuesCommand(TyperCommand):
+    """A command in which a repeatable option may list its values behind one flag.
+
+    Only further values that belong to the option are taken, so that an argument may
+    follow: in ``--scope graph internal rook:4`` the last word is an argument.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Repeat the flag before each further value, then parse as usual."""
+        repeatable = {
+            flag
+            for param in self.params
+            if getattr(param, "multiple", False)
+            for flag in param.opts
+        }
+        return super().parse_args(ctx, repeat_flags(args, repeatable))
+
+
+def repeat_flags(args: list[str], repeatable: set[str]) -> list[str]:
+    """Return ``args`` with the flag of a repeatable option before each of its values.
+
+    Example:
+        >>> repeat_flags(["--radius", "1", "2", "--hops", "3"], {"--radius"})
+        ['--radius', '1', '--radius', '2', '--hops', '3']
+    """
+    out: list[str] = []
+    flag = ""  # the option whose values may still go on
+    expects = False
+    for i, arg in enumerate(args):
+        if expects:
+            expects = False
+        elif arg == "--":
+            return out + args[i:]
+        elif arg in repeatable:
+            flag, expects = arg, True
+        elif flag and _is_value(flag, arg):
+            out.append(flag)
+        else:
+            flag = ""
+        out.append(arg)
+    return out
+
+
+def _is_value(flag: str, arg: str) -> bool:
+    """Tell whether ``arg`` can be a further value of the option."""
+    if flag in _NUMBERS:
+        return arg.isascii() and arg.isdigit()
+    return arg in _WORDS.get(flag, ())

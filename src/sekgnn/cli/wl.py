@@ -1,0 +1,124 @@
+"""``sekgnn wl``: does a test separate two graphs, and why?"""
+
+from __future__ import annotations
+
+import json as json_format
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sekgnn.cli import test_options as options
+
+if TYPE_CHECKING:
+    from sekgnn.graphs import LabelledGraph
+    from sekgnn.wl import Verdict
+
+SEPARATED, NOT_SEPARATED = 0, 1
+_GRAPH = "file, family such as rook:4, smiles:..., or graph6:..."
+
+
+def wl(
+    first: Annotated[str, typer.Argument(metavar="A", help=_GRAPH)],
+    second: Annotated[str, typer.Argument(metavar="B", help=_GRAPH)],
+    test: options.TestName = "sek",
+    hops: options.Hops = None,
+    kernel: options.Kernel = None,
+    scope: options.Scope = None,
+    radius: options.Radius = None,
+    steps: options.Steps = None,
+    part: options.Part = None,
+    encoding: options.Encoding = None,
+    sums: options.Sums = False,
+    no_context: options.NoContext = False,
+    marked: options.Marked = False,
+    all: Annotated[
+        bool, typer.Option("--all", help="ask every test and print a row for each")
+    ] = False,
+    no_labels: Annotated[
+        bool, typer.Option("--no-labels", help="leave out atoms and bonds of SMILES")
+    ] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="draw both graphs, coloured by round, to this .png, .svg or .pdf",
+            show_default=False,
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    workers: Annotated[
+        int | None, typer.Option(help="threads", show_default="all usable cores")
+    ] = None,
+) -> None:
+    """Say whether a Weisfeiler-Lehman test separates two graphs, and why.
+
+    The exit code is 0 if they are separated, 1 if not, 2 after an error. With
+    --all it is 0 if any test separates them.
+    """
+    from sekgnn.checks import check_positive
+    from sekgnn.cli.graph_argument import graph_argument
+    from sekgnn.errors import ConfigError
+    from sekgnn.wl import compare
+
+    if plot is not None and plot.suffix not in (".png", ".svg", ".pdf"):
+        raise ConfigError(f"--plot writes .png, .svg or .pdf, got {str(plot)!r}.")
+    if workers is not None:
+        check_positive("--workers", workers)
+    settings = (
+        hops, kernel, scope, radius, steps, part, encoding, sums, no_context, marked,
+    )  # fmt: skip
+    if all and (plot is not None or any(settings)):
+        raise ConfigError(
+            "--all asks every test as it is by default; leave out --plot and the "
+            "options of a single test."
+        )
+    chosen = options.build_test(test, *settings)
+    a, b = (graph_argument(text, labels=not no_labels) for text in (first, second))
+    if all:
+        apart = _ask_all(a, b, (first, second), json, workers)
+        raise typer.Exit(SEPARATED if apart else NOT_SEPARATED)
+    verdict = compare(a, b, chosen, names=(first, second), workers=workers)
+    if plot is not None:
+        verdict.plot(plot)
+    typer.echo(verdict.to_json() if json else verdict.explain())
+    raise typer.Exit(SEPARATED if verdict.separated else NOT_SEPARATED)
+
+
+def _ask_all(
+    first: LabelledGraph,
+    second: LabelledGraph,
+    names: tuple[str, str],
+    json: bool,
+    workers: int | None,
+) -> bool:
+    """Print a row per test, as each is done; tell whether any separates."""
+    from sekgnn.cli.failures import note
+    from sekgnn.errors import GraphInputError, MissingExtraError
+    from sekgnn.wl import TESTS, compare
+
+    found = []
+    if not json:
+        typer.echo(
+            f"{'test':<14}{'verdict':<16}{'round':>6}{'rounds':>8}{'seconds':>9}"
+        )
+    for name in TESTS:
+        try:
+            verdict = compare(first, second, name, names=names, workers=workers)
+        except (GraphInputError, MissingExtraError) as error:  # too large, no igraph
+            note(f"{name} is left out: {error}")
+            continue
+        found.append(verdict)
+        if not json:
+            typer.echo(_row(verdict))
+    if json:
+        typer.echo(json_format.dumps([verdict.to_dict() for verdict in found]))
+    return any(verdict.separated for verdict in found)
+
+
+def _row(verdict: Verdict) -> str:
+    answer = "separated" if verdict.separated else "not separated"
+    at = "" if verdict.round is None else str(verdict.round)
+    return (
+        f"{verdict.run.test.name:<14}{answer:<16}{at:>6}{verdict.rounds:>8}"
+        f"{verdict.seconds:>9.3f}"
+    )
