@@ -111,6 +111,13 @@ def batches(
     return some
 
 
+def pairs(
+    max_nodes: int = 6,
+) -> st.SearchStrategy[tuple[LabelledGraph, LabelledGraph]]:
+    """Draw two graphs, both with labels of a kind or none; often one is a copy."""
+    return batches(max_nodes, (2, 2)).map(lambda two: (two[0], two[1]))
+
+
 def shuffled(draw: st.DrawFn, item: LabelledGraph) -> LabelledGraph:
     """Return the graph under other names of its nodes."""
     return item.relabel(draw(st.permutations(range(item.num_nodes))))
