@@ -16,7 +16,7 @@ endif
 help:
 	@echo "make demo   install, then encode graphs and show what separates two of them"
 	@echo "make test   install, lint, type-check, check import rules, run all tests"
-	@echo "make bench  install, then measure speed and memory (about 15 minutes)"
+	@echo "make bench  install, then measure speed and memory (about 30 minutes)"
 
 install: $(STAMP)
 
@@ -46,7 +46,8 @@ unit: install
 	$(BIN)/pytest -n 2
 
 bench: install
-	$(BIN)/python benchmarks/encoding.py --output results/benchmarks/encoding.json
+	$(BIN)/python -m benchmarks.encoding --output results/benchmarks/encoding.json
+	$(BIN)/python -m benchmarks.wl --output results/benchmarks/wl.json
 
 clean:
 	rm -rf $(VENV) demo dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,6 +1,6 @@
 """Speed and memory of the encodings, as ratios within one run.
 
-    python benchmarks/encoding.py --output results/benchmarks/encoding.json
+    python -m benchmarks.encoding --output results/benchmarks/encoding.json
 
 measures, on one thread each, medians of interleaved repeats:
 
@@ -15,85 +15,32 @@ It writes the numbers with machine, versions and commit as JSON, and a table bes
 
 from __future__ import annotations
 
-import os
-import sys
+from benchmarks.measure import interleaved, machine, restart_with_settings, timed
 
-SETTINGS = dict.fromkeys(
-    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
-)
-# Let the allocator keep memory between repeats: on a virtual machine the first use of
-# fresh memory costs between nothing and more than the work that is measured.
-SETTINGS |= {"MALLOC_MMAP_THRESHOLD_": "4000000000", "MALLOC_TRIM_THRESHOLD_": "-1"}
-if __name__ == "__main__" and any(os.environ.get(k) != v for k, v in SETTINGS.items()):
-    os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **SETTINGS})
+if __name__ == "__main__":
+    restart_with_settings()
 
 import argparse
 import json
-import platform
+import os
 import resource
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-PACKAGES = ("sekgnn", "numpy", "scipy", "numba", "torch", "torch-geometric")
 TU_SETS = ("MUTAG", "PROTEINS", "IMDB-BINARY")
 # On MUTAG, as reported for the paper's released code; not measured in this run.
 RELEASED_CODE_GRAPHS_PER_SECOND = 4.0
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
-
-
-def machine() -> dict[str, Any]:
-    """Return what the numbers were measured on, and with."""
-    cpu = platform.processor() or "unknown"
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        models = [
-            x for x in info.read_text().splitlines() if x.startswith("model name")
-        ]
-        cpu = models[0].split(":", 1)[1].strip() if models else cpu
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty", "--abbrev=12"],
-        cwd=Path(__file__).parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout.strip()
-    return {
-        "cpu": cpu,
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "versions": {name: version(name) for name in PACKAGES},
-        "commit": commit,
-        "date": time.strftime("%Y-%m-%d"),
-    }
-
-
-def timed(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
-def interleaved(
-    works: dict[str, Callable[[], object]], repeats: int
-) -> dict[str, list[float]]:
-    """Time each piece of work ``repeats`` times, taking turns."""
-    for work in works.values():
-        work()
-    times: dict[str, list[float]] = {name: [] for name in works}
-    for _ in range(repeats):
-        for name, work in works.items():
-            times[name].append(timed(work))
-    return times
 
 
 # 1. whole datasets
@@ -226,7 +173,8 @@ def growth(repeats: int, quick: bool) -> list[dict[str, Any]]:
         if quick and n > 10_000:
             continue
         times = repeats if n <= 100_000 else min(repeats, 2)
-        command = [sys.executable, __file__, "--measure", family, job, str(n)]
+        command = [sys.executable, "-m", "benchmarks.encoding"]
+        command += ["--measure", family, job, str(n)]
         done = subprocess.run(
             [*command, "--repeats", str(times)],
             check=True,

@@ -2,94 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable
+from functools import partial
 from itertools import combinations, permutations
 
 from sekgnn.encoding.spec import EncodingSpec
 from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.testing.brute_force import brute_force_encoding, distances, landing
+from sekgnn.testing.brute_force_colours import (
+    Graphs,
+    Numbers,
+    Values,
+    edges_of,
+    node_label,
+    node_labels,
+    node_step,
+    numbered,
+    pair_first,
+    pair_step,
+    refined,
+)
 from sekgnn.wl.encodings.base import SubstructureEncoding
 from sekgnn.wl.encodings.distances import DistanceProfile
+from sekgnn.wl.encodings.inner_fwl import InnerFWL
 from sekgnn.wl.encodings.inner_wl import InnerWL
 from sekgnn.wl.encodings.patterns import PatternCounts
 from sekgnn.wl.encodings.walks import Walks
 
-Values = list[list[Hashable]]
-"""Something comparable for every object of every graph."""
-Numbers = list[list[int]]
-"""A class for every object of every graph, from 0 in the order they are met."""
+
+def ego_nets(
+    graphs: Graphs, colours: Numbers, radius: int, *, with_centre: bool, marked: bool
+) -> list[LabelledGraph]:
+    """Return the ego-net of every node, its nodes labelled by their colours.
+
+    Args:
+        graphs: The graphs.
+        colours: Of their nodes.
+        radius: h.
+        with_centre: Keep the centre.
+        marked: Let the labels tell the distance to the centre, too.
+    """
+    nets = []
+    most = max((item.num_nodes for item in graphs), default=0)  # beyond any distance
+    for item, of in zip(graphs, colours, strict=True):
+        edges = edges_of(item)
+        for reach in distances(item.graph):
+            near = [u for u, d in reach.items() if int(not with_centre) <= d <= radius]
+            labels = [of[u] * most + marked * reach[u] for u in near]
+            kinds = {
+                (i, j): edges[u, w]
+                for i, u in enumerate(near)
+                for j, w in enumerate(near)
+                if (u, w) in edges
+            }
+            nets.append(LabelledGraph(item.graph.induced(near), labels, kinds))
+    return nets
 
 
-def numbered(values: Values) -> Numbers:
-    """Replace values by numbers, equal for equal ones, with one table for all."""
-    table: dict[Hashable, int] = {}
-    return [[table.setdefault(v, len(table)) for v in graph] for graph in values]
-
-
-def count(numbers: Numbers) -> int:
-    """Return how many different numbers there are."""
-    return len({n for graph in numbers for n in graph})
-
-
-def node_label(item: LabelledGraph, node: int) -> int:
-    """Return a node's label, 0 if there are none."""
-    return 0 if item.node_labels is None else int(item.node_labels[node])
-
-
-def edges_of(item: LabelledGraph) -> dict[tuple[int, int], int]:
-    """Return both directions of every edge with its label, 0 if there are none."""
-    pairs = item.graph.edge_index().T.tolist()
-    labels = [0] * len(pairs)
-    if item.edge_labels is not None:
-        labels = item.edge_labels.tolist()
-    return {(u, v): label for (u, v), label in zip(pairs, labels, strict=True)}
+def by_graph(graphs: Graphs, values: Iterable[Iterable[int]]) -> Values:
+    """Deal out one multiset of numbers to every node of every graph."""
+    sets = (tuple(sorted(numbers)) for numbers in values)
+    return [[next(sets) for _ in range(item.num_nodes)] for item in graphs]
 
 
 def ego_net_values(
-    graphs: Sequence[LabelledGraph],
-    start: Numbers,
-    radius: int,
-    *,
-    with_centre: bool,
-    marked: bool,
+    graphs: Graphs, colours: Numbers, radius: int, *, with_centre: bool, marked: bool
 ) -> Values:
     """Return the multiset of stable 1-WL colours of every node's ego-net.
 
     All ego-nets of all graphs are refined together, with one table, until no new
     colour comes up in any of them.
     """
-    nets: list[tuple[LabelledGraph, list[int]]] = []
-    first: Values = []
-    for item, colours in zip(graphs, start, strict=True):
-        reach = distances(item.graph)
-        for v in range(item.num_nodes):
-            inside = [u for u, d in reach[v].items() if d <= radius]
-            if not with_centre:
-                inside.remove(v)
-            nets.append((item, inside))
-            first.append([(colours[u], marked and reach[v][u]) for u in inside])
-    now = numbered(first)
-    while True:
-        signatures: Values = []
-        for (item, inside), colours in zip(nets, now, strict=True):
-            of = dict(zip(inside, colours, strict=True))
-            edges = edges_of(item)
-            signatures.append(
-                [
-                    (of[u], tuple(sorted((edges[u, w], of[w]) for w in inside
-                                         if (u, w) in edges)))
-                    for u in inside
-                ]
-            )  # fmt: skip
-        after = numbered(signatures)
-        if count(after) == count(now):
-            break
-        now = after
-    finished = iter(now)
-    return [
-        [tuple(sorted(next(finished))) for _ in range(item.num_nodes)]
-        for item in graphs
-    ]
+    nets = ego_nets(graphs, colours, radius, with_centre=with_centre, marked=marked)
+    return by_graph(graphs, refined(node_labels(nets), partial(node_step, nets))[-1])
 
 
 def walk_value(item: LabelledGraph, v: int, f: Walks) -> Hashable:
@@ -176,9 +161,7 @@ def pattern_value(item: LabelledGraph, v: int, f: PatternCounts) -> tuple[int, .
     return tuple(found)
 
 
-def brute_force_values(
-    f: SubstructureEncoding, graphs: Sequence[LabelledGraph]
-) -> Values:
+def brute_force_values(f: SubstructureEncoding, graphs: Graphs) -> Values:
     """Return f of every node of every graph; equal values for equal f.
 
     Args:
@@ -190,12 +173,15 @@ def brute_force_values(
     """
     one: Callable[[LabelledGraph, int], Hashable]
     if isinstance(f, InnerWL):
-        labels = numbered(
-            [[node_label(g, v) for v in range(g.num_nodes)] for g in graphs]
-        )
+        labels = numbered(node_labels(graphs))
         return ego_net_values(
             graphs, labels, f.radius, with_centre=not f.internal, marked=f.marked
         )
+    if isinstance(f, InnerFWL):
+        labels = numbered(node_labels(graphs))
+        nets = ego_nets(graphs, labels, f.radius, with_centre=True, marked=True)
+        first = pair_first(nets, numbered(node_labels(nets)))
+        return by_graph(graphs, refined(first, partial(pair_step, nets))[-1])
     if isinstance(f, Walks):
         if not f.multisets:
             return [walk_sums(item, f) for item in graphs]

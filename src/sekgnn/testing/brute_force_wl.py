@@ -5,21 +5,25 @@ Nothing is hashed: a colour is the number that a dictionary gives to the signatu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from itertools import permutations, product
 
 from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.testing.brute_force import distances
-from sekgnn.testing.brute_force_values import (
+from sekgnn.testing.brute_force_colours import (
+    Graphs,
     Numbers,
     Values,
-    brute_force_values,
-    count,
     edges_of,
-    ego_net_values,
     node_label,
+    node_labels,
+    node_step,
     numbered,
+    pair_first,
+    pair_step,
+    refined,
 )
+from sekgnn.testing.brute_force_values import brute_force_values, ego_net_values
 from sekgnn.wl.colouring import WLTest
 from sekgnn.wl.fwl2 import TwoFWL
 from sekgnn.wl.fwl3 import ThreeFWL
@@ -29,8 +33,6 @@ from sekgnn.wl.one_wl import OneWL
 from sekgnn.wl.sek import SEK
 from sekgnn.wl.sek_fwl2 import SEKTwoFWL
 from sekgnn.wl.subgraph import SubgraphWL
-
-Graphs = Sequence[LabelledGraph]
 
 
 def hops_of(item: LabelledGraph, num_hops: int, kernel: str) -> list[list[list[int]]]:
@@ -48,10 +50,6 @@ def hops_of(item: LabelledGraph, num_hops: int, kernel: str) -> list[list[list[i
             levels.append(sorted(reached))
         out.append(levels)
     return out
-
-
-def _labels(graphs: Graphs) -> Values:
-    return [[node_label(item, v) for v in range(item.num_nodes)] for item in graphs]
 
 
 def _hop_step(graphs: Graphs, num_hops: int, kernel: str, colours: Numbers) -> Values:
@@ -85,7 +83,7 @@ def _subgraph_step(graphs: Graphs, test: SubgraphWL, colours: Numbers) -> Values
 def _sek_first(graphs: Graphs, test: SEK) -> Values:
     """Label, f and, where wanted, the multiset of these over all hops."""
     parts = [
-        _labels(graphs),
+        node_labels(graphs),
         *(numbered(brute_force_values(f, graphs)) for f in test.encodings),
     ]
     values = numbered(
@@ -105,38 +103,9 @@ def _sek_first(graphs: Graphs, test: SEK) -> Values:
     return out
 
 
-def _pair_first(graphs: Graphs, nodes: Numbers) -> Values:
-    out: Values = []
-    for item, c in zip(graphs, nodes, strict=True):
-        edges = edges_of(item)
-        out.append(
-            [
-                (u == v, (u, v) in edges, edges.get((u, v)), c[u], c[v])
-                for u, v in product(range(item.num_nodes), repeat=2)
-            ]
-        )
-    return out
-
-
-def _pair_step(graphs: Graphs, colours: Numbers) -> Values:
-    out: Values = []
-    for item, c in zip(graphs, colours, strict=True):
-        n = item.num_nodes
-        out.append(
-            [
-                (
-                    c[u * n + v],
-                    tuple(sorted((c[u * n + w], c[w * n + v]) for w in range(n))),
-                )
-                for u, v in product(range(n), repeat=2)
-            ]
-        )
-    return out
-
-
 def _triple_first(graphs: Graphs) -> Values:
     out: Values = []
-    pairs = numbered(_pair_first(graphs, numbered(_labels(graphs))))
+    pairs = numbered(pair_first(graphs, numbered(node_labels(graphs))))
     for item, p in zip(graphs, pairs, strict=True):
         n = item.num_nodes
         out.append(
@@ -189,7 +158,7 @@ def _parts(test: WLTest, graphs: Graphs) -> tuple[Values, Callable[[Numbers], Va
     """Return the first values of a test and its step."""
     if isinstance(test, SEKTwoFWL):
         nodes = numbered(_sek_first(graphs, test))
-        return _pair_first(graphs, nodes), lambda c: _pair_step(graphs, c)
+        return pair_first(graphs, nodes), lambda c: pair_step(graphs, c)
     if isinstance(test, SEK):
         num_hops, kernel = test.hops, test.kernel
         return (
@@ -197,19 +166,19 @@ def _parts(test: WLTest, graphs: Graphs) -> tuple[Values, Callable[[Numbers], Va
             lambda c: _hop_step(graphs, num_hops, kernel, c),
         )
     if isinstance(test, OneWL):
-        return _labels(graphs), lambda c: _hop_step(graphs, 1, "shortest_path", c)
+        return node_labels(graphs), lambda c: node_step(graphs, c)
     if isinstance(test, KHopWL):
         khop = test
         return (
-            _labels(graphs),
+            node_labels(graphs),
             lambda c: _hop_step(graphs, khop.hops, khop.kernel, c),
         )
     if isinstance(test, SubgraphWL):
         subgraph = test
-        return _labels(graphs), lambda c: _subgraph_step(graphs, subgraph, c)
+        return node_labels(graphs), lambda c: _subgraph_step(graphs, subgraph, c)
     if isinstance(test, TwoFWL):
-        nodes = numbered(_labels(graphs))
-        return _pair_first(graphs, nodes), lambda c: _pair_step(graphs, c)
+        nodes = numbered(node_labels(graphs))
+        return pair_first(graphs, nodes), lambda c: pair_step(graphs, c)
     if isinstance(test, ThreeFWL):
         return _triple_first(graphs), lambda c: _triple_step(graphs, c)
     if isinstance(test, Isomorphism):
@@ -239,7 +208,4 @@ def brute_force_rounds(test: WLTest, graphs: Graphs) -> list[Numbers]:
         [[[0, 0, 0]], [[0, 1, 0]], [[0, 1, 0]]]
     """
     first, step = _parts(test, graphs)
-    rounds = [numbered(first)]
-    while len(rounds) < 2 or count(rounds[-1]) > count(rounds[-2]):
-        rounds.append(numbered(step(rounds[-1])))
-    return rounds
+    return refined(first, step)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sekgnn.errors import ConfigError
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import Colouring, WLTest
-from sekgnn.wl.digest import Colours, multiset_digests, number_colours
+from sekgnn.wl.digest import Colours, count_distinct, multiset_digests
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ def refine(
     colouring = test.start(batch, workers)
     colours = colouring.first
     history, digests = [colours], [_digests(colours, colouring.ptr)]
-    counts = [_count(colours)]
+    counts = [count_distinct(colours)]
     stable = False
     while max_rounds is None or len(counts) <= max_rounds:
         if stop_when_apart and _all_apart(digests):
@@ -107,7 +107,7 @@ def refine(
         colours = colouring.step(colours)
         history = [*history, colours] if keep_history else [colours]
         digests.append(_digests(colours, colouring.ptr))
-        counts.append(_count(colours))
+        counts.append(count_distinct(colours))
         if counts[-1] == counts[-2]:
             stable = True
             break
@@ -126,11 +126,6 @@ def _digests(colours: Colours, ptr: NDArray[np.int64]) -> NDArray[np.uint64]:
     out = np.empty((ptr.size - 1, 2), dtype=np.uint64)
     multiset_digests(colours, ptr, out)
     return out
-
-
-def _count(colours: Colours) -> int:
-    kept, _ = number_colours(colours, np.empty(0, dtype=np.int64))
-    return len(kept)
 
 
 def _all_apart(digests: list[NDArray[np.uint64]]) -> bool:
