@@ -12,6 +12,7 @@ from sekgnn.testing import labelled_graphs
 from sekgnn.wl import (
     SEK,
     DistanceProfile,
+    InnerFWL,
     InnerWL,
     Isomorphism,
     KHopWL,
@@ -62,6 +63,7 @@ def encodings() -> st.SearchStrategy[SubstructureEncoding]:
     return st.one_of(
         walks(),
         st.builds(InnerWL, SMALL, st.booleans(), st.booleans()),
+        st.builds(InnerFWL, SMALL),
         st.builds(DistanceProfile, SMALL),
         st.builds(PatternCounts, patterns.map(tuple)),
     )
