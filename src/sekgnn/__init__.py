@@ -12,6 +12,7 @@ from sekgnn._version import __version__
 from sekgnn.errors import (
     CacheWarning,
     ConfigError,
+    DataNotFoundError,
     GraphInputError,
     GraphInputWarning,
     MissingExtraError,
@@ -19,6 +20,7 @@ from sekgnn.errors import (
 )
 
 if TYPE_CHECKING:
+    from sekgnn import brec, datasets, graphs, wl
     from sekgnn.encoding.encoder import encode, encode_many
     from sekgnn.encoding.exact import encode_exact
     from sekgnn.encoding.sampled import encode_sampled
@@ -36,6 +38,7 @@ __all__ = [
     "AddSubstructureEncoding",
     "CacheWarning",
     "ConfigError",
+    "DataNotFoundError",
     "EncodingSpec",
     "Graph",
     "GraphInputError",
@@ -43,14 +46,18 @@ __all__ = [
     "MissingExtraError",
     "OutputError",
     "__version__",
+    "brec",
+    "datasets",
     "encode",
     "encode_dataset",
     "encode_exact",
     "encode_many",
     "encode_sampled",
+    "graphs",
     "hop_pairs",
     "landing_probabilities",
     "return_probabilities",
+    "wl",
 ]
 
 _HOMES = {
@@ -67,10 +74,13 @@ _HOMES = {
     "landing_probabilities": "sekgnn.walks.powers",
     "return_probabilities": "sekgnn.walks.returns",
 }
+_ROOMS = ("brec", "datasets", "graphs", "wl")
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name when it is first asked for (PEP 562)."""
+    if name in _ROOMS:
+        return import_module(f"sekgnn.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'sekgnn' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

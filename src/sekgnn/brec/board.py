@@ -112,6 +112,12 @@ BOARD: tuple[Entry, ...] = (
         "n²",
     ),
     Entry("fwl_whole", "SEK, inner 2-FWL, whole graph", _sek(InnerFWL(WHOLE)), "n²"),
+    Entry(
+        "fwl_edges",
+        "SEK, inner 2-FWL, whole graph, each edge marked",
+        _sek(InnerFWL(WHOLE, neighbours=True)),
+        "n²",
+    ),
     Entry("3fwl", "3-FWL (4-WL)", ThreeFWL(), "n³"),
     Entry("isomorphism", "isomorphism (igraph, bliss)", Isomorphism(), ""),
 )

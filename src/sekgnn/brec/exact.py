@@ -13,6 +13,7 @@ import numpy as np
 from sekgnn.brec.copies import relabelled
 from sekgnn.checks import check_positive
 from sekgnn.datasets.brec import BREC, CATEGORIES, BRECPair
+from sekgnn.graphs.families import cycle_graph, path_graph
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.parallel import Progress, run_chunks
@@ -160,6 +161,7 @@ def score_exact(
         chosen.check_memory([pair.first.num_nodes, pair.second.num_nodes])
     order = np.argsort([-pair.first.num_nodes for pair in wanted], kind="stable")
     done: dict[int, ExactPair] = {}
+    refine(chosen, _batch(path_graph(3), cycle_graph(3)), workers=1)  # compiles
 
     def work(start: int, stop: int) -> None:
         for i in order[start:stop].tolist():

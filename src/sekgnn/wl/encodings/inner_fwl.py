@@ -13,11 +13,13 @@ from sekgnn.checks import check_positive
 from sekgnn.parallel import PerThread, even_chunks, run_chunks
 from sekgnn.walks.ball import local_ball
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.digest import KEY_GRAPH, Colours, number_colours, spread
+from sekgnn.wl.digest import KEY_GRAPH, Colours, key_of, number_colours, spread
 from sekgnn.wl.encodings.base import SubstructureEncoding
 from sekgnn.wl.encodings.inner_wl import InnerWL
 from sekgnn.wl.inner_refinement import KEY_DISTANCE, ball_edge_labels
 from sekgnn.wl.pair_colouring import factors, pair_step, pair_types
+
+KEY_NEIGHBOUR = key_of("neighbour marked")
 
 
 @nb.njit(cache=True, nogil=True)
@@ -63,6 +65,42 @@ def refine_pairs(
 
 
 @nb.njit(cache=True, nogil=True)
+def mark_distances(
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    centre: int,
+    colours: Colours,
+    out: Colours,
+) -> None:
+    """Write each node's colour joined with its distance to ``centre``.
+
+    Args:
+        rows: Row starts, ``[s + 1]``.
+        columns: Neighbours.
+        centre: The node to mark.
+        colours: ``[s, 2]``.
+        out: Written, ``[s, 2]``.
+    """
+    s = colours.shape[0]
+    distance = np.full(s, s, dtype=np.int64)  # s for nodes that are not reached
+    queue = np.empty(s, dtype=np.int64)
+    queue[0], distance[centre] = centre, 0
+    read, filled = 0, 1
+    while read < filled:
+        i = queue[read]
+        read += 1
+        for e in range(rows[i], rows[i + 1]):
+            if distance[columns[e]] == s:
+                distance[columns[e]] = distance[i] + 1
+                queue[filled] = columns[e]
+                filled += 1
+    for i in range(s):
+        out[i, 0], out[i, 1] = spread(
+            colours[i, 0] + np.uint64(distance[i]), colours[i, 1], KEY_DISTANCE
+        )
+
+
+@nb.njit(cache=True, nogil=True)
 def ego_pair_digests(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -71,22 +109,29 @@ def ego_pair_digests(
     start: int,
     stop: int,
     radius: int,
+    neighbours: bool,
     place: NDArray[np.int32],
     out: Colours,
 ) -> None:
     """Write the digest of the ego-nets of nodes ``start..stop - 1``."""
     for v in range(start, stop):
-        nodes, bounds, rows, columns = local_ball(
-            indptr, indices, v, radius, True, 0, place
-        )
+        nodes, _, rows, columns = local_ball(indptr, indices, v, radius, True, 0, place)
         labels = ball_edge_labels(indptr, indices, edge_labels, nodes, True, place)
-        inner = colours[nodes]
-        for k in range(bounds.size - 1):
-            for i in range(bounds[k], bounds[k + 1]):
-                inner[i, 0], inner[i, 1] = spread(
-                    inner[i, 0] + np.uint64(k), inner[i, 1], KEY_DISTANCE
-                )
-        out[v, 0], out[v, 1] = refine_pairs(rows, columns, labels, inner)
+        once = np.empty((nodes.size, 2), dtype=np.uint64)
+        mark_distances(rows, columns, 0, colours[nodes], once)
+        if not neighbours:
+            out[v, 0], out[v, 1] = refine_pairs(rows, columns, labels, once)
+            continue
+        twice = np.empty_like(once)
+        t0, t1 = np.uint64(0), np.uint64(0)
+        for e in range(rows[0], rows[1]):
+            mark_distances(rows, columns, columns[e], once, twice)
+            m0, m1 = refine_pairs(rows, columns, labels, twice)
+            m0, m1 = spread(m0, m1, KEY_NEIGHBOUR)
+            t0 += m0
+            t1 += m1
+        m0, m1 = spread(np.uint64(rows[1]), np.uint64(0), KEY_NEIGHBOUR)
+        out[v, 0], out[v, 1] = m0 + t0, m1 + t1
 
 
 @dataclass(frozen=True)
@@ -99,11 +144,15 @@ class InnerFWL(SubstructureEncoding):
 
     Args:
         radius: h.
+        neighbours: Mark each neighbour of the centre as well, in turn, and take the
+            multiset of the results: at most as strong as 4-FWL, in the same memory and
+            as many times the time as the centre has neighbours.
     """
 
     name = "inner_fwl"
 
     radius: int = 2
+    neighbours: bool = False
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -119,7 +168,8 @@ class InnerFWL(SubstructureEncoding):
         def work(start: int, stop: int) -> None:
             ego_pair_digests(
                 batch.packed.indptr, batch.packed.indices, batch.edge_labels,
-                batch.label_colours, start, stop, radius, place.value, out,
+                batch.label_colours, start, stop, radius, self.neighbours,
+                place.value, out,
             )  # fmt: skip
 
         run_chunks(work, even_chunks(n, 16), workers)
@@ -128,7 +178,8 @@ class InnerFWL(SubstructureEncoding):
     def words(self, batch: Batch, node: int) -> str:
         """Say the ego-net's size, and the degrees inside it."""
         text = InnerWL(self.radius).words(batch, node)
-        return text.replace("inner 1-WL", "inner 2-FWL")
+        marks = " with each neighbour marked" if self.neighbours else ""
+        return text.replace("inner 1-WL", f"inner 2-FWL{marks}")
 
     def memory(self, sizes: Sequence[int]) -> int:
         """Return the bytes of the pairs of one ego-net, at most the whole graph."""
