@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sekgnn.cli import test_options as options
+from sekgnn.cli import wl_options as options
 
 if TYPE_CHECKING:
     from sekgnn.datasets.brec import BREC
