@@ -120,6 +120,10 @@ def make_encoding(
         internal[h=1](l=4)
     """
     if isinstance(encoding, SubstructureEncoding):
+        if parameters:
+            raise ConfigError(
+                "parameters go with an encoding's name, not with an encoding."
+            )
         return encoding
     if isinstance(encoding, dict):
         parameters = {
