@@ -1,0 +1,242 @@
+"""Tests and encodings by name, the user's own included; parameters are checked."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from tests.wl.cases import any_tests, encodings
+
+import sekgnn.wl
+from sekgnn.errors import ConfigError
+from sekgnn.graphs import complete_graph, cycle_graph, path_graph
+from sekgnn.wl import (
+    ENCODINGS,
+    SEK,
+    TESTS,
+    Colouring,
+    DistanceProfile,
+    InnerFWL,
+    InnerWL,
+    KHopWL,
+    OneWL,
+    PatternCounts,
+    SubgraphWL,
+    SubstructureEncoding,
+    Walks,
+    WLTest,
+    compare,
+    make_encoding,
+    make_test,
+    register,
+    register_encoding,
+    wl_hash,
+)
+from sekgnn.wl.batch import Batch
+from sekgnn.wl.digest import Colours, digest_words, key_of
+from sekgnn.wl.encodings.step_vectors import MAX_STEPS
+from sekgnn.wl.hop_colouring import HopColouring, Hops
+
+
+@pytest.fixture
+def own_names() -> Iterator[None]:
+    """Forget afterwards what a test has registered."""
+    tests, functions = dict(TESTS), dict(ENCODINGS)
+    yield
+    for name in set(TESTS) - set(tests):
+        del TESTS[name]
+    for name in set(ENCODINGS) - set(functions):
+        del ENCODINGS[name]
+
+
+@dataclass(frozen=True)
+class SecondHop(WLTest):
+    """Look only at the nodes two steps away, a test nobody needs."""
+
+    name = "second_hop"
+
+    step: int = 2
+
+    def start(self, batch: Batch, workers: int | None = None) -> Colouring:
+        """Start from labels."""
+        hops = Hops(batch, self.step, workers=workers)
+        hops.rows = hops.rows[-1:]
+        return HopColouring(batch, hops, batch.label_colours, workers)
+
+    def memory(self, sizes: Sequence[int]) -> int:
+        """Say little."""
+        return sum(sizes)
+
+
+@dataclass(frozen=True)
+class Degree(SubstructureEncoding):
+    """The degree, or whether there are neighbours at all."""
+
+    name = "degree"
+
+    exact: bool = True
+
+    def colours(self, batch: Batch, workers: int | None = None) -> Colours:
+        """Digest the degrees."""
+        degrees = np.diff(batch.packed.indptr)
+        words = (degrees if self.exact else degrees > 0).astype(np.int64)
+        out = np.empty((degrees.size, 2), dtype=np.uint64)
+        digest_words(words[:, None], key_of("degree"), out)
+        return out
+
+    def words(self, batch: Batch, node: int) -> str:
+        """Say the degree."""
+        return f"{np.diff(batch.packed.indptr)[node]} neighbours"
+
+
+@pytest.mark.usefixtures("own_names")
+def test_a_test_of_ones_own() -> None:
+    assert register(SecondHop) is SecondHop
+    assert register(SecondHop) is SecondHop  # twice is once
+    verdict = compare(cycle_graph(4), complete_graph(4), "second_hop")
+    assert verdict.round == 1 and verdict.run.test == SecondHop()
+    assert str(SecondHop(3)) == "second_hop(step=3)"
+    assert json.loads(verdict.to_json())["step"] == 2
+    assert wl_hash(cycle_graph(4), "second_hop") != wl_hash(cycle_graph(5), SecondHop())
+
+    class Other(SecondHop):
+        pass
+
+    with pytest.raises(ConfigError, match="already a test called 'second_hop'"):
+        register(Other)
+    assert TESTS["second_hop"] is SecondHop
+
+
+@pytest.mark.usefixtures("own_names")
+def test_an_encoding_of_ones_own() -> None:
+    assert register_encoding(Degree) is register_encoding(Degree)
+    star, path = complete_graph(4), path_graph(4)
+    verdict = compare(star, path, "sek", encodings="degree", hops=1)
+    assert verdict.round == 0
+    assert "3 neighbours against 1 neighbours" in verdict.explain() or (
+        "3 neighbours against 2 neighbours" in verdict.explain()
+    )
+    same = compare(
+        cycle_graph(4), complete_graph(4), "sek", hops=1, context=False,
+        encodings=[{"encoding": "degree", "exact": False}],
+    )  # fmt: skip
+    assert same.round == 1
+    assert str(Degree()) == "degree(exact=True)"
+
+    class Other(Degree):
+        pass
+
+    with pytest.raises(ConfigError, match="already an encoding called 'degree'"):
+        register_encoding(Other)
+
+
+def test_names_of_the_library() -> None:
+    assert list(TESTS) == [
+        "1wl", "khop", "subgraph", "sek", "2fwl", "sek2fwl", "3fwl", "isomorphism",
+    ]  # fmt: skip
+    assert all(cls.name == name for name, cls in TESTS.items())
+    assert all(cls.name == name for name, cls in ENCODINGS.items())
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = sekgnn.wl.nothing
+    assert all(hasattr(sekgnn.wl, name) for name in sekgnn.wl.__all__)
+
+
+@given(any_tests())
+@settings(max_examples=60)
+def test_tests_survive_json(test: WLTest) -> None:
+    fields = json.loads(json.dumps(test.to_dict()))
+    assert make_test(fields.pop("test"), **fields) == test
+    assert make_test(test) is test
+
+
+@given(encodings())
+def test_encodings_survive_json(f: SubstructureEncoding) -> None:
+    assert make_encoding(json.loads(json.dumps(f.to_dict()))) == f
+    assert make_encoding(f) is f
+
+
+def test_encodings_in_any_form() -> None:
+    walks = Walks(steps=3)
+    forms: list[Any] = [walks, {"encoding": "walks", "steps": 3}, [walks], (walks,)]
+    for form in forms:
+        assert make_test("sek", encodings=form) == SEK(encodings=(walks,))
+    assert make_test("sek", encodings=["walks", "patterns"]) == SEK(
+        encodings=(Walks(), PatternCounts())
+    )
+    assert make_encoding({"encoding": "walks"}, steps=3) == walks
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: make_test("2-fwl"), "test must be one of ['1wl', 'khop', 'subgraph', "
+         "'sek', '2fwl', 'sek2fwl', '3fwl', 'isomorphism'], got '2-fwl'. Did you mean "
+         "'2fwl'?"),
+        (lambda: make_test(OneWL), "test must be one of"),  # type: ignore
+        (lambda: make_test("khop", hop=3), "khop has no parameter 'hop'; it takes "
+         "hops, kernel. Did you mean 'hops'?"),
+        (lambda: make_test("1wl", hops=3), "1wl has no parameter 'hops'; it takes no "
+         "parameters."),
+        (lambda: make_test(OneWL(), hops=3), "parameters go with a test's name"),
+        (lambda: make_encoding("walk"), "Did you mean 'walks'?"),
+        (lambda: make_encoding({"steps": 3}), "encoding must be one of"),
+        (lambda: make_encoding(Walks(), steps=3), "parameters go with an encoding's"),
+        (lambda: make_encoding("walks", step=3), "Did you mean 'steps'?"),
+        (lambda: make_test("sek", encodings=[]), "encodings must not be empty"),
+        (lambda: make_test("sek", encodings=["nothing at all"]), "one of ['walks',"),
+        (lambda: KHopWL(0), "hops must be at least 1, got 0"),
+        (lambda: KHopWL(2, "shortest"), "Did you mean 'shortest_path'?"),  # type: ignore
+        (lambda: SubgraphWL(0), "radius must be at least 1"),
+        (lambda: SEK(0), "hops must be at least 1"),
+        (lambda: SEK(kernel="diffuse"), "Did you mean 'diffusion'?"),  # type: ignore
+        (lambda: Walks("grap"), "Did you mean 'graph'?"),  # type: ignore
+        (lambda: Walks(radius=2), "radius has no meaning in scope"),
+        (lambda: Walks("ego"), "radius must be at least 1, got 0"),
+        (lambda: Walks(hops=0), "hops must be at least 1"),
+        (lambda: Walks(steps=0), "steps must be at least 1"),
+        (lambda: Walks(steps=MAX_STEPS + 1), "steps must be at most 256, got 257"),
+        (lambda: Walks(parts=()), "parts must not be empty"),
+        (lambda: Walks(parts=("f4",)), "parts must be one of"),  # type: ignore
+        (lambda: Walks("internal", radius=1, parts=("f1",)), "parts leaves nothing"),
+        (lambda: Walks(pairs="some"), "pairs must be one of"),  # type: ignore
+        (lambda: Walks(multisets=False, parts=("f1",)), "sums keep every part"),
+        (lambda: Walks(multisets=False, pairs="all"), "sums keep every part"),
+        (lambda: InnerWL(0), "radius must be at least 1"),
+        (lambda: InnerFWL(0), "radius must be at least 1"),
+        (lambda: DistanceProfile(0), "hops must be at least 1"),
+        (lambda: PatternCounts(()), "patterns must not be empty"),
+        (lambda: PatternCounts(("cycle9",)), "patterns must be one of"),
+    ],
+)  # fmt: skip
+def test_bad_names_and_parameters(call: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        call()
+
+
+def test_as_many_steps_as_there_are_keys() -> None:
+    batch = Batch.of([])
+    assert Walks(steps=MAX_STEPS).colours(batch).shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("test", "text"),
+    [
+        (OneWL(), "1wl"),
+        (KHopWL(), "khop(hops=4)"),
+        (KHopWL(2, "diffusion"), "khop(hops=2, kernel=diffusion)"),
+        (SubgraphWL(marked=True), "subgraph(radius=3, marked=True)"),
+        (
+            SEK(2, (Walks(steps=3), PatternCounts(("cycle3",))), context=False),
+            "sek(hops=2, encodings=graph(l=3)+patterns(patterns=('cycle3',)), "
+            "context=False)",
+        ),
+    ],
+)
+def test_tests_name_their_parameters(test: WLTest, text: str) -> None:
+    assert str(test) == text
