@@ -10,23 +10,51 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+EXPRESSIVENESS = ROOT / "docs" / "expressiveness.md"
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README.read_text("utf-8"), re.S)
+def blocks(language: str, page: Path = README) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text("utf-8"), re.S)
 
 
-def test_the_python_example_runs_and_prints_what_it_says() -> None:
-    (example,) = blocks("python")
+def run_example(example: str, folder: Path) -> str:
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", example],
         capture_output=True,
         text=True,
         check=True,
+        cwd=folder,
     )
-    assert "[[2. 2. 2." in done.stdout
-    assert "torch.Size([6, 10, 16]) torch.Size([2, 12])" in done.stdout
+    return done.stdout
+
+
+def test_the_python_examples_run_and_print_what_they_say(tmp_path: Path) -> None:
+    encoding, comparing = blocks("python")
+    printed = run_example(encoding, tmp_path)
+    assert "[[2. 2. 2." in printed
+    assert "torch.Size([6, 10, 16]) torch.Size([2, 12])" in printed
+    printed = run_example(comparing, tmp_path)
+    assert "2fwl does not separate" in printed
+    assert "separates first and second at round 0" in printed
+
+
+@pytest.mark.dataset
+def test_the_examples_of_the_guide_run_and_print_what_they_say(
+    tmp_path: Path, data_root: Path
+) -> None:
+    pytest.importorskip("sklearn")
+    examples = blocks("python", EXPRESSIVENESS)
+    printed = [run_example(example, tmp_path) for example in examples]
+    two, functions, own, tools, model = printed
+    assert two.startswith("True 0\n")
+    assert "{18 × 0, 12 × 1/3} against {6 × 0, 12 × 1/9, 12 × 2/9}" in two
+    assert (tmp_path / "verdict.png").stat().st_size > 0
+    assert functions == "True\n"
+    assert "degree 2 against degree 1" in own
+    assert "[0 1]\n(10, 10)\n" in tools
+    assert "0     5" in model
 
 
 def test_the_command_line_example_runs(tmp_path: Path) -> None:

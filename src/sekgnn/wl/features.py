@@ -123,8 +123,9 @@ class WLFeatures(TransformerMixin, BaseEstimator):
         ones = np.ones(row.size, dtype=np.int64)
         shape = (ptr.size - 1, len(self.colours_))
         counts = sp.coo_array((ones, (row, col)), shape=shape).tocsr()
-        counts.sum_duplicates()
-        return counts
+        small = np.int32 if counts.nnz < 2**31 else np.int64  # what scikit-learn takes
+        places = counts.indices.astype(small), counts.indptr.astype(small)
+        return sp.csr_array((counts.data, *places), shape=shape)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return a name per column: the round and the colour's digest."""
