@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os.path
 import re
-from pathlib import Path
+from typing import cast, get_args
 
+from sekgnn.checks import check_choice
 from sekgnn.errors import GraphInputError, MissingExtraError
 from sekgnn.graphs import (
     GRAPH_NAMES,
@@ -14,14 +16,19 @@ from sekgnn.graphs import (
     named_graph,
     read_graphs,
 )
+from sekgnn.graphs.cleaning import Undirected
 
 _FORMS = (
     "a file of graphs (graphs.g6, or graphs.g6#2 for the third of several), a name "
     f"such as rook:4 (families: {', '.join(GRAPH_NAMES)}), smiles:CCO, or graph6:Bw"
 )
 
+_SUFFIXES = "g6|graph6|edges|edgelist|el|npz|csv|tsv|smi|parquet|txt"
 
-def graph_argument(text: str, *, labels: bool = True) -> LabelledGraph:
+
+def graph_argument(
+    text: str, *, labels: bool = True, undirected: str = "error"
+) -> LabelledGraph:
     """Return the graph that ``text`` names.
 
     A SMILES brings its atoms and bonds as labels. Text that is neither a file nor a
@@ -31,33 +38,31 @@ def graph_argument(text: str, *, labels: bool = True) -> LabelledGraph:
     Args:
         text: What the user wrote.
         labels: Keep the labels of atoms and bonds.
+        undirected: ``"error"`` or ``"add"`` when an edge of a file lacks its reverse.
 
     Raises:
         GraphInputError: If there is no such graph, or more than one reading.
-        ConfigError: If a family's numbers do not fit.
+        ConfigError: If a family's numbers or ``undirected`` do not fit.
     """
-    found = _find(text)
+    check_choice("--undirected", undirected, get_args(Undirected))
+    found = _find(text, cast("Undirected", undirected))
     return found if labels else LabelledGraph(found.graph)
 
 
-def _find(text: str) -> LabelledGraph:
+def _find(text: str, undirected: Undirected) -> LabelledGraph:
     kind, _, rest = text.partition(":")
     if kind.lower() == "smiles":
         return labelled_from_smiles(rest)
     if kind.lower() == "graph6":
         return LabelledGraph(from_graph6(rest))
     path, _, number = text.rpartition("#")
-    if path and number.isdigit() and Path(path).exists():
-        return _from_file(path, int(number))
-    if Path(text).exists():
-        return _from_file(text, None)
+    numbered = number.isascii() and number.isdigit()
+    if numbered and os.path.exists(path):
+        return _from_file(path, int(number), undirected)
+    if os.path.exists(text):
+        return _from_file(text, None, undirected)
     if kind.lower() in GRAPH_NAMES:
         return LabelledGraph(named_graph(text))
-    if re.search(r"[/\\]|\.(g6|graph6|edges|edgelist|el|npz|csv|tsv|smi|txt)$", text):
-        as_smiles = _try_smiles(text)
-        if as_smiles is None:
-            raise GraphInputError(f"{text} does not exist; check the path.")
-        return as_smiles
     readings = [g for g in (_try_graph6(text), _try_smiles(text)) if g is not None]
     if len(readings) == 1:
         return readings[0]
@@ -66,12 +71,15 @@ def _find(text: str) -> LabelledGraph:
             f"{text!r} can be read as graph6 and as SMILES; write graph6:{text} or "
             f"smiles:{text}."
         )
+    place = path if numbered else text
+    if re.search(rf"[/\\]|\.({_SUFFIXES})$", place):
+        raise GraphInputError(f"{place} does not exist; check the path.")
     raise GraphInputError(f"cannot find a graph called {text!r}; give {_FORMS}.")
 
 
-def _from_file(path: str, number: int | None) -> LabelledGraph:
+def _from_file(path: str, number: int | None, undirected: Undirected) -> LabelledGraph:
     """Return one graph of a file."""
-    graphs = read_graphs(path)
+    graphs = read_graphs(path, undirected=undirected)
     if number is None and len(graphs) > 1:
         raise GraphInputError(
             f"{path} holds {len(graphs)} graphs; say which, from {path}#0 to "

@@ -38,6 +38,12 @@ def wl(
     no_labels: Annotated[
         bool, typer.Option("--no-labels", help="leave out atoms and bonds of SMILES")
     ] = False,
+    undirected: Annotated[
+        str,
+        typer.Option(
+            help="edges of a file in one direction only: error, or add the other"
+        ),
+    ] = "error",
     plot: Annotated[
         Path | None,
         typer.Option(
@@ -73,7 +79,10 @@ def wl(
             "options of a single test."
         )
     chosen = options.build_test(test, *settings)
-    a, b = (graph_argument(text, labels=not no_labels) for text in (first, second))
+    a, b = (
+        graph_argument(text, labels=not no_labels, undirected=undirected)
+        for text in (first, second)
+    )
     if all:
         apart = _ask_all(a, b, (first, second), json, workers)
         raise typer.Exit(SEPARATED if apart else NOT_SEPARATED)
