@@ -92,7 +92,7 @@ Marked = Annotated[
     bool,
     typer.Option(
         "--marked",
-        help="subgraph, inner_wl: nodes know their distance to the centre",
+        help="subgraph: nodes know their distance to the centre",
         rich_help_panel=_TEST,
     ),
 ]
@@ -118,9 +118,11 @@ def build_test(
     """
     from sekgnn.checks import check_choice
     from sekgnn.errors import ConfigError
-    from sekgnn.wl import TESTS, make_test
+    from sekgnn.wl import ENCODINGS, TESTS, make_test
 
     check_choice("--test", test, TESTS)
+    for name in encoding or ():
+        check_choice("--encoding", name, ENCODINGS)
     given: dict[str, Any] = {
         "--hops": hops,
         "--kernel": kernel,
@@ -133,16 +135,22 @@ def build_test(
         "--no-context": no_context,
         "--marked": marked,
     }
-    sek = {*given} - ({"--marked"} if "inner_wl" not in (encoding or ()) else set())
     meant = {
         "khop": {"--hops", "--kernel"},
         "subgraph": {"--radius", "--marked"},
-        "sek": sek,
-        "sek2fwl": sek,
+        "sek": _meant_by_sek(encoding, scope),
+        "sek2fwl": _meant_by_sek(encoding, scope),
     }.get(test, set())
     for flag, value in given.items():
-        if value and flag not in meant:
-            raise ConfigError(f"{flag} means nothing to the test {test}; leave it out.")
+        unset = value is None or value is False or value == []
+        if not unset and flag not in meant:
+            chosen = [f"--test {test}"]
+            for other in ("--encoding", "--scope"):
+                if other in meant and given[other] and other != flag:
+                    chosen.append(f"{other} {' '.join(given[other])}")
+            raise ConfigError(
+                f"{flag} means nothing to {' '.join(chosen)}; leave it out."
+            )
     parameters: dict[str, Any] = {}
     if hops is not None:
         parameters["hops"] = hops
@@ -164,9 +172,20 @@ def build_test(
             tuple(dict.fromkeys(part or ("f1", "f2", "f3"))),
             tuple(dict.fromkeys(encoding or ("walks",))),
             sums,
-            marked,
         )
     return make_test(test, **parameters)
+
+
+def _meant_by_sek(encoding: list[str] | None, scope: list[str] | None) -> set[str]:
+    """Return the options that mean something to sek's functions f."""
+    names = set(encoding or ("walks",))
+    out = {"--hops", "--kernel", "--encoding", "--no-context"}
+    if "walks" in names:
+        out |= {"--scope", "--steps", "--part", "--sums"}
+    ego_nets = "walks" in names and set(scope or ("internal",)) != {"graph"}
+    if ego_nets or names & {"inner_wl", "inner_fwl"}:
+        out.add("--radius")
+    return out
 
 
 def _encodings(
@@ -177,7 +196,6 @@ def _encodings(
     parts: tuple[str, ...],
     names: tuple[str, ...],
     sums: bool,
-    marked: bool,
 ) -> tuple[SubstructureEncoding, ...]:
     """Return sek's functions f, in the order named."""
     from sekgnn.wl import make_encoding
@@ -187,8 +205,7 @@ def _encodings(
         if name == "walks":
             out += _walks(hops, scopes, radii or (1, 2, 3), steps, parts, sums)
         elif name in ("inner_wl", "inner_fwl"):
-            extra = {"marked": True} if marked and name == "inner_wl" else {}
-            out += [make_encoding(name, radius=h, **extra) for h in radii or (3,)]
+            out += [make_encoding(name, radius=h) for h in radii or (3,)]
         elif name == "distances":
             out.append(make_encoding(name, hops=hops))
         else:
