@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import traceback
 from types import FrameType
 from typing import Annotated, NoReturn
 
@@ -11,7 +12,7 @@ import typer
 from sekgnn.cli.brec import brec
 from sekgnn.cli.demo import demo
 from sekgnn.cli.encode import encode
-from sekgnn.cli.failures import INTERRUPTED, ReportingGroup
+from sekgnn.cli.failures import FAILED, INTERRUPTED, ReportingGroup
 from sekgnn.cli.info import info
 from sekgnn.cli.many_values import ManyValuesCommand
 from sekgnn.cli.theorem1 import theorem1
@@ -56,13 +57,20 @@ def _end(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def main() -> None:
-    """Run the command line; the exit code is 0, 2 for errors, 130 if interrupted."""
+    """Run the command line.
+
+    The exit code is 0, 2 for errors, 130 if interrupted; ``wl`` says "not separated"
+    with 1, which therefore no error may use, not even one that nobody expected.
+    """
     # end through the same cleaning up as Ctrl-C, so that no draft of a file is left
     signal.signal(signal.SIGTERM, _end)
     try:
         app(prog_name="sekgnn")
     except KeyboardInterrupt:  # before any command had started
         raise SystemExit(INTERRUPTED) from None
+    except Exception:
+        traceback.print_exc()
+        raise SystemExit(FAILED) from None
 
 
 if __name__ == "__main__":

@@ -104,7 +104,9 @@ def _ask_all(
     from sekgnn.cli.failures import note
     from sekgnn.errors import GraphInputError, MissingExtraError
     from sekgnn.wl import TESTS, compare
+    from sekgnn.wl.batch import Batch
 
+    Batch.of((first, second))  # what no test takes is an error, and no verdict
     found = []
     if not json:
         typer.echo(
@@ -119,6 +121,8 @@ def _ask_all(
         found.append(verdict)
         if not json:
             typer.echo(_row(verdict))
+    if not found:
+        raise GraphInputError("no test could be asked, so there is no verdict.")
     if json:
         typer.echo(json_format.dumps([verdict.to_dict() for verdict in found]))
     return any(verdict.separated for verdict in found)

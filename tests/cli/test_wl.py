@@ -1,0 +1,283 @@
+"""``sekgnn wl`` answers with words, JSON, a picture and the exit code."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sekgnn.graphs import named_graph
+from sekgnn.wl import TESTS, Walks, colouring, compare
+
+from .conftest import Run
+
+SEPARATED, NOT_SEPARATED, FAILED = 0, 1, 2
+PAIRS = (("rook:4", "shrikhande"), ("cycle:6", "path:6"), ("csl:11:2", "csl:11:3"))
+
+
+def timeless(content: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in content.items() if key != "seconds"}
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (("rook:4", "shrikhande", "--test", "sek"), SEPARATED),
+        (("rook:4", "shrikhande", "--test", "2fwl"), NOT_SEPARATED),
+        (("rook:4", "shrikhand"), FAILED),
+    ],
+)
+def test_exit_codes_of_a_process(args: tuple[str, ...], code: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "sekgnn.cli.main", "wl", *args],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == code
+    if code == FAILED:
+        assert (done.stdout, done.stderr[:7]) == ("", "error: ")
+    else:
+        assert done.stderr == ""
+        assert "rook:4 and shrikhande" in done.stdout
+
+
+CRASH = """
+import sys
+from sekgnn.cli import graph_argument, main
+def fail(*args, **kwargs):
+    raise RuntimeError("a defect")
+graph_argument.graph_argument = fail
+sys.argv = ["sekgnn", "wl", "path:3", "path:4"]
+main.main()
+"""
+
+
+def test_a_defect_is_an_error_and_no_verdict() -> None:
+    """Python's own exit code after an exception would say "not separated"."""
+    done = subprocess.run([sys.executable, "-c", CRASH], capture_output=True, text=True)
+    assert done.returncode == FAILED
+    assert "Traceback" in done.stderr
+    assert done.stderr.endswith("RuntimeError: a defect\n")
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_every_test_answers_as_the_library(
+    run: Run, test: str, first: str, second: str
+) -> None:
+    expected = compare(
+        named_graph(first), named_graph(second), test, names=(first, second)
+    )
+    code = SEPARATED if expected.separated else NOT_SEPARATED
+    words = run("wl", first, second, "--test", test)
+    assert (words.exit_code, words.stdout) == (code, expected.explain() + "\n")
+    printed = run("wl", first, second, "--test", test, "--json", "--workers", 1)
+    assert printed.exit_code == code
+    assert printed.stdout.count("\n") == 1
+    found = json.loads(printed.stdout)
+    assert timeless(found) == timeless(json.loads(expected.to_json()))
+
+
+def test_options_reach_the_test(run: Run) -> None:
+    """Values may follow one flag, in any order with the graphs, or repeat it."""
+    once = ("--scope", "graph", "internal", "--radius", 1, 2, "rook:4", "shrikhande")
+    again = (
+        "rook:4", "--scope", "graph", "--scope", "internal", "shrikhande",
+        "--radius", 1, "--radius", 2,
+    )  # fmt: skip
+    dashes = ("--radius", 1, 2, "--scope", "graph", "internal", "--", *PAIRS[0])
+    rest = ("wl", "--json", "--steps", 3)
+    found = [json.loads(run(*rest, *args).stdout) for args in (once, again, dashes)]
+    assert timeless(found[0]) == timeless(found[1]) == timeless(found[2])
+    f = (
+        Walks("graph", steps=3),
+        Walks("internal", 1, steps=3, pairs="all"),
+        Walks("internal", 2, steps=3, pairs="all"),
+    )
+    a, b = (named_graph(name) for name in PAIRS[0])
+    expected = compare(a, b, "sek", encodings=f, names=PAIRS[0])
+    assert timeless(found[0]) == timeless(json.loads(expected.to_json()))
+
+
+def test_labels_count_unless_left_out(run: Run) -> None:
+    pytest.importorskip("rdkit")
+    graphs = ("smiles:CCO", "smiles:CCN", "--test", "1wl")
+    assert run("wl", *graphs).exit_code == SEPARATED
+    assert run("wl", *graphs, "--no-labels").exit_code == NOT_SEPARATED
+    assert run("wl", "F/C=C/F", "F/C=C\\F", "--test", "3fwl").exit_code == NOT_SEPARATED
+    mixed = run("wl", "path:3", "CCO")
+    assert (mixed.exit_code, mixed.stdout) == (FAILED, "")
+    assert "label all graphs or none" in mixed.stderr
+    assert run("wl", "path:3", "CCO", "--no-labels").exit_code == NOT_SEPARATED
+
+
+def test_files(run: Run, g6: Path, tmp_path: Path) -> None:
+    args = (f"{g6}#2", "csl:11:3", "--test", "isomorphism")
+    assert run("wl", *args).exit_code == NOT_SEPARATED
+    edges = tmp_path / "path.edges"
+    edges.write_text("0 1\n1 2\n2 3\n")
+    assert run("wl", edges, f"{g6}#0", "--test", "1wl").exit_code == FAILED
+    added = run("wl", edges, f"{g6}#0", "--test", "1wl", "--undirected", "add")
+    assert added.exit_code == NOT_SEPARATED
+
+
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_all_prints_a_row_per_test(run: Run, first: str, second: str) -> None:
+    result = run("wl", "--all", first, second)
+    assert result.exit_code == SEPARATED
+    head, *rows = result.stdout.splitlines()
+    assert head.split() == ["test", "verdict", "round", "rounds", "seconds"]
+    assert [row.split()[0] for row in rows] == list(TESTS)
+    for row, name in zip(rows, TESTS, strict=True):
+        verdict = compare(named_graph(first), named_graph(second), name)
+        words = row.split()[1:-1]  # without the seconds
+        at = [] if verdict.round is None else [str(verdict.round)]
+        answer = ["separated"] if verdict.separated else ["not", "separated"]
+        assert words == [*answer, *at, str(verdict.rounds)]
+        assert len(row) == len(head)
+
+
+def test_all_as_json(run: Run) -> None:
+    result = run("wl", "--all", "rook:4", "shrikhande", "--json")
+    found = json.loads(result.stdout)
+    assert [entry["test"] for entry in found] == list(TESTS)
+    assert any(entry["separated"] for entry in found)
+    assert not all(entry["separated"] for entry in found)
+    for entry in found:
+        one = run("wl", "rook:4", "shrikhande", "--json", "--test", entry["test"])
+        assert timeless(entry) == timeless(json.loads(one.stdout))
+
+
+def test_all_is_not_separated_if_no_test_separates(run: Run) -> None:
+    result = run("wl", "--all", "path:3", "rook:1:3", "--json")
+    assert result.exit_code == SEPARATED
+    result = run("wl", "--all", "cycle:3", "rook:1:3")
+    assert result.exit_code == NOT_SEPARATED
+    assert result.stdout.count("not separated") == len(TESTS)
+
+
+def test_a_test_too_large_is_left_out(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = [16, 16]
+    limit = TESTS["3fwl"]().memory(sizes) - 1
+    monkeypatch.setattr(colouring, "MEMORY_LIMIT", limit)
+    fit = [name for name in TESTS if TESTS[name]().memory(sizes) <= limit]
+    assert "3fwl" not in fit
+    result = run("wl", "--all", "rook:4", "shrikhande")
+    assert result.exit_code == SEPARATED
+    assert [row.split()[0] for row in result.stdout.splitlines()[1:]] == fit
+    notes = result.stderr.splitlines()
+    assert len(notes) == len(TESTS) - len(fit)
+    assert notes[-1].startswith("note: 3fwl is left out: 3fwl on graphs of 16 nodes")
+    alone = run("wl", "rook:4", "shrikhande", "--test", "3fwl")
+    assert (alone.exit_code, alone.stdout) == (FAILED, "")
+    assert "GiB" in alone.stderr
+
+
+def test_all_without_any_verdict_is_an_error(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(colouring, "MEMORY_LIMIT", 0)
+    for extra in ((), ("--json",)):
+        result = run("wl", "--all", "rook:4", "shrikhande", *extra)
+        assert result.exit_code == FAILED
+        assert "error: no test could be asked" in result.stderr
+        assert "separated" not in result.stdout
+
+
+def test_all_takes_wrong_input_for_an_error(run: Run) -> None:
+    pytest.importorskip("rdkit")
+    result = run("wl", "--all", "path:3", "CCO")
+    assert (result.exit_code, result.stdout) == (FAILED, "")
+    assert result.stderr.count("\n") == 1
+    assert "label all graphs or none" in result.stderr
+
+
+def test_without_igraph(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "igraph", None)
+    result = run("wl", "--all", "rook:4", "shrikhande")
+    assert result.exit_code == SEPARATED
+    assert "note: isomorphism is left out" in result.stderr
+    alone = run("wl", "rook:4", "shrikhande", "--test", "isomorphism")
+    assert alone.exit_code == FAILED
+    assert "pip install 'sekgnn[iso]'" in alone.stderr
+
+
+MAGIC = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
+
+
+@pytest.mark.parametrize("suffix", MAGIC)
+def test_plot(run: Run, tmp_path: Path, suffix: str) -> None:
+    file = tmp_path / f"verdict{suffix}"
+    result = run("wl", "cycle:6", "path:6", "--test", "1wl", "--plot", file)
+    assert result.exit_code == SEPARATED, result.output
+    assert file.read_bytes().startswith(MAGIC[suffix])
+    assert list(tmp_path.iterdir()) == [file]
+    assert "1wl separates" in result.stdout
+
+
+def test_a_plot_that_fails_leaves_the_older_file(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from matplotlib.figure import Figure
+
+    def fail(figure: Figure, file: Any, **options: object) -> None:
+        file.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Figure, "savefig", fail)
+    file = tmp_path / "verdict.png"
+    file.write_text("older")
+    result = run("wl", "cycle:6", "path:6", "--test", "1wl", "--plot", file)
+    assert (result.exit_code, result.stdout) == (FAILED, "")
+    assert "No space left" in result.stderr
+    assert [file.read_text(), *tmp_path.iterdir()] == ["older", file]
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("--plot", "a.jpg"), "--plot writes .png, .svg or .pdf, got 'a.jpg'"),
+        (("--plot", "png"), "--plot writes .png, .svg or .pdf"),
+        (("--workers", 0), "--workers must be at least 1"),
+        (("--test", "4fwl"), "--test must be one of"),
+        (("--test", "2fwl", "--hops", 2), "--hops means nothing to --test 2fwl"),
+        (("--test", "1wl", "--marked"), "--marked means nothing to --test 1wl"),
+        (("--undirected", "no"), "--undirected must be one of"),
+        (("--all", "--plot", "a.png"), "leave out --plot"),
+        (("--all", "--hops", 2), "the options of a single test"),
+        (("--all", "--sums"), "the options of a single test"),
+        (("--all", "--radius", 1, 2), "the options of a single test"),
+    ],
+)
+def test_wrong_options_are_refused_before_any_work(
+    run: Run, monkeypatch: pytest.MonkeyPatch, args: tuple[object, ...], words: str
+) -> None:
+    def never(*args: object, **kwargs: object) -> None:
+        raise AssertionError("work began")
+
+    monkeypatch.setattr("sekgnn.wl.compare", never)
+    monkeypatch.setattr("sekgnn.graphs.names.families.rook_graph", never)
+    result = run("wl", "rook:4", "shrikhande", *args)
+    assert (result.exit_code, result.stdout) == (FAILED, "")
+    assert result.stderr.startswith("error: ")
+    assert words in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("args", [(), ("path:3",), ("path:3", "path:4", "path:5")])
+def test_two_graphs_are_needed(run: Run, args: tuple[str, ...]) -> None:
+    result = run("wl", *args)
+    assert result.exit_code == FAILED
+    assert "Usage" in result.stderr
+
+
+def test_different_sizes_are_said(run: Run) -> None:
+    result = run("wl", "path:3", "path:4")
+    assert result.exit_code == SEPARATED
+    assert "at round 0: they have 3 and 4 nodes." in result.stdout
