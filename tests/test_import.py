@@ -42,7 +42,9 @@ def test_import_is_light() -> None:
     assert run(code) == "[]"
 
 
-@pytest.mark.parametrize("command", ["", "encode", "info", "demo", "theorem1"])
+@pytest.mark.parametrize(
+    "command", ["", "encode", "wl", "brec", "info", "demo", "theorem1"]
+)
 def test_help_is_light(command: str) -> None:
     args = [*command.split(), "--help"]
     lines = run(HELP.format(args=args, heavy=HEAVY)).splitlines()
