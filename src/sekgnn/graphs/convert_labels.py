@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.convert import as_graph
 from sekgnn.graphs.labelled import LabelledGraph, as_labels
@@ -16,9 +19,9 @@ def as_labelled(
     """Return ``obj`` as a :class:`LabelledGraph`, whatever library it comes from.
 
     Args:
-        obj: A ``LabelledGraph`` (returned unchanged if no labels are given here), or
-            whatever :func:`~sekgnn.graphs.convert.as_graph` takes; an rdkit ``Mol``
-            brings its atoms and bonds along.
+        obj: A ``LabelledGraph`` (returned unchanged if no labels are given here; the
+            names below stand for the labels it has), or whatever
+            :func:`~sekgnn.graphs.convert.as_graph` takes; an rdkit ``Mol`` brings its atoms and bonds along.
         node_labels: One label (or row of numbers) per node, or the name of an
             attribute: of a PyG ``Data`` such as ``"x"``, of networkx nodes such as
             ``"color"``.
@@ -36,8 +39,8 @@ def as_labelled(
     if isinstance(obj, LabelledGraph):
         if node_labels is None and edge_labels is None:
             return obj
-        nodes = obj.node_labels if node_labels is None else node_labels
-        edges = obj.edge_labels if edge_labels is None else edge_labels
+        nodes = _own_or_given("node", obj.node_labels, node_labels)
+        edges = _own_or_given("edge", obj.edge_labels, edge_labels)
         return LabelledGraph(obj.graph, nodes, edges)
     if hasattr(obj, "GetBonds"):
         molecule = labelled_from_rdkit(obj)
@@ -48,6 +51,16 @@ def as_labelled(
     if isinstance(edge_labels, str):
         edge_labels = _edge_attribute(obj, edge_labels)
     return LabelledGraph(graph, node_labels, edge_labels)
+
+
+def _own_or_given(what: str, own: NDArray[np.int64] | None, given: Any) -> Any:
+    """Return given labels, or those a graph has: it keeps them under no name."""
+    if isinstance(given, str) and own is None:
+        raise GraphInputError(
+            f"a LabelledGraph without {what} labels has none called {given!r}; pass "
+            "the labels themselves."
+        )
+    return own if given is None or isinstance(given, str) else given
 
 
 def _node_attribute(obj: Any, name: str) -> Any:
@@ -70,9 +83,14 @@ def _edge_attribute(obj: Any, name: str) -> dict[tuple[int, int], Any]:
     """Return the edge labels kept under ``name``, by pair of node numbers."""
     if hasattr(obj, "nodes"):
         place = {node: i for i, node in enumerate(obj.nodes)}
-        found = {(place[u], place[v]): d for u, v, d in obj.edges(data=name) if u != v}
-        if any(value is None for value in found.values()):
-            raise GraphInputError(f"an edge has no attribute {name!r}.")
+        found: dict[tuple[int, int], Any] = {}
+        for u, v, value in obj.edges(data=name):
+            if value is None and u != v:
+                raise GraphInputError(f"an edge has no attribute {name!r}.")
+            if u != v and found.setdefault((place[u], place[v]), value) != value:
+                raise GraphInputError(
+                    f"edge {u} - {v} is listed with different labels."
+                )
         return found
     values, pairs = getattr(obj, name, None), getattr(obj, "edge_index", None)
     if values is None or pairs is None:

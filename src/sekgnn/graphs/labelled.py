@@ -129,7 +129,8 @@ def as_labels(name: str, values: Any) -> NDArray[np.int64]:
         values: A sequence of integers, texts or numbers, or rows of numbers.
 
     Raises:
-        GraphInputError: If a label is NaN or not of these kinds.
+        GraphInputError: If a label is NaN, a whole number too large to be one of a row,
+            or not of these kinds.
 
     Example:
         >>> as_labels("labels", [3, 1]).tolist()
@@ -139,7 +140,10 @@ def as_labels(name: str, values: Any) -> NDArray[np.int64]:
     """
     if hasattr(values, "detach"):  # a torch tensor, without importing torch
         values = values.detach().cpu().numpy()
-    array = np.array(list(values) if isinstance(values, str) else values)
+    try:
+        array = np.array(list(values) if isinstance(values, str) else values)
+    except ValueError as error:
+        raise GraphInputError(f"{name} must be rows of one length: {error}") from error
     if array.dtype.kind in "biu" and array.ndim == 1:
         return array.astype(np.int64)
     if array.size == 0:
@@ -150,6 +154,11 @@ def as_labels(name: str, values: Any) -> NDArray[np.int64]:
         raise GraphInputError(
             f"{name} must be integers, texts, numbers or rows of numbers, got "
             f"{array.dtype} of shape {list(array.shape)}."
+        )
+    if array.dtype.kind in "iu" and (np.abs(array.astype("<f8")) >= 2**53).any():
+        raise GraphInputError(
+            f"{name} holds integers beyond 2^53 in rows of numbers, which are compared "
+            "as floats; give one integer per label instead."
         )
     rows = array.astype("<f8").reshape(array.shape[0], -1) + 0.0  # no negative zero
     if np.isnan(rows).any():
