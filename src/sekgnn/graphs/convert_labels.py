@@ -21,7 +21,8 @@ def as_labelled(
     Args:
         obj: A ``LabelledGraph`` (returned unchanged if no labels are given here; the
             names below stand for the labels it has), or whatever
-            :func:`~sekgnn.graphs.convert.as_graph` takes; an rdkit ``Mol`` brings its atoms and bonds along.
+            :func:`~sekgnn.graphs.convert.as_graph` takes; an rdkit ``Mol`` brings
+            its atoms and bonds along.
         node_labels: One label (or row of numbers) per node, or the name of an
             attribute: of a PyG ``Data`` such as ``"x"``, of networkx nodes such as
             ``"color"``.
