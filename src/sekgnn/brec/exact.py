@@ -156,6 +156,7 @@ def score_exact(
     """
     chosen = make_test(test, **parameters)
     check_positive("copies", copies, 0)
+    check_positive("seed", seed, 0)
     wanted = tuple(BREC(root) if pairs is None else pairs)
     for pair in wanted:
         chosen.check_memory([pair.first.num_nodes, pair.second.num_nodes])

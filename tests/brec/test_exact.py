@@ -1,0 +1,195 @@
+"""The exact score is what the tests say, in order, and counts false separations."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.brec.exact_cases import PAIRS, NodeNumbers, timeless
+
+from sekgnn.brec import exact
+from sekgnn.brec.copies import relabelled
+from sekgnn.brec.exact import ExactPair, ExactScore, score_exact
+from sekgnn.datasets import BREC, CATEGORIES, BRECPair
+from sekgnn.errors import ConfigError, DataNotFoundError, GraphInputError
+from sekgnn.graphs import complete_graph, path_graph
+from sekgnn.wl import TESTS, KHopWL, TwoFWL, colouring, compare
+
+RIGID = path_graph(9)  # 2 of 9! relabellings leave it as it is
+BLANK = complete_graph(5)  # all do
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_each_pair_has_the_verdict_of_compare(test: str) -> None:
+    score = score_exact(test, pairs=PAIRS)
+    assert [(p.index, p.category) for p in score.pairs] == [
+        (p.index, p.category) for p in PAIRS
+    ]
+    for found, pair in zip(score.pairs, PAIRS, strict=True):
+        verdict = compare(pair.first, pair.second, test)
+        assert (found.round, found.separated) == (verdict.round, verdict.separated)
+        assert found.seconds >= 0
+    assert score.separated == sum(p.separated for p in score.pairs)
+    assert score.false_separations == 0
+    assert score.test == TESTS[test]().to_dict()
+    assert score.title == str(TESTS[test]())
+    assert score.seconds == pytest.approx(sum(p.seconds for p in score.pairs), abs=1e-3)
+
+
+def test_the_given_order_is_kept() -> None:
+    straight = timeless(score_exact("2fwl", pairs=PAIRS))
+    back = timeless(score_exact("2fwl", pairs=(p for p in reversed(PAIRS))))
+    assert back.pairs == straight.pairs[::-1]
+    assert [p.separated for p in straight.pairs] == [True, True, False, True]
+
+
+@pytest.mark.parametrize("test", ["sek", "3fwl"])
+def test_workers_never_change_the_verdicts(test: str) -> None:
+    many = tuple(
+        BRECPair(i, pair.category, pair.first, pair.second)
+        for i, pair in enumerate(PAIRS * 5)
+    )
+    runs = [score_exact(test, pairs=many, workers=w, copies=2) for w in (1, 2, 7)]
+    assert timeless(runs[0]) == timeless(runs[1]) == timeless(runs[2])
+    assert runs[0].pairs != ()
+
+
+def test_progress_counts_pairs() -> None:
+    calls: list[tuple[int, int]] = []
+    score_exact(
+        "1wl",
+        pairs=PAIRS,
+        workers=1,
+        progress=lambda done, total: calls.append((done, total)),
+    )
+    assert calls == [(i + 1, 4) for i in range(4)]
+
+
+@pytest.mark.parametrize("copies", [0, 1, 3])
+def test_false_separations_are_counted(copies: int) -> None:
+    """Each copy of each graph that a wrong test takes for another, and no other."""
+    pairs = (
+        BRECPair(0, "basic", RIGID, BLANK),
+        BRECPair(1, "basic", BLANK, RIGID),
+        BRECPair(2, "basic", RIGID, RIGID),
+        BRECPair(3, "basic", BLANK, BLANK),
+    )
+    score = score_exact(NodeNumbers(), pairs=pairs, copies=copies)
+    wrong = [copies, copies, 2 * copies, 0]
+    assert [p.false_separations for p in score.pairs] == wrong
+    assert score.false_separations == sum(wrong) == score.to_dict()["false_separations"]
+    assert f"{4 * copies} false separations among {8 * copies} " in score.sentence()
+    assert [p.separated for p in score.pairs] == [True, True, False, False]
+
+
+def test_copies_depend_on_seed_and_pair_alone() -> None:
+    """How often a wrong test errs on paths of three nodes tells the copies apart."""
+    small = path_graph(3)
+    pairs = [BRECPair(i, "basic", small, small) for i in range(8)]
+
+    def wrong(seed: int, chosen: list[BRECPair]) -> list[int]:
+        score = score_exact(NodeNumbers(), pairs=chosen, copies=20, seed=seed)
+        assert score.seed == seed
+        return [pair.false_separations for pair in score.pairs]
+
+    first = wrong(0, pairs)
+    assert wrong(0, pairs) == first
+    assert wrong(0, pairs[5:]) == first[5:]
+    assert len(set(first)) > 1
+    assert wrong(1, pairs) != first
+
+
+def test_both_graphs_have_copies_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[object] = []
+    make = relabelled
+
+    def spy(graph: object, rng: object) -> object:
+        made = make(graph, rng)  # type: ignore[arg-type]
+        drawn.append(made)
+        return made
+
+    monkeypatch.setattr(exact, "relabelled", spy)
+    pair = BRECPair(0, "basic", RIGID, RIGID)
+    score_exact("1wl", pairs=[pair], copies=3)
+    assert len(drawn) == len(set(drawn)) == 6
+
+
+def test_tables_and_dictionaries_agree() -> None:
+    score = score_exact("2fwl", pairs=PAIRS, copies=2)
+    assert list(score.by_category()) == [
+        c for c in CATEGORIES if c in score.by_category()
+    ]
+    assert score.by_category() == {
+        "basic": (2, 2),
+        "simple_regular": (1, 1),
+        "strongly_regular": (0, 1),
+    }
+    head, *rows, blank, words = score.table().splitlines()
+    assert (head.split(), blank) == (["category", "separated", "of"], "")
+    assert [row.rsplit(maxsplit=2) for row in rows] == [
+        ["basic", "2", "2"],
+        ["simple regular", "1", "1"],
+        ["strongly regular", "0", "1"],
+        ["total", "3", "4"],
+    ]
+    assert words == score.sentence()
+    assert words.startswith("2fwl: 3 of 4 pairs in ")
+    assert words.endswith("; 0 false separations among 16 relabelled copies.")
+    content = score.to_dict()
+    assert (content["separated"], content["copies"]) == (3, 2)
+    assert content["by_category"]["basic"] == [2, 2]
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_json_keeps_everything(test: str) -> None:
+    score = score_exact(test, pairs=PAIRS[:2])
+    again = ExactScore.from_dict(json.loads(json.dumps(score.to_dict())))
+    assert again == score
+    assert all(isinstance(pair, ExactPair) for pair in again.pairs)
+
+
+def test_no_pairs() -> None:
+    score = score_exact("1wl", pairs=[])
+    assert (score.pairs, score.separated, score.by_category()) == ((), 0, {})
+
+
+def test_graphs_too_large_are_refused_before_any_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(colouring, "MEMORY_LIMIT", TwoFWL().memory([16, 16]) - 1)
+
+    def never(done: int, total: int) -> None:
+        raise AssertionError("work began")
+
+    with pytest.raises(GraphInputError, match="2fwl on graphs of 16 nodes"):
+        score_exact("2fwl", pairs=PAIRS, progress=never)
+
+
+def test_parameters_and_bad_values() -> None:
+    by_name = score_exact("khop", hops=2, pairs=PAIRS)
+    assert timeless(by_name) == timeless(score_exact(KHopWL(2), pairs=PAIRS))
+    assert by_name.test["hops"] == 2
+    with pytest.raises(ConfigError, match="copies must be at least 0, got -1"):
+        score_exact("1wl", pairs=PAIRS, copies=-1)
+    with pytest.raises(ConfigError, match="seed must be at least 0, got -1"):
+        score_exact("1wl", pairs=PAIRS, seed=-1)
+    with pytest.raises(ConfigError, match="test must be one of"):
+        score_exact("2wl", pairs=PAIRS)
+    with pytest.raises(ConfigError, match="not with a test"):
+        score_exact(KHopWL(2), pairs=PAIRS, hops=2)
+
+
+def test_without_data(tmp_path: Path) -> None:
+    with pytest.raises(DataNotFoundError, match=r"brec/brec\.g6\.txt"):
+        score_exact("1wl", root=tmp_path)
+
+
+@pytest.mark.dataset
+def test_all_pairs_by_default(data_root: Path) -> None:
+    score = score_exact("1wl", root=data_root, copies=0)
+    assert [pair.index for pair in score.pairs] == list(range(400))
+    assert score.separated == 0
+    assert sum(total for _, total in score.by_category().values()) == len(
+        BREC(data_root)
+    )
