@@ -14,7 +14,7 @@ from sekgnn.brec.board import BOARD, Entry
 from sekgnn.brec.exact import ExactScore, score_exact
 from sekgnn.brec.peak_memory import peak_memory
 from sekgnn.datasets.brec import BREC
-from sekgnn.errors import OutputError
+from sekgnn.errors import ConfigError, OutputError
 from sekgnn.files import atomic_path
 from sekgnn.parallel import Progress, usable_cores
 from sekgnn.provenance import package_versions, source_commit
@@ -128,9 +128,12 @@ def run_board(
         progress: Called with each row's label; returns its progress callback.
 
     Raises:
+        ConfigError: If there are no pairs.
         OutputError: If ``partial`` is not such a record.
     """
     chosen = BREC(root) if pairs is None else pairs
+    if not chosen:
+        raise ConfigError("the scoreboard needs at least one pair.")
     largest = max(chosen, key=lambda pair: pair.first.num_nodes)
     board = Board(
         (),
