@@ -69,15 +69,21 @@ def brec(
     from sekgnn.checks import check_positive
     from sekgnn.cli.progress import progress_bar
     from sekgnn.datasets.brec import BREC
+    from sekgnn.errors import ConfigError
 
     check_positive("--copies", copies, 0)
     check_positive("--seed", seed, 0)
     if workers is not None:
         check_positive("--workers", workers)
-    chosen = options.build_test(
-        test, hops, kernel, scope, radius, steps, part, encoding, sums, no_context,
-        marked,
+    settings = (
+        hops, kernel, scope, radius, steps, part, encoding, sums, no_context, marked,
     )  # fmt: skip
+    if all and any(settings):
+        raise ConfigError(
+            "--all runs the tests of the scoreboard as they are; leave out the options "
+            "of a single test."
+        )
+    chosen = options.build_test(test, *settings)
     pairs = BREC(data_root)
     if category:
         pairs = pairs.select(*category)

@@ -1,0 +1,222 @@
+"""``sekgnn brec`` prints the score of a test, and writes the whole scoreboard."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from tests.brec.exact_cases import PAIRS, timeless
+
+from sekgnn.brec import board, board_run
+from sekgnn.brec.board import Entry
+from sekgnn.brec.board_run import Board
+from sekgnn.brec.exact import ExactScore, score_exact
+from sekgnn.datasets import BREC, brec
+from sekgnn.reports.brec_figure import brec_png
+from sekgnn.reports.brec_page import brec_page
+from sekgnn.wl import KHopWL, OneWL, TwoFWL, WLTest
+
+from .conftest import Run
+
+FILES = {"exact.json", "exact.md", "exact.png"}
+ENTRIES = (
+    Entry("1wl", "1-WL", OneWL(), "n·ball"),
+    Entry("khop2", "K-hop, K = 2", KHopWL(2), "n·ball"),
+    Entry("2fwl", "2-FWL", TwoFWL(), "n²"),
+)
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace BREC by four pairs, and the scoreboard by three cheap rows."""
+
+    class SmallBREC(BREC):
+        def __init__(self, root: object = None) -> None:
+            super(BREC, self).__init__(PAIRS)
+
+    monkeypatch.setattr(brec, "BREC", SmallBREC)
+    monkeypatch.setattr(board, "BOARD", ENTRIES)
+    monkeypatch.setattr(board_run, "peak_memory", lambda *args: 12_345)
+
+
+def printed_table(text: str) -> dict[str, tuple[int, int]]:
+    """Read the table back: category to separated and all pairs."""
+    rows = [line.rsplit(maxsplit=2) for line in text.split("\n\n")[0].splitlines()[1:]]
+    return {name.strip(): (int(count), int(total)) for name, count, total in rows}
+
+
+@pytest.mark.dataset
+@pytest.mark.parametrize(
+    ("args", "basic", "simple"),
+    [
+        (("--test", "1wl"), 0, 0),
+        (("--test", "khop", "--hops", 4), 16, 14),
+        (("--test", "2fwl"), 60, 50),
+        (("--scope", "graph", "--part", "f1"), 60, 50),
+    ],
+)
+def test_known_numbers(
+    run: Run, data_root: Path, args: tuple[object, ...], basic: int, simple: int
+) -> None:
+    result = run(
+        "brec", *args, "--category", "simple_regular", "basic", "--data-root", data_root
+    )
+    assert result.exit_code == 0, result.output
+    assert printed_table(result.stdout) == {
+        "basic": (basic, 60),
+        "simple regular": (simple, 50),
+        "total": (basic + simple, 110),
+    }
+    assert "0 false separations among 220 relabelled copies." in result.stdout
+
+
+@pytest.mark.dataset
+def test_the_variable_names_the_data(
+    run: Run, data_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEKGNN_DATA", str(data_root))
+    result = run("brec", "--test", "1wl", "--copies", 0, "--category", "cfi")
+    assert printed_table(result.stdout) == {"CFI": (0, 100), "total": (0, 100)}
+    assert "among 0 relabelled copies" in result.stdout
+
+
+def test_the_score_is_the_library_s(run: Run, small: None) -> None:
+    args = ("brec", "--test", "khop", "--hops", 2, "--copies", 3, "--seed", 5)
+    expected = score_exact("khop", hops=2, pairs=PAIRS, copies=3, seed=5)
+    found = run(*args, "--json", "--workers", 1)
+    assert (found.exit_code, found.stdout.count("\n")) == (0, 1)
+    score = ExactScore.from_dict(json.loads(found.stdout))
+    assert timeless(score) == timeless(expected)
+    words = run(*args)
+    assert printed_table(words.stdout)["total"] == (expected.separated, 4)
+    assert words.stdout.split("\n\n")[0] == expected.table().split("\n\n")[0]
+    assert words.stderr == ""  # no terminal, no bar
+
+
+def test_categories(run: Run, small: None) -> None:
+    """Several behind one flag, or the flag repeated: the same."""
+    many = ("--category", "basic", "strongly_regular")
+    again = ("--category", "strongly_regular", "--category", "basic")
+    found = [printed_table(run("brec", *args).stdout) for args in (many, again)]
+    assert found[0] == found[1]
+    assert list(found[0]) == ["basic", "strongly regular", "total"]
+    assert found[0]["total"] == (3, 3)
+
+
+def test_missing_data(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SEKGNN_DATA", raising=False)
+    folder = tmp_path / "results"
+    for args in ((), ("--data-root", tmp_path), ("--all", "-o", folder)):
+        result = run("brec", *args)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr.startswith("error: ")
+        assert "brec/brec.g6.txt" in result.stderr and "SHA-256" in result.stderr
+        assert result.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("--test", "2wl"), "--test must be one of"),
+        (("--test", "2fwl", "--radius", 1, 2), "--radius means nothing to --test 2fwl"),
+        (("--category", "cfy"), "Did you mean 'cfi'"),
+        (("--copies", -1), "--copies must be at least 0"),
+        (("--seed", -1), "--seed must be at least 0"),
+        (("--workers", 0), "--workers must be at least 1"),
+        (("--hops", 3), "leave out the options of a single test"),
+        (("--no-context",), "leave out the options of a single test"),
+    ],
+)
+def test_wrong_options_write_nothing(
+    run: Run, small: None, tmp_path: Path, args: tuple[object, ...], words: str
+) -> None:
+    folder = tmp_path / "results"
+    alone = () if "leave out" in words else ((),)
+    for extra in (*alone, ("--all", "--output", folder)):
+        result = run("brec", *args, *extra)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr.startswith("error: ")
+        if not extra or "means nothing" not in words:
+            assert words in result.stderr
+        assert result.stderr.count("\n") == 1
+    assert not folder.exists()
+
+
+def test_all_writes_record_page_and_figure(
+    run: Run, small: None, tmp_path: Path
+) -> None:
+    folder = tmp_path / "new" / "results"
+    result = run("brec", "--all", "--output", folder, "--copies", 2, "--seed", 4)
+    assert result.exit_code == 0, result.output
+    assert {file.name for file in folder.iterdir()} == FILES
+    record = Board.from_json((folder / "exact.json").read_text("utf-8"))
+    assert [row.key for row in record.rows] == [entry.key for entry in ENTRIES]
+    for row, entry in zip(record.rows, ENTRIES, strict=True):
+        expected = score_exact(entry.test, pairs=PAIRS, copies=2, seed=4)
+        assert timeless(row.score) == timeless(expected)
+        assert row.peak == 12_345
+    assert (folder / "exact.md").read_text("utf-8") == brec_page(record)
+    assert (folder / "exact.png").read_bytes() == brec_png(record)
+    *lines, last = result.stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["1", "3", "3"]
+    assert [line.split(" s  ")[1] for line in lines] == [e.label for e in ENTRIES]
+    assert last.startswith("0 false separations; wrote exact.json, exact.md and")
+    assert str(folder) in last
+
+
+def test_all_as_json(run: Run, small: None, tmp_path: Path) -> None:
+    result = run("brec", "--all", "-o", tmp_path, "--json", "--category", "basic")
+    assert result.exit_code == 0
+    assert result.stdout == (tmp_path / "exact.json").read_text("utf-8")
+    record = Board.from_json(result.stdout)
+    assert [p.index for p in record.rows[0].score.pairs] == [3, 5]
+
+
+def test_the_same_command_continues(
+    run: Run, small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[str] = []
+
+    def fragile(test: WLTest, **options: object) -> ExactScore:
+        if len(ran) == 2:
+            raise KeyboardInterrupt
+        ran.append(test.name)
+        return score_exact(test, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(board_run, "score_exact", fragile)
+    older = tmp_path / "exact.md"
+    older.write_text("older")
+    cut = run("brec", "--all", "-o", tmp_path)
+    assert (cut.exit_code, cut.stdout) == (130, "")
+    names = {file.name for file in tmp_path.iterdir()}
+    assert names == {"exact.partial.json", "exact.md"}
+    assert older.read_text() == "older"
+    ran.clear()
+    assert run("brec", "--all", "-o", tmp_path).exit_code == 0
+    assert ran == ["2fwl"]
+    assert {file.name for file in tmp_path.iterdir()} == FILES
+    assert older.read_text("utf-8").startswith("# What exact tests separate")
+
+
+def test_a_damaged_partial_record(run: Run, small: None, tmp_path: Path) -> None:
+    partial = tmp_path / "exact.partial.json"
+    partial.write_text("{")
+    result = run("brec", "--all", "-o", tmp_path)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "Remove it to start anew" in result.stderr
+    assert list(tmp_path.iterdir()) == [partial]
+
+
+def test_all_needs_igraph(
+    run: Run, small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "igraph", None)
+    result = run("brec", "--all", "-o", tmp_path / "results")
+    assert result.exit_code == 2
+    assert "pip install 'sekgnn[iso]'" in result.stderr
+    assert not (tmp_path / "results").exists()
