@@ -1,0 +1,192 @@
+"""The scoreboard's page, frontier and figure show the record's numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sekgnn.brec.board import MEMORY_CLASSES
+from sekgnn.brec.board_run import Board, Row
+from sekgnn.brec.exact import ExactPair, ExactScore
+from sekgnn.datasets import CATEGORIES
+from sekgnn.reports.brec_figure import brec_png
+from sekgnn.reports.brec_frontier import frontier
+from sekgnn.reports.brec_page import brec_page
+
+PAIRS = 9  # of each record made here
+
+
+def make_row(
+    key: str, memory: str, seconds: float, separated: int, wrong: int = 0
+) -> Row:
+    """Return a row whose first ``separated`` pairs are told apart."""
+    names = list(CATEGORIES)
+    pairs = tuple(
+        ExactPair(i, names[i % 5], i if i < separated else None, int(i < wrong), 0.5)
+        for i in range(PAIRS)
+    )
+    score = ExactScore({"test": key}, f"{key}(K=1)", 2, 7, seconds, pairs)
+    return Row(key, f"test {key}", memory, 2**20 + 2**19, score)
+
+
+def make_board(*rows: Row) -> Board:
+    return Board(rows, {"python": "3.x", "numpy": "9.9"}, "abc123", "x86, 5 cores")
+
+
+BOARD = make_board(
+    make_row("a", "n·ball", 0.5, 3),
+    make_row("b", "n·ball", 2.0, 2),
+    make_row("c", "n²", 4.25, 8, wrong=3),
+    replace(make_row("d", "n³", 1.0, 1), peak=None),
+    make_row("e", "", 0.0, 9, wrong=1),
+)
+
+
+def tables(page: str) -> dict[str, list[list[str]]]:
+    """Read the tables back: heading to rows of cells, the head first."""
+    found: dict[str, list[list[str]]] = {}
+    heading = ""
+    for line in page.splitlines():
+        if line.startswith("#"):
+            heading = line.lstrip("# ")
+        elif line.startswith("|") and not line.startswith("|-"):
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            found.setdefault(heading, []).append(cells)
+    return found
+
+
+def test_the_table_repeats_the_record() -> None:
+    head, *rows = tables(brec_page(BOARD))["Every test"]
+    assert head == [
+        "test", "basic", "simple", "SRG", "4-vtx", "DR", "ext", "CFI", "total",
+        "seconds", "memory", "MB",
+    ]  # fmt: skip
+    assert len(head) == 1 + len(CATEGORIES) + 4
+    for cells, row in zip(rows, BOARD.rows, strict=True):
+        counts = row.score.by_category()
+        by_category = [str(counts[c][0]) if c in counts else "" for c in CATEGORIES]
+        assert cells[0] == row.label
+        assert cells[1:8] == by_category
+        assert cells[6:8] == ["", ""]  # categories without pairs
+        assert cells[8] == f"**{row.score.separated}**"
+        assert float(cells[9]) == row.score.seconds
+        assert cells[10] == (row.memory or "–")
+        assert cells[11] == ("–" if row.peak is None else "1.5")
+
+
+def test_the_frontier_of_each_class() -> None:
+    found = tables(brec_page(BOARD))
+    del found["Every test"]
+    assert {
+        heading: [row[0] for row in rows[1:]] for heading, rows in found.items()
+    } == {
+        "Memory at most n·ball: 3 of 9": ["test a"],
+        "Memory at most n²: 8 of 9": ["test a", "test c"],
+        "Memory at most n³: 8 of 9": ["test a", "test c"],
+    }
+    assert found["Memory at most n²: 8 of 9"] == [
+        ["test", "pairs", "seconds", "MB"],
+        ["test a", "3", "0.50", "1.5"],
+        ["test c", "8", "4.25", "1.5"],
+    ]
+
+
+def test_the_words_count_too() -> None:
+    page = brec_page(BOARD)
+    assert "9 pairs of graphs" in page
+    assert "with 2 relabelled copies of itself: **4 false separations** in 180" in page
+    assert (
+        "python 3.x, numpy 9.9; commit abc123; x86, 5 cores; seed of the copies 7."
+        in (page)
+    )
+    for row in BOARD.rows:
+        assert f"- `{row.key}`: {row.score.title}" in page
+    assert "![separated pairs against time](exact.png)" in page
+    assert page.endswith("\n")
+    one = replace(BOARD.rows[0], score=replace(BOARD.rows[0].score, copies=1))
+    single = brec_page(replace(make_board(one), commit=None))
+    assert "with 1 relabelled copy of itself: **0 false separations** in 18 " in single
+    assert "commit unknown" in single
+
+
+def test_the_page_is_that_of_the_json() -> None:
+    again = Board.from_json(BOARD.to_json())
+    assert again == BOARD
+    assert brec_page(again) == brec_page(BOARD)
+
+
+ROWS = st.lists(
+    st.builds(
+        lambda memory, seconds, separated: make_row("x", memory, seconds, separated),
+        st.sampled_from([*MEMORY_CLASSES, ""]),
+        st.integers(0, 4).map(float),
+        st.integers(0, 4),
+    ),
+    max_size=8,
+).map(lambda rows: [replace(row, key=f"k{i}") for i, row in enumerate(rows)])
+
+
+def beats(first: Row, second: Row) -> bool:
+    """Tell whether ``first`` is at least as good in both, and better in one."""
+    fast = first.score.seconds - second.score.seconds
+    more = first.score.separated - second.score.separated
+    return fast <= 0 and more >= 0 and (fast < 0 or more > 0)
+
+
+def equal(first: Row, second: Row) -> bool:
+    a, b = first.score, second.score
+    return (a.seconds, a.separated) == (b.seconds, b.separated)
+
+
+@given(ROWS, st.sampled_from(MEMORY_CLASSES))
+def test_frontier_by_brute_force(rows: list[Row], memory: str) -> None:
+    """No row of the frontier is beaten; every other allowed one is, or has a twin."""
+    allowed = MEMORY_CLASSES[: MEMORY_CLASSES.index(memory) + 1]
+    within = [row for row in rows if row.memory in allowed]
+    found = frontier(rows, memory)
+    keys = [row.key for row in found]
+    assert len(set(keys)) == len(keys) and set(keys) <= {row.key for row in within}
+    for i, row in enumerate(within):
+        if row.key in keys:
+            assert not any(beats(other, row) for other in within)
+            assert not any(equal(other, row) for other in within[:i])
+        else:
+            assert any(beats(other, row) for other in found) or any(
+                equal(other, row) for other in found
+            )
+    seconds = [row.score.seconds for row in found]
+    assert seconds == sorted(set(seconds))
+    assert bool(found) == bool(within)
+
+
+@pytest.mark.parametrize("board", [BOARD, make_board(BOARD.rows[4])])
+def test_figure_is_a_png(board: Board) -> None:
+    assert brec_png(board).startswith(b"\x89PNG\r\n\x1a\n")
+
+
+def test_figure_shows_every_row_and_names_the_frontier(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from matplotlib.axes import Axes
+
+    dots: list[tuple[float, int]] = []
+    names: list[str] = []
+    scatter, annotate = Axes.scatter, Axes.annotate
+
+    def count(axes: Axes, x: list[float], y: list[int], **options: Any) -> Any:
+        dots.extend(zip(x, y, strict=True))
+        return scatter(axes, x, y, **options)
+
+    def name(axes: Axes, text: str, *args: Any, **options: Any) -> Any:
+        names.append(text)
+        return annotate(axes, text, *args, **options)
+
+    monkeypatch.setattr(Axes, "scatter", count)
+    monkeypatch.setattr(Axes, "annotate", name)
+    brec_png(BOARD)
+    assert sorted(dots) == [(0.001, 9), (0.5, 3), (1.0, 1), (2.0, 2), (4.25, 8)]
+    assert names == ["test a", "test c"]
