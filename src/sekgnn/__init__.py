@@ -15,6 +15,7 @@ from sekgnn.errors import (
     GraphInputError,
     GraphInputWarning,
     MissingExtraError,
+    ModelFileError,
     OutputError,
 )
 
@@ -25,6 +26,18 @@ if TYPE_CHECKING:
     from sekgnn.encoding.spec import EncodingSpec
     from sekgnn.graphs import Graph
     from sekgnn.hops import hop_pairs
+    from sekgnn.models import (
+        GIN,
+        PPGN,
+        SEKGIN,
+        SEKGNN,
+        SEKPPGN,
+        KHopGNN,
+        build_model,
+        load_model,
+        save_model,
+    )
+    from sekgnn.nn import GINEPlusConv, HopLoader, SEKConv
     from sekgnn.transforms.add_khop_edges import AddKHopEdges
     from sekgnn.transforms.add_substructure_encoding import AddSubstructureEncoding
     from sekgnn.transforms.encode_dataset import encode_dataset
@@ -32,17 +45,28 @@ if TYPE_CHECKING:
     from sekgnn.walks.returns import return_probabilities
 
 __all__ = [
+    "GIN",
+    "PPGN",
+    "SEKGIN",
+    "SEKGNN",
+    "SEKPPGN",
     "AddKHopEdges",
     "AddSubstructureEncoding",
     "CacheWarning",
     "ConfigError",
     "EncodingSpec",
+    "GINEPlusConv",
     "Graph",
     "GraphInputError",
     "GraphInputWarning",
+    "HopLoader",
+    "KHopGNN",
     "MissingExtraError",
+    "ModelFileError",
     "OutputError",
+    "SEKConv",
     "__version__",
+    "build_model",
     "encode",
     "encode_dataset",
     "encode_exact",
@@ -50,14 +74,26 @@ __all__ = [
     "encode_sampled",
     "hop_pairs",
     "landing_probabilities",
+    "load_model",
     "return_probabilities",
+    "save_model",
 ]
 
 _HOMES = {
     "AddKHopEdges": "sekgnn.transforms",
     "AddSubstructureEncoding": "sekgnn.transforms",
     "EncodingSpec": "sekgnn.encoding.spec",
+    "GIN": "sekgnn.models",
+    "GINEPlusConv": "sekgnn.nn",
     "Graph": "sekgnn.graphs",
+    "HopLoader": "sekgnn.nn",
+    "KHopGNN": "sekgnn.models",
+    "PPGN": "sekgnn.models",
+    "SEKConv": "sekgnn.nn",
+    "SEKGIN": "sekgnn.models",
+    "SEKGNN": "sekgnn.models",
+    "SEKPPGN": "sekgnn.models",
+    "build_model": "sekgnn.models",
     "encode": "sekgnn.encoding.encoder",
     "encode_dataset": "sekgnn.transforms",
     "encode_exact": "sekgnn.encoding.exact",
@@ -65,7 +101,9 @@ _HOMES = {
     "encode_sampled": "sekgnn.encoding.sampled",
     "hop_pairs": "sekgnn.hops",
     "landing_probabilities": "sekgnn.walks.powers",
+    "load_model": "sekgnn.models",
     "return_probabilities": "sekgnn.walks.returns",
+    "save_model": "sekgnn.models",
 }
 
 
