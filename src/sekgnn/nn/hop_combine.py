@@ -60,9 +60,11 @@ class HopCombine(nn.Module):
         if self.logit is None:
             return None
         alpha = self.logit.sigmoid()  # [C]
-        # running products: unlike powers, differentiable where 1 - alpha rounds to 0
-        rest = (1 - alpha).expand(self.num_hops, -1)  # [K, C]
-        return alpha * rest.cumprod(0)
+        rest = 1 - alpha
+        weights = [alpha * rest]
+        for _ in range(1, self.num_hops):
+            weights.append(weights[-1] * rest)
+        return torch.stack(weights)  # [K, C]
 
     def forward(self, hops: Sequence[Tensor]) -> Tensor:
         """Return the weighted sum, ``[N, C]``."""
