@@ -47,6 +47,7 @@ unit: install
 
 bench: install
 	$(BIN)/python benchmarks/encoding.py --output results/benchmarks/encoding.json
+	$(BIN)/python benchmarks/training.py --output results/benchmarks/training.json
 
 clean:
 	rm -rf $(VENV) demo dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
