@@ -38,8 +38,8 @@ class HopEncoder(nn.Module):
     :math:`h^0` is the embedded x plus f, fused to the hidden width. In front of every
     further layer f is added through a linear layer (``inject="every"``) or not again
     (``"input"``). Without f the layers other than GINE+ read x as it is.
-    Every layer is followed by normalisation, ReLU and dropout; jumping knowledge pools
-    the L results.
+    Every layer is followed by normalisation, ReLU and dropout; with ``jump="last"``, as
+    in PyG, the last one by dropout alone. Jumping knowledge pools the L results.
 
     Args:
         in_channels: Width of x; 0 for none.
@@ -133,7 +133,9 @@ class HopEncoder(nn.Module):
                     norm=norm,
                 )
             self.convs.append(conv)
-        self.norms = nn.ModuleList(make_norm(norm, channels) for _ in range(num_layers))
+        # nothing follows the last layer if it alone is the result
+        between = num_layers - (jump == "last")
+        self.norms = nn.ModuleList(make_norm(norm, channels) for _ in range(between))
         self.dropout = nn.Dropout(dropout)
         self.jump = JumpingKnowledge(channels, num_layers, jump)
         self.reset_parameters()
@@ -152,7 +154,7 @@ class HopEncoder(nn.Module):
         z = z if f is None else z + f
         history: list[Tensor] = []
         layers: list[Tensor] = []
-        for step, (conv, norm) in enumerate(zip(self.convs, self.norms, strict=True)):
+        for step, conv in enumerate(self.convs):
             if f is not None and 0 < step <= len(self.injections):
                 z = torch.addmm(z, f, self.injections[step - 1].t())
             history.append(z)
@@ -160,7 +162,9 @@ class HopEncoder(nn.Module):
                 h = conv(history, hops, inputs.edges)
             else:
                 h = conv(z, hops, None, inputs.edges)
-            h = h.relu() if isinstance(norm, nn.Identity) else norm(h).relu_()
+            if step < len(self.norms):
+                norm = self.norms[step]
+                h = h.relu() if isinstance(norm, nn.Identity) else norm(h).relu_()
             z = self.dropout(h)
             layers.append(z)
         out: Tensor = self.jump(layers)

@@ -176,6 +176,8 @@ class SEKConv(nn.Module):
             sent = z + self.hop_embedding[row]
             received = csr_sum(sent.relu(), hops.hop(k))
             return torch.addcmul(received, own, z)
+        if not z.requires_grad:  # the first layer: nothing to send back
+            return torch.addcmul(csr_sum(z, hops.hop(k)), own, z)
         width = own.expand(self.in_channels)
         weights = torch.stack([width, torch.ones_like(width)])  # [2, C_in]
         return hop_mix([z], [0, 0], weights, hops, first_hop=k, rectify=False)
