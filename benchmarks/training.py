@@ -491,12 +491,13 @@ def table(report: dict[str, Any]) -> str:
         "# Training benchmark",
         "",
         "Written by `benchmarks/training.py`. One thread; the allocator keeps memory "
-        "between steps, for every candidate.",
+        "between steps, for every candidate, except where memory is measured.",
         "",
         f"{m['cpu']}, {m['cores']} cores (load {m['load_before']} before the run; "
         f"others may have used the machine); Python {m['python']}, "
         + ", ".join(f"{k} {v}" for k, v in m["versions"].items())
         + f"; commit {m['commit']}, {m['date']}.",
+        *(["", report["note"]] if "note" in report else []),
     ]
     if "epoch" in report:
         rows = report["epoch"]["rows"]
@@ -506,7 +507,8 @@ def table(report: dict[str, Any]) -> str:
             f"batch {BATCH}",
             "",
             "Collate, forward, backward, Adam; SEK-GIN with the paper's encoding "
-            "(`EncodingSpec.paper()`, weighted). Times are medians of interleaved "
+            "(`EncodingSpec.paper()`, weighted) and the last layer alone read out, as "
+            "PyG's GIN; fused Adam for all. Times are medians of interleaved "
             "repeats, the ratio the median of ratios within a repeat (least to "
             "greatest); last the ratio of processor times, which leaves out "
             "what other processes took.",
@@ -537,7 +539,7 @@ def table(report: dict[str, Any]) -> str:
             "",
             "## Peak memory of an epoch on PROTEINS",
             "",
-            "Above what the process held before, data included; the ego-net GNN is a "
+            "Above what the process held before the epoch; the ego-net GNN is a "
             f"GIN of {LAYERS} layers on copies of every node's ego-net of radius "
             f"{HOPS}.",
             "",
