@@ -48,6 +48,7 @@ unit: install
 bench: install
 	$(BIN)/python -m benchmarks.encoding --output results/benchmarks/encoding.json
 	$(BIN)/python -m benchmarks.wl --output results/benchmarks/wl.json
+	$(BIN)/python -m benchmarks.training --output results/benchmarks/training.json
 
 clean:
 	rm -rf $(VENV) demo dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

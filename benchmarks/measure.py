@@ -17,7 +17,8 @@ SETTINGS = dict.fromkeys(
 )
 # Let the allocator keep memory between repeats: on a virtual machine the first use of
 # fresh memory costs between nothing and more than the work that is measured.
-SETTINGS |= {"MALLOC_MMAP_THRESHOLD_": "4000000000", "MALLOC_TRIM_THRESHOLD_": "-1"}
+KEEP = {"MALLOC_MMAP_THRESHOLD_": "4000000000", "MALLOC_TRIM_THRESHOLD_": "-1"}
+SETTINGS |= KEEP
 
 PACKAGES = ("sekgnn", "numpy", "scipy", "numba", "torch", "torch-geometric")
 
@@ -29,7 +30,7 @@ def restart_with_settings() -> None:
 
 
 def machine(packages: tuple[str, ...] = PACKAGES) -> dict[str, Any]:
-    """Return what the numbers were measured on, and with."""
+    """Return what the numbers were measured on and with, and how busy it was."""
     cpu = platform.processor() or "unknown"
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -51,6 +52,7 @@ def machine(packages: tuple[str, ...] = PACKAGES) -> dict[str, Any]:
         "versions": {name: version(name) for name in packages},
         "commit": commit,
         "date": time.strftime("%Y-%m-%d"),
+        "load_before": round(os.getloadavg()[0], 2),
     }
 
 

@@ -16,17 +16,30 @@ from sekgnn.errors import (
     GraphInputError,
     GraphInputWarning,
     MissingExtraError,
+    ModelFileError,
     OutputError,
 )
 
 if TYPE_CHECKING:
-    from sekgnn import brec, datasets, graphs, wl
+    from sekgnn import brec, datasets, graphs, models, nn, wl
     from sekgnn.encoding.encoder import encode, encode_many
     from sekgnn.encoding.exact import encode_exact
     from sekgnn.encoding.sampled import encode_sampled
     from sekgnn.encoding.spec import EncodingSpec
     from sekgnn.graphs import Graph
     from sekgnn.hops import hop_pairs
+    from sekgnn.models import (
+        GIN,
+        PPGN,
+        SEKGIN,
+        SEKGNN,
+        SEKPPGN,
+        KHopGNN,
+        build_model,
+        load_model,
+        save_model,
+    )
+    from sekgnn.nn import GINEPlusConv, HopLoader, SEKConv
     from sekgnn.transforms.add_khop_edges import AddKHopEdges
     from sekgnn.transforms.add_substructure_encoding import AddSubstructureEncoding
     from sekgnn.transforms.encode_dataset import encode_dataset
@@ -34,19 +47,30 @@ if TYPE_CHECKING:
     from sekgnn.walks.returns import return_probabilities
 
 __all__ = [
+    "GIN",
+    "PPGN",
+    "SEKGIN",
+    "SEKGNN",
+    "SEKPPGN",
     "AddKHopEdges",
     "AddSubstructureEncoding",
     "CacheWarning",
     "ConfigError",
     "DataNotFoundError",
     "EncodingSpec",
+    "GINEPlusConv",
     "Graph",
     "GraphInputError",
     "GraphInputWarning",
+    "HopLoader",
+    "KHopGNN",
     "MissingExtraError",
+    "ModelFileError",
     "OutputError",
+    "SEKConv",
     "__version__",
     "brec",
+    "build_model",
     "datasets",
     "encode",
     "encode_dataset",
@@ -56,7 +80,11 @@ __all__ = [
     "graphs",
     "hop_pairs",
     "landing_probabilities",
+    "load_model",
+    "models",
+    "nn",
     "return_probabilities",
+    "save_model",
     "wl",
 ]
 
@@ -64,7 +92,17 @@ _HOMES = {
     "AddKHopEdges": "sekgnn.transforms",
     "AddSubstructureEncoding": "sekgnn.transforms",
     "EncodingSpec": "sekgnn.encoding.spec",
+    "GIN": "sekgnn.models",
+    "GINEPlusConv": "sekgnn.nn",
     "Graph": "sekgnn.graphs",
+    "HopLoader": "sekgnn.nn",
+    "KHopGNN": "sekgnn.models",
+    "PPGN": "sekgnn.models",
+    "SEKConv": "sekgnn.nn",
+    "SEKGIN": "sekgnn.models",
+    "SEKGNN": "sekgnn.models",
+    "SEKPPGN": "sekgnn.models",
+    "build_model": "sekgnn.models",
     "encode": "sekgnn.encoding.encoder",
     "encode_dataset": "sekgnn.transforms",
     "encode_exact": "sekgnn.encoding.exact",
@@ -72,9 +110,11 @@ _HOMES = {
     "encode_sampled": "sekgnn.encoding.sampled",
     "hop_pairs": "sekgnn.hops",
     "landing_probabilities": "sekgnn.walks.powers",
+    "load_model": "sekgnn.models",
     "return_probabilities": "sekgnn.walks.returns",
+    "save_model": "sekgnn.models",
 }
-_ROOMS = ("brec", "datasets", "graphs", "wl")
+_ROOMS = ("brec", "datasets", "graphs", "models", "nn", "wl")
 
 
 def __getattr__(name: str) -> Any:

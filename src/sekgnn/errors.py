@@ -21,6 +21,10 @@ class GraphInputWarning(UserWarning):
     """Input was usable after a change that the user should know of."""
 
 
+class ModelFileError(ValueError):
+    """A file that should hold a model is damaged, or holds another one."""
+
+
 class OutputError(OSError):
     """A file could not be written; whatever was there before is unchanged."""
 

@@ -1,0 +1,159 @@
+"""From a PyG ``Data`` or ``Batch`` to the tensors that the models compute with."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from sekgnn import fields
+from sekgnn.errors import GraphInputError
+from sekgnn.nn import (
+    Csr,
+    EdgeFeatures,
+    HopCSR,
+    PairLayout,
+    edge_features,
+    hop_csr,
+    membership,
+    pair_layout,
+)
+
+_CACHE = "_sekgnn_hops"  # PyG neither batches nor moves a field with an underscore
+
+
+class GraphInputs(NamedTuple):
+    """What a model computes with, all tensors.
+
+    Attributes:
+        hops: The K hops.
+        graphs: The matrix of graphs and their nodes, ``[G, N]``.
+        x: Node features, ``[N, F]``.
+        encoding: Substructure encoding, ``[N, C, L]``.
+        edges: Edge features on hop 1.
+        pairs: All pairs of nodes, for PPGN.
+    """
+
+    hops: HopCSR
+    graphs: Csr
+    x: Tensor | None = None
+    encoding: Tensor | None = None
+    edges: EdgeFeatures | None = None
+    pairs: PairLayout | None = None
+
+
+class InputNeeds(NamedTuple):
+    """What a model reads, and in which floating type.
+
+    Attributes:
+        num_hops: K.
+        in_channels: Width of ``x``; 0 where it is not read.
+        encoding: Channels and length of ``sub_enc``, or ``None``.
+        edge_channels: Width of ``edge_attr``; 0 where it is not read.
+        pairs: Whether all pairs of nodes are needed.
+        dtype: Type of the parameters.
+    """
+
+    num_hops: int
+    in_channels: int
+    encoding: tuple[int, int] | None
+    edge_channels: int
+    pairs: bool
+    dtype: torch.dtype
+
+
+def graph_inputs(data: Any, needs: InputNeeds) -> GraphInputs:
+    """Return the tensors of a graph or batch.
+
+    Batches of ``HopLoader`` hold their hops ready. For any other the hops are made of
+    ``hop_edge_index`` (of ``edge_index`` where one hop is enough), once: they are kept
+    with the batch until its pairs change.
+
+    Args:
+        data: A PyG ``Data`` or ``Batch``.
+        needs: What to look for.
+
+    Raises:
+        GraphInputError: If something is missing or has another shape.
+    """
+    num_nodes = data.num_nodes
+    if num_nodes is None:
+        raise GraphInputError("num_nodes is not set; isolated nodes would be lost.")
+    hops = hops_of(data, int(num_nodes), needs.num_hops)
+    ptr = getattr(data, "ptr", None)
+    if ptr is None:
+        ptr = torch.tensor([0, num_nodes], device=hops.indptr.device)
+    x = encoding = edges = None
+    if needs.in_channels:
+        x = _matrix(data, "x", (needs.in_channels,), int(num_nodes)).to(needs.dtype)
+    if needs.encoding is not None:
+        encoding = _matrix(data, fields.SUB_ENC, needs.encoding, int(num_nodes))
+        encoding = encoding.to(needs.dtype)
+    if needs.edge_channels:
+        size = data.edge_index.size(1)
+        attr = _matrix(data, "edge_attr", (needs.edge_channels,), size)
+        edges = edge_features(data.edge_index, attr.to(needs.dtype), hops)
+    pairs = pair_layout(ptr, hops) if needs.pairs else None
+    return GraphInputs(hops, membership(ptr), x, encoding, edges, pairs)
+
+
+def hops_of(data: Any, num_nodes: int, num_hops: int) -> HopCSR:
+    """Return the hops of a graph or batch; see :func:`graph_inputs`.
+
+    Raises:
+        GraphInputError: If there are fewer than ``num_hops``.
+    """
+    if fields.HOP_INDPTR in data:
+        return _ready(data, num_hops)
+    source = data[fields.HOP_EDGE_INDEX] if fields.HOP_EDGE_INDEX in data else None
+    if source is None and num_hops > 1:
+        raise GraphInputError(
+            f"the graph has no {fields.HOP_EDGE_INDEX!r}; apply AddKHopEdges"
+            f"({num_hops}), or load it with HopLoader(num_hops={num_hops})."
+        )
+    edges = data.edge_index if source is None else source
+    kept = getattr(data, _CACHE, None)
+    if kept is not None and kept[0] is edges and kept[1].num_hops >= num_hops:
+        found: HopCSR = kept[1]
+        return found  # layers read as many of its hops as they need
+    if source is None:
+        plain = edges[:, edges[0] != edges[1]]
+        hops = hop_csr(plain, torch.ones_like(plain[0]), num_nodes, 1)
+    else:
+        hops = hop_csr(edges, data[fields.HOP_ORDER], num_nodes, num_hops)
+    setattr(data, _CACHE, (edges, hops))
+    return hops
+
+
+def _ready(data: Any, num_hops: int) -> HopCSR:
+    """Return the hops that the loader made."""
+    if data[fields.NUM_HOPS] < num_hops:
+        raise GraphInputError(
+            f"the loader made {data[fields.NUM_HOPS]} hops, the model reads "
+            f"{num_hops}; use HopLoader(num_hops={num_hops})."
+        )
+    rows = data[fields.HOP_INDPTR], data[fields.HOP_INDICES]
+    columns = rows
+    if fields.HOP_T_INDPTR in data:
+        columns = data[fields.HOP_T_INDPTR], data[fields.HOP_T_INDICES]
+    return HopCSR(*rows, *columns, data[fields.NUM_HOPS])
+
+
+def _matrix(data: Any, name: str, shape: tuple[int, ...], rows: int) -> Tensor:
+    """Return field ``name`` if it has ``rows`` rows of the shape that is wanted."""
+    value = data[name] if name in data else None
+    if value is None:
+        cure = {
+            fields.SUB_ENC: "apply AddSubstructureEncoding with the model's spec",
+            "x": "make the model with in_channels=0 if there are no node features",
+        }.get(name, "make the model with edge_channels=0 if there are none")
+        raise GraphInputError(f"the graph has no {name!r}; {cure}.")
+    value = value.view(-1, 1) if value.dim() == 1 else value
+    if tuple(value.shape) != (rows, *shape):
+        raise GraphInputError(
+            f"{name} must have shape {[rows, *shape]} for this model, got "
+            f"{list(value.shape)}."
+        )
+    found: Tensor = value
+    return found

@@ -1,0 +1,169 @@
+"""A model in one file: its config as JSON, its weights as safetensors.
+
+The file is a safetensors file whose header carries the config and a SHA-256 of config
+and weights, so that config and weights cannot be mixed up and no change of either goes
+unnoticed. It is written all or nothing; reading it runs no code from it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from sekgnn.errors import ConfigError, ModelFileError
+from sekgnn.files import write_atomically
+from sekgnn.models.graph_model import GraphModel
+
+FORMAT = "sekgnn model"
+FORMAT_VERSION = 1
+"""Raise it when the layout of the file changes."""
+
+M = TypeVar("M", bound=GraphModel)
+
+
+def save_model(model: GraphModel, path: str | os.PathLike[str]) -> None:
+    """Write a model's config and weights to ``path``, all or nothing.
+
+    Args:
+        model: Any model of this room.
+        path: The file; ``.safetensors`` is the usual suffix. Its folder must exist.
+
+    Raises:
+        OutputError: If it cannot be written; an older file is then unchanged.
+    """
+    weights = {
+        name: tensor.detach().cpu().contiguous()
+        for name, tensor in model.state_dict().items()
+    }
+    config = json.dumps(model.to_config(), sort_keys=True)
+    header = {
+        "format": FORMAT,
+        "format_version": str(FORMAT_VERSION),
+        "config": config,
+        "sha256": _digest(config, weights),
+    }
+    content = save(weights, header)
+    write_atomically(path, lambda file: file.write(content))
+
+
+def read_model(path: str | os.PathLike[str], kind: type[M]) -> M:
+    """Return the model in ``path``, in evaluation mode, on the CPU.
+
+    Args:
+        path: Written by :func:`save_model`.
+        kind: The class that it must be.
+
+    Raises:
+        ModelFileError: If the file is missing, damaged, or of another model.
+    """
+    header, weights = _read(Path(path))
+    config = _config(header, path)
+    if _digest(header["config"], weights) != header.get("sha256"):
+        raise ModelFileError(
+            f"{path} is damaged: config and weights do not match their checksum; "
+            "get the file again."
+        )
+    if config.get("model") != kind.__name__:
+        raise ModelFileError(
+            f"{path} holds a {config.get('model')}, not a {kind.__name__}; use "
+            "load_model to load whatever it is."
+        )
+    try:
+        model = kind.from_config(config)
+    except (ConfigError, TypeError) as error:
+        raise ModelFileError(
+            f"{path} holds a config that this version cannot build: {error}"
+        ) from error
+    _fill(model, weights, path)
+    return model.eval()
+
+
+def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the config in a model file, without its weights.
+
+    Raises:
+        ModelFileError: If the file is missing, damaged, or no model file.
+    """
+    header, _ = _read(Path(path))
+    return _config(header, path)
+
+
+def _read(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
+    """Return header and weights of a safetensors file."""
+    try:
+        with safe_open(str(path), framework="pt") as file:
+            header = dict(file.metadata() or {})
+            weights = {name: file.get_tensor(name) for name in file.keys()}
+    except FileNotFoundError as error:
+        raise ModelFileError(f"there is no file {path}.") from error
+    except (SafetensorError, OSError, ValueError) as error:
+        raise ModelFileError(
+            f"{path} is damaged or no safetensors file: {error}"
+        ) from error
+    return header, weights
+
+
+def _config(header: dict[str, str], path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the config of a header."""
+    if header.get("format") != FORMAT or "config" not in header:
+        raise ModelFileError(f"{path} was not written by sekgnn: its header says so.")
+    if header.get("format_version") != str(FORMAT_VERSION):
+        raise ModelFileError(
+            f"{path} has format {header.get('format_version')}, this version reads "
+            f"{FORMAT_VERSION}; load it with the version that wrote it."
+        )
+    try:
+        config = json.loads(header["config"])
+    except ValueError as error:
+        raise ModelFileError(f"{path} is damaged: its config is no JSON.") from error
+    if not isinstance(config, dict):
+        raise ModelFileError(f"{path} is damaged: its config is no object.")
+    return config
+
+
+def _fill(
+    model: GraphModel, weights: dict[str, Tensor], path: str | os.PathLike[str]
+) -> None:
+    """Put the weights into the model, all of them and nothing else."""
+    wanted = model.state_dict()
+    missing = sorted(wanted.keys() - weights.keys())
+    unknown = sorted(weights.keys() - wanted.keys())
+    shapes = [
+        f"{name} {list(weights[name].shape)} for {list(wanted[name].shape)}"
+        for name in sorted(wanted.keys() & weights.keys())
+        if weights[name].shape != wanted[name].shape
+    ]
+    for what, names in (
+        ("lacks", missing),
+        ("has besides", unknown),
+        ("has another shape of", shapes),
+    ):
+        if names:
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            raise ModelFileError(
+                f"{path} does not fit its config: it {what} "
+                f"{', '.join(names[:3])}{more}."
+            )
+    kinds = {t.dtype for t in weights.values() if t.is_floating_point()}
+    if len(kinds) == 1:
+        model.to(kinds.pop())
+    model.load_state_dict(weights)
+
+
+def _digest(config: str, weights: dict[str, Tensor]) -> str:
+    """Return the SHA-256 of config, names, types, shapes and values."""
+    digest = hashlib.sha256(config.encode())
+    for name in sorted(weights):
+        tensor = weights[name]
+        digest.update(f"\n{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
+        flat = tensor.contiguous().reshape(-1).view(torch.uint8)
+        digest.update(flat.numpy().data)
+    return digest.hexdigest()

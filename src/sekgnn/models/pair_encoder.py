@@ -1,0 +1,96 @@
+"""PPGN in blocks: one representation per node, from all pairs of nodes."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from sekgnn.checks import check_positive
+from sekgnn.errors import GraphInputError
+from sekgnn.models.graph_inputs import GraphInputs
+from sekgnn.nn import Norm, PPGNBlock, csr_sum
+from sekgnn.nn.mlp import reset_children
+
+
+class PairEncoder(nn.Module):
+    r"""PPGN on all pairs of nodes, read out per node (Maron et al., 2019).
+
+    A pair starts as :math:`[\,[v = u] \cdot x_v \,\|\, A_{vu} \,\|\, e_{uv}]` (with 1
+    for :math:`x_v` where there are no features) and runs through L blocks
+    (:class:`~sekgnn.nn.PPGNBlock`). After each block a node takes
+    :math:`\mathrm{ReLU}(W [X_{vv} \,\|\, \sum_u X_{vu}] + b)`, and the L results are
+    added.
+
+    Args:
+        in_channels: Width of x; 0 for none.
+        channels: Width of the blocks and of the result.
+        num_layers: L.
+        edge_channels: Width of edge features; 0 for none.
+        norm: Normalisation inside the MLPs.
+        dropout: Probability of dropping in the result.
+
+    Raises:
+        ConfigError: If a parameter cannot work.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        channels: int,
+        num_layers: int,
+        *,
+        edge_channels: int = 0,
+        norm: Norm = "batch",
+        dropout: float = 0.0,
+    ) -> None:
+        """Check the parameters and make the layers."""
+        super().__init__()
+        check_positive("num_layers", num_layers)
+        self.in_channels = check_positive("in_channels", in_channels, 0)
+        self.edge_channels = check_positive("edge_channels", edge_channels, 0)
+        width = max(in_channels, 1) + 1 + edge_channels
+        self.blocks = nn.ModuleList(
+            PPGNBlock(width if step == 0 else channels, channels, norm)
+            for step in range(num_layers)
+        )
+        self.outs = nn.ModuleList(
+            nn.Linear(2 * channels, channels) for _ in range(num_layers)
+        )
+        self.dropout = nn.Dropout(dropout)
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        reset_children(self)
+
+    def forward(self, inputs: GraphInputs) -> Tensor:
+        """Return ``[N, C]``."""
+        if inputs.pairs is None:
+            raise GraphInputError("PPGN needs the pairs of nodes in its inputs.")
+        pairs = inputs.pairs
+        x = self._first(inputs)  # [P, C_0]
+        out: Tensor | None = None
+        for block, lift in zip(self.blocks, self.outs, strict=True):
+            x = block(x, pairs)  # [P, C]
+            diagonal = x.index_select(0, pairs.diagonal)  # [N, C]
+            rows = csr_sum(x, pairs.rows)  # [N, C]
+            h = lift(torch.cat([diagonal, rows], dim=1)).relu()  # [N, C]
+            out = h if out is None else out + h
+        dropped: Tensor = self.dropout(out)
+        return dropped
+
+    def _first(self, inputs: GraphInputs) -> Tensor:
+        """Return the pairs before the first block, ``[P, C_0]``."""
+        assert inputs.pairs is not None
+        pairs, x = inputs.pairs, inputs.x
+        weight = next(self.parameters())
+        size = pairs.slots.size(0)
+        if x is None:
+            x = weight.new_ones(pairs.diagonal.size(0), 1)
+        diagonal = x.new_zeros(size, x.size(1)).index_copy(0, pairs.diagonal, x)
+        near = x.new_ones(pairs.adjacent.size(0), 1)
+        if self.edge_channels:
+            if inputs.edges is None:
+                raise GraphInputError("the batch needs edge_attr for edge_channels.")
+            near = torch.cat([near, inputs.edges.attr], dim=1)  # [M_1, 1 + D]
+        between = x.new_zeros(size, near.size(1)).index_copy(0, pairs.adjacent, near)
+        return torch.cat([diagonal, between], dim=1)

@@ -1,0 +1,197 @@
+"""Compiled loops over compressed sparse rows: sum, group, cut out, sample."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from sekgnn.hops.sampling import hop_state, sample_level
+
+Ints = NDArray[np.int32]
+
+
+@njit(cache=True, nogil=True)
+def gather_sum(
+    indptr: Ints,
+    indices: Ints,
+    x: NDArray[Any],
+    out: NDArray[Any],
+    start: int,
+    stop: int,
+) -> None:
+    """Write ``out[v] = sum of x[u], u in row v`` for v in start..stop-1.
+
+    Four neighbours are added at a time, so that ``out[v]`` is read and written once for
+    every four rows of ``x``.
+    """
+    channels = x.shape[1]
+    for v in range(start, stop):
+        first, last = indptr[v], indptr[v + 1]
+        row = out[v]
+        row[:] = 0
+        fours = (last - first) // 4
+        for q in range(fours):
+            p = first + 4 * q
+            a, b = x[indices[p]], x[indices[p + 1]]
+            c, d = x[indices[p + 2]], x[indices[p + 3]]
+            for i in range(channels):
+                row[i] += (a[i] + b[i]) + (c[i] + d[i])
+        for p in range(first + 4 * fours, last):
+            a = x[indices[p]]
+            for i in range(channels):
+                row[i] += a[i]
+
+
+@njit(cache=True, nogil=True)
+def group(
+    keys: NDArray[np.int64], values: NDArray[np.int64], indptr: Ints, grouped: Ints
+) -> None:
+    """Sort ``values`` by ``keys``, stable, in linear time.
+
+    Args:
+        keys: Numbers in 0..R-1, int64 ``[M]``.
+        values: What to sort, int64 ``[M]``.
+        indptr: Receives where each key starts, int32 ``[R + 1]``.
+        grouped: Receives the values, int32 ``[M]``.
+    """
+    indptr[:] = 0
+    for key in keys:
+        indptr[key + 1] += 1
+    for r in range(indptr.size - 1):
+        indptr[r + 1] += indptr[r]
+    place = indptr[:-1].copy()
+    for p in range(keys.size):
+        grouped[place[keys[p]]] = values[p]
+        place[keys[p]] += 1
+
+
+@njit(cache=True, nogil=True)
+def transpose(
+    indptr: Ints, indices: Ints, num_nodes: int, t_indptr: Ints, t_indices: Ints
+) -> None:
+    """Turn every hop's block round: row u of the answer holds the v whose row has u.
+
+    Args:
+        indptr: Hop-major rows, int32 ``[K N + 1]``.
+        indices: Nodes, int32 ``[M]``.
+        num_nodes: N.
+        t_indptr: Receives the row starts, int32 ``[K N + 1]``.
+        t_indices: Receives the nodes, rising in every row, int32 ``[M]``.
+    """
+    rows = indptr.size - 1
+    t_indptr[:] = 0
+    for r in range(rows):
+        base = r // num_nodes * num_nodes
+        for p in range(indptr[r], indptr[r + 1]):
+            t_indptr[base + indices[p] + 1] += 1
+    for r in range(rows):
+        t_indptr[r + 1] += t_indptr[r]
+    place = t_indptr[:-1].copy()
+    for r in range(rows):
+        base = r // num_nodes * num_nodes
+        for p in range(indptr[r], indptr[r + 1]):
+            target = base + indices[p]
+            t_indices[place[target]] = r - base
+            place[target] += 1
+
+
+@njit(cache=True, nogil=True)
+def cut_indptr(
+    indptr: NDArray[np.int64],
+    node_ptr: NDArray[np.int64],
+    chosen: NDArray[np.int64],
+    num_hops: int,
+    out: Ints,
+) -> None:
+    """Write the row starts of a batch; see :func:`cut_indices`.
+
+    Args:
+        indptr: Hop-major rows of the whole dataset, int64 ``[K N + 1]``.
+        node_ptr: First node of every graph, int64 ``[G + 1]``.
+        chosen: Graphs of the batch, int64 ``[B]``.
+        num_hops: K.
+        out: Receives the row starts, int32 ``[K N_batch + 1]``.
+    """
+    total = node_ptr[-1]
+    out[0] = 0
+    r = 0
+    for k in range(num_hops):
+        for g in chosen:
+            for v in range(k * total + node_ptr[g], k * total + node_ptr[g + 1]):
+                out[r + 1] = out[r] + (indptr[v + 1] - indptr[v])
+                r += 1
+
+
+@njit(cache=True, nogil=True)
+def cut_indices(
+    indptr: NDArray[np.int64],
+    indices: Ints,
+    node_ptr: NDArray[np.int64],
+    chosen: NDArray[np.int64],
+    num_hops: int,
+    out: Ints,
+) -> None:
+    """Write the nodes of a batch, renumbered: one straight copy per hop and graph.
+
+    Args:
+        indptr: Hop-major rows of the whole dataset, int64 ``[K N + 1]``.
+        indices: Nodes, numbered over the dataset, int32 ``[M]``.
+        node_ptr: First node of every graph, int64 ``[G + 1]``.
+        chosen: Graphs of the batch, int64 ``[B]``.
+        num_hops: K.
+        out: Receives the nodes, int32 ``[M_batch]``.
+    """
+    total = node_ptr[-1]
+    q = 0
+    for k in range(num_hops):
+        before = 0
+        for g in chosen:
+            shift = before - node_ptr[g]
+            first = indptr[k * total + node_ptr[g]]
+            last = indptr[k * total + node_ptr[g + 1]]
+            for p in range(first, last):
+                out[q] = indices[p] + shift
+                q += 1
+            before += node_ptr[g + 1] - node_ptr[g]
+
+
+@njit(cache=True, nogil=True)
+def sample_rows(
+    indptr: NDArray[np.int64],
+    indices: Ints,
+    node_ptr: NDArray[np.int64],
+    num_hops: int,
+    limit: int,
+    seed: np.uint64,
+    out_indptr: NDArray[np.int64],
+    out_indices: Ints,
+) -> None:
+    """Keep at most ``limit`` nodes of every row, as ``hop_pairs(max_neighbors=)`` does.
+
+    Args:
+        indptr: Hop-major rows of the whole dataset, int64 ``[K N + 1]``.
+        indices: Nodes, numbered over the dataset, int32 ``[M]``.
+        node_ptr: First node of every graph, int64 ``[G + 1]``.
+        num_hops: K.
+        limit: c.
+        seed: Seed of the samples.
+        out_indptr: Row starts of the answer, int64 ``[K N + 1]``, already filled.
+        out_indices: Receives the nodes, int32.
+    """
+    total = node_ptr[-1]
+    keys = np.empty(limit, dtype=np.uint64)
+    for k in range(num_hops):
+        for g in range(node_ptr.size - 1):
+            first = node_ptr[g]
+            for v in range(first, node_ptr[g + 1]):
+                r = k * total + v
+                row = indices[indptr[r] : indptr[r + 1]]
+                target = out_indices[out_indptr[r] : out_indptr[r + 1]]
+                if row.size <= limit:
+                    target[:] = row
+                else:
+                    state = hop_state(seed, v - first, k + 1)
+                    sample_level(row, first, state, keys, target)

@@ -1,0 +1,90 @@
+"""From the channels of the substructure encoding to one vector per node."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from sekgnn.checks import check_choice, check_positive
+from sekgnn.nn.mlp import MLP, reset_children
+from sekgnn.nn.norms import Norm
+
+Fusion = Literal["concat", "mean", "weighted"]
+FUSIONS: tuple[Fusion, ...] = ("concat", "mean", "weighted")
+
+
+class EncodingFusion(nn.Module):
+    r"""Fuse the parts of f (SEK paper, Eq. 1, COMBINE) and bring them to a width.
+
+    * ``"concat"``: :math:`\mathrm{MLP}([f_1 \,\|\, f_2 \,\|\, \dots])`, nothing lost;
+    * ``"mean"``: :math:`W\, \frac{1}{C} \sum_c f_c`;
+    * ``"weighted"``: :math:`W \sum_c w_c f_c` with :math:`w = \mathrm{softmax}(a)`
+      learned, equal at the start.
+
+    With ``EncodingSpec(combine="parts")`` the channels are the f1, f2, f3 of the paper;
+    with ``combine="concat"`` there is one for every hop and kind.
+
+    Args:
+        num_channels: C, the parts.
+        walk_length: L, the numbers in each.
+        out_channels: Width of the result.
+        fusion: ``"concat"``, ``"mean"`` or ``"weighted"``.
+        norm: Normalisation inside the MLP of ``"concat"``.
+
+    Shapes:
+        - **input:** :math:`(N, C, L)`
+        - **output:** :math:`(N, C_{out})`
+    """
+
+    def __init__(
+        self,
+        num_channels: int,
+        walk_length: int,
+        out_channels: int,
+        fusion: Fusion = "concat",
+        norm: Norm = "batch",
+    ) -> None:
+        """Check the parameters and make the layers."""
+        super().__init__()
+        self.num_channels = check_positive("num_channels", num_channels)
+        self.walk_length = check_positive("walk_length", walk_length)
+        self.fusion = check_choice("fusion", fusion, FUSIONS)
+        self.register_parameter("logits", None)
+        self.lift: MLP | nn.Linear
+        if fusion == "concat":
+            width = num_channels * walk_length
+            self.lift = MLP(width, out_channels, out_channels, norm)
+            return
+        self.lift = nn.Linear(walk_length, out_channels)
+        if fusion == "weighted":
+            self.logits = nn.Parameter(torch.zeros(num_channels))
+
+    def reset_parameters(self) -> None:
+        """Draw the layers anew and make the weights equal."""
+        reset_children(self)
+        if self.logits is not None:
+            nn.init.zeros_(self.logits)
+
+    def weights(self) -> Tensor:
+        """Return the weight of every channel in the average, ``[C]``."""
+        if self.logits is not None:
+            return self.logits.softmax(0)
+        weight = next(self.lift.parameters())
+        return weight.new_full((self.num_channels,), 1 / self.num_channels)
+
+    def forward(self, encoding: Tensor) -> Tensor:
+        """Return ``[N, C_out]``."""
+        flat = encoding.flatten(start_dim=1)  # [N, C * L]
+        if isinstance(self.lift, MLP):
+            out: Tensor = self.lift(flat)
+            return out
+        # average, then W, as one matrix: the average itself is never written
+        spread = self.lift.weight.unsqueeze(1) * self.weights().view(1, -1, 1)
+        weight = spread.flatten(start_dim=1)  # [C_out, C * L]
+        return torch.nn.functional.linear(flat, weight, self.lift.bias)
+
+    def extra_repr(self) -> str:
+        """Show the parameters."""
+        return f"{self.num_channels}, {self.walk_length}, fusion={self.fusion!r}"

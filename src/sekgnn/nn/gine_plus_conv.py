@@ -1,0 +1,126 @@
+"""GINE+: every hop reads the layer that many steps back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from sekgnn.checks import check_positive
+from sekgnn.errors import GraphInputError
+from sekgnn.nn.fused_hops import hop_mix
+from sekgnn.nn.hop_combine import Combine, HopCombine
+from sekgnn.nn.hop_edges import EdgeFeatures, edge_sum
+from sekgnn.nn.hop_matrices import HopCSR
+from sekgnn.nn.mlp import MLP, reset_children
+from sekgnn.nn.norms import Norm
+from sekgnn.nn.sek_conv import check_hops
+
+
+class GINEPlusConv(nn.Module):
+    r"""GINE+ layer (Brossard et al., 2020), the encoder of SEK-GIN.
+
+    Layer L, with :math:`h^0, \dots, h^{L-1}` the representations before it, gives
+
+    .. math:: h_v^L = \mathrm{MLP}\Big((1 + \epsilon_0)\, h_v^{L-1} + \sum_{k=1}^{K}
+              w_k \odot \sum_{u \in N_k(v)}
+              \mathrm{ReLU}\big(h_u^{\max(L-k, 0)} + [k = 1]\, e_{uv}\big)\Big)
+
+    with :math:`w_k = 1 + \epsilon_k` per channel (``"sum"``, as Brossard et al.) or
+    :math:`w_k = \theta_k = \alpha (1 - \alpha)^k` (``"geometric"``, SEK paper). A hop
+    that reaches back beyond layer 0 reads layer 0; none is dropped.
+
+    Args:
+        channels: Width of all layers.
+        num_hops: K.
+        combine: ``"sum"`` or ``"geometric"``.
+        edge_channels: Width of edge features on hop 1; 0 for none.
+        norm: Normalisation inside the MLP.
+
+    Shapes:
+        - **input:** L tensors :math:`(N, C)`, the hops, edge features :math:`(M_1, D)`
+        - **output:** :math:`(N, C)`
+
+    Raises:
+        ConfigError: If a parameter cannot work.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        num_hops: int,
+        *,
+        combine: Combine = "geometric",
+        edge_channels: int = 0,
+        norm: Norm = "batch",
+    ) -> None:
+        """Check the parameters and make the layers."""
+        super().__init__()
+        self.channels = check_positive("channels", channels)
+        self.num_hops = check_positive("num_hops", num_hops)
+        self.edge_channels = check_positive("edge_channels", edge_channels, 0)
+        self.mlp = MLP(channels, channels, channels, norm)
+        self.combine = HopCombine(channels, num_hops, combine)
+        own = 1 if combine == "geometric" else num_hops + 1
+        self.eps = nn.Parameter(torch.zeros(own, channels))
+        self.edge_lift = nn.Linear(edge_channels, channels) if edge_channels else None
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        reset_children(self)
+        nn.init.zeros_(self.eps)
+
+    def forward(
+        self,
+        history: Sequence[Tensor],
+        hops: HopCSR,
+        edges: EdgeFeatures | None = None,
+    ) -> Tensor:
+        """Return :math:`h^L`, ``[N, C]``.
+
+        Args:
+            history: :math:`h^0, ..., h^{L-1}`, each ``[N, C]``.
+            hops: At least K hops.
+            edges: Edge features on hop 1, if ``edge_channels``.
+
+        Raises:
+            GraphInputError: If there is no history, or hops or edge features miss.
+        """
+        if not history:
+            raise GraphInputError("history must hold at least h^0.")
+        check_hops(hops, self.num_hops)
+        last = len(history) - 1
+        # hop k reads layer L - k: only the layers that are read are passed on
+        reads = [max(last + 1 - k, 0) for k in range(1, self.num_hops + 1)]
+        weights = self._weights()  # [1 + K, C]
+        if self.edge_lift is None:
+            first, reads = 1, [last, *reads]
+        else:  # hop 1 with its edge features apart
+            first, reads = 2, [last, *reads[1:]]
+            received = edge_sum(history[last], self.edge_lift, edges)  # [N, C]
+            apart = weights[1] * received
+            weights = torch.cat([weights[:1], weights[2:]])
+        layers = sorted(set(reads))
+        total = hop_mix(
+            [history[layer] for layer in layers],
+            [layers.index(layer) for layer in reads],
+            weights,
+            hops,
+            first_hop=first,
+            rectify=True,
+        )  # [N, C]
+        if self.edge_lift is not None:
+            total = total + apart
+        out: Tensor = self.mlp(total)
+        return out
+
+    def _weights(self) -> Tensor:
+        """Return the weights of the node itself and of every hop, ``[1 + K, C]``."""
+        own = 1 + self.eps
+        weights = self.combine.weights()
+        return own if weights is None else torch.cat([own, weights])
+
+    def extra_repr(self) -> str:
+        """Show the parameters."""
+        return f"{self.channels}, num_hops={self.num_hops}"

@@ -1,0 +1,89 @@
+"""One vector per graph from those of its nodes."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from sekgnn.checks import check_choice, check_positive
+from sekgnn.nn.mlp import reset_children
+from sekgnn.nn.sparse_sum import Csr, csr_sum
+
+Readout = Literal["sum", "mean", "attention"]
+READOUTS: tuple[Readout, ...] = ("sum", "mean", "attention")
+
+
+def membership(ptr: Tensor) -> Csr:
+    """Return the matrix of graphs and their nodes, ``[G, N]``.
+
+    Args:
+        ptr: First node of every graph, int64 ``[G + 1]``; nodes stand graph by graph.
+
+    Example:
+        >>> nodes = membership(torch.tensor([0, 2, 3]))
+        >>> csr_sum(torch.tensor([[1.0], [2.0], [4.0]]), nodes).flatten().tolist()
+        [3.0, 4.0]
+    """
+    sizes = ptr.diff()
+    graphs = torch.arange(sizes.numel(), dtype=torch.int32, device=ptr.device)
+    owner = torch.repeat_interleave(graphs, sizes)
+    steps = torch.arange(owner.numel() + 1, dtype=torch.int32, device=ptr.device)
+    return Csr(ptr.int(), steps[:-1], steps, owner)
+
+
+class GraphReadout(nn.Module):
+    r"""Pool the nodes of every graph.
+
+    * ``"sum"``: :math:`\sum_v h_v`;
+    * ``"mean"``: :math:`\frac{1}{n} \sum_v h_v`;
+    * ``"attention"``: :math:`\sum_v a_v h_v`,
+      :math:`a = \mathrm{softmax}_v(w^\top h_v)` over the nodes of the graph.
+
+    A graph without nodes gives zeros.
+
+    Args:
+        channels: C.
+        readout: One of the three.
+
+    Shapes:
+        - **input:** :math:`(N, C)` and the :func:`membership` of G graphs
+        - **output:** :math:`(G, C)`
+    """
+
+    def __init__(self, channels: int, readout: Readout = "sum") -> None:
+        """Check the parameters and make the layers."""
+        super().__init__()
+        self.channels = check_positive("channels", channels)
+        self.readout = check_choice("readout", readout, READOUTS)
+        # a bias would shift all scores of a graph alike and change nothing
+        self.score: nn.Module | None = (
+            nn.Linear(channels, 1, bias=False) if readout == "attention" else None
+        )
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        reset_children(self)
+
+    def forward(self, h: Tensor, graphs: Csr) -> Tensor:
+        """Return ``[G, C]``."""
+        if self.score is None:
+            total = csr_sum(h, graphs)
+            if self.readout == "sum":
+                return total
+            return total / graphs.row_sizes().clamp(min=1).unsqueeze(1)
+        scores: Tensor = (
+            self.score(h).float() if h.dtype.itemsize < 4 else self.score(h)
+        )
+        owner = graphs.t_indices.long().unsqueeze(1)  # [N, 1]
+        size = graphs.indptr.size(0) - 1
+        highest = scores.detach().new_full((size, 1), -torch.inf)
+        highest = highest.scatter_reduce(0, owner, scores.detach(), "amax")
+        share = (scores - highest.index_select(0, owner[:, 0])).exp()  # [N, 1]
+        total = csr_sum(share, graphs).index_select(0, owner[:, 0])  # [N, 1], >= 1
+        return csr_sum(share / total * h, graphs)
+
+    def extra_repr(self) -> str:
+        """Show the parameters."""
+        return f"{self.channels}, readout={self.readout!r}"

@@ -1,0 +1,55 @@
+"""Two linear layers with a normalisation and a ReLU between them."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from sekgnn.nn.norms import Norm, make_norm
+
+
+class MLP(nn.Module):
+    r"""``Linear -> norm -> ReLU -> Linear``.
+
+    Args:
+        in_channels: Width of the input.
+        hidden_channels: Width between the layers.
+        out_channels: Width of the output.
+        norm: ``"batch"``, ``"layer"`` or ``"none"``.
+
+    Shapes:
+        - **input:** :math:`(N, C_{in})`
+        - **output:** :math:`(N, C_{out})`
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        norm: Norm = "batch",
+    ) -> None:
+        """Make the layers."""
+        super().__init__()
+        # a bias before a normalisation over rows is taken away by it again
+        self.first = nn.Linear(in_channels, hidden_channels, bias=norm != "batch")
+        self.norm = make_norm(norm, hidden_channels)
+        self.second = nn.Linear(hidden_channels, out_channels)
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        reset_children(self)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return ``[N, C_out]``."""
+        out: Tensor = self.second(self.norm(self.first(x)).relu_())
+        return out
+
+
+def reset_children(module: nn.Module) -> None:
+    """Call ``reset_parameters`` of every child that has one, and descend otherwise."""
+    for child in module.children():
+        reset = getattr(child, "reset_parameters", None)
+        if callable(reset):
+            reset()
+        else:
+            reset_children(child)

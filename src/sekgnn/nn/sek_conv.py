@@ -1,0 +1,204 @@
+"""The SEK-GNN layer: message, update, combine."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from sekgnn.checks import check_choice, check_positive
+from sekgnn.errors import GraphInputError
+from sekgnn.nn.fused_hops import hop_mix
+from sekgnn.nn.hop_combine import Combine, HopCombine
+from sekgnn.nn.hop_edges import EdgeFeatures, edge_sum
+from sekgnn.nn.hop_matrices import HopCSR
+from sekgnn.nn.mlp import MLP, reset_children
+from sekgnn.nn.norms import Norm
+from sekgnn.nn.sparse_sum import csr_sum
+
+Message = Literal["gin", "gine", "gcn"]
+Update = Literal["mlp", "relu"]
+MESSAGES: tuple[Message, ...] = ("gin", "gine", "gcn")
+UPDATES: tuple[Update, ...] = ("mlp", "relu")
+
+
+class SEKConv(nn.Module):
+    r"""K-hop layer of SEK-GNN (SEK paper, Eq. 6).
+
+    The pair :math:`(h_u, f_u)` of the paper enters as :math:`z_u = h_u + W f_u`, which
+    is what a linear layer makes of :math:`[h_u \,\|\, f_u]`. For every hop k
+
+    * ``message="gin"``:
+      :math:`m_v^k = (1 + \epsilon_k) z_v + \sum_{u \in N_k(v)} z_u`;
+    * ``"gine"``: the same with :math:`\mathrm{ReLU}(z_u + e)` under the sum, where e is
+      the embedded feature of the edge on hop 1 and a learned vector of the hop
+      elsewhere (on hop 1 too, if there are no edge features);
+    * ``"gcn"``: :math:`m_v^k = \sum_{u \in N_k(v) \cup \{v\}} z_u / \sqrt{d_v^k d_u^k}`
+      with :math:`d_v^k = |N_k(v)| + 1`;
+
+    then :math:`h_v^k = \mathrm{MLP}_k(m_v^k)` or :math:`\mathrm{ReLU}(W_k m_v^k + b_k)`
+    and :math:`h'_v = \sum_k \theta_k h_v^k` (:class:`~sekgnn.nn.HopCombine`).
+
+    Args:
+        in_channels: Width of the input.
+        out_channels: Width of the output.
+        num_hops: K.
+        message: ``"gin"``, ``"gine"`` or ``"gcn"``.
+        update: ``"mlp"`` or ``"relu"``.
+        combine: ``"sum"`` or ``"geometric"``.
+        share_hops: One :math:`\epsilon` and one update for all hops.
+        encoding_channels: Width of f; 0 where f is not injected here.
+        edge_channels: Width of edge features, for ``"gine"``; 0 for none.
+        norm: Normalisation inside the MLPs.
+
+    Shapes:
+        - **input:** x :math:`(N, C_{in})`, the hops, f :math:`(N, F)`, edge features
+          :math:`(M_1, D)`
+        - **output:** :math:`(N, C_{out})`
+
+    Raises:
+        ConfigError: If a parameter cannot work.
+    """
+
+    eps: nn.Parameter | None
+    hop_embedding: nn.Parameter | None
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        num_hops: int,
+        *,
+        message: Message = "gin",
+        update: Update = "mlp",
+        combine: Combine = "geometric",
+        share_hops: bool = False,
+        encoding_channels: int = 0,
+        edge_channels: int = 0,
+        norm: Norm = "batch",
+    ) -> None:
+        """Check the parameters and make the layers."""
+        super().__init__()
+        self.in_channels = check_positive("in_channels", in_channels)
+        self.out_channels = check_positive("out_channels", out_channels)
+        self.num_hops = check_positive("num_hops", num_hops)
+        self.message = check_choice("message", message, MESSAGES)
+        self.update = check_choice("update", update, UPDATES)
+        self.encoding_channels = check_positive(
+            "encoding_channels", encoding_channels, 0
+        )
+        self.edge_channels = check_positive("edge_channels", edge_channels, 0)
+        self.share_hops = share_hops
+        parts = 1 if share_hops else num_hops
+        self.updates = nn.ModuleList(
+            MLP(in_channels, out_channels, out_channels, norm)
+            if update == "mlp"
+            else nn.Linear(in_channels, out_channels)
+            for _ in range(parts)
+        )
+        self.combine = HopCombine(out_channels, num_hops, combine)
+        self.inject = (
+            nn.Linear(encoding_channels, in_channels, bias=False)
+            if encoding_channels
+            else None
+        )
+        self.register_parameter(
+            "eps", None if message == "gcn" else nn.Parameter(torch.zeros(parts))
+        )
+        self.edge_lift: nn.Module | None = None
+        self.register_parameter("hop_embedding", None)
+        if message == "gine":
+            first = 2 if edge_channels else 1
+            if edge_channels:
+                self.edge_lift = nn.Linear(edge_channels, in_channels)
+            if num_hops >= first:
+                rows = num_hops - first + 1
+                self.hop_embedding = nn.Parameter(torch.empty(rows, in_channels))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        reset_children(self)
+        if self.eps is not None:
+            nn.init.zeros_(self.eps)
+        if self.hop_embedding is not None:
+            nn.init.normal_(self.hop_embedding, std=0.1)
+
+    def forward(
+        self,
+        x: Tensor,
+        hops: HopCSR,
+        encoding: Tensor | None = None,
+        edges: EdgeFeatures | None = None,
+    ) -> Tensor:
+        """Return ``[N, C_out]``.
+
+        Args:
+            x: ``[N, C_in]``.
+            hops: At least K hops.
+            encoding: The fused f, ``[N, F]``, if ``encoding_channels``.
+            edges: Edge features on hop 1, if ``edge_channels``.
+
+        Raises:
+            GraphInputError: If hops, f or edge features are missing.
+        """
+        check_hops(hops, self.num_hops)
+        z = x
+        if self.inject is not None:
+            if encoding is None:
+                raise GraphInputError("this layer injects f: pass encoding [N, F].")
+            z = z + self.inject(encoding)  # [N, C_in]
+        out = []
+        for k in range(1, self.num_hops + 1):
+            part = 0 if self.share_hops else k - 1
+            m = self._message(z, hops, k, part, edges)  # [N, C_in]
+            h: Tensor = self.updates[part](m)  # [N, C_out]
+            out.append(h.relu() if self.update == "relu" else h)
+        combined: Tensor = self.combine(out)
+        return combined
+
+    def _message(
+        self, z: Tensor, hops: HopCSR, k: int, part: int, edges: EdgeFeatures | None
+    ) -> Tensor:
+        """Return m of hop k, ``[N, C_in]``."""
+        if self.eps is None:
+            csr = hops.hop(k)
+            scale = (csr.row_sizes() + 1).to(z.dtype).rsqrt().unsqueeze(1)  # [N, 1]
+            scaled = scale * z
+            return scale * (csr_sum(scaled, csr) + scaled)
+        own = 1 + self.eps[part]
+        if k == 1 and self.edge_lift is not None:
+            return edge_sum(z, self.edge_lift, edges) + own * z
+        if self.message == "gine":
+            assert self.hop_embedding is not None
+            row = k - 1 - (self.edge_lift is not None)
+            sent = z + self.hop_embedding[row]
+            received = csr_sum(sent.relu(), hops.hop(k))
+            return torch.addcmul(received, own, z)
+        if not z.requires_grad:  # the first layer: nothing to send back
+            return torch.addcmul(csr_sum(z, hops.hop(k)), own, z)
+        width = own.expand(self.in_channels)
+        weights = torch.stack([width, torch.ones_like(width)])  # [2, C_in]
+        return hop_mix([z], [0, 0], weights, hops, first_hop=k, rectify=False)
+
+    def extra_repr(self) -> str:
+        """Show the parameters."""
+        return (
+            f"{self.in_channels}, {self.out_channels}, num_hops={self.num_hops}, "
+            f"message={self.message!r}, update={self.update!r}, "
+            f"share_hops={self.share_hops}"
+        )
+
+
+def check_hops(hops: HopCSR, num_hops: int) -> None:
+    """Refuse a batch with fewer hops than a layer reads.
+
+    Raises:
+        GraphInputError: If there are fewer than ``num_hops``.
+    """
+    if hops.num_hops < num_hops:
+        raise GraphInputError(
+            f"the batch holds {hops.num_hops} hops and the layer reads {num_hops}; "
+            f"make it with num_hops={num_hops}."
+        )

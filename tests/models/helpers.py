@@ -1,0 +1,75 @@
+"""Every model, small, in float64, with parameters that are all drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from tests.nn.helpers import SPEC
+from torch import nn
+
+from sekgnn.models import GIN, PPGN, SEKGIN, SEKGNN, SEKPPGN, GraphModel, KHopGNN
+
+SMALL: dict[str, Any] = {"hidden_channels": 6, "num_layers": 2}
+
+VARIANTS: dict[str, Any] = {
+    "SEKGNN": lambda **kw: SEKGNN(3, 2, SPEC, num_hops=3, **SMALL, **kw),
+    "SEKGNN gine relu": lambda **kw: SEKGNN(
+        3,
+        2,
+        SPEC,
+        message="gine",
+        update="relu",
+        edge_channels=2,
+        jump="concat",
+        readout="mean",
+        fusion="mean",
+        **SMALL,
+        **kw,
+    ),
+    "SEKGNN gcn shared": lambda **kw: SEKGNN(
+        3,
+        2,
+        SPEC,
+        message="gcn",
+        share_hops=True,
+        inject="input",
+        combine="sum",
+        jump="sum",
+        readout="attention",
+        fusion="weighted",
+        norm="layer",
+        **SMALL,
+        **kw,
+    ),
+    "SEKGNN gine+": lambda **kw: SEKGNN(
+        3, 2, SPEC, message="gine_plus", edge_channels=2, norm="none", **SMALL, **kw
+    ),
+    "SEKGIN": lambda **kw: SEKGIN(3, 2, SPEC, **SMALL, **kw),
+    "SEKGIN edges": lambda **kw: SEKGIN(
+        3, 2, SPEC, edge_channels=2, combine="sum", jump="last", **SMALL, **kw
+    ),
+    "SEKPPGN": lambda **kw: SEKPPGN(3, 2, SPEC, **SMALL, **kw),
+    "SEKPPGN edges": lambda **kw: SEKPPGN(3, 2, SPEC, edge_channels=2, **SMALL, **kw),
+    "KHopGNN": lambda **kw: KHopGNN(3, 2, **SMALL, **kw),
+    "KHopGNN gin": lambda **kw: KHopGNN(3, 2, message="gin", **SMALL, **kw),
+    "GIN": lambda **kw: GIN(3, 2, **SMALL, **kw),
+    "GIN edges": lambda **kw: GIN(3, 2, edge_channels=2, **SMALL, **kw),
+    "PPGN": lambda **kw: PPGN(3, 2, **SMALL, **kw),
+    "PPGN edges": lambda **kw: PPGN(3, 2, edge_channels=2, **SMALL, **kw),
+}
+
+
+def make(name: str, seed: int = 0, **kwargs: Any) -> GraphModel:
+    """Return a model with nothing at its starting value."""
+    torch.manual_seed(seed)
+    model: GraphModel = VARIANTS[name](**kwargs)
+    for p in model.parameters():
+        if p.dim() < 2 or not p.any():
+            nn.init.normal_(p, std=0.5)
+    for name_, buffer in model.named_buffers():
+        if name_.endswith("running_mean"):
+            nn.init.normal_(buffer)
+        elif name_.endswith("running_var"):
+            nn.init.uniform_(buffer, 0.5, 2)
+    return model.double().eval()

@@ -1,0 +1,225 @@
+"""Laws of every model: symmetry, batching, corners, gradients, compilation."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.models.helpers import VARIANTS, make
+from tests.nn.helpers import dressed, relabel, unset_parameters
+from tests.transforms.helpers import empty_graph, mixed_graphs
+from torch_geometric.data import Batch
+from torch_geometric.loader import DataLoader
+
+from sekgnn import fields
+from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.graphs import Graph, cycle_graph, path_graph, petersen_graph
+from sekgnn.models import GIN, SEKGIN, GraphInputs
+from sekgnn.nn import HopLoader
+from sekgnn.testing import graphs
+
+NAMES = sorted(VARIANTS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=12)
+@given(graph=graphs(min_nodes=1, max_nodes=7), rng=st.randoms(use_true_random=False))
+def test_relabelling_changes_nothing(name: str, graph: Graph, rng: Any) -> None:
+    """Graph outputs are invariant, node outputs equivariant, to 1e-9."""
+    (data,) = dressed([graph], seed=rng.randrange(1000))
+    perm = rng.sample(range(graph.num_nodes), graph.num_nodes)
+    other = relabel(data, perm)
+    whole, nodes = make(name), make(name, level="node")
+    with torch.no_grad():
+        torch.testing.assert_close(whole(other), whole(data), rtol=0, atol=1e-9)
+        torch.testing.assert_close(nodes(other)[perm], nodes(data), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("level", ["graph", "node"])
+def test_a_batch_is_its_graphs_one_by_one(name: str, level: str) -> None:
+    """From PyG's loader and from ours; graphs without edges, or with one node."""
+    items = dressed([g for g in mixed_graphs() if g.num_nodes])
+    model = make(name, level=level)
+    with torch.no_grad():
+        alone = torch.cat([model(item) for item in items])
+        (ours,) = HopLoader(items, len(items), num_hops=3)
+        for batch in (Batch.from_data_list(items), ours):
+            torch.testing.assert_close(model(batch), alone, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_parameter_gets_a_gradient_and_a_new_value(name: str) -> None:
+    items = dressed([petersen_graph(), path_graph(6), cycle_graph(7)])
+    model = make(name).train()
+    model(Batch.from_data_list(items)).square().sum().backward()
+    assert unset_parameters(model) == []
+    before = {key: p.detach().clone() for key, p in model.named_parameters()}
+    model.reset_parameters()
+    same = [key for key, p in model.named_parameters() if torch.equal(p, before[key])]
+    assert same == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("graph", [empty_graph(1), empty_graph(3)])
+def test_graphs_without_edges_train(name: str, graph: Graph) -> None:
+    (data,) = dressed([graph])
+    model = make(name).train()
+    out = model(data)
+    assert out.shape == (1, 2)
+    assert out.isfinite().all()
+    out.sum().backward()
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n.startswith(("SEKG", "KHop"))])
+def test_hops_beyond_the_diameter_are_harmless(name: str) -> None:
+    """The empty hops of a triangle: more of them stored changes nothing."""
+    model = make(name)
+    (short,), (long,) = dressed([cycle_graph(3)], 1), dressed([cycle_graph(3)], 7)
+    assert int(long.hop_order.max()) == 1
+    with torch.no_grad():
+        assert torch.equal(model(short), model(long))
+
+
+# dynamo itself makes the instance that PyTorch warns of
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
+@pytest.mark.parametrize("name", ["SEKGNN", "SEKGIN edges", "SEKPPGN", "KHopGNN"])
+def test_compiled_is_the_same_in_one_graph(name: str) -> None:
+    """Traced whole, forward and backward, for batches of different sizes."""
+    torch.compiler.reset()
+    model = make(name)
+    compiled = torch.compile(model.compute, backend="aot_eager", fullgraph=True)
+    for items in (dressed([petersen_graph(), path_graph(4)]), dressed(mixed_graphs())):
+        inputs = model.prepare(Batch.from_data_list(items))
+        assert isinstance(inputs, GraphInputs)
+        model.zero_grad()
+        expected = model.compute(inputs)
+        expected.square().sum().backward()  # type: ignore[no-untyped-call]
+        grads = [p.grad.clone() for p in model.parameters() if p.grad is not None]
+        model.zero_grad()
+        out = compiled(inputs)
+        torch.autograd.backward(out.square().sum())
+        torch.testing.assert_close(out, expected)
+        again = [p.grad for p in model.parameters() if p.grad is not None]
+        torch.testing.assert_close(again, grads)
+
+
+# switching oneDNN off and on asks for an Intel GPU
+@pytest.mark.filterwarnings("ignore:TF32 acceleration:UserWarning")
+@pytest.mark.parametrize("name", NAMES)
+def test_autocast_trains(name: str) -> None:
+    items = dressed([petersen_graph(), path_graph(4), empty_graph(2)])
+    model = make(name).float().train()
+    # oneDNN's bfloat16 kernels need instructions that not every virtual machine has
+    with torch.backends.mkldnn.flags(enabled=False):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            out = model(Batch.from_data_list(items))
+        out.float().square().sum().backward()
+    assert all(
+        p.grad is not None and bool(p.grad.isfinite().all()) for p in model.parameters()
+    )
+
+
+def test_hops_are_built_once_per_batch_and_again_when_they_change(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import sekgnn.models.graph_inputs as module
+
+    calls = []
+    from sekgnn.nn import hop_csr as build
+
+    monkeypatch.setattr(
+        module,
+        "hop_csr",
+        lambda *a: calls.append(1) or build(*a),  # type: ignore[func-returns-value]
+    )
+    items = dressed([petersen_graph(), path_graph(4)])
+    model = make("SEKGIN")
+    batch = next(iter(DataLoader(items, 2)))
+    first = model(batch)
+    assert torch.equal(model(batch), first)
+    assert len(calls) == 1
+    batch.hop_edge_index = batch.hop_edge_index[:, :4]
+    batch.hop_order = batch.hop_order[:4]
+    assert not torch.equal(model(batch), first)
+    assert len(calls) == 2
+    model(items[0])  # a graph that was used alone can still be batched
+    again = next(iter(DataLoader(items, 2)))
+    torch.testing.assert_close(model(again), first)
+    model(next(iter(HopLoader(items, 2, num_hops=3))))
+    assert len(calls) == 4
+
+
+def test_one_hop_needs_only_edges() -> None:
+    (data,) = dressed([petersen_graph()])
+    model = make("GIN")
+    expected = model(data)
+    del data[fields.HOP_EDGE_INDEX], data[fields.HOP_ORDER]
+    torch.testing.assert_close(model(data), expected)
+    with pytest.raises(GraphInputError, match=r"AddKHopEdges\(3\)"):
+        make("SEKGIN")(data)
+
+
+def test_graphs_without_features() -> None:
+    """in_channels=0: one learned vector, and degrees still count."""
+    model = GIN(0, 1, hidden_channels=4).eval()
+    a, b = dressed([path_graph(4)]), dressed([cycle_graph(4)])
+    assert not torch.allclose(model(a[0]), model(b[0]))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"x": None}, "no 'x'"),
+        ({"x": torch.ones(10, 4)}, r"x must have shape \[10, 3\]"),
+        ({"sub_enc": None}, "AddSubstructureEncoding"),
+        ({"sub_enc": torch.ones(10, 2, 2)}, "sub_enc must have shape"),
+    ],
+)
+def test_missing_and_misshapen_fields_are_named(
+    change: dict[str, Any], message: str
+) -> None:
+    (data,) = dressed([petersen_graph()])
+    data.num_nodes = 10
+    for key, value in change.items():
+        data[key] = value
+    with pytest.raises(GraphInputError, match=message):
+        make("SEKGIN")(data)
+    (batch,) = HopLoader(dressed([petersen_graph()]), num_hops=2)
+    with pytest.raises(GraphInputError, match="the loader made 2 hops"):
+        make("SEKGIN")(batch)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"dropout": 1.0},
+        {"hidden_channels": 0},
+        {"level": "edge"},
+        {"readout": "max"},
+        {"jump": "lstm"},
+        {"norm": "group"},
+        {"inject": "never"},
+        {"encoding": {"num_hops": 2}},
+        {"in_channels": -1},
+    ],
+)
+def test_bad_parameters_are_refused(bad: dict[str, Any]) -> None:
+    from tests.nn.helpers import SPEC
+
+    good: dict[str, Any] = {"in_channels": 3, "out_channels": 2, "encoding": SPEC}
+    with pytest.raises(ConfigError):
+        SEKGIN(**{**good, **bad})
+
+
+def test_dropout_drops_in_training_alone() -> None:
+    (data,) = dressed([petersen_graph()])
+    model = make("SEKGIN", dropout=0.5)
+    assert torch.equal(model(data), model(data))
+    model.train()
+    random.seed(0)
+    assert not torch.equal(model(data), model(data))

@@ -1,0 +1,149 @@
+"""Config round trip; a file is loaded whole and right, or refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from tests.models.helpers import VARIANTS, make
+from tests.nn.helpers import dressed
+
+from sekgnn.errors import ConfigError, ModelFileError, OutputError
+from sekgnn.graphs import petersen_graph
+from sekgnn.models import GIN, MODELS, SEKGIN, build_model, load_model, save_model
+
+
+@pytest.mark.parametrize("name", sorted(VARIANTS))
+def test_config_and_file_round_trip(name: str, tmp_path: Path) -> None:
+    """Through JSON text; the loaded model computes the same bits."""
+    model = make(name)
+    config = json.loads(json.dumps(model.to_config()))
+    again = build_model(config)
+    assert type(again) is type(model)
+    assert again.to_config() == model.to_config()
+    assert repr(again) == repr(model)
+    save_model(model, tmp_path / "model.safetensors")
+    loaded = load_model(tmp_path / "model.safetensors")
+    assert not loaded.training
+    (data,) = dressed([petersen_graph()])
+    assert torch.equal(loaded(data), model(data))
+    named = type(model).load(tmp_path / "model.safetensors")
+    assert torch.equal(named(data), model(data))
+
+
+def test_every_model_is_among_the_variants() -> None:
+    assert {make(name).to_config()["model"] for name in VARIANTS} == set(MODELS)
+
+
+def test_the_parameter_count_is_printed() -> None:
+    model = GIN(3, 2, hidden_channels=4, num_layers=1, norm="none")
+    assert model.num_parameters == (3 * 4 + 4) + (4 * 4 + 4) + 1 + (4 * 2 + 2)
+    assert repr(model).endswith("# 47 parameters")
+    assert "hidden_channels=4" in repr(model)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"model": "SEKGIM"}, "Did you mean 'SEKGIN'"),
+        ({"hidden": 3}, "keys of a SEKGIN config"),
+        ({"in_channels": None}, "in_channels must be an integer"),
+        ({"encoding": {"hops": 2}}, "keys of an encoding"),
+    ],
+)
+def test_bad_configs_are_refused(change: dict[str, Any], message: str) -> None:
+    config = {**make("SEKGIN").to_config(), **change}
+    with pytest.raises(ConfigError, match=message):
+        build_model(config)
+
+
+def test_configs_of_others_and_incomplete_ones_are_refused() -> None:
+    with pytest.raises(ConfigError, match="config of GIN, not of SEKGIN"):
+        SEKGIN.from_config({"model": "GIN"})
+    with pytest.raises(ConfigError, match="needs out_channels, encoding"):
+        SEKGIN.from_config({"in_channels": 3})
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "model.safetensors"
+    make("SEKGIN").save(path)
+    return path
+
+
+def rewrite(path: Path, header: dict[str, Any], **weights: torch.Tensor | None) -> None:
+    """Write the file again with a changed header or weights, its checksum kept."""
+    with safe_open(str(path), framework="pt") as old:
+        metadata = {**old.metadata(), **header}
+        tensors = {name: old.get_tensor(name) for name in old.keys()}
+    for name, value in weights.items():
+        key = name.replace("__", ".")
+        if value is None:
+            del tensors[key]
+        else:
+            tensors[key] = value
+    save_file(tensors, str(path), {k: v for k, v in metadata.items() if v is not None})
+
+
+@pytest.mark.parametrize("place", [0, 20, 200, -1, -500])
+def test_any_changed_byte_is_noticed(file: Path, place: int) -> None:
+    content = bytearray(file.read_bytes())
+    content[place] ^= 1
+    file.write_bytes(bytes(content))
+    with pytest.raises(ModelFileError):
+        load_model(file)
+
+
+@pytest.mark.parametrize("keep", [0, 5, 100, -1])
+def test_a_cut_file_is_refused(file: Path, keep: int) -> None:
+    file.write_bytes(file.read_bytes()[:keep])
+    with pytest.raises(ModelFileError, match="damaged"):
+        load_model(file)
+
+
+def test_files_that_hold_something_else_are_refused(file: Path) -> None:
+    with pytest.raises(ModelFileError, match="holds a SEKGIN, not a GIN"):
+        GIN.load(file)
+    with pytest.raises(ModelFileError, match="there is no file"):
+        load_model(file.with_name("missing"))
+    other = file.with_name("other")
+    save_file({"a": torch.ones(1)}, str(other))
+    with pytest.raises(ModelFileError, match="not written by sekgnn"):
+        load_model(other)
+    rewrite(file, {"format_version": "99"})
+    with pytest.raises(ModelFileError, match="has format 99"):
+        load_model(file)
+
+
+def test_weights_that_do_not_fit_are_named(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sekgnn.models.model_file as module
+
+    with pytest.raises(ModelFileError, match="checksum"):
+        rewrite(file, {}, head__bias=torch.zeros(2).double())
+        load_model(file)
+    monkeypatch.setattr(module, "_digest", lambda *a: "same")
+    rewrite(file, {"sha256": "same"}, head__bias=None)
+    with pytest.raises(ModelFileError, match=r"lacks head\.bias"):
+        load_model(file)
+    rewrite(file, {}, head__bias=torch.zeros(3).double())
+    with pytest.raises(ModelFileError, match=r"head\.bias \[3\] for \[2\]"):
+        load_model(file)
+    rewrite(file, {}, head__bias=torch.zeros(2).double(), more=torch.zeros(1).double())
+    with pytest.raises(ModelFileError, match="has besides more"):
+        load_model(file)
+
+
+def test_a_failed_save_keeps_the_older_file(file: Path) -> None:
+    before = file.read_bytes()
+    with pytest.raises(OutputError, match="does not exist"):
+        make("GIN").save(file.parent / "nowhere" / "model")
+    make("SEKGIN", seed=1).save(file)
+    assert file.read_bytes() != before
+    assert [p.name for p in file.parent.iterdir()] == [file.name]

@@ -1,0 +1,76 @@
+"""Graphs, batches and the slow, obvious form of the aggregations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from tests.transforms.helpers import to_data
+from torch import Tensor
+from torch_geometric.data import Batch, Data
+
+from sekgnn import AddKHopEdges, AddSubstructureEncoding, EncodingSpec
+from sekgnn.graphs import Graph
+from sekgnn.nn import HopCSR, hop_csr
+
+SPEC = EncodingSpec(num_hops=2, walk_length=3, scope=("graph", "internal"), radius=2)
+
+
+def dress(
+    graph: Graph, num_hops: int = 3, *, spec: EncodingSpec | None = SPEC, **more: Any
+) -> Data:
+    """Return ``graph`` as ``Data`` with hops, f in float64, and the given fields."""
+    data = AddKHopEdges(num_hops)(to_data(graph, **more))
+    if spec is None:
+        return data
+    return AddSubstructureEncoding(spec, dtype=torch.float64)(data)
+
+
+def dressed(graphs: Sequence[Graph], num_hops: int = 3, seed: int = 0) -> list[Data]:
+    """Return graphs with random node features and symmetric edge features."""
+    draw = torch.Generator().manual_seed(seed)
+    out = []
+    for graph in graphs:
+        edges = torch.from_numpy(graph.edge_index().copy())
+        n = graph.num_nodes
+        table = torch.randn(n, n, 2, dtype=torch.float64, generator=draw)
+        table = table + table.transpose(0, 1)
+        x = torch.randn(n, 3, dtype=torch.float64, generator=draw)
+        attr = table[edges[0], edges[1]]
+        out.append(dress(graph, num_hops, x=x, edge_attr=attr))
+    return out
+
+
+def hops_of(data: Data | Batch, num_hops: int) -> HopCSR:
+    return hop_csr(data.hop_edge_index, data.hop_order, data.num_nodes, num_hops)
+
+
+def dense(hops: HopCSR, k: int) -> Tensor:
+    """Return B_k as a matrix, counting repeated pairs."""
+    row, col = hops.pairs(k)
+    out = torch.zeros(hops.num_nodes, hops.num_nodes, dtype=torch.float64)
+    return out.index_put((row, col), torch.ones(len(row)).double(), accumulate=True)
+
+
+def relabel(data: Data, perm: Sequence[int], num_hops: int = 3) -> Data:
+    """Return ``data`` with node v renamed ``perm[v]``, everything made anew."""
+    p = torch.tensor(perm, dtype=torch.long)
+    out = Data(edge_index=p[data.edge_index], num_nodes=data.num_nodes)
+    for name in ("x", "y"):
+        if data.get(name) is not None:
+            out[name] = torch.empty_like(data[name])
+            out[name][p] = data[name]
+    if data.get("edge_attr") is not None:
+        out.edge_attr = data.edge_attr
+    out = AddKHopEdges(num_hops)(out)
+    return AddSubstructureEncoding(SPEC, dtype=torch.float64)(out)
+
+
+def unset_parameters(module: torch.nn.Module) -> list[str]:
+    """Return the names of the parameters that the last backward pass did not reach."""
+    return [
+        name
+        for name, p in module.named_parameters()
+        if p.grad is None or not bool(p.grad.abs().sum() > 0)
+    ]

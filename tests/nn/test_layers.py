@@ -1,0 +1,280 @@
+"""The layers are their equations; every option trains every parameter."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+import torch
+from tests.nn.helpers import dense, dressed, hops_of, unset_parameters
+from tests.transforms.helpers import empty_graph
+from torch import Tensor, nn
+from torch_geometric.data import Batch
+from torch_geometric.nn import GCNConv, GINConv, GINEConv
+
+from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.graphs import cycle_graph, path_graph, petersen_graph
+from sekgnn.nn import (
+    EncodingFusion,
+    GINEPlusConv,
+    GraphReadout,
+    HopCombine,
+    JumpingKnowledge,
+    PPGNBlock,
+    SEKConv,
+    edge_features,
+    membership,
+    pair_layout,
+)
+
+GRAPHS = [petersen_graph(), path_graph(5), empty_graph(2), cycle_graph(7)]
+
+
+@pytest.fixture(scope="module")
+def batch() -> Any:
+    return Batch.from_data_list(dressed(GRAPHS))
+
+
+def shake(module: nn.Module) -> nn.Module:
+    """Draw every parameter, those that start at zero too."""
+    torch.manual_seed(2)  # a seed that leaves no narrow MLP without active units
+    for p in module.parameters():
+        nn.init.normal_(p, std=0.5)
+    return module.double().eval()
+
+
+def test_geometric_weights_are_the_formula() -> None:
+    combine = HopCombine(3, 4, "geometric")
+    nn.init.normal_(combine.logit, std=2)
+    alpha = torch.sigmoid(combine.logit)
+    weights = combine.weights()
+    assert weights is not None
+    for k in range(1, 5):
+        torch.testing.assert_close(weights[k - 1], alpha * (1 - alpha) ** k)
+    hops = [torch.randn(2, 3) for _ in range(4)]
+    expected = sum(weights[k] * hops[k] for k in range(4))
+    torch.testing.assert_close(combine(hops), expected)
+    torch.testing.assert_close(HopCombine(3, 4, "sum")(hops), sum(hops))
+
+
+@pytest.mark.parametrize("message", ["gin", "gine", "gcn"])
+@pytest.mark.parametrize("update", ["mlp", "relu"])
+@pytest.mark.parametrize("combine", ["sum", "geometric"])
+@pytest.mark.parametrize("share", [True, False])
+@pytest.mark.parametrize("extra", [0, 1])
+def test_sek_conv_is_its_equation(
+    batch: Any, message: Any, update: Any, combine: Any, share: bool, extra: int
+) -> None:
+    """By dense matrices, hop by hop; then every parameter has a gradient."""
+    edge_channels = 2 if extra and message == "gine" else 0
+    conv = SEKConv(
+        3,
+        4,
+        3,
+        message=message,
+        update=update,
+        combine=combine,
+        share_hops=share,
+        encoding_channels=5 * extra,
+        edge_channels=edge_channels,
+    )
+    shake(conv)
+    hops = hops_of(batch, 3)
+    f = torch.randn(batch.num_nodes, 5, dtype=torch.float64) if extra else None
+    edges = edge_features(batch.edge_index, batch.edge_attr, hops)
+    z: Tensor = batch.x if conv.inject is None else batch.x + conv.inject(f)
+    parts = []
+    for k in (1, 2, 3):
+        b, p = dense(hops, k), 0 if share else k - 1
+        if message == "gcn":
+            loops = b + torch.eye(len(b)).double()
+            scale = loops.sum(1).rsqrt().diag()
+            m = scale @ loops @ scale @ z
+        else:
+            assert conv.eps is not None
+            sent = z.expand(len(b), -1, -1)  # [v, u, C]
+            if message == "gine" and k == 1 and edge_channels:
+                table = torch.zeros(len(b), len(b), 2).double()
+                table[batch.edge_index[1], batch.edge_index[0]] = batch.edge_attr
+                assert conv.edge_lift is not None
+                sent = (sent + conv.edge_lift(table)).relu()
+            elif message == "gine":
+                assert conv.hop_embedding is not None
+                sent = (sent + conv.hop_embedding[k - 1 - bool(edge_channels)]).relu()
+            m = (1 + conv.eps[p]) * z + (b.unsqueeze(2) * sent).sum(1)
+        h = conv.updates[p](m)
+        parts.append(h.relu() if update == "relu" else h)
+    expected = conv.combine(parts)
+    out = conv(batch.x, hops, f, edges)
+    torch.testing.assert_close(out, expected)
+    conv.zero_grad()
+    conv(batch.x, hops, f, edges).square().sum().backward()
+    assert unset_parameters(conv) == []
+
+
+def test_one_hop_is_pygs_layer(batch: Any) -> None:
+    """GIN, GINE and GCN of PyG, with the same weights."""
+    hops, x, edge_index = hops_of(batch, 1), batch.x, batch.edge_index
+    gin: Any = shake(SEKConv(3, 4, 1, combine="sum"))
+    other = GINConv(gin.updates[0], eps=gin.eps[0].item()).eval()
+    torch.testing.assert_close(gin(x, hops), other(x, edge_index))
+    gine: Any = shake(SEKConv(3, 4, 1, message="gine", combine="sum", edge_channels=2))
+    other = GINEConv(gine.updates[0], eps=gine.eps[0].item())
+    edges = edge_features(edge_index, batch.edge_attr, hops)
+    lifted = gine.edge_lift(batch.edge_attr)
+    expected = other.eval()(x, edge_index, lifted)
+    torch.testing.assert_close(gine(x, hops, None, edges), expected)
+    gcn: Any = shake(SEKConv(3, 4, 1, message="gcn", update="relu", combine="sum"))
+    same = GCNConv(3, 4).double()
+    same.lin.weight.data, same.bias.data = gcn.updates[0].weight, gcn.updates[0].bias
+    torch.testing.assert_close(gcn(x, hops), same(x, edge_index).relu())
+
+
+@pytest.mark.parametrize("combine", ["sum", "geometric"])
+@pytest.mark.parametrize("layers", [1, 2, 4])
+@pytest.mark.parametrize("edge_channels", [0, 2])
+def test_gine_plus_is_its_equation(
+    batch: Any, combine: Any, layers: int, edge_channels: int
+) -> None:
+    """Hop k reads k layers back, layer 0 where there is none."""
+    conv: Any = GINEPlusConv(3, 3, combine=combine, edge_channels=edge_channels)
+    shake(conv)
+    hops = hops_of(batch, 3)
+    edges = edge_features(batch.edge_index, batch.edge_attr, hops)
+    history = [torch.randn_like(batch.x) for _ in range(layers)]
+    weights = conv.combine.weights()
+    total = (1 + conv.eps[0]) * history[-1]
+    for k in (1, 2, 3):
+        b = dense(hops, k)
+        sent = history[max(layers - k, 0)].expand(len(b), -1, -1)
+        if k == 1 and edge_channels:
+            table = torch.zeros(len(b), len(b), 2).double()
+            table[batch.edge_index[1], batch.edge_index[0]] = batch.edge_attr
+            sent = sent + conv.edge_lift(table)
+        w = 1 + conv.eps[k] if weights is None else weights[k - 1]
+        total = total + w * (b.unsqueeze(2) * sent.relu()).sum(1)
+    torch.testing.assert_close(conv(history, hops, edges), conv.mlp(total))
+    conv(history, hops, edges).square().sum().backward()
+    assert unset_parameters(conv) == []
+
+
+def test_the_first_layer_of_gine_plus_reads_every_hop() -> None:
+    """The released code clips K to the layer number; here hop 5 is felt in layer 1."""
+    (data,) = dressed([path_graph(6)], num_hops=5)
+    conv: Any = shake(GINEPlusConv(3, 5))
+    conv.mlp = nn.Identity()
+    x = data.x.abs().requires_grad_()
+    conv([x], hops_of(data, 5))[0].sum().backward()
+    assert bool((x.grad.abs().sum(1) > 0)[5])
+
+
+def test_layers_say_what_they_miss(batch: Any) -> None:
+    with pytest.raises(GraphInputError, match="holds 2 hops and the layer reads 3"):
+        SEKConv(3, 3, 3)(batch.x.float(), hops_of(batch, 2))
+    with pytest.raises(GraphInputError, match="pass encoding"):
+        SEKConv(3, 3, 1, encoding_channels=2)(batch.x.float(), hops_of(batch, 1))
+    conv = SEKConv(3, 3, 1, message="gine", edge_channels=2)
+    with pytest.raises(GraphInputError, match="edge_attr"):
+        conv(batch.x.float(), hops_of(batch, 1))
+    with pytest.raises(GraphInputError, match="history"):
+        GINEPlusConv(3, 1)([], hops_of(batch, 1))
+    for name in ("message", "update", "combine", "norm"):
+        with pytest.raises(ConfigError, match=name):
+            bad: dict[str, Any] = {name: "best"}
+            SEKConv(3, 3, 1, **bad)
+
+
+def test_fusion_is_its_equation() -> None:
+    encoding = torch.randn(6, 3, 4)
+    for fusion in ("mean", "weighted"):
+        layer: Any = EncodingFusion(3, 4, 5, fusion)
+        if fusion == "weighted":
+            nn.init.normal_(layer.logits)
+            weights = layer.logits.softmax(0)
+        else:
+            weights = torch.full((3,), 1 / 3)
+        average = sum(weights[c] * encoding[:, c] for c in range(3))
+        torch.testing.assert_close(layer(encoding), layer.lift(average))
+        layer(encoding).square().sum().backward()
+        assert unset_parameters(layer) == []
+    layer = EncodingFusion(3, 4, 5, "concat")
+    torch.testing.assert_close(layer(encoding), layer.lift(encoding.reshape(6, 12)))
+
+
+@pytest.mark.parametrize("jump", ["last", "sum", "concat", "attention"])
+@pytest.mark.parametrize("layers", [1, 3])
+def test_jumping_knowledge_is_its_equation(jump: Any, layers: int) -> None:
+    h = [torch.randn(5, 4) for _ in range(layers)]
+    pool: Any = JumpingKnowledge(4, layers, jump)
+    if jump == "last":
+        expected = h[-1]
+    elif jump == "sum":
+        expected = sum(h)  # type: ignore[assignment]
+    elif jump == "concat":
+        expected = pool.merge(torch.cat(h, 1))
+    elif layers == 1:
+        expected = h[0]
+    else:
+        scores = torch.cat([pool.merge(x) for x in h], 1).softmax(1)  # [N, L]
+        expected = sum(scores[:, i : i + 1] * h[i] for i in range(layers))  # type: ignore[assignment]
+    torch.testing.assert_close(pool(h), expected)
+
+
+@pytest.mark.parametrize("readout", ["sum", "mean", "attention"])
+def test_readout_is_its_equation_graph_by_graph(readout: Any) -> None:
+    """A graph without nodes gives zeros; large scores do not overflow."""
+    ptr = torch.tensor([0, 3, 3, 4, 9])
+    h = torch.randn(9, 4)
+    pool: Any = GraphReadout(4, readout)
+    for scale in (1.0, 1e4):
+        out = pool(scale * h, membership(ptr))
+        for g, (a, b) in enumerate(itertools.pairwise(ptr.tolist())):
+            part = scale * h[a:b]
+            if a == b:
+                expected = torch.zeros(4)
+            elif readout == "attention":
+                expected = (pool.score(part).softmax(0) * part).sum(0)
+            else:
+                expected = getattr(part, readout)(0)
+            torch.testing.assert_close(out[g], expected)
+
+
+def test_ppgn_block_is_its_equation_whatever_the_padding(batch: Any) -> None:
+    hops = hops_of(batch, 1)
+    block: Any = shake(PPGNBlock(3, 4))
+    layout = pair_layout(batch.ptr, hops)
+    sizes = batch.ptr.diff().tolist()
+    flat = torch.randn(sum(n * n for n in sizes), 3, dtype=torch.float64)
+    out = block(flat, layout)
+    start = 0
+    for n in sizes:
+        part = flat[start : start + n * n]
+        left = block.left(part).view(n, n, 4)
+        right = block.right(part).view(n, n, 4)
+        product = torch.einsum("vwc,wuc->vuc", left, right).reshape(n * n, 4)
+        expected = block.merge(torch.cat([part, product], 1))
+        torch.testing.assert_close(out[start : start + n * n], expected)
+        start += n * n
+    for more in (1, 5):
+        wider = pair_layout(batch.ptr, hops, max_nodes=max(sizes) + more)
+        torch.testing.assert_close(block(flat, wider), out, rtol=0, atol=1e-12)
+    block.train()  # batch statistics are those of real pairs alone
+    torch.testing.assert_close(block(flat, wider), block(flat, layout))
+    with pytest.raises(GraphInputError, match="below the largest graph"):
+        pair_layout(batch.ptr, hops, max_nodes=2)
+
+
+def test_adjacent_pairs_are_the_edges(batch: Any) -> None:
+    layout = pair_layout(batch.ptr, hops_of(batch, 1))
+    n = layout.max_nodes
+    slots = layout.slots[layout.adjacent]
+    first = batch.ptr[slots // (n * n)]
+    found = {
+        *zip(
+            (first + slots // n % n).tolist(),
+            (first + slots % n).tolist(),
+            strict=True,
+        )
+    }
+    assert found == {*zip(*batch.edge_index.tolist(), strict=True)}
