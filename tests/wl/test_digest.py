@@ -18,6 +18,7 @@ from sekgnn.wl.batch import Batch, as_batch
 from sekgnn.wl.digest import (
     absorb_all,
     colour_text,
+    count_distinct,
     digest_words,
     key_of,
     multiset_digests,
@@ -110,6 +111,16 @@ def test_the_table_grows(number: int) -> None:
     assert classes.tolist() == [*range(number), *range(number)]
     assert kept.tolist() == [list(row) for row in rows]
     assert counts.tolist() == [2] * number
+
+
+@given(st.lists(st.integers(0, 20)))
+def test_counting_by_sorting_is_counting(labels: list[int]) -> None:
+    colours = np.empty((len(labels), 2), dtype=np.uint64)
+    digest_words(np.array(labels, dtype=np.int64).reshape(-1, 1), KEY, colours)
+    assert count_distinct(colours) == len(set(labels))
+    colours[:, 1] = 0  # either lane is enough
+    assert count_distinct(colours) == len(set(labels))
+    assert count_distinct(np.ascontiguousarray(colours[:, ::-1])) == len(set(labels))
 
 
 def test_half_a_colour_is_not_enough() -> None:
