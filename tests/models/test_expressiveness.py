@@ -12,8 +12,10 @@ from tests.nn.helpers import dress
 from torch_geometric.data import Batch
 
 from sekgnn import EncodingSpec
-from sekgnn.graphs import Graph, from_graph6, rook_graph, shrikhande_graph
+from sekgnn.datasets import BREC
+from sekgnn.graphs import Graph, rook_graph, shrikhande_graph
 from sekgnn.models import GIN, PPGN, SEKGIN, SEKGNN, SEKPPGN, GraphModel, KHopGNN
+from sekgnn.wl import SEK, Walks, compare
 
 GRAPH = EncodingSpec(num_hops=4, walk_length=16, aggregate="moments")
 INSIDE = EncodingSpec(
@@ -71,76 +73,49 @@ def test_rook_and_shrikhande(seed: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def brec(data_root: Path) -> list[tuple[Graph, Graph]]:
-    """Return the 400 pairs of BREC."""
-    pairs = []
-    for line in (data_root / "brec" / "brec.g6.txt").read_text().splitlines():
-        _, _, a, b = line.split("\t")
-        pairs.append((from_graph6(a), from_graph6(b)))
-    return pairs
+def brec(data_root: Path) -> BREC:
+    return BREC(data_root)
 
 
 BASIC, SIMPLE = range(0, 60, 6), range(60, 110, 6)
 STRONG, EXTENSION = range(110, 160, 12), range(160, 260, 12)
+CFI = range(260, 284, 6)
+SAMPLE = [*BASIC, *SIMPLE, *STRONG, *EXTENSION]
+GRAPH_TEST = SEK(4, (Walks("graph", steps=16),))
+INSIDE_TEST = SEK(4, tuple(Walks("internal", h, steps=8) for h in (1, 2)))
 
 
 @pytest.mark.dataset
-@pytest.mark.parametrize("index", [*BASIC, *SIMPLE, *EXTENSION])
-def test_graph_scope_and_ppgn_separate_what_their_tests_do(
-    brec: list[tuple[Graph, Graph]], index: int
-) -> None:
-    """SEK 1-WL (graph) and 2-FWL separate all basic, simple and extension pairs."""
+@pytest.mark.parametrize("index", SAMPLE)
+def test_random_sek_gnns_separate_what_sek_1_wl_does(brec: BREC, index: int) -> None:
     torch.manual_seed(index)
-    a, b = brec[index]
-    assert separates(sek(GRAPH), GRAPH, a, b)
-    assert separates(PPGN(0, 8, **WIDTH), None, a, b)
+    pair = brec[index]
+    for spec, test in ((GRAPH, GRAPH_TEST), (INSIDE, INSIDE_TEST)):
+        verdict = compare(pair.first, pair.second, test).separated
+        assert separates(sek(spec), spec, pair.first, pair.second) == verdict
 
 
 @pytest.mark.dataset
-@pytest.mark.parametrize("index", STRONG)
-def test_strongly_regular_pairs_need_the_inside(
-    brec: list[tuple[Graph, Graph]], index: int
-) -> None:
+@pytest.mark.parametrize("index", [*SAMPLE, *CFI])
+def test_random_ppgns_separate_what_2_fwl_does(brec: BREC, index: int) -> None:
+    """A layer is a round: pairs that take 2-FWL more rounds stay together."""
     torch.manual_seed(index)
-    a, b = brec[index]
-    assert separates(sek(INSIDE), INSIDE, a, b)
-    assert not separates(sek(GRAPH), GRAPH, a, b)
-    assert not separates(PPGN(0, 8, **WIDTH), None, a, b)
-    assert not separates(KHopGNN(0, 8, num_hops=4, **WIDTH), None, a, b)
+    pair = brec[index]
+    round = compare(pair.first, pair.second, "2fwl").round
+    model = PPGN(0, 8, **WIDTH)
+    expected = round is not None and round <= model.num_layers
+    assert separates(model, None, pair.first, pair.second) == expected
 
 
 @pytest.mark.dataset
-@pytest.mark.parametrize("index", [*BASIC, *SIMPLE, *EXTENSION])
-def test_k_hop_networks_separate_what_k_hop_1_wl_does(
-    brec: list[tuple[Graph, Graph]], index: int
+@pytest.mark.parametrize("index", SAMPLE)
+def test_random_k_hop_networks_separate_what_k_hop_1_wl_does(
+    brec: BREC, index: int
 ) -> None:
-    """Against the refinement itself, written out here."""
     torch.manual_seed(index)
-    a, b = brec[index]
+    pair = brec[index]
     model = KHopGNN(
         0, 8, num_hops=4, message="gin", hidden_channels=32, num_layers=5, jump="concat"
     )
-    differ = k_hop_refinement(a, 4) != k_hop_refinement(b, 4)
-    assert separates(model, None, a, b) == differ
-
-
-def k_hop_refinement(graph: Graph, num_hops: int) -> list[Any]:
-    """Return the stable K-hop colours, as nested signatures turned to text."""
-    import hashlib
-
-    from sekgnn.hops import hop_pairs
-
-    n = graph.num_nodes
-    pairs = hop_pairs(graph, num_hops)
-    near = [pairs.csr(k) for k in range(1, num_hops + 1)]
-    colours = ["" for _ in range(n)]
-    for _ in range(n):
-        signatures = [
-            repr(
-                [colours[v]]
-                + [sorted(colours[u] for u in i[p[v] : p[v + 1]]) for p, i in near]
-            )
-            for v in range(n)
-        ]
-        colours = [hashlib.sha256(s.encode()).hexdigest() for s in signatures]
-    return sorted(colours)
+    verdict = compare(pair.first, pair.second, "khop", hops=4).separated
+    assert separates(model, None, pair.first, pair.second) == verdict
