@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,7 @@ def test_copies_depend_on_seed_and_pair_alone() -> None:
     assert wrong(0, pairs) == first
     assert wrong(0, pairs[5:]) == first[5:]
     assert len(set(first)) > 1
+    assert any(count % 20 for count in first)  # each copy by itself
     assert wrong(1, pairs) != first
 
 
@@ -117,9 +119,6 @@ def test_both_graphs_have_copies_of_their_own(monkeypatch: pytest.MonkeyPatch) -
 
 def test_tables_and_dictionaries_agree() -> None:
     score = score_exact("2fwl", pairs=PAIRS, copies=2)
-    assert list(score.by_category()) == [
-        c for c in CATEGORIES if c in score.by_category()
-    ]
     assert score.by_category() == {
         "basic": (2, 2),
         "simple_regular": (1, 1),
@@ -141,6 +140,13 @@ def test_tables_and_dictionaries_agree() -> None:
     assert content["by_category"]["basic"] == [2, 2]
 
 
+def test_categories_stand_in_the_order_of_tables() -> None:
+    pairs = [replace(PAIRS[1], category=name) for name in reversed(CATEGORIES)]
+    score = score_exact("1wl", pairs=pairs, copies=0)
+    assert score.by_category() == dict.fromkeys(CATEGORIES, (0, 1))
+    assert list(score.by_category()) == list(CATEGORIES)
+
+
 @pytest.mark.parametrize("test", TESTS)
 def test_json_keeps_everything(test: str) -> None:
     score = score_exact(test, pairs=PAIRS[:2])
@@ -157,13 +163,15 @@ def test_no_pairs() -> None:
 def test_graphs_too_large_are_refused_before_any_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(colouring, "MEMORY_LIMIT", TwoFWL().memory([16, 16]) - 1)
+    """Even if a pair that would fit comes first."""
+    pairs = [*PAIRS, BRECPair(0, "basic", path_graph(2), path_graph(30))]
+    monkeypatch.setattr(colouring, "MEMORY_LIMIT", TwoFWL().memory([2, 30]) - 1)
 
     def never(done: int, total: int) -> None:
         raise AssertionError("work began")
 
-    with pytest.raises(GraphInputError, match="2fwl on graphs of 16 nodes"):
-        score_exact("2fwl", pairs=PAIRS, progress=never)
+    with pytest.raises(GraphInputError, match="2fwl on graphs of 30 nodes"):
+        score_exact("2fwl", pairs=pairs, progress=never, workers=1)
 
 
 def test_parameters_and_bad_values() -> None:

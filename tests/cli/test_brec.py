@@ -58,8 +58,14 @@ def printed_table(text: str) -> dict[str, tuple[int, int]]:
     ],
 )
 def test_known_numbers(
-    run: Run, data_root: Path, args: tuple[object, ...], basic: int, simple: int
+    run: Run,
+    data_root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    args: tuple[object, ...],
+    basic: int,
+    simple: int,
 ) -> None:
+    monkeypatch.delenv("SEKGNN_DATA", raising=False)  # the option alone must do
     result = run(
         "brec", *args, "--category", "simple_regular", "basic", "--data-root", data_root
     )
