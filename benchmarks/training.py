@@ -10,18 +10,20 @@ measures, on one thread, with the data below ``SEKGNN_DATA``:
    interleaved repeats;
 2. peak memory of an epoch of SEK-GIN against a GNN of equal depth on the ego-nets of
    all nodes, a process each;
-3. time and memory of an epoch on one large graph, K = 2, 16 neighbours drawn per hop
+3. one sum over neighbours, in six ways;
+4. time and memory of an epoch on one large graph, K = 2, 16 neighbours drawn per hop
    and epoch, against its size, a process each.
 
 It writes the numbers with machine, versions and commit as JSON, and a table beside it.
-``--only epoch memory growth`` runs a part; ``--quick`` leaves out the largest graphs.
+``--only epoch sums memory growth`` runs a part; ``--quick`` leaves out the largest
+graphs.
 """
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks.measure import KEEP, machine, restart_with_settings
+from benchmarks.measure import KEEP, interleaved, machine, restart_with_settings
 
 if __name__ == "__main__" and "--measure" not in sys.argv:
     restart_with_settings()
@@ -35,6 +37,7 @@ import statistics
 import subprocess
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -44,6 +47,7 @@ from torch import Tensor, nn
 
 PACKAGES = ("sekgnn", "numpy", "numba", "torch", "torch-geometric")
 WIDTH, LAYERS, HOPS, BATCH = 40, 3, 3, 64
+PARTS = ["epoch", "sums", "memory", "growth"]
 SIZES = (10_000, 30_000, 100_000, 300_000)
 
 
@@ -457,6 +461,58 @@ def growth(quick: bool) -> list[dict[str, Any]]:
 # the report
 
 
+# ways to sum over neighbours
+
+
+def sum_times(data_root: Path, repeats: int) -> dict[str, Any]:
+    """Time one sum over hop 1 of a batch, in the ways that were to choose from."""
+    import scipy.sparse as sp
+    from torch_geometric.data import Batch
+
+    from sekgnn.nn import csr_sum, hop_csr
+
+    graphs, _ = proteins(data_root)
+    batch = Batch.from_data_list(graphs[:BATCH])
+    edges = batch.edge_index
+    n = int(batch.num_nodes)
+    hops = hop_csr(edges, torch.ones_like(edges[0]), n, 1)
+    csr = hops.hop(1)
+    x = torch.rand(n, WIDTH)
+    sender, receiver = edges[0], edges[1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        matrix = torch.sparse_csr_tensor(
+            csr.indptr, csr.indices, torch.ones(csr.indices.numel()), (n, n)
+        )
+    ones = matrix.values().numpy()
+    scipy_matrix = sp.csr_array((ones, csr.indices.numpy(), csr.indptr.numpy()), (n, n))
+    wide = receiver[:, None].expand(-1, WIDTH)
+    gathered = csr.indices.long()
+    lengths = csr.row_sizes().long()
+    zeros = torch.zeros_like(x)
+    works: dict[str, Callable[[], object]] = {
+        "compiled loop": lambda: csr_sum(x, csr),
+        "torch.sparse CSR": lambda: matrix @ x,
+        "scipy": lambda: scipy_matrix @ x.numpy(),
+        "index_add": lambda: zeros.index_add(0, receiver, x[sender]),
+        "scatter_add": lambda: zeros.scatter_add(0, wide, x[sender]),
+        "segment_reduce": lambda: torch.segment_reduce(
+            x[gathered], "sum", lengths=lengths, axis=0, unsafe=True
+        ),
+    }
+    expected = works["index_add"]()
+    for name, work in works.items():
+        found = torch.as_tensor(work())
+        assert torch.allclose(found, torch.as_tensor(expected), atol=1e-4), name
+    times = interleaved(works, 20 * repeats)
+    return {
+        "nodes": n,
+        "pairs": edges.size(1),
+        "width": WIDTH,
+        "microseconds": {k: 1e6 * statistics.median(v) for k, v in times.items()},
+    }
+
+
 def table(report: dict[str, Any]) -> str:
     """Return the numbers as Markdown."""
     m = report["machine"]
@@ -521,6 +577,20 @@ def table(report: dict[str, Any]) -> str:
         ]
         lines += [f"| {r['what']} | {r['MiB']:.0f} |" for r in report["memory"]["rows"]]
         lines += ["", f"{report['memory']['ratio']:.1f} times less."]
+    if "sums" in report:
+        r = report["sums"]
+        names = list(r["microseconds"])
+        lines += [
+            "",
+            "## One sum over neighbours",
+            "",
+            f"A batch of PROTEINS, {r['nodes']:,} nodes, {r['pairs']:,} pairs, width "
+            f"{r['width']}; medians in µs.",
+            "",
+            f"| {' | '.join(names)} |",
+            "|" + "---:|" * len(names),
+            f"| {' | '.join(f'{t:.0f}' for t in r['microseconds'].values())} |",
+        ]
     if "growth" in report:
         lines += [
             "",
@@ -546,7 +616,7 @@ def table(report: dict[str, Any]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path)
-    parser.add_argument("--only", nargs="+", choices=["epoch", "memory", "growth"])
+    parser.add_argument("--only", nargs="+", choices=PARTS)
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--measure", nargs=2, metavar=("WHAT", "WHICH"))
@@ -561,7 +631,7 @@ def main() -> None:
         )
         print(json.dumps(row))
         return
-    parts = args.only or ["epoch", "memory", "growth"]
+    parts = args.only or PARTS
     report: dict[str, Any] = {"machine": machine(PACKAGES)}
     if args.output and args.output.exists() and args.only:
         report = {**json.loads(args.output.read_text()), **report}
@@ -569,6 +639,8 @@ def main() -> None:
         print("PROTEINS is skipped: SEKGNN_DATA is not set.")
     if "epoch" in parts and root:
         report["epoch"] = epoch_times(Path(root), args.repeats)
+    if "sums" in parts and root:
+        report["sums"] = sum_times(Path(root), args.repeats)
     if "memory" in parts and root:
         report["memory"] = memory()
     if "growth" in parts:
