@@ -16,7 +16,17 @@ from sekgnn.brec.board_run import Board, run_board
 from sekgnn.brec.exact import ExactScore, score_exact
 from sekgnn.datasets import BREC
 from sekgnn.errors import ConfigError, OutputError
-from sekgnn.wl import KHopWL, OneWL, TwoFWL, WLTest, make_test
+from sekgnn.wl import (
+    SEK,
+    KHopWL,
+    OneWL,
+    SEKTwoFWL,
+    ThreeFWL,
+    TwoFWL,
+    Walks,
+    WLTest,
+    make_test,
+)
 
 SMALL = BREC.of(PAIRS)
 ENTRIES = (
@@ -87,6 +97,26 @@ def test_memory_grows_as_the_class_says() -> None:
         ratio = entry.test.memory([2000, 2000]) / entry.test.memory([200, 200])
         least = {"n²": 90, "n³": 900}.get(entry.memory, 9)
         assert ratio >= least, entry.key
+
+
+def test_known_results_are_of_the_published_settings() -> None:
+    """K = 4; l = 16 on the graph, 12 inside ego-nets, all pairs of shells there."""
+    inside = tuple(Walks("internal", h, steps=12, pairs="all") for h in (1, 2, 3))
+    everything = (Walks("graph", hops=4, steps=16), *inside)
+    expected = {
+        "1wl": OneWL(),
+        "khop2": KHopWL(2),
+        "khop4": KHopWL(4),
+        "khop8": KHopWL(8),
+        "2fwl": TwoFWL(),
+        "graph_f1": SEK(4, (Walks("graph", hops=4, steps=16, parts=("f1",)),)),
+        "graph": SEK(4, everything[:1]),
+        "full": SEK(4, everything),
+        "sek2fwl": SEKTwoFWL(4, everything),
+        "3fwl": ThreeFWL(),
+    }
+    assert set(expected) == set(KNOWN)
+    assert {e.key: e.test for e in BOARD if e.key in KNOWN} == expected
 
 
 @pytest.mark.dataset
