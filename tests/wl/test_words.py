@@ -130,6 +130,7 @@ def test_long_multisets_show_where_they_differ() -> None:
     """Seven kinds, of which six are shown: the difference is in the seventh."""
     many = Counter({Fraction(k): 1 for k in range(7)})
     assert multiset_text(many) == "{1 × 0, 1 × 1, 1 × 2, 1 × 3, 1 × 4, 2 more}"
+    assert counted(Counter("abbccc")) == "{3 × c, 2 × b, 1 × a}"
     assert counted(Counter("abcdefg")).endswith("1 × f, 1 more kinds}")
     trees = []
     for last in (8, 9):  # a root whose children have 0, 1, ..., 6 and 8 or 9 children
