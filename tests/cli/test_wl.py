@@ -143,7 +143,7 @@ def test_all_prints_a_row_per_test(run: Run, first: str, second: str) -> None:
 
 def test_all_as_json(run: Run) -> None:
     result = run("wl", "--all", "rook:4", "shrikhande", "--json")
-    found = json.loads(result.stdout)
+    found = json.loads(result.stdout)["verdicts"]
     assert [entry["test"] for entry in found] == list(TESTS)
     assert any(entry["separated"] for entry in found)
     assert not all(entry["separated"] for entry in found)

@@ -124,7 +124,8 @@ def _ask_all(
     if not found:
         raise GraphInputError("no test could be asked, so there is no verdict.")
     if json:
-        typer.echo(json_format.dumps([verdict.to_dict() for verdict in found]))
+        verdicts = [verdict.to_dict() for verdict in found]
+        typer.echo(json_format.dumps({"graphs": list(names), "verdicts": verdicts}))
     return any(verdict.separated for verdict in found)
 
 
