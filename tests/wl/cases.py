@@ -106,6 +106,7 @@ def batches(
         max_nodes=max_nodes,
         node_labels=draw(st.booleans()),
         edge_labels=draw(st.booleans()),
+        num_labels=draw(st.sampled_from([2, 3])),
     )
     some = draw(st.lists(kind, min_size=sizes[0], max_size=sizes[1]))
     if draw(st.booleans()):

@@ -147,10 +147,15 @@ def test_the_same_structure_with_other_labels() -> None:
         LabelledGraph(cycle_graph(4), None, dict(zip(edges, labels, strict=True)))
         for labels in ring
     )
+    fifth, sixth = (  # around every node the labels add up to 2
+        LabelledGraph(cycle_graph(4), None, dict(zip(edges, labels, strict=True)))
+        for labels in ([0, 2, 0, 2], [1, 1, 1, 1])
+    )
     for name in ("1wl", "khop", "subgraph", "sek", "2fwl", "3fwl", "isomorphism"):
         assert compare(first, second, name).separated, name
         assert compare(third, fourth, name).separated, name
-        for item in (first, second, third, fourth):
+        assert compare(fifth, sixth, name).separated, name
+        for item in (first, second, third, fourth, fifth, sixth):
             assert not compare(item, item.relabel([2, 0, 3, 1]), name).separated
 
 
