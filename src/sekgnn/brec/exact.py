@@ -19,7 +19,7 @@ from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.parallel import Progress, run_chunks
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import WLTest
-from sekgnn.wl.refinement import refine
+from sekgnn.wl.refinement import Refinement, refine
 from sekgnn.wl.registry import make_test
 
 
@@ -188,17 +188,29 @@ def _score_pair(test: WLTest, pair: BRECPair, copies: int, seed: int) -> ExactPa
         stop_when_apart=True, workers=1,
     )  # fmt: skip
     seconds = time.thread_time() - begin
+    rng = np.random.default_rng([seed, pair.index])
     wrong = 0
-    for side, graph in enumerate((pair.first, pair.second)):
-        if not copies:
-            break
-        rng = np.random.default_rng([seed, pair.index, side])
-        renamed = [relabelled(graph, rng) for _ in range(copies)]
-        again = refine(test, _batch(graph, *renamed), keep_history=False, workers=1)
-        wrong += sum(again.separated_at(0, i + 1) is not None for i in range(copies))
+    for _ in range(copies):
+        both = (relabelled(pair.first, rng), relabelled(pair.second, rng))
+        again = refine(
+            test, _batch(*both), keep_history=False, stop_when_apart=True, workers=1
+        )
+        wrong += _differences(run, again)
     return ExactPair(
         pair.index, pair.category, run.separated_at(0, 1), wrong, round(seconds, 6)
     )
+
+
+def _differences(run: Refinement, again: Refinement) -> int:
+    """Return how many of two graphs are told apart from their copies.
+
+    Colours are the same in every run, so that the copies are refined by themselves and
+    compared round by round. If all rounds that both runs have agree, they stopped at
+    the same one.
+    """
+    rounds = min(len(run.digests), len(again.digests))
+    differ = run.digests[:rounds] != again.digests[:rounds]  # [rounds, 2, 2]
+    return int(differ.any(axis=(0, 2)).sum())
 
 
 def _batch(*graphs: Graph) -> Batch:
