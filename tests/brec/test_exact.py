@@ -18,7 +18,7 @@ from sekgnn.graphs import complete_graph, path_graph
 from sekgnn.wl import TESTS, KHopWL, TwoFWL, colouring, compare
 
 RIGID = path_graph(9)  # 2 of 9! relabellings leave it as it is
-BLANK = complete_graph(5)  # all do
+BLANK = complete_graph(9)  # all do
 
 
 @pytest.mark.parametrize("test", TESTS)

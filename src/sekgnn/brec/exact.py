@@ -31,7 +31,8 @@ class ExactPair:
         index: Number of the pair in BREC.
         category: A key of :data:`sekgnn.datasets.CATEGORIES`.
         round: The round in which the graphs were told apart; ``None`` for never.
-        false_separations: Relabelled copies that were told apart from their graph.
+        false_separations: Relabelled copies that were told apart from their graph,
+            in the rounds that decided the pair.
         seconds: Time of the verdict in its thread, copies left out.
     """
 
