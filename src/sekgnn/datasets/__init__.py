@@ -1,14 +1,19 @@
-"""Benchmarks of expressiveness as data: which graphs must be told apart.
+"""Benchmarks, as data: which graphs must be told apart, and what is to be predicted.
 
-Nothing is downloaded. The files lie below the folder that ``SEKGNN_DATA`` names (or
-``root``), and each is checked against its SHA-256 whenever it is read.
+The files lie below the folder that ``SEKGNN_DATA`` names (or ``root``), and are checked
+against their SHA-256 whenever they are read. What is random is generated where there is
+no such folder. Importing this room loads neither torch nor torch_geometric.
 """
 
 from sekgnn.datasets.brec import BREC, CATEGORIES, BRECPair
+from sekgnn.datasets.counting import CountingDataset
 from sekgnn.datasets.csl import CSL
 from sekgnn.datasets.exp import CEXP, EXP
+from sekgnn.datasets.pattern_targets import pattern_counts
 from sekgnn.datasets.root import DATA_FILES, DataFile, data_root
+from sekgnn.datasets.split import Split
 from sekgnn.datasets.sr25 import SR25
+from sekgnn.datasets.statistics import PAPER_STATISTICS, Statistics, check_statistics
 from sekgnn.datasets.strongly_regular import rook_shrikhande
 
 __all__ = [
@@ -18,9 +23,15 @@ __all__ = [
     "CSL",
     "DATA_FILES",
     "EXP",
+    "PAPER_STATISTICS",
     "SR25",
     "BRECPair",
+    "CountingDataset",
     "DataFile",
+    "Split",
+    "Statistics",
+    "check_statistics",
     "data_root",
+    "pattern_counts",
     "rook_shrikhande",
 ]

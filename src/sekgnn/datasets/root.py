@@ -57,6 +57,12 @@ DATA_FILES = {
         "c4fae5c4278bca8de23f778d88421badcd57958443941e5f34775886aa75ae66",
         "the graphs of github.com/ralphabb/GNN-RNI (Data/CEXP/processed) as arrays",
     ),
+    "counting": DataFile(
+        "counting/counting.npz",
+        "385fb93074804a0e4f952e5cc10e755526c4381c734c3e06a37308f21831c8ab",
+        "the 5000 random regular graphs of Chen et al. 2020 (counting substructures) "
+        "and their split as arrays",
+    ),
 }
 """Every file that this room reads, by dataset."""
 
@@ -80,6 +86,25 @@ def data_root(root: str | os.PathLike[str] | None = None) -> Path:
             "folder of benchmark data."
         )
     return folder
+
+
+def has_data_file(name: str, root: str | os.PathLike[str] | None = None) -> bool:
+    """Tell whether a file should be read, for data that can be generated instead.
+
+    Args:
+        name: A key of ``DATA_FILES``.
+        root: The data folder. If it is given, the file is asked for: true, present or
+            not. Otherwise true if the folder that ``SEKGNN_DATA`` names holds it, and
+            false if the variable is not set.
+
+    Raises:
+        DataNotFoundError: If ``SEKGNN_DATA`` names a folder that does not exist.
+    """
+    if root is not None:
+        return True
+    if not os.environ.get(VARIABLE):
+        return False
+    return (data_root() / DATA_FILES[name].path).is_file()
 
 
 def read_data_file(name: str, root: str | os.PathLike[str] | None = None) -> bytes:
