@@ -9,7 +9,9 @@ from sekgnn.datasets.brec import BREC, CATEGORIES, BRECPair
 from sekgnn.datasets.counting import CountingDataset
 from sekgnn.datasets.csl import CSL
 from sekgnn.datasets.exp import CEXP, EXP
+from sekgnn.datasets.graph_property import GraphPropertyDataset
 from sekgnn.datasets.pattern_targets import pattern_counts
+from sekgnn.datasets.property_targets import graph_properties, node_properties
 from sekgnn.datasets.root import DATA_FILES, DataFile, data_root
 from sekgnn.datasets.split import Split
 from sekgnn.datasets.sr25 import SR25
@@ -28,10 +30,13 @@ __all__ = [
     "BRECPair",
     "CountingDataset",
     "DataFile",
+    "GraphPropertyDataset",
     "Split",
     "Statistics",
     "check_statistics",
     "data_root",
+    "graph_properties",
+    "node_properties",
     "pattern_counts",
     "rook_shrikhande",
 ]
