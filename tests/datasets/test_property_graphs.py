@@ -5,6 +5,7 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from sekgnn.datasets.property_graphs import FAMILIES, _rewired, benchmark_graph
 
@@ -54,11 +55,17 @@ def test_some_lobsters_are_no_caterpillars() -> None:
     assert max(rest(seed) for seed in range(20)) > 2
 
 
-def test_degrees_of_a_tree_have_a_heavy_tail() -> None:
-    degrees = [d for seed in range(60) for _, d in make("tree", 24, seed).degree]
-    assert np.mean(degrees) == pytest.approx(2 * 23 / 24)
-    assert max(degrees) >= 8
-    assert 0.4 < np.mean(np.array(degrees) == 1) < 0.8
+def test_degrees_of_a_tree_follow_the_power_law_of_networkx() -> None:
+    """The same numbers of leaves and of forks, within five standard errors."""
+
+    def table(trees: list[nx.Graph]) -> NDArray[np.int64]:
+        degrees = [np.array([d for _, d in tree.degree]) for tree in trees]
+        return np.array([[(d == 1).sum(), (d > 3).sum(), d.max()] for d in degrees])
+
+    a = table([make("tree", 24, seed) for seed in range(300)])
+    b = table([nx.random_powerlaw_tree(24, seed=s, tries=10000) for s in range(300)])
+    error = np.sqrt((a.var(0) + b.var(0)) / 300)
+    assert (np.abs(a.mean(0) - b.mean(0)) <= 5 * error).all()
 
 
 def test_density_of_the_dense_families_is_drawn_anew() -> None:

@@ -17,6 +17,8 @@ from sekgnn.datasets.split import Split
 from sekgnn.datasets.sr25 import SR25
 from sekgnn.datasets.statistics import PAPER_STATISTICS, Statistics, check_statistics
 from sekgnn.datasets.strongly_regular import rook_shrikhande
+from sekgnn.datasets.tu import TU_NAMES, tu_dataset
+from sekgnn.datasets.tu_folds import tu_folds
 
 __all__ = [
     "BREC",
@@ -27,6 +29,7 @@ __all__ = [
     "EXP",
     "PAPER_STATISTICS",
     "SR25",
+    "TU_NAMES",
     "BRECPair",
     "CountingDataset",
     "DataFile",
@@ -39,4 +42,6 @@ __all__ = [
     "node_properties",
     "pattern_counts",
     "rook_shrikhande",
+    "tu_dataset",
+    "tu_folds",
 ]
