@@ -12,6 +12,8 @@ from sekgnn.datasets.exp import CEXP, EXP
 from sekgnn.datasets.graph_property import GraphPropertyDataset
 from sekgnn.datasets.pattern_targets import pattern_counts
 from sekgnn.datasets.property_targets import graph_properties, node_properties
+from sekgnn.datasets.qm9 import QM9Dataset
+from sekgnn.datasets.qm9_table import QM9_TARGETS, QM9Target
 from sekgnn.datasets.root import DATA_FILES, DataFile, data_root
 from sekgnn.datasets.split import Split
 from sekgnn.datasets.sr25 import SR25
@@ -28,12 +30,15 @@ __all__ = [
     "DATA_FILES",
     "EXP",
     "PAPER_STATISTICS",
+    "QM9_TARGETS",
     "SR25",
     "TU_NAMES",
     "BRECPair",
     "CountingDataset",
     "DataFile",
     "GraphPropertyDataset",
+    "QM9Dataset",
+    "QM9Target",
     "Split",
     "Statistics",
     "check_statistics",
