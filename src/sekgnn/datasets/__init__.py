@@ -10,15 +10,18 @@ from sekgnn.datasets.counting import CountingDataset
 from sekgnn.datasets.csl import CSL
 from sekgnn.datasets.exp import CEXP, EXP
 from sekgnn.datasets.graph_property import GraphPropertyDataset
+from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.datasets.pattern_targets import pattern_counts
 from sekgnn.datasets.property_targets import graph_properties, node_properties
 from sekgnn.datasets.qm9 import QM9Dataset
 from sekgnn.datasets.qm9_table import QM9_TARGETS, QM9Target
 from sekgnn.datasets.root import DATA_FILES, DataFile, data_root
+from sekgnn.datasets.smiles_task import smiles_task
 from sekgnn.datasets.split import Split
 from sekgnn.datasets.sr25 import SR25
 from sekgnn.datasets.statistics import PAPER_STATISTICS, Statistics, check_statistics
 from sekgnn.datasets.strongly_regular import rook_shrikhande
+from sekgnn.datasets.target_kind import TASK_KINDS
 from sekgnn.datasets.tu import TU_NAMES, tu_dataset
 from sekgnn.datasets.tu_folds import tu_folds
 
@@ -32,11 +35,13 @@ __all__ = [
     "PAPER_STATISTICS",
     "QM9_TARGETS",
     "SR25",
+    "TASK_KINDS",
     "TU_NAMES",
     "BRECPair",
     "CountingDataset",
     "DataFile",
     "GraphPropertyDataset",
+    "GraphTask",
     "QM9Dataset",
     "QM9Target",
     "Split",
@@ -47,6 +52,7 @@ __all__ = [
     "node_properties",
     "pattern_counts",
     "rook_shrikhande",
+    "smiles_task",
     "tu_dataset",
     "tu_folds",
 ]
