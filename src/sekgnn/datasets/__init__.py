@@ -11,6 +11,8 @@ from sekgnn.datasets.csl import CSL
 from sekgnn.datasets.exp import CEXP, EXP
 from sekgnn.datasets.graph_property import GraphPropertyDataset
 from sekgnn.datasets.graph_task import GraphTask
+from sekgnn.datasets.json_task import json_task
+from sekgnn.datasets.object_task import networkx_task, pyg_task
 from sekgnn.datasets.pattern_targets import pattern_counts
 from sekgnn.datasets.property_targets import graph_properties, node_properties
 from sekgnn.datasets.qm9 import QM9Dataset
@@ -24,6 +26,7 @@ from sekgnn.datasets.strongly_regular import rook_shrikhande
 from sekgnn.datasets.target_kind import TASK_KINDS
 from sekgnn.datasets.tu import TU_NAMES, tu_dataset
 from sekgnn.datasets.tu_folds import tu_folds
+from sekgnn.datasets.tu_task import tu_task
 
 __all__ = [
     "BREC",
@@ -49,10 +52,14 @@ __all__ = [
     "check_statistics",
     "data_root",
     "graph_properties",
+    "json_task",
+    "networkx_task",
     "node_properties",
     "pattern_counts",
+    "pyg_task",
     "rook_shrikhande",
     "smiles_task",
     "tu_dataset",
     "tu_folds",
+    "tu_task",
 ]
