@@ -62,6 +62,8 @@ def test_several_targets() -> None:
     assert labels.y.tolist() == [[0, 0], [1, 1], [0, 0]]
     assert labels.mask.tolist() == [[True, False], [True, True], [False, True]]
     assert encode_targets([a, column([0, 2, 1], "c")]).kind == "regression"
+    twos = [column([0, 2, 0], "c"), column([2, 0, 2], "d")]
+    assert encode_targets(twos).kind == "regression"
 
 
 @given(st.lists(st.floats(-1e6, 1e6, width=32) | st.none(), min_size=3, max_size=20))

@@ -17,6 +17,7 @@ from sekgnn.datasets.pattern_targets import pattern_counts
 from sekgnn.datasets.property_targets import graph_properties, node_properties
 from sekgnn.datasets.qm9 import QM9Dataset
 from sekgnn.datasets.qm9_table import QM9_TARGETS, QM9Target
+from sekgnn.datasets.read_task import read_task
 from sekgnn.datasets.root import DATA_FILES, DataFile, data_root
 from sekgnn.datasets.smiles_task import smiles_task
 from sekgnn.datasets.split import Split
@@ -57,6 +58,7 @@ __all__ = [
     "node_properties",
     "pattern_counts",
     "pyg_task",
+    "read_task",
     "rook_shrikhande",
     "smiles_task",
     "tu_dataset",
