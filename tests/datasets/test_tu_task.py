@@ -65,7 +65,39 @@ def test_graph_attributes_are_regression(folder: Path) -> None:
     task = tu_task(change(folder, "graph_attributes", "1, 0\n2, 1\nnan, 1\n1, 0\n"))
     assert (task.kind, task.target_names) == ("regression", ("y0", "y1"))
     assert task.mask[:, 0].tolist() == [True, True, False, True]
-    assert tu_task(folder, kind="regression")[1].y.tolist() == [[2, 1]]
+    assert tu_task(folder)[1].y.tolist() == [[2, 1]]
+    change(folder, "graph_attributes", "1\n0\n0\n1\n")
+    assert tu_task(folder).kind == "regression"  # though two values could be classes
+
+
+def test_edge_labels(folder: Path) -> None:
+    """Labels follow their edges, however the file orders them."""
+    change(folder, "A", "8, 7\n1, 3\n2, 3\n4, 5\n3, 1\n1, 2\n")
+    change(folder, "edge_labels", "2\n0\n2\n7\n0\n0\n")
+    task = tu_task(folder, undirected="add")
+    assert task[0].edge_index.T.tolist() == [
+        [0, 1],
+        [0, 2],
+        [1, 0],
+        [1, 2],
+        [2, 0],
+        [2, 1],
+    ]
+    assert task[0].edge_attr.argmax(1).tolist() == [0, 0, 0, 1, 0, 1]
+    assert task[1].edge_attr.tolist() == [[0, 0, 1]] * 2
+    assert task[2].edge_attr.tolist() == [[0, 1, 0]] * 2
+    assert task[3].edge_attr.shape == (0, 3)
+    known = tu_task(folder, undirected="add", edge_labels=[7, 2, 0, 1])
+    assert known[1].edge_attr.tolist() == [[1, 0, 0, 0]] * 2
+    with pytest.raises(GraphInputError, match="line 4: edge label 7 is not known"):
+        tu_task(folder, undirected="add", edge_labels=[0, 2])
+    for text, message in (
+        ("2\n0\n", "2 lines for 6 edges; a file is cut short"),
+        ("2\n0\n2\nC\n0\n0\n", "line 4: 'C' is no whole number"),
+        ("2\n0\n2\n7\n1\n0\n", "line 5: edge 3, 1 has another label in line 2"),
+    ):
+        with pytest.raises(GraphInputError, match=message):
+            tu_task(change(folder, "edge_labels", text), undirected="add")
 
 
 @pytest.mark.parametrize(
@@ -112,3 +144,5 @@ def test_the_same_as_pyg(name: str, data_root: Path, tmp_path: Path) -> None:
     for a, b in zip(own, pyg, strict=True):
         assert torch.equal(a.y, b.y) and torch.equal(a.edge_index, b.edge_index)
         assert name.startswith("IMDB") or torch.equal(a.x, b.x)
+        assert (name == "MUTAG") == ("edge_attr" in a)
+        assert name != "MUTAG" or torch.equal(a.edge_attr, b.edge_attr)

@@ -13,6 +13,7 @@ from sekgnn.datasets.graph_task import GraphTask, make_task
 from sekgnn.datasets.pyg import as_data
 from sekgnn.datasets.target_kind import Label, TaskKind
 from sekgnn.datasets.target_values import TargetColumn, read_column
+from sekgnn.datasets.tu_edge_labels import edge_label_blocks
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs import Undirected, read_tu_folder
 from sekgnn.graphs.text import read_text
@@ -25,6 +26,7 @@ def tu_task(
     kind: TaskKind | None = None,
     classes: Sequence[Label] | None = None,
     node_labels: Sequence[int] | None = None,
+    edge_labels: Sequence[int] | None = None,
     undirected: Undirected = "error",
 ) -> GraphTask:
     """Read a TU folder: structure, node features and targets.
@@ -32,8 +34,8 @@ def tu_task(
     ``x`` joins the numbers of ``NAME_node_attributes.txt`` and the one-hot labels of
     ``NAME_node_labels.txt``; without either every node has the feature 1. The target
     ``y`` is ``NAME_graph_labels.txt``; or else the targets are the columns of
-    ``NAME_graph_attributes.txt``; without either there are none. Edge labels are not
-    read.
+    ``NAME_graph_attributes.txt``; without either there are none. ``edge_attr`` is the
+    one-hot label of ``NAME_edge_labels.txt``, if that is there.
 
     Args:
         path: The folder that holds these files, or its parent if they are in ``raw``.
@@ -42,6 +44,7 @@ def tu_task(
         classes: The graph labels, if they are known.
         node_labels: The node labels in the order of their columns, if they are known,
             as when a trained model meets new data; by default those that occur.
+        edge_labels: Likewise for edges.
         undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse.
 
     Raises:
@@ -49,6 +52,8 @@ def tu_task(
             line.
         ConfigError: If ``kind`` does not fit.
     """
+    import torch
+
     edges = find_tu_edges(path)
     stem = edges.name.removesuffix("_A.txt")
 
@@ -77,6 +82,10 @@ def tu_task(
         ]
         kind = kind or "regression"
     data = [as_data(graph, x=part) for graph, part in zip(graphs, parts, strict=True)]
+    if file("edge_labels").is_file():
+        blocks = edge_label_blocks(edges, file("edge_labels"), graphs, edge_labels)
+        for item, block in zip(data, blocks, strict=True):
+            item.edge_attr = torch.from_numpy(block)
     return make_task(str(path), data, places, columns, kind, classes, names)
 
 
