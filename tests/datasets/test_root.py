@@ -93,7 +93,7 @@ def test_a_file_with_other_content_is_refused(tmp_path: Path) -> None:
 def test_one_changed_bit_is_noticed(name: str, data_root: Path, tmp_path: Path) -> None:
     file = DATA_FILES[name]
     copy = tmp_path / file.path
-    copy.parent.mkdir(exist_ok=True)
+    copy.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(data_root / file.path, copy)
     content = bytearray(read_data_file(name, tmp_path))
     content[len(content) // 2] ^= 1

@@ -13,14 +13,19 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 
-def as_data(graph: Graph, x: NDArray[np.float32] | None = None, **targets: int) -> Data:
+def as_data(
+    graph: Graph,
+    x: NDArray[np.float32] | None = None,
+    **targets: int | NDArray[Any],
+) -> Data:
     """Return ``graph`` as PyG data.
 
     Args:
         graph: The structure.
         x: Node features ``[n, C]``; a column of ones if left out, so that a network
             starts from nothing but the structure.
-        **targets: Whole numbers to store by name, each int64 ``[1]``.
+        **targets: Values to store by name: a whole number becomes int64 ``[1]``, an
+            array a tensor of its own type and shape.
 
     Shapes:
         - **output:** ``edge_index`` :math:`(2, 2m)`, both directions of every edge;
@@ -36,7 +41,10 @@ def as_data(graph: Graph, x: NDArray[np.float32] | None = None, **targets: int) 
     from torch_geometric.data import Data
 
     features = np.ones((graph.num_nodes, 1), np.float32) if x is None else x
-    stored: dict[str, Any] = {name: torch.tensor([v]) for name, v in targets.items()}
+    stored: dict[str, Any] = {
+        name: torch.from_numpy(v) if isinstance(v, np.ndarray) else torch.tensor([v])
+        for name, v in targets.items()
+    }
     return Data(
         x=torch.from_numpy(features),
         edge_index=torch.from_numpy(graph.edge_index()),

@@ -28,6 +28,10 @@ class DataFile:
     content: str
 
 
+_PNA = (
+    "what the generator of github.com/lukecavabarrett/pna makes as called in "
+    "github.com/LingxiaoShawn/GNNAsKernel (core/data_utils/data_pna.py), as arrays"
+)
 DATA_FILES = {
     "brec": DataFile(
         "brec/brec.g6.txt",
@@ -57,6 +61,42 @@ DATA_FILES = {
         "c4fae5c4278bca8de23f778d88421badcd57958443941e5f34775886aa75ae66",
         "the graphs of github.com/ralphabb/GNN-RNI (Data/CEXP/processed) as arrays",
     ),
+    "counting": DataFile(
+        "counting/counting.npz",
+        "385fb93074804a0e4f952e5cc10e755526c4381c734c3e06a37308f21831c8ab",
+        "the 5000 random regular graphs of Chen et al. 2020 (counting substructures) "
+        "and their split as arrays",
+    ),
+    "graph_property_train": DataFile(
+        "graph_property/train.npz",
+        "110d0f4fc424d9bdbe20b3c5a1c0b270f9313ef8affd59458809bf91fa12b29c",
+        _PNA,
+    ),
+    "graph_property_val": DataFile(
+        "graph_property/val.npz",
+        "8ea1d9ffb0ed79067e80710b0d8ce1b127af88e6e1de0d371775b0fdabe6d791",
+        _PNA,
+    ),
+    "graph_property_test": DataFile(
+        "graph_property/test.npz",
+        "1bf4c979f4e9aadd226ef6269d711276f0f2a79444a1db4321b379a22778475c",
+        _PNA,
+    ),
+    "graph_property_12345_train": DataFile(
+        "graph_property/seed12345/train.npz",
+        "a5b37b90f89319a6dd75ca9f29164c711757d25715c8a34e6cd21eb4f7c158bd",
+        _PNA,
+    ),
+    "graph_property_12345_val": DataFile(
+        "graph_property/seed12345/val.npz",
+        "58345d0c659d71fef30327c9cf21a2d85859a2efc5afa2b39e3e20191c406696",
+        _PNA,
+    ),
+    "graph_property_12345_test": DataFile(
+        "graph_property/seed12345/test.npz",
+        "4d5c650038114be31f8f18fe0c41d6c9eb620e2c9d0faa6cec9df36854fcb236",
+        _PNA,
+    ),
 }
 """Every file that this room reads, by dataset."""
 
@@ -80,6 +120,25 @@ def data_root(root: str | os.PathLike[str] | None = None) -> Path:
             "folder of benchmark data."
         )
     return folder
+
+
+def has_data_file(name: str, root: str | os.PathLike[str] | None = None) -> bool:
+    """Tell whether a file should be read, for data that can be generated instead.
+
+    Args:
+        name: A key of ``DATA_FILES``.
+        root: The data folder. If it is given, the file is asked for: true, present or
+            not. Otherwise true if the folder that ``SEKGNN_DATA`` names holds it, and
+            false if the variable is not set.
+
+    Raises:
+        DataNotFoundError: If ``SEKGNN_DATA`` names a folder that does not exist.
+    """
+    if root is not None:
+        return True
+    if not os.environ.get(VARIABLE):
+        return False
+    return (data_root() / DATA_FILES[name].path).is_file()
 
 
 def read_data_file(name: str, root: str | os.PathLike[str] | None = None) -> bytes:

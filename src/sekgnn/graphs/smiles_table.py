@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from sekgnn.errors import GraphInputError
-from sekgnn.graphs.extras import require
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.molecules import from_smiles
-from sekgnn.graphs.text import read_bytes, read_text
+from sekgnn.graphs.table import read_table
+from sekgnn.graphs.text import read_text
 
 _SHOWN = 10  # invalid rows spelt out in an error
 
@@ -76,12 +74,7 @@ def read_smiles_table(
         MissingExtraError: If rdkit, or for Parquet pyarrow, is not installed.
     """
     suffix = Path(path).suffix.lower()
-    if suffix == ".parquet":
-        entries = _parquet_rows(path, column)
-    elif suffix == ".smi":
-        entries = _smi_rows(path)
-    else:
-        entries = _csv_rows(path, column)
+    entries = _smi_rows(path) if suffix == ".smi" else _table_rows(path, column)
     graphs: list[Graph] = []
     rows: list[int] = []
     invalid: list[SmilesRow] = []
@@ -111,36 +104,13 @@ def _complaint(path: str | Path, invalid: list[SmilesRow]) -> str:
     return "\n".join(lines)
 
 
-def _csv_rows(path: str | Path, column: str) -> Iterator[SmilesRow]:
-    """Yield the rows of a text table; the heading tells the delimiter."""
-    text = read_text(path)
-    heading = text.lstrip("\r\n").split("\n", 1)[0]
-    delimiter = max(",;\t", key=heading.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    names: list[str] | None = None
-    place = row = line = 0
-    try:
-        for fields in reader:
-            begin, line = line + 1, reader.line_num
-            if not any(fields):
-                continue
-            if names is None:
-                names = [name.strip() for name in fields]
-                place = _column_place(path, column, names)
-                continue
-            row += 1
-            if len(fields) != len(names):
-                raise GraphInputError(
-                    f"{path}, line {begin}: {len(fields)} fields, but the heading has "
-                    f"{len(names)}; quote fields that contain {delimiter!r}."
-                )
-            yield SmilesRow(row, begin, fields[place].strip())
-    except csv.Error as error:
-        raise GraphInputError(
-            f"{path}, line {reader.line_num}: {error}; is a quote left open?"
-        ) from error
-    if names is None:
-        raise GraphInputError(f"{path} is empty; expected a heading with {column!r}.")
+def _table_rows(path: str | Path, column: str) -> Iterator[SmilesRow]:
+    """Yield the SMILES of a table with a heading; a missing value is an empty text."""
+    hint = "Name the one with the SMILES (--smiles-column)."
+    for entry in read_table(path, [column], hint):
+        value = entry.values[0]
+        text = "" if value is None else str(value).strip()
+        yield SmilesRow(entry.row, entry.line, text)
 
 
 def _smi_rows(path: str | Path) -> Iterator[SmilesRow]:
@@ -151,31 +121,3 @@ def _smi_rows(path: str | Path) -> Iterator[SmilesRow]:
         if words:
             row += 1
             yield SmilesRow(row, number, words[0])
-
-
-def _parquet_rows(path: str | Path, column: str) -> Iterator[SmilesRow]:
-    """Yield the rows of a Parquet file; a missing value is an empty text."""
-    content = io.BytesIO(read_bytes(path))
-    arrow = require("pyarrow", None)
-    parquet = require("pyarrow.parquet", None)
-    try:
-        file = parquet.ParquetFile(content)
-        names = list(file.schema_arrow.names)
-        _column_place(path, column, names)
-        values = file.read(columns=[column]).column(column).to_pylist()
-    except (arrow.ArrowException, OSError) as error:
-        raise GraphInputError(
-            f"{path} is not a readable Parquet file ({error}); it may be cut short."
-        ) from error
-    for row, value in enumerate(values, start=1):
-        yield SmilesRow(row, None, "" if value is None else str(value).strip())
-
-
-def _column_place(path: str | Path, column: str, names: list[str]) -> int:
-    """Return the number of a column, or list those there are."""
-    if column not in names:
-        raise GraphInputError(
-            f"{path} has no column {column!r}; its columns are {names}. Name the one "
-            "with the SMILES (--smiles-column)."
-        )
-    return names.index(column)

@@ -1,0 +1,219 @@
+"""Graph properties: is it connected, how wide is it, what is its largest eigenvalue."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.checks import check_choice, check_positive
+from sekgnn.datasets.collection import Collection
+from sekgnn.datasets.property_graphs import benchmark_graph
+from sekgnn.datasets.property_targets import (
+    GRAPH_PROPERTIES,
+    NODE_PROPERTIES,
+    graph_properties,
+    node_properties,
+)
+from sekgnn.datasets.pyg import as_data
+from sekgnn.datasets.root import has_data_file, read_data_file
+from sekgnn.datasets.split import Split
+from sekgnn.datasets.statistics import check_statistics
+from sekgnn.errors import GraphInputError
+from sekgnn.graphs import Graph, pack_edge_indices, unpack
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+PARTS = ("train", "val", "test")
+VERSIONS = {"1234": "graph_property", "12345": "graph_property_12345"}
+"""The seeds with which the published generator was run."""
+PER_SIZE = 512
+_ENOUGH = 64  # graphs per size from which on the statistics are compared
+
+
+class GraphPropertyDataset(Collection[Graph]):
+    """The multi-task benchmark of PNA (Corso et al. 2020): 5120, 640 and 1280 graphs.
+
+    Training graphs have 15 to 24 nodes; those for validation and test 15 to 19, as the
+    published generator makes them. The files are read if they are there, otherwise
+    graphs of the same distribution are made here; :attr:`source` says which.
+
+    Targets are divided by their maximum over the training graphs, nothing is
+    subtracted; raw values are ``targets * scale``. ``is_connected`` means connected
+    **and not bipartite**, see :func:`graph_properties`. The usual metric is log10 of
+    the test MSE, one model per target.
+
+    Args:
+        root: The data folder, which must then hold the files; by default what
+            ``SEKGNN_DATA`` names, and without one the graphs are generated.
+        version: Of the files: ``"1234"`` (PNA, GNN-AK; the mean of 101.1 edges in the
+            paper's table) or ``"12345"`` (the seed in SEK-GNN's code; mean 99.6).
+        seed: Of generated graphs; not used with the files.
+
+    Attributes:
+        targets: Scaled graph targets, float32 ``[G, 3]``; columns ``target_names``.
+        scale: Their divisors ``[3]``.
+        node_targets: Scaled node targets of all graphs, float32 ``[N, 3]``; columns
+            ``node_target_names``.
+        node_scale: Their divisors ``[3]``.
+        features: Per node, whether it is the source of ``sssp``, and a value from
+            U[0, 1]; float32 ``[N, 2]``.
+        split: Positions for training, validation and test.
+        source: ``"file"`` or ``"generated"``.
+
+    Raises:
+        DataNotFoundError: If ``root``, or the folder ``SEKGNN_DATA`` names, is missing.
+        GraphInputError: If a file is another one.
+
+    Example:
+        >>> GraphPropertyDataset.generated(per_size=4)
+        GraphPropertyDataset(55, generated)
+    """
+
+    target_names = GRAPH_PROPERTIES
+    node_target_names = NODE_PROPERTIES
+    targets: NDArray[np.float32]
+    scale: NDArray[np.float32]
+    node_targets: NDArray[np.float32]
+    node_scale: NDArray[np.float32]
+    features: NDArray[np.float32]
+    split: Split
+    source: str
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] | None = None,
+        *,
+        version: Literal["1234", "12345"] = "1234",
+        seed: int = 0,
+    ) -> None:
+        """Read the files, or generate."""
+        stem = VERSIONS[check_choice("version", version, VERSIONS)]
+        names = [f"{stem}_{part}" for part in PARTS]
+        if not all(has_data_file(name, root) for name in names):
+            self._generate(seed, PER_SIZE)
+            return
+        parts = [_read(name, root) for name in names]
+        self._fill(
+            [graph for part in parts for graph in part["graphs"]],
+            [len(part["graphs"]) for part in parts],
+            np.concatenate([part["x"] for part in parts]),
+            "file",
+        )
+        self.scale, self.node_scale = parts[0]["y_scale"], parts[0]["node_y_scale"]
+        self.targets = np.concatenate([part["y"] for part in parts])
+        self.node_targets = np.concatenate([part["node_y"] for part in parts])
+        if version == "1234":
+            self._check(graphs=self.split.sizes)
+
+    @classmethod
+    def generated(cls, seed: int = 0, per_size: int = PER_SIZE) -> GraphPropertyDataset:
+        """Return graphs made here; needs no file.
+
+        Args:
+            seed: Fixes everything.
+            per_size: Training graphs of each size; a quarter and a half as many are for
+                validation and test. The published dataset has 512.
+
+        Raises:
+            ConfigError: If a number is too small.
+        """
+        made = cls.__new__(cls)
+        made._generate(seed, per_size)
+        return made
+
+    def _generate(self, seed: int, per_size: int) -> None:
+        """Make graphs, features and targets from a seed."""
+        check_positive("per_size", per_size, 4)
+        rng = np.random.default_rng(check_positive("seed", seed, 0))
+        counts = (per_size, per_size // 4, per_size // 2)
+        sizes = [range(15, 25), range(15, 20), range(15, 20)]
+        graphs: list[Graph] = []
+        features = []
+        for n in (
+            n
+            for c, part in zip(counts, sizes, strict=True)
+            for n in part
+            for _ in range(c)
+        ):
+            matrix = benchmark_graph(n, rng)
+            graphs.append(Graph.from_edge_index(np.stack(np.nonzero(matrix)), n))
+            source = np.arange(n) == rng.integers(n)
+            features.append(np.stack([source, rng.random(n)], axis=1))
+        lengths = [c * len(part) for c, part in zip(counts, sizes, strict=True)]
+        x = np.concatenate(features).astype(np.float32)
+        self._fill(graphs, lengths, x, "generated")
+        y, node_y = graph_properties(graphs), node_properties(graphs, x)
+        train_nodes = sum(g.num_nodes for g in graphs[: lengths[0]])
+        self.scale = y[: lengths[0]].max(axis=0).astype(np.float32)
+        self.node_scale = node_y[:train_nodes].max(axis=0).astype(np.float32)
+        self.targets = (y / self.scale).astype(np.float32)
+        self.node_targets = (node_y / self.node_scale).astype(np.float32)
+        if per_size >= _ENOUGH:
+            self._check(sampled=True)
+
+    def _fill(
+        self, graphs: list[Graph], lengths: list[int], x: Any, source: str
+    ) -> None:
+        """Keep the graphs and what belongs to them."""
+        super().__init__(graphs)
+        self.features, self.source = x, source
+        self.split = Split.contiguous(*lengths)
+
+    def _check(self, **known: Any) -> None:
+        """Compare the training graphs with the paper's table."""
+        train = self[: self.split.sizes[0]]
+        nodes, edges = [g.num_nodes for g in train], [g.num_edges for g in train]
+        check_statistics("graph_property", nodes, edges, **known)
+
+    def to_pyg(
+        self,
+        targets: Sequence[str] | str = GRAPH_PROPERTIES,
+    ) -> list[Data]:
+        """Return the graphs as PyG data; ``x`` is ``features``.
+
+        Args:
+            targets: Graph targets, for ``y`` float32 ``[1, T]``, or node targets, for
+                ``y`` float32 ``[n, T]``; scaled.
+
+        Raises:
+            ConfigError: If there is no such target.
+            GraphInputError: If graph and node targets are mixed, or none is named.
+        """
+        names = [targets] if isinstance(targets, str) else list(targets)
+        known = (*GRAPH_PROPERTIES, *NODE_PROPERTIES)
+        columns = [known.index(check_choice("target", name, known)) for name in names]
+        of_nodes = [column >= len(GRAPH_PROPERTIES) for column in columns]
+        if not names or any(of_nodes) != all(of_nodes):
+            raise GraphInputError(
+                f"targets must be some of {GRAPH_PROPERTIES} or some of "
+                f"{NODE_PROPERTIES}, got {names}."
+            )
+        cuts = np.cumsum([g.num_nodes for g in self])[:-1]
+        x = np.split(self.features, cuts)
+        if of_nodes[0]:
+            chosen = [column - len(GRAPH_PROPERTIES) for column in columns]
+            y = np.split(self.node_targets[:, chosen], cuts)
+        else:
+            y = list(self.targets[:, None, columns])
+        return [as_data(g, x=a, y=b) for g, a, b in zip(self, x, y, strict=True)]
+
+    def __repr__(self) -> str:
+        """Name, size and source."""
+        return f"{type(self).__name__}({len(self)}, {self.source})"
+
+
+def _read(name: str, root: str | os.PathLike[str] | None) -> dict[str, Any]:
+    """Return the arrays of one part, and its graphs."""
+    content = io.BytesIO(read_data_file(name, root))
+    with np.load(content, allow_pickle=False) as arrays:
+        packed = pack_edge_indices(
+            arrays["edge_index"], arrays["node_ptr"], arrays["edge_ptr"]
+        )
+        keys = ("x", "y", "node_y", "y_scale", "node_y_scale")
+        return {"graphs": unpack(packed), **{key: arrays[key] for key in keys}}

@@ -1,0 +1,144 @@
+"""One small type for all data to learn from: graphs, targets, kind of task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.datasets.target_kind import Label, TaskKind, encode_targets
+from sekgnn.datasets.target_values import TargetColumn
+from sekgnn.errors import GraphInputError
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+Y_MASK = "y_mask"
+"""Where on a ``Data`` a target is present: bool ``[1, T]``."""
+
+
+@dataclass(frozen=True, eq=False)
+class GraphTask:
+    """Graphs and what is to be predicted of them.
+
+    Every ``Data`` has ``edge_index``, ``x`` (float32), ``num_nodes`` and, if there are
+    targets, ``y`` and ``y_mask`` (bool ``[1, T]``, false where a target is missing).
+    ``y`` is the class number, int64 ``[1]``, for binary and multiclass tasks, and
+    float32 ``[1, T]`` for multilabel and regression; 0 where missing.
+
+    Attributes:
+        graphs: The graphs, in the order of their source.
+        kind: ``"binary"``, ``"multiclass"``, ``"multilabel"``, ``"regression"``, or
+            ``None`` if there are no targets.
+        target_names: The T targets.
+        classes: The label of every class number of a binary or multiclass task.
+        mask: False where a target is missing, bool ``[G, T]``.
+        places: Where each graph stands in its source, such as ``row 3 (line 4)``.
+        feature_names: The columns of ``x``, if they have names.
+    """
+
+    graphs: tuple[Data, ...]
+    kind: TaskKind | None
+    target_names: tuple[str, ...]
+    classes: tuple[Label, ...] | None
+    mask: NDArray[np.bool_]
+    places: tuple[str, ...]
+    feature_names: tuple[str, ...] | None = None
+
+    def __len__(self) -> int:
+        """Number of graphs."""
+        return len(self.graphs)
+
+    def __getitem__(self, index: int) -> Data:
+        """Return graph ``index``."""
+        return self.graphs[index]
+
+    def __iter__(self) -> Iterator[Data]:
+        """Iterate over the graphs."""
+        return iter(self.graphs)
+
+    @property
+    def num_features(self) -> int:
+        """Width of ``x``."""
+        return int(self.graphs[0].x.shape[1])
+
+    @property
+    def num_outputs(self) -> int:
+        """Numbers a network must give: one per class, or one per target."""
+        return len(self.classes if self.classes is not None else self.target_names)
+
+    def __repr__(self) -> str:
+        """Sizes and kind."""
+        targets = ", ".join(self.target_names)
+        return f"GraphTask({len(self)} graphs, {self.kind}, targets: {targets or None})"
+
+
+def make_task(
+    source: str,
+    graphs: Sequence[Data],
+    places: Sequence[str],
+    columns: Sequence[TargetColumn] = (),
+    kind: TaskKind | None = None,
+    classes: Sequence[Label] | None = None,
+    feature_names: tuple[str, ...] | None = None,
+) -> GraphTask:
+    """Join graphs and targets.
+
+    Args:
+        source: The file or object, for messages.
+        graphs: With ``edge_index``, ``x`` and ``num_nodes``; targets are set on them.
+        places: Where each graph stands in the source.
+        columns: The targets; none for graphs to predict.
+        kind: The kind of task; see :func:`encode_targets`.
+        classes: The labels, if known.
+        feature_names: The columns of ``x``.
+
+    Raises:
+        GraphInputError: If there are no graphs, one has no nodes, features are not
+            finite or their number differs; or as :func:`encode_targets`.
+        ConfigError: As :func:`encode_targets`.
+    """
+    import torch
+
+    if not graphs:
+        raise GraphInputError(f"{source} holds no graphs.")
+    width = int(graphs[0].x.shape[1])
+    for data, place in zip(graphs, places, strict=True):
+        if data.num_nodes == 0:
+            raise GraphInputError(f"{source}, {place}: the graph has no nodes.")
+        if data.x.shape[1] != width:
+            raise GraphInputError(
+                f"{source}, {place}: {data.x.shape[1]} node features, but {width} in "
+                f"{places[0]}; all graphs need the same."
+            )
+        bad = (~torch.isfinite(data.x)).nonzero()
+        if len(bad):
+            node, feature = bad[0].tolist()
+            raise GraphInputError(
+                f"{source}, {place}: feature {feature} of node {node} is "
+                f"{data.x[node, feature].item()}; it must be finite."
+            )
+    empty = np.zeros((len(graphs), 0), dtype=np.bool_)
+    if not columns:
+        for data in graphs:
+            data.pop("y", None)
+        return GraphTask(
+            tuple(graphs), None, (), None, empty, tuple(places), feature_names
+        )
+    targets = encode_targets(columns, kind, classes)
+    y, mask = torch.from_numpy(targets.y), torch.from_numpy(targets.mask)
+    for i, data in enumerate(graphs):
+        data.y = y[i : i + 1].clone()
+        data[Y_MASK] = mask[i : i + 1].clone()
+    return GraphTask(
+        tuple(graphs),
+        targets.kind,
+        targets.names,
+        targets.classes,
+        targets.mask,
+        tuple(places),
+        feature_names,
+    )

@@ -1,0 +1,211 @@
+"""QM9: 130,831 small molecules with twelve quantum mechanical properties."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import warnings
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.checks import check_positive
+from sekgnn.datasets.cache_folder import cache_folder
+from sekgnn.datasets.molecule_features import QM9_ATOM_FEATURES, qm9_arrays
+from sekgnn.datasets.qm9_table import HARTREE_IN_EV, QM9_TARGETS, qm9_files, read_qm9
+from sekgnn.datasets.statistics import check_statistics
+from sekgnn.errors import CacheWarning, GraphInputError, OutputError
+from sekgnn.files import write_atomically
+from sekgnn.graphs.extras import require
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+NUM_MOLECULES = 130_831
+_FORMAT = 1  # raise when the arrays change
+_KEYS = ("x", "edge_index", "edge_attr", "node_ptr", "edge_ptr", "y")
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class QM9Dataset:
+    """The molecules of QM9 as in PyG, from the package qm9pack and RDKit.
+
+    ``dataset[i]`` is a PyG ``Data``, made when it is asked for: hydrogens are nodes;
+    ``x`` float32 ``[n, 11]`` one-hot H, C, N, O, F, atomic number, aromatic, sp, sp2,
+    sp3, number of hydrogen neighbours; ``edge_attr`` float32 ``[2 m, 4]`` one-hot
+    single, double, triple, aromatic; ``y`` float32 ``[1, 12]``.
+
+    Targets are in the units of the literature's tables (``QM9_TARGETS``): energies in
+    Hartree, where PyG has eV (``targets * ev_factors``). There are 130,831 molecules,
+    as in PyG; the paper's table says 129,433.
+
+    Args:
+        folder: With the CSV parts of qm9pack; by default where that is installed.
+        sanitize: What rdkit is to know of a molecule. True: aromatic rings and
+            hybridisation, as in NestedGNN's reader. False: as PyG and KP-GNN read
+            gdb9.sdf, where these four columns are 0 and bonds Kekulé's.
+        limit: Only the first molecules; the statistics are then not compared.
+        cache_dir: Where to keep the arrays, which take minutes to make; by default what
+            ``SEKGNN_CACHE`` names, else the user's cache folder. Kept only without
+            ``limit``.
+        progress: Called with (done, total) molecules while the arrays are made.
+
+    Attributes:
+        targets: float64 ``[G, 12]``.
+        from_cache: Whether the arrays were found in the cache.
+
+    Raises:
+        MissingExtraError: If qm9pack or rdkit is not installed.
+        DataNotFoundError: If ``folder`` lacks a part.
+        GraphInputError: If a part is not as it should be; names file, line and column.
+    """
+
+    target_names = tuple(target.name for target in QM9_TARGETS)
+    ev_factors: NDArray[np.float64] = np.array(
+        [HARTREE_IN_EV if target.unit == "Ha" else 1.0 for target in QM9_TARGETS]
+    )
+    targets: NDArray[np.float64]
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        sanitize: bool = True,
+        limit: int | None = None,
+        cache_dir: str | os.PathLike[str] | None = None,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> None:
+        """Read the molecules, or what was made of them before."""
+        files = qm9_files(folder)
+        self.from_cache = False
+        self.sanitize = sanitize
+        if limit is not None:
+            check_positive("limit", limit)
+            self._keep(_build(files, sanitize, limit, progress))
+            return
+        file = cache_folder(cache_dir) / f"qm9-{_digest(files, sanitize)}.npz"
+        arrays = _load(file)
+        self.from_cache = arrays is not None
+        self._keep(arrays or _build(files, sanitize, None, progress))
+        check_statistics(
+            "QM9",
+            np.diff(self._arrays["node_ptr"]),
+            np.diff(self._arrays["edge_ptr"]) / 2,
+            tasks=self.targets.shape[1],
+        )
+        if len(self) != NUM_MOLECULES:
+            raise GraphInputError(
+                f"{files[0].parent} holds {len(self)} molecules, expected "
+                f"{NUM_MOLECULES}; use the parts of qm9pack 1.0.3, or set limit."
+            )
+        if not self.from_cache:
+            _store(file, self._arrays)
+
+    def _keep(self, arrays: Arrays) -> None:
+        self._arrays = arrays
+        self.targets = arrays["y"]
+
+    def __len__(self) -> int:
+        """Number of molecules."""
+        return len(self.targets)
+
+    def __getitem__(self, index: int) -> Data:
+        """Return molecule ``index`` as PyG data."""
+        import torch
+        from torch_geometric.data import Data
+
+        place = range(len(self))[index]
+        a = self._arrays
+        nodes = slice(*a["node_ptr"][place : place + 2].tolist())
+        edges = slice(*a["edge_ptr"][place : place + 2].tolist())
+        return Data(
+            x=torch.from_numpy(a["x"][nodes].astype(np.float32)),
+            edge_index=torch.from_numpy(a["edge_index"][:, edges].astype(np.int64)),
+            edge_attr=torch.from_numpy(a["edge_attr"][edges].astype(np.float32)),
+            y=torch.from_numpy(a["y"][place : place + 1].astype(np.float32)),
+            num_nodes=nodes.stop - nodes.start,
+        )
+
+    def to_pyg(self) -> list[Data]:
+        """Return all molecules at once, which takes some gigabytes for all of QM9."""
+        return [self[i] for i in range(len(self))]
+
+    def __repr__(self) -> str:
+        """Name, size and the choice of features."""
+        return f"{type(self).__name__}({len(self)}, sanitize={self.sanitize})"
+
+
+def _build(
+    files: list[Path],
+    sanitize: bool,
+    limit: int | None,
+    progress: Callable[[int, int], object] | None,
+) -> Arrays:
+    """Read every molecule; features are small whole numbers, kept as bytes."""
+    chem = require("rdkit.Chem", "qm9")
+    logs = require("rdkit.rdBase", "qm9").BlockLogs
+    total = NUM_MOLECULES if limit is None else min(limit, NUM_MOLECULES)
+    x, edges, attributes, targets = [], [], [], []
+    for done, row in enumerate(read_qm9(files, limit), start=1):
+        with logs():
+            mol = chem.MolFromSmiles(row.smiles)
+        if mol is None:
+            raise GraphInputError(f"{row.place}: {row.smiles!r} is not a SMILES.")
+        found = qm9_arrays(chem.AddHs(mol), sanitize)
+        if len(found.x) != row.num_atoms:
+            raise GraphInputError(
+                f"{row.place}: {row.smiles!r} has {len(found.x)} atoms, but the table "
+                f"says {row.num_atoms}."
+            )
+        x.append(found.x.astype(np.uint8))
+        edges.append(found.edge_index.astype(np.int16))
+        attributes.append(found.edge_attr.astype(np.uint8))
+        targets.append(row.targets)
+        if progress is not None and (done % 1000 == 0 or done == total):
+            progress(done, max(total, done))
+    if not targets:
+        raise GraphInputError(f"{files[0].parent} holds no molecules.")
+    return {
+        "x": np.concatenate(x).reshape(-1, len(QM9_ATOM_FEATURES)),
+        "edge_index": np.concatenate(edges, axis=1),
+        "edge_attr": np.concatenate(attributes),
+        "node_ptr": np.cumsum([0, *map(len, x)]),
+        "edge_ptr": np.cumsum([0, *map(len, attributes)]),
+        "y": np.array(targets, dtype=np.float64),
+    }
+
+
+def _digest(files: list[Path], sanitize: bool) -> str:
+    """Return a name for the content of the files and for what is made of them."""
+    version = require("rdkit", "qm9").__version__
+    digest = hashlib.sha256(f"{_FORMAT} {sanitize} {version}".encode())
+    for file in files:
+        with file.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()[:16]
+
+
+def _load(file: Path) -> Arrays | None:
+    """Return the cached arrays, or ``None`` if there are none or they are damaged."""
+    try:
+        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+            return {key: arrays[key] for key in _KEYS}
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None
+
+
+def _store(file: Path, arrays: Arrays) -> None:
+    """Write the cache; without one the next call only takes longer."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        content: dict[str, Any] = arrays
+        write_atomically(file, lambda stream: np.savez(stream, **content))
+    except OSError as error:
+        why = error if isinstance(error, OutputError) else error.strerror
+        warnings.warn(f"QM9 is not cached: {why}", CacheWarning, stacklevel=3)

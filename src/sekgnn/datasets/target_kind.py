@@ -1,0 +1,183 @@
+"""Which kind of task the targets make, and the arrays a network learns from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.checks import check_choice
+from sekgnn.datasets.target_values import TargetColumn
+from sekgnn.errors import ConfigError
+
+TaskKind = Literal["binary", "multiclass", "multilabel", "regression"]
+TASK_KINDS = ("binary", "multiclass", "multilabel", "regression")
+MOST_NUMBERED_CLASSES = 10
+"""Whole numbers with more different values than this are a quantity, not classes."""
+
+Label = int | float | str
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """Targets as arrays.
+
+    Attributes:
+        kind: The kind of task.
+        names: The targets.
+        y: Class numbers, int64 ``[G]``, if ``kind`` is binary or multiclass; else
+            float32 ``[G, T]``. 0 where missing.
+        mask: False where a target is missing, bool ``[G, T]``.
+        classes: The label of every class number; ``None`` if there are no classes.
+    """
+
+    kind: TaskKind
+    names: tuple[str, ...]
+    y: NDArray[Any]
+    mask: NDArray[np.bool_]
+    classes: tuple[Label, ...] | None = None
+
+
+def encode_targets(
+    columns: Sequence[TargetColumn],
+    kind: TaskKind | None = None,
+    classes: Sequence[Label] | None = None,
+) -> Targets:
+    """Return targets as arrays, and what kind of task they make.
+
+    Without ``kind``: several targets are multilabel if all values are 0 or 1, else
+    regression. One target is a class if its values are names, or whole numbers with at
+    most ``MOST_NUMBERED_CLASSES`` different values, each twice on average; else
+    regression.
+
+    Args:
+        columns: The targets.
+        kind: The kind of task, if it is known.
+        classes: The labels in their order, if they are known, as when a trained model
+            meets new data; by default those that occur, sorted.
+
+    Raises:
+        ConfigError: If ``kind`` does not fit the number of targets.
+        GraphInputError: If a value does not fit the kind, a label is not in
+            ``classes``, a class has one member only, or all values are equal.
+    """
+    names = tuple(column.name for column in columns)
+    if not columns or len(set(names)) != len(names):
+        raise ConfigError(f"targets must be different columns, got {list(names)}.")
+    chosen = _kind(columns, kind, classes)
+    mask = np.array([[v is not None for v in c.values] for c in columns]).T
+    if chosen in ("binary", "multiclass"):
+        labels = tuple(classes) if classes is not None else _classes(columns[0], chosen)
+        numbers = _class_numbers(columns[0], labels)
+        return Targets(chosen, names, numbers, mask, labels)
+    for column in columns:
+        _check_numbers(column, binary=chosen == "multilabel")
+    rows = [[0.0 if v is None else v for v in c.values] for c in columns]
+    return Targets(chosen, names, np.array(rows, dtype=np.float32).T.copy(), mask)
+
+
+def _kind(
+    columns: Sequence[TargetColumn],
+    kind: TaskKind | None,
+    classes: Sequence[Label] | None,
+) -> TaskKind:
+    if kind is None and classes is None:
+        found = _guess(columns)
+        for column in columns if found != "multilabel" else ():
+            values = {value for _, value in column.present}
+            if len(values) == 1:
+                reason = f"all values are {values.pop()}; there is nothing to learn."
+                raise column.wrong("", reason)
+        return found
+    if kind is None:
+        assert classes is not None
+        kind = "binary" if len(classes) == 2 else "multiclass"
+    check_choice("kind", kind, TASK_KINDS)
+    if len(columns) > 1 and kind in ("binary", "multiclass"):
+        raise ConfigError(
+            f"kind {kind!r} is for one target, got {len(columns)}; choose one, or "
+            "'multilabel' or 'regression'."
+        )
+    return kind
+
+
+def _guess(columns: Sequence[TargetColumn]) -> TaskKind:
+    if len(columns) > 1:
+        values = {value for column in columns for _, value in column.present}
+        return "multilabel" if values <= {0.0, 1.0} else "regression"
+    (column,) = columns
+    values = {value for _, value in column.present}
+    repeated = 2 * len(values) <= len(column.present)
+    if column.texts:
+        if not repeated:
+            place, text = column.texts[0]
+            raise column.wrong(
+                place,
+                f"{text!r} is no number, and {len(values)} different values in "
+                f"{len(column.present)} rows are too many for classes; correct it, or "
+                "say what kind of task this is.",
+            )
+        return "binary" if len(values) == 2 else "multiclass"
+    whole = all(float(value).is_integer() for value in values)
+    if whole and repeated and len(values) <= MOST_NUMBERED_CLASSES:
+        return "binary" if len(values) == 2 else "multiclass"
+    return "regression"
+
+
+def _label(value: object, named: bool) -> Label:
+    """Return a value as label: whole numbers as int, all as text if some are names."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value) if named or isinstance(value, str) else value  # type: ignore[return-value]
+
+
+def _classes(column: TargetColumn, kind: TaskKind) -> tuple[Label, ...]:
+    """Return the labels that occur, sorted, each at least twice."""
+    named = bool(column.texts)
+    members = Counter(_label(value, named) for _, value in column.present)
+    labels: tuple[Label, ...] = tuple(sorted(members))
+    if len(labels) < 2 or (kind == "binary" and len(labels) > 2):
+        needed = "two" if kind == "binary" else "two or more"
+        shown = ", ".join(map(str, labels[:10]))
+        raise column.wrong(
+            "", f"kind {kind!r} needs {needed} classes, found {len(labels)}: {shown}."
+        )
+    for place, value in column.present:
+        label = _label(value, named)
+        if members[label] == 1:
+            raise column.wrong(
+                place,
+                f"class {label!r} has this one member, which cannot be in training and "
+                "test; remove or rename it.",
+            )
+    return labels
+
+
+def _class_numbers(
+    column: TargetColumn, labels: tuple[Label, ...]
+) -> NDArray[np.int64]:
+    named = any(isinstance(label, str) for label in labels)
+    number = {label: i for i, label in enumerate(labels)}
+    out = np.zeros(len(column.values), dtype=np.int64)
+    for i, value in enumerate(column.values):
+        if value is None:
+            continue
+        label = _label(value, named)
+        if label not in number:
+            shown = ", ".join(map(str, labels[:10]))
+            reason = f"class {label!r} is not known; known are {shown}."
+            raise column.wrong(column.places[i], reason)
+        out[i] = number[label]
+    return out
+
+
+def _check_numbers(column: TargetColumn, binary: bool) -> None:
+    for place, value in column.present:
+        if isinstance(value, str):
+            raise column.wrong(place, f"{value!r} is no number.")
+        if binary and value not in (0.0, 1.0):
+            raise column.wrong(place, f"{value:g} is neither 0 nor 1 (multilabel).")

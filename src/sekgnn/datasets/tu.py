@@ -1,0 +1,188 @@
+"""The eight TU datasets of the paper, through PyG's ``TUDataset``."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import os
+import shutil
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sekgnn.checks import check_choice
+from sekgnn.datasets.cache_folder import build_folder, cache_folder
+from sekgnn.datasets.root import VARIABLE, data_root
+from sekgnn.datasets.statistics import check_statistics
+from sekgnn.errors import CacheWarning, DataNotFoundError, GraphInputError
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+    from torch_geometric.datasets import TUDataset
+
+TU_NAMES = (
+    "MUTAG",
+    "PTC_MR",
+    "PROTEINS",
+    "ENZYMES",
+    "BZR",
+    "COX2",
+    "IMDB-BINARY",
+    "IMDB-MULTI",
+)
+
+
+def tu_dataset(
+    name: str,
+    root: str | os.PathLike[str] | None = None,
+    *,
+    cache_dir: str | os.PathLike[str] | None = None,
+    degree_features: bool | None = None,
+    use_node_attr: bool = False,
+    transform: Callable[[Data], Data] | None = None,
+) -> TUDataset:
+    """Load a TU dataset, from files at hand or from the internet.
+
+    The raw files are copied to a cache folder, where PyG prepares them; the data folder
+    is only read. ``x`` holds the one-hot node labels, in the IMDB sets, which have
+    none, the one-hot degree; ``y`` the class from 0, ``edge_attr`` the one-hot edge
+    labels, if there are any. Statistics are compared with the paper's table.
+
+    Args:
+        name: One of ``TU_NAMES``.
+        root: The data folder, with the files in ``tu/NAME/raw``; by default what
+            ``SEKGNN_DATA`` names. Without either PyG downloads the files.
+        cache_dir: Where to keep prepared data; by default what ``SEKGNN_CACHE`` names,
+            else the user's cache folder.
+        degree_features: One-hot degrees as ``x``, beside node labels if there are any;
+            by default only where there are no node labels.
+        use_node_attr: Put the continuous node attributes before the labels in ``x``.
+        transform: Applied whenever a graph is taken.
+
+    Raises:
+        ConfigError: If there is no such dataset.
+        DataNotFoundError: If files are missing and cannot be downloaded.
+        GraphInputError: If the data is not that of the paper.
+        OutputError: If the cache cannot be written.
+
+    Warns:
+        CacheWarning: If the prepared copy was damaged; it is made again.
+    """
+    check_choice("name", name, TU_NAMES)
+    raw = _raw_files(name, root)
+    key = _digest(raw) if raw else "downloaded"
+    folder = cache_folder(cache_dir) / "tu" / f"{name}-{key}"
+    dataset = _prepared(name, folder, raw, use_node_attr)
+    edge_slices, labels = dataset.slices["edge_index"], dataset._data.y
+    sizes = _sizes(dataset)
+    check_statistics(
+        name,
+        sizes,
+        edge_slices.diff().numpy() / 2,
+        graphs=(len(dataset),),
+        tasks=int(labels.unique().numel()),
+    )
+    if degree_features is None:
+        degree_features = dataset.num_node_labels == 0
+    if degree_features:
+        _add_degrees(dataset, sizes)
+    dataset.transform = transform
+    return dataset
+
+
+def _raw_files(name: str, root: str | os.PathLike[str] | None) -> list[Path]:
+    """Return the files at hand, or none if there is no data folder."""
+    if root is None and not os.environ.get(VARIABLE):
+        return []
+    folder = data_root(root) / "tu" / name / "raw"
+    files = sorted(folder.glob(f"{name}_*.txt"))
+    if not files and root is not None:
+        raise DataNotFoundError(
+            f"{folder} holds no files {name}_*.txt. Place the raw files of the TU "
+            "dataset there, or leave root out to download them."
+        )
+    for part in ("A", "graph_indicator", "graph_labels") if files else ():
+        if folder / f"{name}_{part}.txt" not in files:
+            raise DataNotFoundError(
+                f"{folder / f'{name}_{part}.txt'} is missing, though other files of "
+                "the dataset are there; copy it as well."
+            )
+    return files
+
+
+def _digest(files: list[Path]) -> str:
+    """Return a name for the content of the files, so that no cache is ever stale."""
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(f"{file.name}\0".encode())
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()[:16]
+
+
+def _prepared(
+    name: str, folder: Path, raw: list[Path], use_node_attr: bool
+) -> TUDataset:
+    """Return PyG's dataset, prepared in ``folder`` first if it is not there."""
+    from torch_geometric.datasets import TUDataset
+
+    def build(draft: Path) -> None:
+        place = draft / name / "raw"
+        place.mkdir(parents=True)
+        for file in raw:
+            shutil.copyfile(file, place / file.name)
+        _processed(name, draft, downloading=not raw)
+
+    if (folder / name / "processed" / "data.pt").is_file():
+        try:
+            return TUDataset(str(folder), name, use_node_attr=use_node_attr)
+        except Exception as error:  # whatever PyG or torch make of damaged bytes
+            text = f"the prepared copy {folder} is damaged ({error}); it is made again."
+            warnings.warn(text, CacheWarning, stacklevel=3)
+            shutil.rmtree(folder, ignore_errors=True)
+    build_folder(folder, build)
+    return TUDataset(str(folder), name, use_node_attr=use_node_attr)
+
+
+def _processed(name: str, folder: Path, downloading: bool) -> None:
+    """Let PyG read (and if need be download) the raw files."""
+    from torch_geometric.datasets import TUDataset
+
+    try:
+        if downloading:
+            (folder / name / "raw").rmdir()  # PyG downloads only if it is absent
+        with contextlib.redirect_stderr(io.StringIO()):  # "Processing...", "Done!"
+            TUDataset(str(folder), name)
+    except (OSError, RuntimeError, ValueError, IndexError) as error:
+        if downloading:
+            raise DataNotFoundError(
+                f"{name} could not be downloaded ({error}). Place its raw files in "
+                f"tu/{name}/raw below a folder, and set {VARIABLE} to that folder."
+            ) from error
+        raise GraphInputError(
+            f"the raw files of {name} cannot be read: {error}. Replace them."
+        ) from error
+
+
+def _sizes(dataset: TUDataset) -> Any:
+    """Return the number of nodes of every graph, int64 tensor ``[G]``."""
+    import torch
+
+    if "x" in dataset.slices:
+        return dataset.slices["x"].diff()
+    return torch.tensor(dataset._data._num_nodes)
+
+
+def _add_degrees(dataset: TUDataset, sizes: Any) -> None:
+    """Append the one-hot degree, as wide as the largest of the dataset, to ``x``."""
+    import torch
+    from torch_geometric.utils import degree, one_hot
+
+    ptr = torch.cat([torch.zeros(1, dtype=torch.long), sizes.cumsum(0)])
+    shift = torch.repeat_interleave(ptr[:-1], dataset.slices["edge_index"].diff())
+    row = dataset._data.edge_index[0] + shift
+    features = one_hot(degree(row, int(ptr[-1]), dtype=torch.long))
+    labels = dataset._data.x
+    dataset._data.x = features if labels is None else torch.cat([labels, features], 1)
+    dataset.slices["x"] = ptr

@@ -1,0 +1,131 @@
+"""Rows of a table with a heading: CSV, TSV or Parquet, chosen columns only."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sekgnn.errors import GraphInputError
+from sekgnn.graphs.extras import require
+from sekgnn.graphs.text import read_bytes, read_text
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """One row of a table.
+
+    Attributes:
+        row: Number of the data row, from 1, headings and blank lines not counted.
+        line: Line of the file it starts on, from 1; None in Parquet files.
+        values: The chosen columns: stripped texts, in Parquet files any type or None.
+    """
+
+    row: int
+    line: int | None
+    values: tuple[Any, ...]
+
+    @property
+    def place(self) -> str:
+        """Row and line, for messages."""
+        return f"row {self.row}" + ("" if self.line is None else f" (line {self.line})")
+
+
+def read_table(
+    path: str | Path, columns: Sequence[str], hint: str = ""
+) -> Iterator[TableRow]:
+    """Yield the rows of a table.
+
+    Args:
+        path: A ``.parquet`` file, or text with a heading and columns divided by comma,
+            semicolon or tab; a byte order mark and any line ends are accepted.
+        columns: Those to return, in this order.
+        hint: What to say if one is missing.
+
+    Raises:
+        GraphInputError: If the file or a column is not there, or a row has a wrong
+            number of fields.
+    """
+    if Path(path).suffix.lower() == ".parquet":
+        return _parquet_rows(path, columns, hint)
+    return _csv_rows(path, columns, hint)
+
+
+def _csv_rows(
+    path: str | Path, columns: Sequence[str], hint: str
+) -> Iterator[TableRow]:
+    """Yield the rows of a text table; the heading tells the delimiter."""
+    text = read_text(path)
+    heading = text.lstrip("\r\n").split("\n", 1)[0]
+    delimiter = max(",;\t", key=heading.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    names: list[str] | None = None
+    places: list[int] = []
+    row = line = 0
+    try:
+        for fields in reader:
+            begin, line = line + 1, reader.line_num
+            if not any(fields):
+                continue
+            if names is None:
+                names = [name.strip() for name in fields]
+                places = _column_places(path, columns, names, hint)
+                continue
+            row += 1
+            if len(fields) != len(names):
+                raise GraphInputError(
+                    f"{path}, line {begin}: {len(fields)} fields, but the heading has "
+                    f"{len(names)}; quote fields that contain {delimiter!r}."
+                )
+            yield TableRow(row, begin, tuple(fields[p].strip() for p in places))
+    except csv.Error as error:
+        raise GraphInputError(
+            f"{path}, line {reader.line_num}: {error}; is a quote left open?"
+        ) from error
+    if names is None:
+        wanted = ", ".join(map(repr, columns))
+        raise GraphInputError(f"{path} is empty; expected a heading with {wanted}.")
+
+
+def _parquet_rows(
+    path: str | Path, columns: Sequence[str], hint: str
+) -> Iterator[TableRow]:
+    """Yield the rows of a Parquet file."""
+    content = io.BytesIO(read_bytes(path))
+    arrow = require("pyarrow", None)
+    parquet = require("pyarrow.parquet", None)
+    try:
+        file = parquet.ParquetFile(content)
+        _column_places(path, columns, list(file.schema_arrow.names), hint)
+        table = file.read(columns=list(dict.fromkeys(columns)))
+        values = [table.column(name).to_pylist() for name in columns]
+    except (arrow.ArrowException, OSError) as error:
+        raise GraphInputError(
+            f"{path} is not a readable Parquet file ({error}); it may be cut short."
+        ) from error
+    for row, fields in enumerate(zip(*values, strict=True), start=1):
+        yield TableRow(row, None, fields)
+
+
+def _column_places(
+    path: str | Path, columns: Sequence[str], names: list[str], hint: str
+) -> list[int]:
+    """Return the numbers of the columns, or list those there are."""
+    for column in columns:
+        if column not in names:
+            near = difflib.get_close_matches(column, names, n=1)
+            near = near or [n for n in names if n.lower() == column.lower()]
+            guess = f" Did you mean {near[0]!r}?" if near else ""
+            raise GraphInputError(
+                f"{path} has no column {column!r}; its columns are {names}.{guess}"
+                f"{' ' * bool(hint)}{hint}"
+            )
+        if names.count(column) > 1:
+            raise GraphInputError(
+                f"{path} has {names.count(column)} columns {column!r}."
+            )
+    return [names.index(column) for column in columns]

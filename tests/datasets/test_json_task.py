@@ -1,0 +1,115 @@
+"""JSON lines: what they hold, and what is said of wrong lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sekgnn.datasets import json_task
+from sekgnn.errors import GraphInputError
+from sekgnn.graphs import Graph
+from sekgnn.testing import graphs
+
+
+def write(path: Path, *lines: dict[str, Any] | str) -> Path:
+    text = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    path.write_text("\n".join(text))
+    return path
+
+
+@given(
+    st.lists(graphs(min_nodes=1, max_nodes=6), min_size=1, max_size=4), st.booleans()
+)
+def test_graphs_come_back(
+    tmp_path_factory: pytest.TempPathFactory, many: list[Graph], both: bool
+) -> None:
+    lines: list[dict[str, Any] | str] = []
+    for graph in many:
+        pairs = [e for e in graph.edge_index().T.tolist() if both or e[0] < e[1]]
+        lines.append({"num_nodes": graph.num_nodes, "edges": pairs})
+    file = write(tmp_path_factory.mktemp("json") / "a.jsonl", *lines)
+    task = json_task(file)
+    assert task.kind is None
+    for data, graph in zip(task, many, strict=True):
+        assert Graph.from_edge_index(data.edge_index, data.num_nodes) == graph
+        assert data.x.tolist() == [[1.0]] * graph.num_nodes
+
+
+def test_features_and_targets(tmp_path: Path) -> None:
+    file = write(
+        tmp_path / "a.jsonl",
+        {"edges": [[0, 1]], "x": [[1, 2], [3, 4.5]], "y": 1.5, "tag": "a\u2028b"},
+        "",
+        {"edges": [], "x": [[0, 0]], "y": None},
+        {"edges": [], "x": [[7, 0]], "y": "2.5"},
+        '{"edges": [], "x": [[7, 0]], "y": NaN}',
+        {"edges": [], "x": [[7, 0]]},
+    )
+    task = json_task(file, "y")
+    assert task.kind == "regression"
+    assert task[0].x.tolist() == [[1, 2], [3, 4.5]]
+    assert [data.y.item() for data in task] == [1.5, 0, 2.5, 0, 0]
+    assert task.mask[:, 0].tolist() == [True, False, True, False, False]
+    assert task.places == ("line 1", "line 3", "line 4", "line 5", "line 6")
+
+
+def test_several_targets_and_windows_line_ends(tmp_path: Path) -> None:
+    lines = [
+        json.dumps({"edges": [], "num_nodes": 1, "a": a, "b": b})
+        for a, b in ((0, True), (1, None), (1, False))
+    ]
+    file = tmp_path / "a.jsonl"
+    file.write_bytes(b"\xef\xbb\xbf" + "\r\n".join([*lines, ""]).encode())
+    task = json_task(file, ["a", "b"])
+    assert task.kind == "multilabel" and task.num_outputs == 2
+    assert [data.y.tolist() for data in task] == [[[0, 1]], [[1, 0]], [[1, 0]]]
+
+
+GOOD: dict[str, Any] = {"edges": [[0, 1]], "num_nodes": 2, "y": 1}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"edges": [[0,', "line 2: not JSON"),
+        ("[1, 2]", "line 2: an object with the key 'edges' is needed"),
+        ('{"nodes": 3}', "line 2: an object with the key 'edges' is needed"),
+        ({"edges": []}, "line 2: neither 'num_nodes' nor 'x' is there"),
+        ({"edges": [], "num_nodes": -1}, "line 2: num_nodes must be at least 0"),
+        ({"edges": [], "num_nodes": "3"}, "line 2: num_nodes must be an integer"),
+        ({**GOOD, "edges": [[0, 2]]}, r"line 2: 'edges' must be .* in 0\.\.1"),
+        ({**GOOD, "edges": [[0, 1.0]]}, "line 2: 'edges' must be a list of pairs"),
+        ({**GOOD, "edges": [[0, 1, 1]]}, "line 2: 'edges' must be a list of pairs"),
+        ({**GOOD, "edges": "0 1"}, "line 2: 'edges' must be a list of pairs"),
+        ({**GOOD, "x": [[1]]}, "line 2: 'x' has 1 rows, but there are 2 nodes"),
+        ({**GOOD, "x": [[1], [1, 2]]}, "line 2: node features must be one list"),
+        ({**GOOD, "x": [["a"], ["b"]]}, "line 2: node features must be one list"),
+        (
+            '{"edges": [], "x": [[1, 2], [3, NaN]], "y": 1}',
+            "line 2: feature 1 of node 1 is nan",
+        ),
+        ({**GOOD, "x": [[1, 2], [3, 4]]}, "line 2: 2 node features, but 1 in line 1"),
+        ({**GOOD, "num_nodes": 0, "edges": []}, "line 2: the graph has no nodes"),
+        ({**GOOD, "y": {"a": 1}}, "line 2, target 'y': a number or a text is needed"),
+        ('{"edges": [], "num_nodes": 1, "y": Infinity}', "line 2, target 'y': inf is"),
+    ],
+)
+def test_wrong_lines_are_named(
+    line: dict[str, Any] | str, message: str, tmp_path: Path
+) -> None:
+    file = write(tmp_path / "a.jsonl", GOOD, line, {**GOOD, "y": 3})
+    with pytest.raises(GraphInputError, match=f"^{file}, {message}"):
+        json_task(file, "y")
+
+
+def test_wrong_files(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.jsonl", GOOD)
+    with pytest.raises(GraphInputError, match="no key 'z'; the keys of its first line"):
+        json_task(file, "z")
+    with pytest.raises(GraphInputError, match="holds no graphs"):
+        json_task(write(file, "", ""), "y")

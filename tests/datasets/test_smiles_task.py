@@ -1,0 +1,155 @@
+"""Molecules of a table as a task: formats, targets, and errors that name the place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from torch_geometric.loader import DataLoader
+
+from sekgnn.datasets import smiles_task
+from sekgnn.datasets.molecule_features import ATOM_FEATURES
+from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.graphs import Graph, from_smiles
+
+pytest.importorskip("rdkit")
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+SMILES = ["CCO", "CC", "c1ccccc1", "CC#N"]
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    rows = zip(SMILES, ["1.5", "", "-2", "1e1"], "abab", [0, 1, 1, 0], strict=True)
+    lines = ["smiles,y,group,toxic", *(",".join(map(str, row)) for row in rows)]
+    return write(tmp_path / "a.csv", "\n".join(lines))
+
+
+def test_regression_with_a_missing_target(table: Path) -> None:
+    task = smiles_task(table, "y")
+    assert repr(task) == "GraphTask(4 graphs, regression, targets: y)"
+    assert [data.y.tolist() for data in task] == [[[1.5]], [[0]], [[-2]], [[10]]]
+    assert task.mask[:, 0].tolist() == [True, False, True, True]
+    assert [data.y_mask.tolist() for data in task][:2] == [[[True]], [[False]]]
+    assert task.places[1] == "row 2 (line 3)"
+    assert (task.num_outputs, task.num_features) == (1, len(ATOM_FEATURES))
+    assert task.feature_names == ATOM_FEATURES
+
+
+def test_graphs_are_those_of_the_molecules(table: Path) -> None:
+    for data, smiles in zip(smiles_task(table), SMILES, strict=True):
+        graph = Graph.from_edge_index(data.edge_index, data.num_nodes)
+        assert graph == from_smiles(smiles)
+        assert data.edge_attr.shape == (2 * graph.num_edges, 4)
+    full = smiles_task(table, add_hydrogens=True)
+    assert full[1].num_nodes == 8
+
+
+def test_kinds(table: Path) -> None:
+    task = smiles_task(table, "group")
+    assert (task.kind, task.classes, task.num_outputs) == ("binary", ("a", "b"), 2)
+    assert [data.y.tolist() for data in task] == [[0], [1], [0], [1]]
+    assert smiles_task(table, "toxic", kind="regression").kind == "regression"
+    assert smiles_task(table, ["y", "toxic"]).kind == "regression"
+    known = smiles_task(table, "group", classes=["b", "a"])
+    assert [data.y.item() for data in known] == [1, 0, 1, 0]
+
+
+def test_without_targets_there_is_no_y(table: Path) -> None:
+    task = smiles_task(table)
+    assert task.kind is None and task.mask.shape == (4, 0)
+    assert "y" not in task[0] and "y_mask" not in task[0]
+
+
+def test_batches(table: Path) -> None:
+    loader: Any = DataLoader(smiles_task(table, ["y", "toxic"]), batch_size=4)
+    batch = next(iter(loader))
+    assert batch.y.shape == batch.y_mask.shape == (4, 2)
+    loader = DataLoader(smiles_task(table, "group"), batch_size=4)
+    assert next(iter(loader)).y.tolist() == [0, 1, 0, 1]
+
+
+def test_byte_order_mark_windows_line_ends_and_other_delimiters(tmp_path: Path) -> None:
+    text = "smiles;y\r\nCCO;1.5\r\n\r\nCC;2.5\r\nC;0,5\r\n"
+    file = tmp_path / "a.csv"
+    file.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    with pytest.raises(GraphInputError, match=r"row 3 \(line 5\), target 'y': '0,5'"):
+        smiles_task(file, "y")
+    file.write_bytes(b"\xef\xbb\xbf" + text.replace("0,5", "0.5").encode())
+    task = smiles_task(file, "y")
+    assert [data.y.item() for data in task] == [1.5, 2.5, 0.5]
+
+
+def test_parquet(tmp_path: Path) -> None:
+    file = tmp_path / "a.parquet"
+    columns = {"mol": SMILES, "y": [1.5, None, -2.0, float("nan")], "b": [True] * 4}
+    pq.write_table(pa.table(columns), file)
+    task = smiles_task(file, "y", smiles="mol")
+    assert task.mask[:, 0].tolist() == [True, False, True, False]
+    assert task.places[2] == "row 3"
+    with pytest.raises(GraphInputError, match=r"target 'b': all values are 1.0"):
+        smiles_task(file, "b", smiles="mol")
+
+
+def test_invalid_molecules_are_listed_or_left_out(tmp_path: Path) -> None:
+    text = "smiles,y\nCC,1\nC1C,2\n,3\nO,4\n"
+    file = write(tmp_path / "a.csv", text)
+    with pytest.raises(GraphInputError) as caught:
+        smiles_task(file, "y")
+    message = str(caught.value)
+    assert "2 SMILES in column 'smiles' cannot be read" in message
+    assert "row 2 (line 3): 'C1C'" in message and "row 3 (line 4): ''" in message
+    task = smiles_task(file, "y", skip_invalid=True)
+    assert [data.y.item() for data in task] == [1, 4]
+    assert task.places == ("row 1 (line 2)", "row 4 (line 5)")
+    with pytest.raises(GraphInputError, match="holds no graphs"):
+        smiles_task(write(file, "smiles,y\nC1C,2\n"), "y", skip_invalid=True)
+
+
+@pytest.mark.parametrize(
+    ("targets", "smiles", "message"),
+    [
+        ("toxik", "smiles", "no column 'toxik'.*Did you mean 'toxic'"),
+        ("Y", "smiles", "no column 'Y'.*Did you mean 'y'"),
+        ("y", "SMILES", "no column 'SMILES'.*Did you mean 'smiles'"),
+        ("weight", "smiles", r"no column 'weight'; its columns are \['smiles', 'y'"),
+    ],
+)
+def test_a_missing_column_suggests_the_nearest(
+    targets: str, smiles: str, message: str, table: Path
+) -> None:
+    with pytest.raises(GraphInputError, match=message):
+        smiles_task(table, targets, smiles=smiles)
+
+
+def test_other_faults(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    with pytest.raises(GraphInputError, match="does not exist"):
+        smiles_task(file, "y")
+    with pytest.raises(GraphInputError, match="is empty; expected a heading"):
+        smiles_task(write(file, ""), "y")
+    with pytest.raises(GraphInputError, match="has 2 columns 'y'"):
+        smiles_task(write(file, "smiles,y,y\nC,1,2\n"), "y")
+    with pytest.raises(
+        GraphInputError, match="line 3: 3 fields, but the heading has 2"
+    ):
+        smiles_task(write(file, "smiles,y\nC,1\nC,1,2\n"), "y")
+    with pytest.raises(GraphInputError, match="target 'y': all values are missing"):
+        smiles_task(write(file, "smiles,y\nC,\nCC,nan\n"), "y")
+    with pytest.raises(GraphInputError, match=r"row 2 \(line 3\), target 'y': inf is"):
+        smiles_task(write(file, "smiles,y\nC,1\nCC,inf\n"), "y")
+    with pytest.raises(ConfigError, match="kind must be one of"):
+        smiles_task(write(file, "smiles,y\nC,1\n"), "y", kind="class")  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_a_huge_molecule_is_read(tmp_path: Path) -> None:
+    task = smiles_task(write(tmp_path / "a.csv", f"smiles\n{'C' * 100_000}\n"))
+    assert task[0].num_nodes == 100_000 and task[0].num_edges == 199_998

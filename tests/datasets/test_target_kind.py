@@ -1,0 +1,139 @@
+"""Which task targets make, and what is said of those that make none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sekgnn.datasets.target_kind import TASK_KINDS, encode_targets
+from sekgnn.datasets.target_values import TargetColumn, read_column
+from sekgnn.errors import ConfigError, GraphInputError
+
+
+def column(values: list[Any], name: str = "y") -> TargetColumn:
+    return read_column(name, values, [f"row {i + 1}" for i in range(len(values))], "f")
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "classes", "y"),
+    [
+        (["0", "1", "1", "0"], "binary", (0, 1), [0, 1, 1, 0]),
+        ([1, -1, 1, -1], "binary", (-1, 1), [1, 0, 1, 0]),
+        ([True, "false", False, "TRUE"], "binary", (0, 1), [1, 0, 0, 1]),
+        (["cat", "dog", "dog", "cat"], "binary", ("cat", "dog"), [0, 1, 1, 0]),
+        (["b", "a", "c"] * 2, "multiclass", ("a", "b", "c"), [1, 0, 2] * 2),
+        (["1", "x", "x", "1.0"], "binary", ("1", "x"), [0, 1, 1, 0]),
+        ([10, 2, 33] * 2, "multiclass", (2, 10, 33), [1, 0, 2] * 2),
+        (
+            [3, None, 3, "", 5, float("nan"), 5, "NA"],
+            "binary",
+            (3, 5),
+            [0] * 4 + [1, 0, 1, 0],
+        ),
+    ],
+)
+def test_classes(values: list[Any], kind: str, classes: Any, y: list[int]) -> None:
+    found = encode_targets([column(values)])
+    assert (found.kind, found.classes, found.y.tolist()) == (kind, classes, y)
+    assert found.y.dtype == np.int64 and found.mask.shape == (len(values), 1)
+    missing = [v is None or v in ("", "NA") or v != v for v in values]
+    assert found.mask[:, 0].tolist() == [not m for m in missing]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [["0.5", "1", "2", "0.5"], list(range(11)) * 2, [1, 2, 3, 4], ["1e3", "-2"]],
+)
+def test_quantities(values: list[Any]) -> None:
+    found = encode_targets([column(values)])
+    assert found.kind == "regression" and found.classes is None
+    assert found.y.dtype == np.float32
+    assert found.y[:, 0].tolist() == [float(v) for v in values]
+
+
+def test_several_targets() -> None:
+    a, b = column([0, 1, None], "a"), column(["", 1, 0], "b")
+    labels = encode_targets([a, b])
+    assert (labels.kind, labels.names) == ("multilabel", ("a", "b"))
+    assert labels.y.tolist() == [[0, 0], [1, 1], [0, 0]]
+    assert labels.mask.tolist() == [[True, False], [True, True], [False, True]]
+    assert encode_targets([a, column([0, 2, 1], "c")]).kind == "regression"
+    twos = [column([0, 2, 0], "c"), column([2, 0, 2], "d")]
+    assert encode_targets(twos).kind == "regression"
+
+
+@given(st.lists(st.floats(-1e6, 1e6, width=32) | st.none(), min_size=3, max_size=20))
+def test_regression_keeps_every_number_and_masks_the_rest(values: list[Any]) -> None:
+    if all(value is None for value in values):
+        with pytest.raises(GraphInputError, match="all values are missing"):
+            column(values)
+        return
+    found = encode_targets([column(values)], "regression")
+    assert found.mask[:, 0].tolist() == [value is not None for value in values]
+    assert found.y[:, 0].tolist() == [value or 0.0 for value in values]
+
+
+@given(st.lists(st.sampled_from(["a", "b", "c", None]), min_size=1, max_size=20))
+def test_known_classes_keep_their_numbers(values: list[Any]) -> None:
+    """As when a trained model meets new data, in which not every class need occur."""
+    if all(value is None for value in values):
+        return
+    found = encode_targets([column(values)], classes=["c", "b", "a"])
+    assert found.kind == "multiclass" and found.classes == ("c", "b", "a")
+    assert found.y.tolist() == ["cba".index(value or "c") for value in values]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "message"),
+    [
+        (["", None, "nan"], None, "^f, target 'y': all values are missing"),
+        ([1, "inf", 2], None, "^f, row 2, target 'y': inf is not finite"),
+        ([1, -np.inf, 2], "regression", "row 2, target 'y': -inf is not finite"),
+        (
+            [1, [2], 2],
+            None,
+            "row 2, target 'y': a number or a text is needed, got list",
+        ),
+        (
+            [1.5, "abc", 2.5, 3.5],
+            None,
+            "row 2, target 'y': 'abc' is no number, and 4 d",
+        ),
+        ([1.5, "abc", 2.5, 3.5], "regression", "row 2, target 'y': 'abc' is no number"),
+        (
+            ["a", "b", "a", "a"],
+            None,
+            "row 2, target 'y': class 'b' has this one member",
+        ),
+        ([0, 0, 0, 7], None, "row 4, target 'y': class 7 has this one member"),
+        ([4, 4, 4, 4], None, "all values are 4.0; there is nothing to learn"),
+        ([0.5, 0.5, None], None, "all values are 0.5; there is nothing to learn"),
+        ([0, 1, 2] * 2, "binary", "kind 'binary' needs two classes, found 3: 0, 1, 2"),
+        ([1, 1], "multiclass", "needs two or more classes, found 1: 1"),
+        ([0, 2, 1], "multilabel", r"row 2, target 'y': 2 is neither 0 nor 1"),
+    ],
+)
+def test_wrong_values_are_named(values: list[Any], kind: Any, message: str) -> None:
+    with pytest.raises(GraphInputError, match=message):
+        encode_targets([column(values)], kind)
+
+
+def test_wrong_parameters() -> None:
+    a, b = column([0, 1, 1, 0], "a"), column([0, 1, 0, 1], "b")
+    with pytest.raises(ConfigError, match="kind 'binary' is for one target, got 2"):
+        encode_targets([a, b], "binary")
+    with pytest.raises(ConfigError, match="Did you mean 'regression'"):
+        encode_targets([a], "regresion")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="must be different columns"):
+        encode_targets([a, a])
+    with pytest.raises(
+        GraphInputError, match="row 2, target 'a': class 1 is not known"
+    ):
+        encode_targets([a], classes=[0, 2])
+    assert encode_targets([a], "regression").kind == "regression"
+    assert encode_targets([a], "multilabel").y.shape == (4, 1)
+    assert set(TASK_KINDS) == {"binary", "multiclass", "multilabel", "regression"}

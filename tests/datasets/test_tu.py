@@ -1,0 +1,180 @@
+"""TU datasets: the eight of the paper, and what happens to files that are not right."""
+
+from __future__ import annotations
+
+import urllib.error
+from pathlib import Path
+
+import pytest
+import torch
+from torch_geometric.datasets import TUDataset
+from torch_geometric.utils import degree
+
+from sekgnn.datasets import PAPER_STATISTICS, TU_NAMES, Statistics, tu_dataset
+from sekgnn.errors import (
+    CacheWarning,
+    ConfigError,
+    DataNotFoundError,
+    GraphInputError,
+    OutputError,
+)
+
+FILES = {  # a triangle, a path of three nodes, and an edge
+    "A": "1, 2\n2, 1\n2, 3\n3, 2\n1, 3\n3, 1\n4, 5\n5, 4\n5, 6\n6, 5\n7, 8\n8, 7\n",
+    "graph_indicator": "1\n1\n1\n2\n2\n2\n3\n3\n",
+    "graph_labels": "1\n-1\n1\n",
+}
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a data folder in which MUTAG has three graphs without node labels."""
+    small = Statistics(2, (3,), 8 / 3, 2.0)
+    monkeypatch.setitem(PAPER_STATISTICS, "MUTAG", small)
+    monkeypatch.setenv("SEKGNN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("SEKGNN_DATA", raising=False)
+    place(tmp_path / "data" / "tu" / "MUTAG" / "raw")
+    return tmp_path / "data"
+
+
+def place(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    for part, text in FILES.items():
+        (folder / f"MUTAG_{part}.txt").write_text(text)
+
+
+@pytest.mark.dataset
+@pytest.mark.parametrize("name", TU_NAMES)
+def test_the_datasets_of_the_paper(
+    name: str, data_root: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    cache = tmp_path_factory.getbasetemp() / "tu_cache"
+    dataset = tu_dataset(name, data_root, cache_dir=cache)
+    paper = PAPER_STATISTICS[name]
+    assert (len(dataset), dataset.num_classes) == (paper.graphs[0], paper.tasks)
+    nodes = sum(data.num_nodes for data in dataset) / len(dataset)
+    edges = sum(data.num_edges for data in dataset) / len(dataset) / 2
+    assert (round(nodes, 2), round(edges, 2)) == (paper.nodes, paper.edges)
+    widths = {data.x.size(1) for data in dataset}
+    assert len(widths) == 1
+    for data in dataset[::50]:
+        assert data.y.dtype == torch.long and data.is_undirected()
+        assert bool((data.x.sum(1) == 1).all())
+    assert not (data_root / "tu" / name / "processed").exists()
+    again = tu_dataset(name, data_root, cache_dir=cache)
+    assert torch.equal(again[7].x, dataset[7].x)
+
+
+def degrees_of(data: object) -> torch.Tensor:
+    found: torch.Tensor = degree(data.edge_index[0], data.num_nodes, dtype=torch.long)  # type: ignore[attr-defined]
+    return found
+
+
+@pytest.mark.dataset
+@pytest.mark.parametrize(
+    ("name", "largest"), [("IMDB-BINARY", 135), ("IMDB-MULTI", 88)]
+)
+def test_imdb_sets_have_one_hot_degrees(
+    name: str, largest: int, data_root: Path, tmp_path: Path
+) -> None:
+    dataset = tu_dataset(name, data_root, cache_dir=tmp_path)
+    assert dataset.num_features == largest + 1
+    for data in dataset[::20]:
+        assert torch.equal(data.x.argmax(1), degrees_of(data))
+
+
+def test_a_dataset_without_node_labels_gets_degrees(root: Path) -> None:
+    dataset = tu_dataset("MUTAG", root)
+    assert [data.y.item() for data in dataset] == [1, 0, 1]
+    assert [data.num_nodes for data in dataset] == [3, 3, 2]
+    for data in dataset:
+        assert data.x.shape == (data.num_nodes, 3)
+        assert torch.equal(data.x.argmax(1), degrees_of(data))
+    assert dataset[[2, 0]][0].x.argmax(1).tolist() == [1, 1]
+    assert tu_dataset("MUTAG", root, degree_features=False)[0].x is None
+
+
+def test_degrees_stand_beside_node_labels_if_asked_for(root: Path) -> None:
+    raw = root / "tu" / "MUTAG" / "raw"
+    (raw / "MUTAG_node_labels.txt").write_text("0\n1\n1\n0\n0\n0\n1\n1\n")
+    plain = tu_dataset("MUTAG", root)
+    both = tu_dataset("MUTAG", root, degree_features=True)
+    assert plain[0].x.tolist() == [[1, 0], [0, 1], [0, 1]]
+    assert both[0].x.tolist() == [[1, 0, 0, 0, 1], [0, 1, 0, 0, 1], [0, 1, 0, 0, 1]]
+
+
+def test_a_transform_is_applied_when_a_graph_is_taken(root: Path) -> None:
+    def mark(data: object) -> object:
+        data.mark = 1  # type: ignore[attr-defined]
+        return data
+
+    assert tu_dataset("MUTAG", root, transform=mark)[0].mark == 1
+
+
+def test_changed_files_are_not_served_from_the_cache(root: Path) -> None:
+    tu_dataset("MUTAG", root)
+    labels = root / "tu" / "MUTAG" / "raw" / "MUTAG_graph_labels.txt"
+    labels.write_text("-1\n1\n1\n")
+    assert [data.y.item() for data in tu_dataset("MUTAG", root)] == [0, 1, 1]
+
+
+def test_a_damaged_cache_is_made_again(root: Path, tmp_path: Path) -> None:
+    tu_dataset("MUTAG", root)
+    (file,) = (tmp_path / "cache" / "tu").glob("*/MUTAG/processed/data.pt")
+    file.write_bytes(file.read_bytes()[:100])
+    with pytest.warns(CacheWarning, match="is damaged .* made again"):
+        assert len(tu_dataset("MUTAG", root)) == 3
+    assert len(tu_dataset("MUTAG", root)) == 3  # no warning: it is whole now
+    assert not list((tmp_path / "cache" / "tu").glob("*.tmp"))
+
+
+def test_another_dataset_under_the_name_is_refused(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PAPER_STATISTICS, "MUTAG", Statistics(2, (188,), 17.93, 19.79))
+    with pytest.raises(GraphInputError, match=r"MUTAG is not .*\(3,\) \(paper: \(188"):
+        tu_dataset("MUTAG", root)
+
+
+def test_missing_and_unreadable_files(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ConfigError, match="Did you mean 'MUTAG'"):
+        tu_dataset("MUTAGS", root)
+    with pytest.raises(DataNotFoundError, match=r"COX2.raw holds no files COX2_\*"):
+        tu_dataset("COX2", root)
+    raw = root / "tu" / "MUTAG" / "raw"
+    (raw / "MUTAG_A.txt").write_text("1, two\n")
+    with pytest.raises(GraphInputError, match="raw files of MUTAG cannot be read"):
+        tu_dataset("MUTAG", root)
+    (raw / "MUTAG_A.txt").unlink()
+    with pytest.raises(DataNotFoundError, match=r"MUTAG_A\.txt is missing, though"):
+        tu_dataset("MUTAG", root)
+    place(tmp_path / "other" / "tu" / "MUTAG" / "raw")
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("SEKGNN_CACHE", str(tmp_path / "file"))
+    with pytest.raises(OutputError, match=r"set SEKGNN_CACHE .or cache_dir. to"):
+        tu_dataset("MUTAG", tmp_path / "other")
+
+
+def test_files_are_downloaded_where_there_is_no_data_folder(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def offline(dataset: TUDataset) -> None:
+        raise urllib.error.URLError("no network")
+
+    monkeypatch.setattr(TUDataset, "download", offline)
+    with pytest.raises(DataNotFoundError, match=r"no network.*tu/MUTAG/raw below"):
+        tu_dataset("MUTAG")
+    calls = []
+
+    def download(dataset: TUDataset) -> None:
+        calls.append(dataset.raw_dir)
+        for part, text in FILES.items():
+            Path(dataset.raw_dir, f"MUTAG_{part}.txt").write_text(text)
+
+    monkeypatch.setattr(TUDataset, "download", download)
+    assert len(tu_dataset("MUTAG")) == 3
+    monkeypatch.setenv("SEKGNN_DATA", str(root.parent))  # a folder without tu/MUTAG
+    assert len(tu_dataset("MUTAG")) == 3
+    assert len(calls) == 1  # the second comes from the cache
