@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -120,6 +121,30 @@ def test_the_limit_can_be_moved(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_tests_on_nodes_take_large_graphs(test: str) -> None:
     graph = edgeless(100_000)
     assert not compare(graph, graph, test).separated
+
+
+@pytest.mark.parametrize("test", NAMES)
+def test_labels_by_name(test: str) -> None:
+    """Names of attributes reach every graph of a comparison and of a partition."""
+    molecules = []
+    for atoms, bonds in (("CCO", (1, 1)), ("CCN", (1, 1)), ("CCO", (1, 2))):
+        molecule = path_graph(3).to_networkx()
+        for v, atom in enumerate(atoms):
+            molecule.nodes[v]["atom"] = atom
+        for edge, bond in zip([(0, 1), (1, 2)], bonds, strict=True):
+            molecule.edges[edge]["bond"] = bond
+        molecules.append(molecule)
+    cases: list[tuple[dict[str, Any], list[int]]] = [
+        ({}, [0, 0, 0]),
+        ({"node_labels": "atom"}, [0, 1, 0]),
+        ({"edge_labels": "bond"}, [0, 0, 1]),
+        ({"node_labels": "atom", "edge_labels": "bond"}, [0, 1, 2]),
+    ]
+    for names, expected in cases:
+        assert partition(molecules, test, **names).tolist() == expected
+        first = molecules[0]
+        for other, number in zip(molecules, expected, strict=True):
+            assert compare(first, other, test, **names).separated == (number > 0)
 
 
 def test_any_kind_of_graph() -> None:
