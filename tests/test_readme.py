@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
@@ -75,3 +76,18 @@ def test_every_file_it_names_exists() -> None:
     named += re.findall(r"\]\(([\w/.]+)\)", README.read_text("utf-8"))
     assert named
     assert [name for name in named if not (README.parent / name).exists()] == []
+
+
+def test_the_scoreboard_repeats_the_record() -> None:
+    record = json.loads((ROOT / "results" / "brec" / "exact.json").read_text("utf-8"))
+    known = {
+        (row["label"], row["memory"], str(row["score"]["separated"]))
+        for row in record["rows"]
+    }
+    text = README.read_text("utf-8").partition("## What exact tests separate")[2]
+    lines = text.partition("\n## ")[0].splitlines()
+    rows = [line for line in lines if re.fullmatch(r"\|.*\| \d+ \|", line)]
+    assert len(rows) > 5
+    for row in rows:
+        assert tuple(cell.strip() for cell in row.strip("|").split("|")) in known
+    assert record["false_separations"] == 0

@@ -63,7 +63,7 @@ def encodings() -> st.SearchStrategy[SubstructureEncoding]:
     return st.one_of(
         walks(),
         st.builds(InnerWL, SMALL, st.booleans(), st.booleans()),
-        st.builds(InnerFWL, SMALL),
+        st.builds(InnerFWL, SMALL, st.booleans()),
         st.builds(DistanceProfile, SMALL),
         st.builds(PatternCounts, patterns.map(tuple)),
     )

@@ -85,8 +85,7 @@ ENCODINGS: list[SubstructureEncoding] = [
         for marked in (True, False)
         for internal in (True, False)
     ),
-    InnerFWL(1),
-    InnerFWL(2),
+    *(InnerFWL(radius, each) for radius in (1, 2) for each in (False, True)),
 ]
 TESTS: list[WLTest] = [
     OneWL(),

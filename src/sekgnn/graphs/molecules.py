@@ -22,7 +22,7 @@ def from_rdkit(mol: Any) -> Graph:
         raise GraphInputError(
             "mol is None: rdkit could not build this molecule; check its SMILES."
         )
-    ends = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in mol.GetBonds()]
+    ends = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in _bonds(mol)]
     pairs = np.array(ends, dtype=np.int64).reshape(-1, 2).T
     return Graph.from_edge_index(pairs, mol.GetNumAtoms(), undirected="add")
 
@@ -59,7 +59,7 @@ def labelled_from_rdkit(mol: Any) -> LabelledGraph:
     atoms = [1000 * a.GetFormalCharge() + a.GetAtomicNum() for a in mol.GetAtoms()]
     bonds = {
         (b.GetBeginAtomIdx(), b.GetEndAtomIdx()): int(b.GetBondType())
-        for b in mol.GetBonds()
+        for b in _bonds(mol)
     }
     return LabelledGraph(graph, np.array(atoms, dtype=np.int64), bonds)
 
@@ -72,6 +72,16 @@ def labelled_from_smiles(smiles: str, *, add_hydrogens: bool = False) -> Labelle
         MissingExtraError: If rdkit is not installed.
     """
     return labelled_from_rdkit(_molecule(smiles, add_hydrogens))
+
+
+def _bonds(mol: Any) -> list[Any]:
+    """Return the bonds, asked of their atoms: ``mol.GetBonds()`` is quadratic."""
+    return [
+        bond
+        for atom in mol.GetAtoms()
+        for bond in atom.GetBonds()
+        if bond.GetBeginAtomIdx() == atom.GetIdx()
+    ]
 
 
 def _molecule(smiles: str, add_hydrogens: bool) -> Any:

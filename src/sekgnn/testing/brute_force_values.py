@@ -77,6 +77,36 @@ def ego_net_values(
     return by_graph(graphs, refined(node_labels(nets), partial(node_step, nets))[-1])
 
 
+def inner_fwl_values(graphs: Graphs, f: InnerFWL) -> Values:
+    """Return the multiset of stable 2-FWL colours of every node's marked ego-net.
+
+    Where the neighbours are marked in turn, it is a multiset of these, one for each.
+    """
+    labels = numbered(node_labels(graphs))
+    nets = ego_nets(graphs, labels, f.radius, with_centre=True, marked=True)
+    size, owners = len(nets), list(range(len(nets)))
+    if f.neighbours:
+        most = max((net.num_nodes for net in nets), default=0)
+        twice, owners = [], []
+        for v, net in enumerate(nets):  # node 0 of an ego-net is its centre
+            reach = distances(net.graph)
+            for u in net.graph.neighbors(0).tolist():
+                marks = [
+                    node_label(net, w) * most + reach[u][w]
+                    for w in range(net.num_nodes)
+                ]
+                twice.append(LabelledGraph(net.graph, marks, net.edge_labels))
+                owners.append(v)
+        nets = twice
+    first = pair_first(nets, numbered(node_labels(nets)))
+    stable = refined(first, partial(pair_step, nets))[-1]
+    of_net = numbered([[tuple(sorted(colours)) for colours in stable]])[0]
+    found: list[list[int]] = [[] for _ in range(size)]
+    for owner, number in zip(owners, of_net, strict=True):
+        found[owner].append(number)
+    return by_graph(graphs, found)
+
+
 def walk_value(item: LabelledGraph, v: int, f: Walks) -> Hashable:
     """Return f1, f2 and f3 of one node as nested tuples of fractions."""
     reach = distances(item.graph)[v]
@@ -178,10 +208,7 @@ def brute_force_values(f: SubstructureEncoding, graphs: Graphs) -> Values:
             graphs, labels, f.radius, with_centre=not f.internal, marked=f.marked
         )
     if isinstance(f, InnerFWL):
-        labels = numbered(node_labels(graphs))
-        nets = ego_nets(graphs, labels, f.radius, with_centre=True, marked=True)
-        first = pair_first(nets, numbered(node_labels(nets)))
-        return by_graph(graphs, refined(first, partial(pair_step, nets))[-1])
+        return inner_fwl_values(graphs, f)
     if isinstance(f, Walks):
         if not f.multisets:
             return [walk_sums(item, f) for item in graphs]
