@@ -1,0 +1,75 @@
+"""A centre's value holds the pairs it should, each in its own multiset, and no other.
+
+Two real graphs hardly ever differ in one kind of pair alone; made-up digests do.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from sekgnn.wl.encodings.shell_digest import centre_value
+
+BOUNDS = np.array([1, 3, 6, 6], dtype=np.int64)  # shells {1, 2}, {3, 4, 5} and none
+MEMBERS = np.arange(6, dtype=np.int32)
+SHELL = [0, 1, 1, 2, 2, 2]
+PARTS = list(product([False, True], repeat=3))
+
+
+def kind(i: int, j: int) -> tuple[int, int, bool]:
+    """Say which multiset a pair of nodes belongs to."""
+    return SHELL[i], SHELL[j], i == j
+
+
+def is_seen(i: int, j: int, centre: int, wanted: tuple[bool, ...], every: bool) -> bool:
+    """Say whether a pair is part of the value."""
+    a, b, same = kind(i, j)
+    if a == 0:
+        return centre >= 0 and (wanted[0] if same else wanted[1])
+    return b > 0 and wanted[2] and (every or a == b)
+
+
+def value(
+    pairs: NDArray[np.uint64], centre: int, wanted: tuple[bool, ...], every: bool
+) -> tuple[int, int]:
+    flags = np.array(wanted)
+    c0, c1 = centre_value(pairs, centre, MEMBERS, BOUNDS, flags, every)
+    return int(c0), int(c1)
+
+
+@pytest.mark.parametrize("every", [False, True])
+@pytest.mark.parametrize("centre", [0, -1])
+@pytest.mark.parametrize("wanted", PARTS)
+def test_what_a_value_holds(wanted: tuple[bool, ...], centre: int, every: bool) -> None:
+    rng = np.random.default_rng(1)
+    pairs = rng.integers(0, 2**64, size=(2, 6, 6), dtype=np.uint64)
+    before = value(pairs, centre, wanted, every)
+    places = list(product(range(6), repeat=2))
+    for i, j in places:
+        for lane in (0, 1):
+            other = pairs.copy()
+            other[lane, i, j] ^= np.uint64(1)
+            changed = value(other, centre, wanted, every) != before
+            assert changed == is_seen(i, j, centre, wanted, every), (i, j)
+    for first, second in product(places, repeat=2):
+        swapped = pairs.copy()
+        (a, b), (c, d) = first, second
+        swapped[:, a, b], swapped[:, c, d] = pairs[:, c, d], pairs[:, a, b]
+        seen = [is_seen(i, j, centre, wanted, every) for i, j in (first, second)]
+        alike = first == second or kind(a, b) == kind(c, d) or not any(seen)
+        assert (value(swapped, centre, wanted, every) == before) == alike
+
+
+def test_empty_shells_at_the_end_are_nothing() -> None:
+    pairs = np.arange(72, dtype=np.uint64).reshape(2, 6, 6)
+    wanted = np.ones(3, dtype=np.bool_)
+    values = {
+        centre_value(pairs, 0, MEMBERS, np.array(bounds), wanted, True)
+        for bounds in ([1, 3, 6], [1, 3, 6, 6], [1, 3, 6, 6, 6])
+    }
+    assert len(values) == 1
+    fewer = centre_value(pairs, 0, MEMBERS, np.array([1, 3]), wanted, True)
+    assert fewer not in values
