@@ -82,7 +82,7 @@ def test_rows_are_well_formed() -> None:
     order = [(*MEMORY_CLASSES, "").index(memory) for memory in classes]
     assert order == sorted(order)  # the cheaper memory first
     assert [e.key for e in BOARD if not e.memory] == ["isomorphism"]
-    assert len({str(e.test) for e in BOARD}) == len(BOARD)
+    assert len({(str(e.test), str(e.after)) for e in BOARD}) == len(BOARD)
 
 
 @pytest.mark.parametrize("entry", BOARD, ids=[entry.key for entry in BOARD])

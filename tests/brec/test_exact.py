@@ -15,7 +15,7 @@ from sekgnn.brec.exact import ExactPair, ExactScore, score_exact
 from sekgnn.datasets import BREC, CATEGORIES, BRECPair
 from sekgnn.errors import ConfigError, DataNotFoundError, GraphInputError
 from sekgnn.graphs import complete_graph, path_graph
-from sekgnn.wl import TESTS, KHopWL, TwoFWL, colouring, compare
+from sekgnn.wl import TESTS, KHopWL, OneWL, ThreeFWL, TwoFWL, colouring, compare
 
 RIGID = path_graph(9)  # 2 of 9! relabellings leave it as it is
 BLANK = complete_graph(9)  # all do
@@ -201,3 +201,19 @@ def test_all_pairs_by_default(data_root: Path) -> None:
     assert sum(total for _, total in score.by_category().values()) == len(
         BREC(data_root)
     )
+
+
+def test_later_tests_see_what_earlier_ones_leave() -> None:
+    """1-WL separates the fourth pair, 2-FWL all but the third, which 3-FWL does."""
+    stairs = (OneWL(), TwoFWL())
+    alone = {each.name: score_exact(each, pairs=PAIRS, copies=1) for each in stairs}
+    score = score_exact("3fwl", after=stairs, pairs=PAIRS, copies=1)
+    assert [pair.separated for pair in score.pairs] == [True] * 4
+    assert score.pairs[3].round == alone["1wl"].pairs[3].round
+    for i in (0, 1):
+        assert score.pairs[i].round == alone["2fwl"].pairs[i].round
+    assert score.false_separations == 0
+    assert score.test == ThreeFWL().to_dict() | {
+        "after": [each.to_dict() for each in stairs]
+    }
+    assert score.title == "1wl, then 2fwl, then 3fwl"

@@ -43,17 +43,27 @@ class Entry:
         test: The test.
         memory: One of :data:`MEMORY_CLASSES`, or empty for the ceiling, which is no
             test of this family.
+        after: Tests that are asked before, of which this one sees what is left.
     """
 
     key: str
     label: str
     test: WLTest
     memory: str
+    after: tuple[WLTest, ...] = ()
 
 
 def _sek(*encodings: object, hops: int = 4) -> SEK:
     return SEK(hops, encodings)  # type: ignore[arg-type]
 
+
+_STAIRS = (
+    _sek(Walks("internal", 1)),
+    _sek(Walks("internal", 2)),
+    _sek(InnerWL(WHOLE)),
+    _sek(InnerFWL(3, neighbours=True)),
+)
+"""The cheaper first; each sees only what those before it leave together."""
 
 BOARD: tuple[Entry, ...] = (
     Entry("1wl", "1-WL", OneWL(), "n·ball"),
@@ -95,10 +105,12 @@ BOARD: tuple[Entry, ...] = (
         "n·ball",
     ),
     Entry(
-        "marking_edges3",
-        "SEK, inner 1-WL whole graph + inner 2-FWL h = 3, each edge marked",
-        _sek(InnerWL(WHOLE), InnerFWL(3, neighbours=True)),
+        "all_ball",
+        "SEK, internal h = 1, then h = 2, then inner 1-WL whole graph, then inner "
+        "2-FWL h = 3, each edge marked",
+        _STAIRS[-1],
         "n·ball",
+        _STAIRS[:-1],
     ),
     Entry("graph_f1", "SEK, graph, f1", _sek(Walks("graph", parts=("f1",))), "n²"),
     Entry("graph", "SEK, graph, f1–f3", _sek(Walks("graph")), "n²"),
@@ -119,10 +131,11 @@ BOARD: tuple[Entry, ...] = (
     ),
     Entry("fwl_whole", "SEK, inner 2-FWL, whole graph", _sek(InnerFWL(WHOLE)), "n²"),
     Entry(
-        "fwl_whole_edges3",
-        "SEK, inner 2-FWL whole graph + inner 2-FWL h = 3, each edge marked",
-        _sek(InnerFWL(WHOLE), InnerFWL(3, neighbours=True)),
+        "all_n2",
+        "the same four, then SEK, inner 2-FWL, whole graph",
+        _sek(InnerFWL(WHOLE)),
         "n²",
+        _STAIRS,
     ),
     Entry("3fwl", "3-FWL (4-WL)", ThreeFWL(), "n³"),
     Entry("isomorphism", "isomorphism (igraph, bliss)", Isomorphism(), ""),

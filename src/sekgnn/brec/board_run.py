@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from sekgnn.brec.board import BOARD, Entry
-from sekgnn.brec.exact import ExactScore, score_exact
+from sekgnn.brec.exact import ExactScore, described, score_exact
 from sekgnn.brec.peak_memory import peak_memory
-from sekgnn.datasets.brec import BREC
+from sekgnn.datasets.brec import BREC, BRECPair
 from sekgnn.errors import ConfigError, OutputError
 from sekgnn.files import atomic_path
 from sekgnn.parallel import Progress, usable_cores
 from sekgnn.provenance import package_versions, source_commit
+from sekgnn.wl.colouring import WLTest
 
 _PACKAGES = ("sekgnn", "numpy", "numba", "igraph")
 
@@ -148,13 +149,14 @@ def run_board(
         if row is None or not _same(row, entry, wanted, copies, seed):
             score = score_exact(
                 entry.test,
+                after=entry.after,
                 pairs=chosen,
                 copies=copies,
                 seed=seed,
                 workers=workers,
                 progress=None if progress is None else progress(entry.label),
             )
-            peak = peak_memory(entry.test, largest.first, largest.second)
+            peak = _peak((*entry.after, entry.test), largest)
             row = Row(entry.key, entry.label, entry.memory, peak, score)
         board = Board((*board.rows, row), board.versions, board.commit, board.machine)
         if partial is not None:
@@ -173,10 +175,17 @@ def _same(row: Row, entry: Entry, wanted: list[int], copies: int, seed: int) -> 
     """Tell whether a row kept is the one asked for."""
     score = row.score
     return (
-        score.test == json.loads(json.dumps(entry.test.to_dict()))
+        score.test == json.loads(json.dumps(described(entry.test, entry.after)))
         and [pair.index for pair in score.pairs] == wanted
         and (score.copies, score.seed) == (copies, seed)
     )
+
+
+def _peak(tests: Sequence[WLTest], pair: BRECPair) -> int | None:
+    """Return the memory of the test that takes the most, if all can be measured."""
+    peaks = [peak_memory(test, pair.first, pair.second) for test in tests]
+    known = [peak for peak in peaks if peak is not None]
+    return max(known) if len(known) == len(peaks) else None
 
 
 def _finished(partial: Path | None, board: Board) -> tuple[Row, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -131,6 +131,7 @@ class ExactScore:
 def score_exact(
     test: str | WLTest,
     *,
+    after: Sequence[WLTest] = (),
     pairs: Iterable[BRECPair] | None = None,
     root: str | os.PathLike[str] | None = None,
     copies: int = 1,
@@ -143,6 +144,8 @@ def score_exact(
 
     Args:
         test: A name of :data:`sekgnn.wl.TESTS`, or a test.
+        after: Tests, the cheapest first, that are asked before: each is asked only of
+            the pairs that those before it leave together, and so is ``test``.
         pairs: The pairs; all 400 by default.
         root: The data folder; by default what ``SEKGNN_DATA`` names.
         copies: Relabelled copies of each graph that must not be separated from it.
@@ -159,22 +162,24 @@ def score_exact(
     check_positive("copies", copies, 0)
     check_positive("seed", seed, 0)
     wanted = tuple(BREC(root) if pairs is None else pairs)
-    for pair in wanted:
-        chosen.check_memory([pair.first.num_nodes, pair.second.num_nodes])
+    tests = (*after, chosen)
+    for each in tests:
+        for pair in wanted:
+            each.check_memory([pair.first.num_nodes, pair.second.num_nodes])
+        refine(each, _batch(path_graph(3), cycle_graph(3)), workers=1)  # compiles
     order = np.argsort([-pair.first.num_nodes for pair in wanted], kind="stable")
     done: dict[int, ExactPair] = {}
-    refine(chosen, _batch(path_graph(3), cycle_graph(3)), workers=1)  # compiles
 
     def work(start: int, stop: int) -> None:
         for i in order[start:stop].tolist():
-            done[i] = _score_pair(chosen, wanted[i], copies, seed)
+            done[i] = _score_pair(tests, wanted[i], copies, seed)
 
     chunks = [(i, i + 1) for i in range(len(wanted))]
     run_chunks(work, chunks, workers, progress)
     scored = tuple(done[i] for i in range(len(wanted)))
     return ExactScore(
-        chosen.to_dict(),
-        str(chosen),
+        described(chosen, after),
+        ", then ".join(str(each) for each in tests),
         copies,
         seed,
         round(sum(pair.seconds for pair in scored), 3),
@@ -182,24 +187,33 @@ def score_exact(
     )
 
 
-def _score_pair(test: WLTest, pair: BRECPair, copies: int, seed: int) -> ExactPair:
-    begin = time.thread_time()
-    run = refine(
-        test, _batch(pair.first, pair.second), keep_history=False,
-        stop_when_apart=True, workers=1,
-    )  # fmt: skip
-    seconds = time.thread_time() - begin
+def described(test: WLTest, after: Sequence[WLTest]) -> dict[str, Any]:
+    """Return a test and those asked before it as plain JSON values."""
+    before = {"after": [each.to_dict() for each in after]} if after else {}
+    return test.to_dict() | before
+
+
+def _score_pair(
+    tests: Sequence[WLTest], pair: BRECPair, copies: int, seed: int
+) -> ExactPair:
     rng = np.random.default_rng([seed, pair.index])
-    wrong = 0
-    for _ in range(copies):
-        both = (relabelled(pair.first, rng), relabelled(pair.second, rng))
-        again = refine(
-            test, _batch(*both), keep_history=False, stop_when_apart=True, workers=1
-        )
-        wrong += _differences(run, again)
-    return ExactPair(
-        pair.index, pair.category, run.separated_at(0, 1), wrong, round(seconds, 6)
-    )
+    graphs = pair.first, pair.second
+    renamed = [[relabelled(graph, rng) for graph in graphs] for _ in range(copies)]
+    round_, wrong, seconds = None, 0, 0.0
+    for test in tests:
+        begin = time.thread_time()
+        run = _verdict(test, *graphs)
+        seconds += time.thread_time() - begin
+        wrong += sum(_differences(run, _verdict(test, *both)) for both in renamed)
+        round_ = run.separated_at(0, 1)
+        if round_ is not None:
+            break
+    return ExactPair(pair.index, pair.category, round_, wrong, round(seconds, 6))
+
+
+def _verdict(test: WLTest, *graphs: Graph) -> Refinement:
+    batch = _batch(*graphs)
+    return refine(test, batch, keep_history=False, stop_when_apart=True, workers=1)
 
 
 def _differences(run: Refinement, again: Refinement) -> int:
