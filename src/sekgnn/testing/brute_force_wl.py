@@ -209,3 +209,17 @@ def brute_force_rounds(test: WLTest, graphs: Graphs) -> list[Numbers]:
     """
     first, step = _parts(test, graphs)
     return refined(first, step)
+
+
+def brute_force_step(test: WLTest, graphs: Graphs, colours: Numbers) -> Values:
+    """Return what one step of a test makes of given colours, whatever they are.
+
+    Args:
+        test: One of the tests of this library.
+        graphs: The graphs.
+        colours: A number for every object, in the order of :func:`brute_force_rounds`.
+
+    Raises:
+        TypeError: If the test is not known here.
+    """
+    return _parts(test, graphs)[1](colours)

@@ -1,0 +1,63 @@
+"""One step from colours nobody would meet: every part of it counts.
+
+Colours of a real run are so regular that a step may overlook a part of what it should
+read and still find the same classes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.wl.cases import any_tests, batches, seks
+from tests.wl.test_brute_force import assert_same_values, classes
+
+from sekgnn.graphs import LabelledGraph, path_graph
+from sekgnn.testing.brute_force_colours import numbered
+from sekgnn.testing.brute_force_wl import brute_force_step
+from sekgnn.wl import SEKTwoFWL, ThreeFWL, TwoFWL, Walks, WLTest
+from sekgnn.wl.batch import Batch
+from sekgnn.wl.digest import digest_words, key_of
+
+
+def assert_same_step(test: WLTest, items: list[LabelledGraph], seed: int) -> None:
+    colouring = test.start(Batch.of(items))
+    sizes = np.diff(colouring.ptr).tolist()
+    rng = np.random.default_rng(seed)
+    numbers = [rng.integers(0, 2 + seed % 2, size).tolist() for size in sizes]
+    colours = np.empty((sum(sizes), 2), dtype=np.uint64)
+    words = np.array([n for part in numbers for n in part], dtype=np.int64)
+    digest_words(words.reshape(-1, 1), key_of("any"), colours)
+    expected = numbered(brute_force_step(test, items, numbers))
+    assert classes(colouring.step(colours), sizes) == expected
+
+
+@given(batches(5), any_tests(), st.integers(0, 999))
+@settings(max_examples=150)
+def test_any_test(items: list[LabelledGraph], test: WLTest, seed: int) -> None:
+    assert_same_step(test, items, seed)
+
+
+@given(batches(5), seks(SEKTwoFWL) | st.just(TwoFWL()), st.integers(0, 999))
+@settings(max_examples=60)
+def test_pairs(items: list[LabelledGraph], test: WLTest, seed: int) -> None:
+    assert_same_step(test, items, seed)
+
+
+@given(batches(4), st.integers(0, 999))
+@settings(max_examples=60)
+def test_triples(items: list[LabelledGraph], seed: int) -> None:
+    assert_same_step(ThreeFWL(), items, seed)
+
+
+def test_sums_over_all_shells_of_an_ego_net() -> None:
+    """``hops`` is for the whole graph; an ego-net has as many shells as its radius."""
+    items = [LabelledGraph(path_graph(n)) for n in (5, 6, 7)]
+    for scope in ("ego", "internal"):
+        few, many = (
+            Walks(scope, radius=3, hops=hops, steps=2, multisets=False)
+            for hops in (1, 3)
+        )
+        batch = Batch.of(items)
+        assert np.array_equal(few.colours(batch), many.colours(batch))
+        assert_same_values(items, few)
