@@ -240,3 +240,9 @@ def test_as_many_steps_as_there_are_keys() -> None:
 )
 def test_tests_name_their_parameters(test: WLTest, text: str) -> None:
     assert str(test) == text
+
+
+def test_encodings_may_be_a_list() -> None:
+    test = SEK(encodings=[Walks("graph", steps=2)])  # type: ignore[arg-type]
+    assert test == SEK(encodings=(Walks("graph", steps=2),))
+    assert json.loads(json.dumps(test.to_dict())) == test.to_dict()

@@ -65,6 +65,7 @@ class SEK(WLTest):
         """Check the parameters."""
         check_positive("hops", self.hops)
         check_choice("kernel", self.kernel, get_args(HopKernel))
+        object.__setattr__(self, "encodings", tuple(self.encodings))
         if not self.encodings:
             raise ConfigError("encodings must not be empty; khop is SEK without them.")
 
