@@ -40,14 +40,15 @@ def brec_png(board: Board) -> bytes:
         )
     shown = {row.key: row for memory in MEMORY_CLASSES
              for row in frontier(board.rows, memory)}  # fmt: skip
-    for row in shown.values():
+    for i, row in enumerate(shown.values()):
         axis.annotate(
-            row.label,
+            row.key,
             (max(row.score.seconds, 1e-3), row.score.separated),
             textcoords="offset points",
-            xytext=(5, -9),
+            xytext=(6, -10) if i % 2 else (-6, 6),
+            horizontalalignment="left" if i % 2 else "right",
             fontsize=7,
-        )
+        ).set_in_layout(False)
     axis.set_xscale("log")
     axis.set_xlabel("seconds of processor time for all pairs")
     axis.set_ylabel(f"pairs separated, of {len(board.rows[0].score.pairs)}")

@@ -50,6 +50,8 @@ def brec_page(board: Board) -> str:
         "",
         "![separated pairs against time](exact.png)",
         "",
+        "The names in the figure are those of the last section.",
+        "",
     ]
     for memory in MEMORY_CLASSES:
         rows = frontier(board.rows, memory)
