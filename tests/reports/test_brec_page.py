@@ -189,4 +189,4 @@ def test_figure_shows_every_row_and_names_the_frontier(
     monkeypatch.setattr(Axes, "annotate", name)
     brec_png(BOARD)
     assert sorted(dots) == [(0.001, 9), (0.5, 3), (1.0, 1), (2.0, 2), (4.25, 8)]
-    assert names == ["test a", "test c"]
+    assert names == ["a", "c"]
