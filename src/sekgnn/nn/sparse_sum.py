@@ -2,7 +2,7 @@ r"""The 0/1 sparse product behind every aggregation, differentiable, on any devi
 
 One operator, ``sekgnn::csr_sum``, is registered with PyTorch: a compiled loop on the
 CPU, PyTorch's own sparse product on every other device, and a shape rule for
-``torch.compile``. It was chosen by measurement (``docs/models.md``).
+``torch.compile``. ``docs/models.md`` says why.
 """
 
 from __future__ import annotations
