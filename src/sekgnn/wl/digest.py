@@ -72,6 +72,13 @@ def spread_all(colours: Colours, key: np.uint64, out: Colours) -> None:
 
 
 @nb.njit(cache=True, nogil=True)
+def spread_lanes(colours: Colours, key: np.uint64, out: Colours) -> None:
+    """Write ``spread(colour, key)`` of every object, lane by lane, ``[2, N]``."""
+    for i in range(colours.shape[0]):
+        out[0, i], out[1, i] = spread(colours[i, 0], colours[i, 1], key)
+
+
+@nb.njit(cache=True, nogil=True)
 def absorb_all(state: Colours, part: Colours, key: np.uint64) -> None:
     """Absorb one part into the state of every object, in place."""
     for i in range(state.shape[0]):

@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import Colouring, Source, WLTest
-from sekgnn.wl.digest import KEY_OWN, KEY_PART, Colours, key_of, spread
+from sekgnn.wl.digest import (
+    KEY_OWN,
+    KEY_PART,
+    Colours,
+    key_of,
+    spread,
+    spread_lanes,
+)
 from sekgnn.wl.fwl2 import TwoFWL
 
 KEYS = (key_of("first factor"), key_of("second factor"), key_of("third factor"))
@@ -57,13 +64,6 @@ def triple_types(pairs: Colours, n: int, out: Colours) -> None:
                     s0, s1 = spread(s0 + pairs[i, 0], s1 + pairs[i, 1], KEY_TRIPLE)
                 i = (u * n + v) * n + w
                 out[i, 0], out[i, 1] = s0, s1
-
-
-@nb.njit(cache=True, nogil=True)
-def factor(colours: Colours, key: np.uint64, out: Colours) -> None:
-    """Write one spread of every colour, lane by lane, ``[2, objects]``."""
-    for i in range(colours.shape[0]):
-        out[0, i], out[1, i] = spread(colours[i, 0], colours[i, 1], key)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -140,7 +140,7 @@ class TripleColouring(Colouring):
     def _step_graph(self, before: Colours, n: int, after: Colours) -> None:
         first, second, third = np.empty((3, 2, n**3), dtype=np.uint64)
         for key, part in zip(KEYS, (first, second, third), strict=True):
-            factor(before, key, part)
+            spread_lanes(before, key, part)
 
         def work(start: int, stop: int) -> None:
             triple_step(before, first, second, third, n, start, stop, after)

@@ -19,7 +19,14 @@ from numpy.typing import NDArray
 from sekgnn.parallel import run_chunks
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import Colouring, Source
-from sekgnn.wl.digest import KEY_OWN, KEY_PART, Colours, key_of, spread
+from sekgnn.wl.digest import (
+    KEY_OWN,
+    KEY_PART,
+    Colours,
+    key_of,
+    spread,
+    spread_lanes,
+)
 
 KEY_LEFT = key_of("left factor")
 KEY_RIGHT = key_of("right factor")
@@ -73,9 +80,8 @@ def pair_types(
 @nb.njit(cache=True, nogil=True)
 def factors(colours: Colours, left: Colours, right: Colours) -> None:
     """Write the two spreads of every colour, lane by lane, ``[2, objects]``."""
-    for i in range(colours.shape[0]):
-        left[0, i], left[1, i] = spread(colours[i, 0], colours[i, 1], KEY_LEFT)
-        right[0, i], right[1, i] = spread(colours[i, 0], colours[i, 1], KEY_RIGHT)
+    spread_lanes(colours, KEY_LEFT, left)
+    spread_lanes(colours, KEY_RIGHT, right)
 
 
 @nb.njit(cache=True, nogil=True)
