@@ -24,7 +24,7 @@ $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet -c constraints.txt torch
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev,mol,iso]"
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev,mol,iso,search]"
 	touch $(STAMP)
 
 demo: install

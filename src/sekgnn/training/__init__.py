@@ -1,0 +1,1 @@
+"""Training: configs, data, the loop, named protocols, run folders and records."""

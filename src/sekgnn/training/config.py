@@ -1,0 +1,251 @@
+"""Everything a run is made of, as one flat, frozen object.
+
+A key here is a key of a YAML file and a flag of ``sekgnn train``. Importing this file
+loads no torch, so that the command line can show its help at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from sekgnn.checks import check_choice, check_positive
+from sekgnn.errors import ConfigError
+
+MODEL_NAMES = {
+    "sek-gin": "SEKGIN",
+    "sek-ppgn": "SEKPPGN",
+    "sek-gnn": "SEKGNN",
+    "k-gin": "KHopGNN",
+    "gin": "GIN",
+    "ppgn": "PPGN",
+}
+"""Names for the command line, and the classes they stand for."""
+
+PROTOCOL_NAMES = ("holdout", "xu2019", "wijesinghe2022", "nested")
+LOSSES = ("mse", "mae", "huber")
+ACCELERATORS = ("auto", "cpu", "gpu", "mps", "tpu")
+
+
+def key(section: str, help: str, default: Any = None, **more: Any) -> Any:
+    """Return a field of :class:`RunConfig`: where it belongs and what it means."""
+    return field(default=default, metadata={"section": section, "help": help, **more})
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Data, protocol, model, encoding and training of a run.
+
+    ``None`` among the keys of the model and the encoding means their own default. Every
+    key is described in :data:`CONFIG_HELP`.
+
+    Raises:
+        ConfigError: If a value cannot work, alone or with others.
+
+    Example:
+        >>> RunConfig(data="MUTAG", model="gin").protocol
+        'holdout'
+    """
+
+    data: str = key("data", "dataset name, or file or folder of one's own", "")
+    target: tuple[str, ...] = key("data", "what to predict: column, key or target", ())
+    kind: str | None = key("data", "binary, multiclass, multilabel or regression")
+    smiles: str = key("data", "column that holds SMILES", "smiles")
+    skip_invalid: bool = key("data", "leave out SMILES that rdkit cannot read", False)
+    add_hydrogens: bool = key("data", "make hydrogens nodes", False)
+    data_seed: int = key("data", "of generated datasets", 0)
+
+    protocol: str = key("protocol", ", ".join(PROTOCOL_NAMES), "holdout")
+    folds: int = key("protocol", "number of folds", 10)
+    published_folds: bool = key("protocol", "read the folds of the TU files", False)
+    split: str | None = key("protocol", "JSON file with lists train, val and test")
+    val_fraction: float = key("protocol", "part for validation of random splits", 0.1)
+    test_fraction: float = key("protocol", "part for test of random splits", 0.1)
+    seed: int = key("protocol", "of splits, weights, order and dropout", 0)
+
+    model: str = key("model", ", ".join(MODEL_NAMES), "sek-gin")
+    hidden_channels: int | None = key("model", "width of every layer")
+    num_layers: int | None = key("model", "L, number of layers")
+    num_hops: int | None = key("model", "K, hops of message passing")
+    message: str | None = key("model", "gin, gine, gcn or gine_plus")
+    update: str | None = key("model", "mlp or relu")
+    combine: str | None = key("model", "geometric or sum")
+    share_hops: bool | None = key("model", "one update for all hops")
+    inject: str | None = key("model", "encoding in every layer or at the input")
+    fusion: str | None = key("model", "concat, mean or weighted")
+    jump: str | None = key("model", "last, sum, concat or attention")
+    readout: str | None = key("model", "sum, mean or attention")
+    norm: str | None = key("model", "batch, layer or none")
+    dropout: float | None = key("model", "probability of dropping")
+    edge_features: bool | None = key("model", "read edge features, if there are any")
+    max_neighbors: int | None = key("model", "sample at most so many nodes per hop")
+
+    scope: tuple[str, ...] = key(
+        "encoding", "where walks live: graph, ego, internal", ("graph", "internal")
+    )
+    radius: tuple[int, ...] = key("encoding", "h of ego and internal scope", (1,))
+    walk_length: int = key("encoding", "l, steps of the walks", 16)
+    shells: int = key("encoding", "K of the encoding, shells that are summarised", 3)
+    aggregate: str = key("encoding", "sum, mean, landing or moments", "sum")
+    encoding_combine: str = key("encoding", "concat, parts or mean", "concat")
+    self_loops: bool = key("encoding", "walk on A + I", True)
+
+    epochs: int = key("training", "at most", 100)
+    batch_size: int = key("training", "graphs per step, of all processes together", 64)
+    lr: float = key("training", "learning rate", 1e-3)
+    weight_decay: float = key("training", "L2 penalty", 0.0)
+    loss: str = key("training", "of regression: mse, mae or huber", "mse")
+    normalize: bool = key("training", "learn targets of mean 0 and variance 1", True)
+    monitor: str = key("training", "metric that selects the epoch", "loss")
+    plateau_patience: int = key("training", "epochs until the rate is reduced", 10)
+    plateau_factor: float = key("training", "of the rate; 1 keeps it", 0.5)
+    min_lr: float = key("training", "the rate is never below", 1e-6)
+    patience: int | None = key("training", "stop after so many epochs without gain")
+    clip: float | None = key("training", "largest norm of the gradient")
+    checkpoint_every: int = key("training", "epochs between checkpoints", 1)
+    tensorboard: bool = key("training", "write TensorBoard logs", False)
+
+    accelerator: str = key("machine", ", ".join(ACCELERATORS), "cpu", free=True)
+    devices: int = key("machine", "processes, or GPUs, per machine", 1, free=True)
+    num_nodes: int = key("machine", "machines", 1, free=True)
+    strategy: str = key("machine", "Lightning's, such as ddp", "auto", free=True)
+    workers: int = key("machine", "processes that load batches", 0, free=True)
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without data."""
+        for name in ("target", "scope", "radius"):
+            object.__setattr__(self, name, _as_tuple(name, getattr(self, name)))
+        for item in fields(self):
+            object.__setattr__(
+                self, item.name, _typed(item.name, getattr(self, item.name), item.type)
+            )
+        check_choice("protocol", self.protocol, PROTOCOL_NAMES)
+        check_choice("model", self.model, MODEL_NAMES)
+        check_choice("loss", self.loss, LOSSES)
+        check_choice("accelerator", self.accelerator, ACCELERATORS)
+        for name in ("epochs", "batch_size", "checkpoint_every", "devices"):
+            check_positive(name, getattr(self, name))
+        for name in ("seed", "data_seed", "plateau_patience", "workers"):
+            check_positive(name, getattr(self, name), 0)
+        check_positive("num_nodes", self.num_nodes)
+        check_positive("folds", self.folds, 2)
+        if self.patience is not None:
+            check_positive("patience", self.patience)
+        _check_range("lr", self.lr, low=0.0, open_low=True)
+        _check_range("weight_decay", self.weight_decay, low=0.0)
+        _check_range("min_lr", self.min_lr, low=0.0)
+        _check_range("plateau_factor", self.plateau_factor, 0.0, 1.0, open_low=True)
+        _check_range("val_fraction", self.val_fraction, 0.0, 1.0, open_low=True)
+        _check_range("test_fraction", self.test_fraction, 0.0, 1.0, open_low=True)
+        if self.val_fraction + self.test_fraction >= 1.0:
+            raise ConfigError(
+                "val_fraction and test_fraction leave nothing to train on: "
+                f"{self.val_fraction:g} + {self.test_fraction:g} is not below 1."
+            )
+        if self.clip is not None:
+            _check_range("clip", self.clip, low=0.0, open_low=True)
+        if self.patience is not None and not self.selects_on_validation:
+            raise ConfigError(
+                f"protocol {self.protocol!r} compares all folds at the same epochs; "
+                "leave patience out, or use protocol nested or holdout."
+            )
+        if self.split is not None and self.protocol != "holdout":
+            raise ConfigError("split is for protocol holdout; leave it out.")
+
+    @property
+    def selects_on_validation(self) -> bool:
+        """Whether the protocol chooses the epoch on graphs that are not for test."""
+        return self.protocol in ("holdout", "nested")
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> RunConfig:
+        """Return a config of plain values, as they stand in a YAML or JSON file.
+
+        Raises:
+            ConfigError: If a key is unknown, which suggests the nearest, or as for the
+                constructor.
+        """
+        known = [item.name for item in fields(cls)]
+        for name in values:
+            check_choice("keys of a config", str(name).replace("-", "_"), known)
+        return cls(**{str(k).replace("-", "_"): v for k, v in values.items()})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every key as plain JSON values."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(self).items()
+        }
+
+    def differences(self, other: RunConfig) -> list[str]:
+        """Return the keys in which the results of two configs may differ.
+
+        Keys that only say on what machine to compute are left out.
+        """
+        return [
+            item.name
+            for item in fields(self)
+            if not item.metadata.get("free")
+            and getattr(self, item.name) != getattr(other, item.name)
+        ]
+
+
+CONFIG_HELP: dict[str, str] = {
+    item.name: str(item.metadata["help"]) for item in fields(RunConfig)
+}
+"""What every key means, in a few words."""
+
+
+def _as_tuple(name: str, value: Any) -> tuple[Any, ...]:
+    """Return one value or several as a tuple; ``"a,b"`` are two texts."""
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    if isinstance(value, int):
+        return (value,)
+    if not isinstance(value, list | tuple):
+        raise ConfigError(f"{name} must be a list, got {value!r}.")
+    return tuple(value)
+
+
+def _typed(name: str, value: Any, annotation: Any) -> Any:
+    """Return ``value`` in the type of its key, or raise."""
+    kinds = str(annotation).split(" | ")
+    if value is None and "None" in kinds:
+        return None
+    want = kinds[0]
+    if want.startswith("tuple"):
+        inner = str if "str" in want else int
+        for item in value:
+            if not isinstance(item, inner) or isinstance(item, bool):
+                raise ConfigError(f"{name} must hold {inner.__name__}, got {item!r}.")
+        return value
+    if want == "bool" and isinstance(value, bool):
+        return value
+    if want == "str" and isinstance(value, str):
+        return value
+    if want == "int" and isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if want == "float" and not isinstance(value, bool):
+        try:  # YAML reads 1e-3, without a dot, as a text
+            return float(value)
+        except (TypeError, ValueError):
+            pass
+    words = {"bool": "true or false", "str": "a text", "int": "a whole number"}
+    raise ConfigError(f"{name} must be {words.get(want, 'a number')}, got {value!r}.")
+
+
+def _check_range(
+    name: str,
+    value: float,
+    low: float,
+    high: float = float("inf"),
+    *,
+    open_low: bool = False,
+) -> None:
+    """Raise if a number is outside its range, or no number."""
+    fits = low <= value <= high and not (open_low and value == low)
+    if not fits:
+        bounds = f"above {low:g}" if open_low else f"at least {low:g}"
+        upper = "" if high == float("inf") else f" and at most {high:g}"
+        raise ConfigError(f"{name} must be {bounds}{upper}, got {value:g}.")

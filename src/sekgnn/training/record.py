@@ -1,0 +1,216 @@
+"""What a run leaves behind: one JSON file from which every table and figure is made."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.files import write_atomically
+
+FORMAT = "sekgnn run"
+FORMAT_VERSION = 1
+"""Raise it when the layout of the file changes."""
+
+RECORD_FILE = "record.json"
+PREDICTIONS_FILE = "predictions.csv"
+_DIGITS = 7  # float32 holds no more
+
+
+@dataclass(frozen=True)
+class FoldRecord:
+    """One training: the only one of ``holdout``, or that of one fold.
+
+    Attributes:
+        split: Positions of the graphs in ``train``, ``val`` (where there is one) and
+            ``test``.
+        curves: One value per epoch, the first after the first epoch: ``lr``,
+            ``train_loss`` and, for the part that is watched, ``val_loss``,
+            ``val_mae``, ... or ``test_loss``, ``test_accuracy``, ...
+        kept_epoch: The epoch, from 1, whose weights were kept.
+        metrics: Of these weights: ``test_mae``, ``test_accuracy``, ...
+        seconds: How long training took, interruptions not counted.
+    """
+
+    split: dict[str, list[int]]
+    curves: dict[str, list[float]]
+    kept_epoch: int
+    metrics: dict[str, float]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """A number to report, and what was selected to get it.
+
+    Attributes:
+        metric: Such as ``test_accuracy``.
+        value: The number; with folds, the mean over them.
+        spread: Standard deviation over the folds (ddof 0, as the literature does).
+        protocol: Whose number it is.
+        selects_on: What the epoch was chosen by, in words.
+        epoch: The epoch, where one was chosen for all folds.
+    """
+
+    metric: str
+    value: float
+    spread: float | None
+    protocol: str
+    selects_on: str
+    epoch: int | None = None
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A finished run.
+
+    Attributes:
+        config: The :class:`~sekgnn.training.RunConfig`, as plain values.
+        data: ``name``, ``source``, ``fingerprint`` (SHA-256), ``graphs``, ``kind``,
+            ``level``, ``targets``, ``classes``, ``units``.
+        model: The model's config, as ``model.to_config()`` gives it.
+        num_parameters: Learned numbers.
+        protocol: Name of the protocol.
+        selects_on: What its epoch is chosen by, in words.
+        monitor: What the kept epoch was chosen by, such as ``val_loss``; or
+            ``"nothing"`` where the last epoch was kept.
+        folds: One per training.
+        results: The numbers to report; the first is the protocol's own.
+        versions: Of Python and packages.
+        commit: Of the source, or ``None``.
+        started: When, ISO 8601 with time zone.
+        seconds: Training time of all folds together.
+        device: Such as ``"cpu"``.
+    """
+
+    config: dict[str, Any]
+    data: dict[str, Any]
+    model: dict[str, Any]
+    num_parameters: int
+    protocol: str
+    selects_on: str
+    monitor: str
+    folds: tuple[FoldRecord, ...]
+    results: tuple[Result, ...]
+    versions: dict[str, str] = field(default_factory=dict)
+    commit: str | None = None
+    started: str = ""
+    seconds: float = 0.0
+    device: str = "cpu"
+
+    @property
+    def headline(self) -> Result:
+        """The number of the run's protocol."""
+        return self.results[0]
+
+    def result(self, metric: str, protocol: str | None = None) -> Result:
+        """Return the result of a metric, of the run's own protocol if none is named.
+
+        Raises:
+            ConfigError: If there is none.
+        """
+        wanted = self.protocol if protocol is None else protocol
+        for result in self.results:
+            if result.metric == metric and result.protocol == wanted:
+                return result
+        known = sorted({f"{r.metric} ({r.protocol})" for r in self.results})
+        raise ConfigError(
+            f"the run has no {metric} ({wanted}); it has {', '.join(known)}."
+        )
+
+    def to_json(self) -> str:
+        """Return the file's text; numbers that are not finite are ``null``."""
+        values = {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            **_plain(asdict(self)),
+        }
+        lines = [
+            f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
+            for name, value in values.items()
+        ]
+        return "{\n" + ",\n".join(lines) + "\n}\n"
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write ``record.json`` to ``folder``, all or nothing.
+
+        Raises:
+            OutputError: If it cannot be written; an older file is then unchanged.
+        """
+        text = self.to_json().encode()
+        write_atomically(Path(folder) / RECORD_FILE, lambda file: file.write(text))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> RunRecord:
+        """Return the record in ``path``, a run folder or the file itself.
+
+        Raises:
+            GraphInputError: If there is none, or it is damaged or of another version.
+        """
+        file = Path(path)
+        if file.is_dir():
+            file = file / RECORD_FILE
+        if not file.is_file():
+            raise GraphInputError(
+                f"{path} holds no {RECORD_FILE}: it is no run folder, or the run has "
+                "not finished. Repeat its command to continue it."
+            )
+        try:
+            values = json.loads(file.read_text(encoding="utf-8"))
+            return cls._from_values(values, file)
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            if isinstance(error, GraphInputError):
+                raise
+            raise GraphInputError(f"{file} is damaged: {error}.") from error
+
+    @classmethod
+    def _from_values(cls, values: Any, file: Path) -> RunRecord:
+        if not isinstance(values, Mapping) or values.get("format") != FORMAT:
+            raise GraphInputError(f"{file} is no record of a run.")
+        if values.get("format_version") != FORMAT_VERSION:
+            raise GraphInputError(
+                f"{file} has format {values.get('format_version')}, this version reads "
+                f"{FORMAT_VERSION}; read it with the version that wrote it."
+            )
+        rest = {k: v for k, v in values.items() if not k.startswith("format")}
+        folds = [dict(fold) for fold in rest.pop("folds")]
+        for fold in folds:
+            curves = {k: _numbers(v) for k, v in fold["curves"].items()}
+            fold["curves"] = curves
+            metrics = fold["metrics"].items()
+            fold["metrics"] = {k: _number(v) for k, v in metrics}
+        results = [
+            {**result, "value": _number(result["value"])}
+            for result in rest.pop("results")
+        ]
+        if not folds or not results:
+            raise GraphInputError(f"{file} is damaged: no folds or no results.")
+        return cls(
+            folds=tuple(FoldRecord(**fold) for fold in folds),
+            results=tuple(Result(**result) for result in results),
+            **rest,
+        )
+
+
+def _plain(value: Any) -> Any:
+    """Return JSON values: short numbers, ``None`` for what is not finite."""
+    if isinstance(value, float):
+        return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _number(value: Any) -> float:
+    return math.nan if value is None else float(value)
+
+
+def _numbers(values: Any) -> list[float]:
+    return [_number(value) for value in values]
