@@ -72,7 +72,7 @@ class GraphStore:
         found: dict[int, tuple[Tensor, Positions]] = {}
         for name, where in self.ptrs.items():
             if id(where) not in found:
-                found[id(where)] = _positions(where, chosen)
+                found[id(where)] = positions(where, chosen)
             flat, lengths = found[id(where)]
             if name == "batch":
                 owner = np.repeat(np.arange(chosen.size), lengths)
@@ -134,7 +134,7 @@ def starts(sizes: Positions) -> Positions:
     return out
 
 
-def _positions(where: Positions, chosen: Positions) -> tuple[Tensor, Positions]:
+def positions(where: Positions, chosen: Positions) -> tuple[Tensor, Positions]:
     """Return the places of the chosen parts one after the other, and their sizes."""
     first = where[chosen]
     lengths = where[chosen + 1] - first

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.utils.data import DataLoader
 
 from sekgnn import fields
@@ -15,7 +16,7 @@ from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.cleaning import Undirected
 from sekgnn.graphs.packed import PackedGraphs, pack_edge_indices
 from sekgnn.hops import HopKernel
-from sekgnn.nn.graph_store import GraphStore
+from sekgnn.nn.graph_store import GraphStore, positions
 from sekgnn.nn.hop_store import HopStore
 
 _PAIRS = (fields.HOP_EDGE_INDEX, fields.HOP_ORDER)
@@ -33,12 +34,18 @@ class HopBatcher:
     Args:
         graphs: The graph fields.
         hops: The K hops.
+        encodings: Encodings of all nodes, ``[N, C, L]``, if they are not among the
+            fields: they may be mapped from a file, and only the rows of a batch are
+            read.
     """
 
-    def __init__(self, graphs: GraphStore, hops: HopStore) -> None:
-        """Keep both."""
+    def __init__(
+        self, graphs: GraphStore, hops: HopStore, encodings: Tensor | None = None
+    ) -> None:
+        """Keep all three."""
         self.graphs = graphs
         self.hops = hops
+        self.encodings = encodings
 
     def __call__(self, chosen: Sequence[int]) -> Any:
         """Return the batch of graphs ``chosen``, with one CSR per hop."""
@@ -47,6 +54,9 @@ class HopBatcher:
         for name, tensor in zip(_CSR, self.hops.cut(numbers), strict=False):
             batch[name] = tensor
         batch[fields.NUM_HOPS] = self.hops.num_hops
+        if self.encodings is not None:
+            rows, _ = positions(self.graphs.node_ptr, numbers)
+            batch[fields.SUB_ENC] = self.encodings[rows]
         return batch
 
 
@@ -115,22 +125,7 @@ class HopLoader(DataLoader[Any]):
             )
         self.epoch = 0
         graphs = GraphStore((dataset[i] for i in range(len(dataset))), skip=_PAIRS)
-        if all(name in graphs.joined for name in _PAIRS):
-            hops = HopStore(
-                graphs.node_ptr,
-                num_hops,
-                max_neighbors,
-                pairs=(graphs.joined[_PAIRS[0]], graphs.joined[_PAIRS[1]]),
-                pair_ptr=graphs.joined_ptr(_PAIRS[1]),
-            )
-        else:
-            hops = HopStore(
-                graphs.node_ptr,
-                num_hops,
-                max_neighbors,
-                kernel=kernel,
-                graphs=_packed(graphs, undirected),
-            )
+        hops = hops_of_store(graphs, num_hops, max_neighbors, kernel, undirected)
         hops.draw(self.seed)
         self.batcher = HopBatcher(graphs, hops)
         super().__init__(
@@ -156,6 +151,36 @@ class HopLoader(DataLoader[Any]):
     def set_epoch(self, epoch: int) -> None:
         """Make ``epoch`` the next one, to continue or repeat a run."""
         self.epoch = check_positive("epoch", epoch, minimum=0)
+
+
+def hops_of_store(
+    graphs: GraphStore,
+    num_hops: int,
+    max_neighbors: int | None = None,
+    kernel: HopKernel = "shortest_path",
+    undirected: Undirected = "error",
+) -> HopStore:
+    """Return the hops of joined graphs: their own pairs, or else computed from edges.
+
+    Raises:
+        ConfigError: If a parameter cannot work.
+        GraphInputError: If the graphs have neither edges nor pairs, or wrong ones.
+    """
+    if all(name in graphs.joined for name in _PAIRS):
+        return HopStore(
+            graphs.node_ptr,
+            num_hops,
+            max_neighbors,
+            pairs=(graphs.joined[_PAIRS[0]], graphs.joined[_PAIRS[1]]),
+            pair_ptr=graphs.joined_ptr(_PAIRS[1]),
+        )
+    return HopStore(
+        graphs.node_ptr,
+        num_hops,
+        max_neighbors,
+        kernel=kernel,
+        graphs=_packed(graphs, undirected),
+    )
 
 
 def _packed(graphs: GraphStore, undirected: Undirected) -> PackedGraphs:

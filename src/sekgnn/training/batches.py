@@ -1,0 +1,193 @@
+"""The data of a run joined once, and loaders that cut batches out of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.utils.data import DataLoader
+
+from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.nn.graph_store import GraphStore
+from sekgnn.nn.hop_loader import HopBatcher, hops_of_store
+from sekgnn.parallel import Progress
+from sekgnn.transforms import encode_dataset
+
+GRAPH_NUMBER = "graph_number"
+"""Where on a batch the position of every graph in the dataset is, int64 ``[G]``."""
+
+
+class JoinedGraphs:
+    """All graphs of a run with their hops and encodings.
+
+    Encodings are computed once, kept in ``cache_dir`` and mapped from the file there,
+    so that batches read the rows they need and memory holds one copy for all processes.
+
+    Args:
+        graphs: With targets on them, or without.
+        num_hops: K of the model.
+        encoding: What the model reads, or ``None``.
+        max_neighbors: Sample at most so many nodes per hop and node; training draws
+            anew every epoch, evaluation uses one sample.
+        seed: Of that sample.
+        cache_dir: Folder for encodings; ``None`` for none.
+        progress: Called with (done, total) while encodings are computed.
+
+    Raises:
+        GraphInputError: If a graph cannot be used.
+    """
+
+    def __init__(
+        self,
+        graphs: Sequence[Any],
+        num_hops: int,
+        encoding: EncodingSpec | None = None,
+        *,
+        max_neighbors: int | None = None,
+        seed: int = 0,
+        cache_dir: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """Join, search hops, encode."""
+        store = GraphStore(graphs)
+        self.num_graphs = store.num_graphs
+        self.num_nodes = int(store.node_ptr[-1])
+        encodings = None
+        if encoding is not None:
+            encodings = encode_dataset(
+                graphs, encoding, cache_dir=cache_dir, progress=progress
+            ).encodings
+        fixed = hops_of_store(store, num_hops, max_neighbors)
+        fixed.draw(seed)
+        self.evaluation = HopBatcher(store, fixed, encodings)
+        self.training = self.evaluation
+        if max_neighbors is not None:
+            drawn = hops_of_store(store, num_hops, max_neighbors)
+            self.training = HopBatcher(store, drawn, encodings)
+
+    def training_batches(
+        self,
+        chosen: NDArray[np.int64],
+        batch_size: int,
+        seed: int,
+        *,
+        rank: int = 0,
+        world: int = 1,
+        workers: int = 0,
+    ) -> BatchLoader:
+        """Return a loader that shuffles anew every epoch."""
+        order = EpochBatches(chosen, batch_size, seed, rank, world)
+        return BatchLoader(self.training, order, self.num_graphs, workers)
+
+    def evaluation_batches(
+        self,
+        chosen: NDArray[np.int64],
+        batch_size: int,
+        *,
+        rank: int = 0,
+        world: int = 1,
+        workers: int = 0,
+    ) -> BatchLoader:
+        """Return a loader that keeps the order."""
+        order = EpochBatches(chosen, batch_size, None, rank, world)
+        return BatchLoader(self.evaluation, order, self.num_graphs, workers)
+
+
+class EpochBatches:
+    """Which graphs are in which batch; epoch e depends on (seed, e) alone.
+
+    Every batch is shared out among all processes, so that the batches of an epoch, and
+    with them the gradients, are the same however many processes there are. What is left
+    over for a last batch joins the one before if it is too small to share out.
+
+    Args:
+        chosen: Positions of the graphs.
+        batch_size: Graphs per batch, of all processes together.
+        seed: Of the order; ``None`` keeps it.
+        rank: Number of this process.
+        world: Number of processes.
+    """
+
+    def __init__(
+        self,
+        chosen: NDArray[np.int64],
+        batch_size: int,
+        seed: int | None,
+        rank: int = 0,
+        world: int = 1,
+    ) -> None:
+        """Keep the parts."""
+        self.chosen = np.asarray(chosen, dtype=np.int64)
+        self.batch_size = batch_size
+        self.seed, self.rank, self.world = seed, rank, world
+        self.epoch = 0
+        count = self.chosen.size
+        self.starts = list(range(0, count, batch_size))
+        if len(self.starts) > 1 and count - self.starts[-1] < max(world, 2):
+            self.starts.pop()
+
+    @property
+    def sampler(self) -> EpochBatches:
+        """Itself: Lightning looks here for ``set_epoch``."""
+        return self
+
+    def set_epoch(self, epoch: int) -> None:
+        """Make ``epoch`` the next one."""
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        """Number of batches."""
+        return len(self.starts)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        """Yield this process's part of every batch."""
+        order = self.chosen
+        if self.seed is not None:
+            state = np.random.SeedSequence([self.seed, self.epoch])
+            order = np.random.default_rng(state).permutation(order)
+        for start, stop in zip(self.starts, [*self.starts[1:], order.size],
+                               strict=True):  # fmt: skip
+            own = order[start:stop][self.rank :: self.world]
+            # fewer graphs than processes: some evaluate one twice, see Predictions
+            yield own.tolist() if own.size else order[start : start + 1].tolist()
+
+
+class BatchLoader(DataLoader[Any]):
+    """Cuts the batches of an epoch out of the joined graphs.
+
+    Args:
+        batcher: Cuts a batch.
+        order: Says which graphs.
+        num_graphs: Of the dataset.
+        workers: Processes that do it; 0 for none.
+    """
+
+    def __init__(
+        self, batcher: HopBatcher, order: EpochBatches, num_graphs: int, workers: int
+    ) -> None:
+        """Join the parts."""
+        self.batcher = batcher
+        self.order = order
+        super().__init__(
+            cast("Any", range(num_graphs)),
+            batch_sampler=cast("Any", order),
+            collate_fn=self._cut,
+            num_workers=workers,
+            generator=torch.Generator(),  # else every epoch would draw from torch's
+        )
+
+    def __iter__(self) -> Any:
+        """Start an epoch, with its own sample of neighbours."""
+        if self.order.seed is not None:
+            state = np.random.SeedSequence([self.order.seed, self.order.epoch, 1])
+            self.batcher.hops.draw(int(state.generate_state(1, np.uint64)[0]))
+        return super().__iter__()
+
+    def _cut(self, numbers: Sequence[int]) -> Any:
+        batch = self.batcher(numbers)
+        batch[GRAPH_NUMBER] = torch.tensor(numbers)
+        return batch

@@ -1,0 +1,281 @@
+"""The data of a run: a benchmark by name, or a file of one's own."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from sekgnn.checks import check_choice
+from sekgnn.datasets import (
+    QM9_TARGETS,
+    TU_NAMES,
+    CountingDataset,
+    GraphPropertyDataset,
+    GraphTask,
+    QM9Dataset,
+    Split,
+    pyg_task,
+    read_task,
+    tu_dataset,
+)
+from sekgnn.datasets.graph_task import Y_MASK
+from sekgnn.datasets.target_kind import TaskKind
+from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.models.graph_model import Level
+from sekgnn.training.config import RunConfig
+
+DATASET_NAMES = ("counting", "graph_property", *TU_NAMES, "QM9")
+"""What ``data`` may be besides a path."""
+
+
+@dataclass(frozen=True, eq=False)
+class LearningData:
+    """Graphs, targets, and what is known about them.
+
+    Attributes:
+        name: Of the dataset, or the path.
+        task: Graphs and targets.
+        source: Where they are from: ``"file"``, ``"generated"``, ...
+        level: Whether targets are of graphs or of nodes.
+        units: What the targets are measured in, in words.
+        split: The published split, if there is one.
+        reader: What is needed to read further graphs to predict on: ``format`` and the
+            options of its reader.
+    """
+
+    name: str
+    task: GraphTask
+    source: str = "file"
+    level: Level = "graph"
+    units: str = "as given"
+    split: Split | None = None
+    reader: dict[str, Any] | None = None
+
+    @property
+    def kind(self) -> TaskKind:
+        """Kind of the task."""
+        assert self.task.kind is not None
+        return self.task.kind
+
+    @property
+    def edge_channels(self) -> int:
+        """Width of ``edge_attr``; 0 if some graph has none."""
+        widths = {
+            0 if data.edge_attr is None else int(data.edge_attr.view(
+                data.edge_attr.size(0), -1).size(1))
+            for data in self.task.graphs
+        }  # fmt: skip
+        return widths.pop() if len(widths) == 1 else 0
+
+    @property
+    def classes(self) -> NDArray[np.int64] | None:
+        """The class number of every graph, ``[G]``, where folds can be stratified."""
+        if self.kind not in ("binary", "multiclass") or self.level == "node":
+            return None
+        return np.array([int(data.y) for data in self.task.graphs], dtype=np.int64)
+
+    def fingerprint(self) -> str:
+        """Return a SHA-256 of all graphs, features and targets."""
+        digest = hashlib.sha256()
+        for data in self.task.graphs:
+            digest.update(int(data.num_nodes).to_bytes(8, "little"))
+            for name in ("edge_index", "x", "edge_attr", "y", Y_MASK):
+                value = data.get(name)
+                if isinstance(value, torch.Tensor):
+                    digest.update(f"{name}{list(value.shape)}".encode())
+                    digest.update(np.ascontiguousarray(value.numpy()).tobytes())
+        return digest.hexdigest()
+
+    def describe(self) -> dict[str, Any]:
+        """Return what a record says about the data."""
+        classes = self.task.classes
+        return {
+            "name": self.name,
+            "source": self.source,
+            "fingerprint": self.fingerprint(),
+            "graphs": len(self.task),
+            "kind": self.kind,
+            "level": self.level,
+            "targets": list(self.task.target_names),
+            "classes": None if classes is None else [str(label) for label in classes],
+            "units": self.units,
+        }
+
+
+def load_data(config: RunConfig, root: str | Path | None = None) -> LearningData:
+    """Return the data that a config names.
+
+    Args:
+        config: Its keys ``data``, ``target``, ``kind``, ...
+        root: The data folder of benchmarks; by default what ``SEKGNN_DATA`` names.
+
+    Raises:
+        ConfigError: If there is no such dataset, file or target.
+        GraphInputError: If a file is wrong.
+        DataNotFoundError: If benchmark data is missing and cannot be had.
+    """
+    name = config.data
+    if not name:
+        raise ConfigError(
+            "no data is named; give a dataset "
+            f"({', '.join(DATASET_NAMES)}) or a file of your own."
+        )
+    makers: dict[str, Callable[..., LearningData]] = {
+        "counting": _counting,
+        "graph_property": _graph_property,
+        "QM9": _qm9,
+        **dict.fromkeys(TU_NAMES, _tu),
+    }
+    for wanted in (name, name.replace("-", "_")):
+        if wanted in makers:
+            return makers[wanted](config, root)
+    if not Path(name).exists():
+        try:
+            check_choice("data", name, DATASET_NAMES)
+        except ConfigError as error:
+            raise ConfigError(f"there is no file {name}, and {error}") from None
+    return _own(config)
+
+
+def _counting(config: RunConfig, root: str | Path | None) -> LearningData:
+    dataset = CountingDataset(root, seed=config.data_seed)
+    return counting_data(dataset, config.target)
+
+
+def counting_data(dataset: CountingDataset, targets: Sequence[str]) -> LearningData:
+    """Return patterns to count, in units of their standard deviation.
+
+    Raises:
+        ConfigError: If no target is named, or there is no such pattern.
+    """
+    names = _targets("counting", targets, dataset.target_names)
+    graphs = dataset.to_pyg(names)
+    columns = [dataset.target_names.index(name) for name in names]
+    scale = torch.tensor(dataset.scale[columns], dtype=torch.float32)
+    for data in graphs:
+        data.y = data.y / scale
+    return LearningData(
+        "counting",
+        _regression(graphs, names),
+        dataset.source,
+        units="counts divided by their standard deviation over all graphs",
+        split=dataset.split,
+    )
+
+
+def _graph_property(config: RunConfig, root: str | Path | None) -> LearningData:
+    dataset = GraphPropertyDataset(root, seed=config.data_seed)
+    known = (*dataset.target_names, *dataset.node_target_names)
+    names = _targets("graph_property", config.target, known)
+    graphs = dataset.to_pyg(names)
+    return LearningData(
+        "graph_property",
+        _regression(graphs, names),
+        dataset.source,
+        level="node" if names[0] in dataset.node_target_names else "graph",
+        units="values divided by their maximum over the training graphs",
+        split=dataset.split,
+    )
+
+
+def _tu(config: RunConfig, root: str | Path | None) -> LearningData:
+    if config.target:
+        raise ConfigError(f"{config.data} has one target, its class; name none.")
+    dataset = tu_dataset(config.data, root)
+    kind: TaskKind = "binary" if dataset.num_classes == 2 else "multiclass"
+    task = pyg_task(dataset, kind=kind)
+    return LearningData(config.data, task, "TU collection")
+
+
+def _qm9(config: RunConfig, root: str | Path | None) -> LearningData:
+    names = _targets("QM9", config.target, [target.name for target in QM9_TARGETS])
+    dataset = QM9Dataset()
+    columns = [dataset.target_names.index(name) for name in names]
+    graphs = dataset.to_pyg()
+    for data in graphs:
+        data.y = data.y[:, columns].contiguous()
+    units = ", ".join(f"{QM9_TARGETS[c].name} in {QM9_TARGETS[c].unit}"
+                      for c in columns)  # fmt: skip
+    return LearningData("QM9", _regression(graphs, names), "qm9pack", units=units)
+
+
+def _own(config: RunConfig) -> LearningData:
+    path = Path(config.data)
+    options: dict[str, Any] = {}
+    form = "tu" if path.is_dir() else "json"
+    if path.suffix.lower() in (".csv", ".tsv", ".parquet"):
+        form = "smiles"
+        options = {
+            "smiles": config.smiles,
+            "skip_invalid": config.skip_invalid,
+            "add_hydrogens": config.add_hydrogens,
+        }
+    if form != "tu" and not config.target:
+        raise ConfigError(
+            f"say what to predict: name a {'column' if form == 'smiles' else 'key'} "
+            f"of {path} with target (--target)."
+        )
+    kind: Any = config.kind  # checked by the reader
+    task = read_task(path, config.target, kind=kind, **options)
+    if task.kind is None:
+        raise GraphInputError(f"{path} holds no targets to learn.")
+    reader: dict[str, Any] = {"format": form}
+    if form == "smiles":
+        reader |= {"add_hydrogens": config.add_hydrogens, "smiles": config.smiles}
+    return LearningData(path.name, task, reader=reader)
+
+
+def _targets(name: str, given: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Return the targets that are asked for, each once and known."""
+    if not given:
+        raise ConfigError(
+            f"{name} has several targets; choose with target (--target) from "
+            f"{', '.join(known)}."
+        )
+    if len(set(given)) != len(given):
+        raise ConfigError(f"targets must be different, got {', '.join(given)}.")
+    return [check_choice("target", target, known) for target in given]
+
+
+def _regression(graphs: Sequence[Any], names: Sequence[str]) -> GraphTask:
+    """Return a task of numbers, none missing."""
+    for data in graphs:
+        data[Y_MASK] = torch.ones_like(data.y, dtype=torch.bool)
+    return GraphTask(
+        tuple(graphs),
+        "regression",
+        tuple(names),
+        None,
+        np.ones((len(graphs), len(names)), dtype=np.bool_),
+        tuple(f"graph {i}" for i in range(len(graphs))),
+    )
+
+
+def without_masked(data: LearningData) -> LearningData:
+    """Return the data without graphs that have no target at all.
+
+    Raises:
+        GraphInputError: If none is left.
+    """
+    keep = np.flatnonzero(data.task.mask.any(axis=1))
+    if keep.size == len(data.task):
+        return data
+    if not keep.size:
+        raise GraphInputError(f"{data.name}: no graph has a target.")
+    task = data.task
+    return replace(
+        data,
+        task=replace(
+            task,
+            graphs=tuple(task.graphs[i] for i in keep),
+            places=tuple(task.places[i] for i in keep),
+            mask=task.mask[keep],
+        ),
+    )

@@ -1,0 +1,208 @@
+"""What a task asks of a network: the loss to descend, and the metrics to report."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torchmetrics import functional as tm
+
+from sekgnn.checks import check_choice
+from sekgnn.datasets.target_kind import TaskKind
+from sekgnn.errors import ConfigError
+
+METRICS: dict[TaskKind, tuple[str, ...]] = {
+    "binary": ("accuracy", "balanced_accuracy", "f1", "auroc"),
+    "multiclass": ("accuracy", "balanced_accuracy", "f1"),
+    "multilabel": ("auroc", "accuracy", "f1"),
+    "regression": ("mae", "mse", "rmse", "log10_mse", "r2"),
+}
+"""The metrics of every kind of task; the first is the one to compare by."""
+
+HIGHER_IS_BETTER = ("accuracy", "balanced_accuracy", "f1", "auroc", "r2")
+
+
+def is_better_high(metric: str) -> bool:
+    """Tell whether a metric, such as ``val_accuracy``, is better the higher it is."""
+    return metric.split("_", 1)[-1] in HIGHER_IS_BETTER or metric in HIGHER_IS_BETTER
+
+
+def check_monitor(kind: TaskKind, name: str) -> str:
+    """Return a metric to select by, if the kind of task has it.
+
+    Raises:
+        ConfigError: If not.
+    """
+    return check_choice("monitor", name, ("loss", *METRICS[kind]))
+
+
+@dataclass(frozen=True)
+class Objective:
+    r"""Loss and metrics of a kind of task; missing targets count nowhere.
+
+    Binary and multiclass tasks have one output per class and the cross entropy;
+    multilabel tasks one output per label and the binary cross entropy; regression
+    learns :math:`(y - \mu) / \sigma` by the chosen loss and predicts
+    :math:`\sigma o + \mu` for output o. Metrics are of predictions in the units of
+    the data.
+
+    Args:
+        kind: The kind of task.
+        loss: ``"mse"``, ``"mae"`` or ``"huber"``, for regression.
+        mean: :math:`\mu`, one per target.
+        scale: :math:`\sigma`, one per target.
+    """
+
+    kind: TaskKind
+    loss: str = "mse"
+    mean: tuple[float, ...] = ()
+    scale: tuple[float, ...] = ()
+
+    def loss_sum(self, out: Tensor, y: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the sum of the losses of all present targets, and their number.
+
+        Shapes:
+            - **out:** :math:`(G, C)`; **y:** :math:`(G)` or :math:`(G, T)`;
+              **mask:** bool :math:`(G, T)`
+        """
+        if self.kind in ("binary", "multiclass"):
+            each = F.cross_entropy(out, y, reduction="none").unsqueeze(1)  # [G, 1]
+        elif self.kind == "multilabel":
+            each = F.binary_cross_entropy_with_logits(out, y, reduction="none")
+        else:
+            wanted = (y - self._tensor(self.mean, y)) / self._tensor(self.scale, y)
+            losses: dict[str, Any] = {
+                "mse": F.mse_loss,
+                "mae": F.l1_loss,
+                "huber": F.smooth_l1_loss,
+            }
+            each = losses[self.loss](out, wanted, reduction="none")  # [G, T]
+        return each[mask].sum(), mask.sum()
+
+    def predictions(self, out: Tensor) -> Tensor:
+        """Return probabilities ``[G, C]`` or values ``[G, T]``, float64."""
+        out = out.double()
+        if self.kind in ("binary", "multiclass"):
+            return out.softmax(dim=1)
+        if self.kind == "multilabel":
+            return out.sigmoid()
+        return out * self._tensor(self.scale, out) + self._tensor(self.mean, out)
+
+    def metrics(self, predicted: Tensor, y: Tensor, mask: Tensor) -> dict[str, float]:
+        """Return every metric of the task; NaN where it is not defined."""
+        if self.kind in ("binary", "multiclass"):
+            present = mask[:, 0]
+            return _class_metrics(self.kind, predicted[present], y[present])
+        if self.kind == "multilabel":
+            return _label_metrics(predicted, y, mask)
+        return _value_metrics(predicted, y.double(), mask)
+
+    @staticmethod
+    def _tensor(values: tuple[float, ...], like: Tensor) -> Tensor:
+        return torch.tensor(values, dtype=like.dtype, device=like.device)
+
+
+def regression_objective(
+    y: Tensor, mask: Tensor, loss: str, normalize: bool
+) -> Objective:
+    """Return the objective of a regression with mean and scale of these targets.
+
+    Args:
+        y: Training targets ``[G, T]``.
+        mask: Where they are present, bool ``[G, T]``.
+        loss: ``"mse"``, ``"mae"`` or ``"huber"``.
+        normalize: Whether to shift and scale at all.
+    """
+    means, scales = [], []
+    for column in range(y.size(1)):
+        values = y[mask[:, column], column].double()
+        mean = float(values.mean()) if normalize and values.numel() else 0.0
+        spread = float(values.std(correction=0)) if values.numel() else 1.0
+        means.append(mean)
+        scales.append(spread if normalize and spread > 0 else 1.0)
+    return Objective("regression", loss, tuple(means), tuple(scales))
+
+
+def _class_metrics(kind: TaskKind, p: Tensor, y: Tensor) -> dict[str, float]:
+    if not y.numel():
+        return dict.fromkeys(METRICS[kind], float("nan"))
+    classes = p.size(1)
+    common: dict[str, Any] = {"task": "multiclass", "num_classes": classes}
+    present = torch.bincount(y, minlength=classes) > 0
+    recall = tm.recall(p, y, average="none", **common)[present]
+    f1 = tm.f1_score(p, y, average="none", **common)[present]
+    out = {
+        "accuracy": float((p.argmax(1) == y).double().mean()),
+        "balanced_accuracy": float(recall.mean()),
+        "f1": float(f1.mean()),
+    }
+    if kind == "binary":
+        out["auroc"] = _auroc(p[:, 1], y)
+    return out
+
+
+def _label_metrics(p: Tensor, y: Tensor, mask: Tensor) -> dict[str, float]:
+    rows = []
+    for column in range(y.size(1)):
+        present = mask[:, column]
+        score, truth = p[present, column], y[present, column].long()
+        if truth.numel():
+            hits = ((score > 0.5).long() == truth).double().mean()
+            f1 = tm.f1_score(score, truth, task="binary")
+            rows.append((_auroc(score, truth), float(hits), float(f1)))
+    table = torch.tensor(rows, dtype=torch.float64).reshape(-1, 3)
+    means = [float(table[:, i].nanmean()) for i in range(3)]
+    return dict(zip(METRICS["multilabel"], means, strict=True))
+
+
+def _value_metrics(p: Tensor, y: Tensor, mask: Tensor) -> dict[str, float]:
+    """Return metrics over all present targets; with several, means over the targets."""
+    rows = []
+    for column in range(y.size(1)):
+        present = mask[:, column]
+        a, b = p[present, column], y[present, column]
+        if b.numel():
+            error = a - b
+            mse = error.square().mean()
+            spread = (b - b.mean()).square().mean()
+            r2 = 1 - mse / spread if spread > 0 else mse * float("nan")
+            rows.append(
+                (
+                    float(error.abs().mean()),
+                    float(mse),
+                    float(mse.sqrt()),
+                    float(mse.log10()),
+                    float(r2),
+                )
+            )
+    table = torch.tensor(rows, dtype=torch.float64).reshape(-1, 5)
+    means = [float(table[:, i].nanmean()) for i in range(5)]
+    return dict(zip(METRICS["regression"], means, strict=True))
+
+
+def _auroc(score: Tensor, truth: Tensor) -> float:
+    """Return the area under the ROC curve; NaN if only one class is there."""
+    if truth.min() == truth.max() or not bool(torch.isfinite(score).all()):
+        return float("nan")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of half precision, which is not used here
+        return float(tm.auroc(score.float(), truth, task="binary"))
+
+
+def make_objective(
+    kind: TaskKind, loss: str, normalize: bool, y: Tensor, mask: Tensor
+) -> Objective:
+    """Return the objective of a task, from its training targets.
+
+    Raises:
+        ConfigError: If ``loss`` is given for a task that is no regression.
+    """
+    if kind == "regression":
+        return regression_objective(y, mask, loss, normalize)
+    if loss != "mse":
+        raise ConfigError(f"loss={loss!r} is for regression; this task is {kind}.")
+    return Objective(kind)

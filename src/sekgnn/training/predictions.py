@@ -1,0 +1,104 @@
+"""What a network says about graphs, gathered over batches and processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torchmetrics import Metric
+
+from sekgnn.datasets.graph_task import Y_MASK
+from sekgnn.models import GraphModel
+from sekgnn.training.batches import GRAPH_NUMBER
+from sekgnn.training.objective import Objective
+
+
+class Predictions(NamedTuple):
+    """Outputs and truths, graphs in rising order of their position in the dataset.
+
+    Rows are graphs, or nodes where targets are of nodes.
+
+    Attributes:
+        graph: Position of the graph of every row, int64 ``[R]``.
+        row: The how-many-th row of its graph each is, int64 ``[R]``.
+        out: Outputs of the network, ``[R, C]``.
+        y: Targets, ``[R]`` or ``[R, T]``.
+        mask: Where they are present, bool ``[R, T]``.
+    """
+
+    graph: Tensor
+    row: Tensor
+    out: Tensor
+    y: Tensor
+    mask: Tensor
+
+    def loss(self, objective: Objective) -> float:
+        """Return the mean loss over all present targets."""
+        total, count = objective.loss_sum(self.out, self.y, self.mask)
+        return float(total) / max(int(count), 1)
+
+    def metrics(self, objective: Objective) -> dict[str, float]:
+        """Return the metrics of the task."""
+        return objective.metrics(objective.predictions(self.out), self.y, self.mask)
+
+
+class PredictionCollector(Metric):
+    """Keeps outputs until the end of an epoch; joins those of all processes.
+
+    A graph that several processes evaluated, because batches had to be filled up, is
+    counted once.
+    """
+
+    full_state_update = False
+
+    def __init__(self) -> None:
+        """Start empty."""
+        super().__init__()
+        for name in Predictions._fields:
+            self.add_state(name, default=[], dist_reduce_fx="cat")
+
+    def update(self, model: GraphModel, batch: Any) -> None:
+        """Take the outputs of ``model`` for a batch."""
+        graph = batch[GRAPH_NUMBER]
+        row = torch.zeros_like(graph)
+        if model.level == "node":
+            graph = graph[batch.batch]
+            row = torch.arange(len(graph), device=graph.device) - batch.ptr[batch.batch]
+        parts = Predictions(graph, row, model(batch).detach(), batch.y, batch[Y_MASK])
+        for name, value in parts._asdict().items():
+            getattr(self, name).append(value)
+
+    def compute(self) -> Predictions:
+        """Return all rows, each once, in rising order."""
+        found = Predictions(*(_joined(getattr(self, n)) for n in Predictions._fields))
+        # rows of a graph count from 0, so this numbers all rows that can be
+        key = found.graph * (int(found.row.max()) + 1) + found.row
+        key, order = torch.sort(key, stable=True)
+        first = torch.ones_like(key, dtype=torch.bool)
+        first[1:] = key[1:] != key[:-1]
+        chosen = order[first]
+        return Predictions(*(value[chosen] for value in found))
+
+
+def predict_batches(model: GraphModel, batches: Iterable[Any]) -> Predictions:
+    """Return the outputs of a model for all graphs of a loader.
+
+    The model is in evaluation mode meanwhile.
+    """
+    collector = PredictionCollector()
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.inference_mode():
+            for batch in batches:
+                collector.update(model, batch)
+    finally:
+        model.train(was_training)
+    return collector.compute()
+
+
+def _joined(value: Any) -> Tensor:
+    """Return the parts of a state as one; they are one after a gathering."""
+    return value if isinstance(value, Tensor) else torch.cat(list(value))
