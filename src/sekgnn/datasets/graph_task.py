@@ -38,6 +38,7 @@ class GraphTask:
         mask: False where a target is missing, bool ``[G, T]``.
         places: Where each graph stands in its source, such as ``row 3 (line 4)``.
         feature_names: The columns of ``x``, if they have names.
+        edge_feature_names: The columns of ``edge_attr``, if they have names.
     """
 
     graphs: tuple[Data, ...]
@@ -47,6 +48,7 @@ class GraphTask:
     mask: NDArray[np.bool_]
     places: tuple[str, ...]
     feature_names: tuple[str, ...] | None = None
+    edge_feature_names: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         """Number of graphs."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,12 +30,18 @@ FORMAT_VERSION = 1
 M = TypeVar("M", bound=GraphModel)
 
 
-def save_model(model: GraphModel, path: str | os.PathLike[str]) -> None:
+def save_model(
+    model: GraphModel,
+    path: str | os.PathLike[str],
+    about: Mapping[str, Any] | None = None,
+) -> None:
     """Write a model's config and weights to ``path``, all or nothing.
 
     Args:
         model: Any model of this room.
         path: The file; ``.safetensors`` is the usual suffix. Its folder must exist.
+        about: Plain JSON values to keep beside the config, such as what the outputs
+            mean; :func:`read_about` returns them.
 
     Raises:
         OutputError: If it cannot be written; an older file is then unchanged.
@@ -43,13 +50,14 @@ def save_model(model: GraphModel, path: str | os.PathLike[str]) -> None:
         name: tensor.detach().cpu().contiguous()
         for name, tensor in model.state_dict().items()
     }
-    config = json.dumps(model.to_config(), sort_keys=True)
     header = {
         "format": FORMAT,
         "format_version": str(FORMAT_VERSION),
-        "config": config,
-        "sha256": _digest(config, weights),
+        "config": json.dumps(model.to_config(), sort_keys=True),
     }
+    if about is not None:
+        header["about"] = json.dumps(about, sort_keys=True)
+    header["sha256"] = _digest(header, weights)
     content = save(weights, header)
     write_atomically(path, lambda file: file.write(content))
 
@@ -66,11 +74,7 @@ def read_model(path: str | os.PathLike[str], kind: type[M]) -> M:
     """
     header, weights = _read(Path(path))
     config = _config(header, path)
-    if _digest(header["config"], weights) != header.get("sha256"):
-        raise ModelFileError(
-            f"{path} is damaged: config and weights do not match their checksum; "
-            "get the file again."
-        )
+    _check_digest(header, weights, path)
     if config.get("model") != kind.__name__:
         raise ModelFileError(
             f"{path} holds a {config.get('model')}, not a {kind.__name__}; use "
@@ -94,6 +98,34 @@ def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     header, _ = _read(Path(path))
     return _config(header, path)
+
+
+def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what :func:`save_model` was told about the model.
+
+    Raises:
+        ModelFileError: If the file is missing, damaged, no model file, or says nothing.
+    """
+    header, weights = _read(Path(path))
+    _config(header, path)
+    _check_digest(header, weights, path)
+    if "about" not in header:
+        raise ModelFileError(
+            f"{path} holds a model without a task; it was not written by a run."
+        )
+    about: dict[str, Any] = json.loads(header["about"])
+    return about
+
+
+def _check_digest(
+    header: dict[str, str], weights: dict[str, Tensor], path: str | os.PathLike[str]
+) -> None:
+    """Refuse a file that is not as it was written."""
+    if _digest(header, weights) != header.get("sha256"):
+        raise ModelFileError(
+            f"{path} is damaged: config and weights do not match their checksum; "
+            "get the file again."
+        )
 
 
 def _read(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
@@ -158,9 +190,11 @@ def _fill(
     model.load_state_dict(weights)
 
 
-def _digest(config: str, weights: dict[str, Tensor]) -> str:
+def _digest(header: dict[str, str], weights: dict[str, Tensor]) -> str:
     """Return the SHA-256 of config, names, types, shapes and values."""
-    digest = hashlib.sha256(config.encode())
+    digest = hashlib.sha256(header["config"].encode())
+    if "about" in header:
+        digest.update(f"\0{header['about']}".encode())
     for name in sorted(weights):
         tensor = weights[name]
         digest.update(f"\n{name} {tensor.dtype} {list(tensor.shape)}\n".encode())

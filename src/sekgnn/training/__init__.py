@@ -1,1 +1,34 @@
 """Training: configs, data, the loop, named protocols, run folders and records."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from sekgnn.training.config import RunConfig
+from sekgnn.training.record import FoldRecord, Result, RunRecord
+
+if TYPE_CHECKING:
+    from sekgnn.training.learning_data import LearningData, load_data
+    from sekgnn.training.run import run
+
+__all__ = [
+    "FoldRecord",
+    "LearningData",
+    "Result",
+    "RunConfig",
+    "RunRecord",
+    "load_data",
+    "run",
+]
+
+_HOMES = {
+    "LearningData": "sekgnn.training.learning_data",
+    "load_data": "sekgnn.training.learning_data",
+    "run": "sekgnn.training.run",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load what needs torch when it is first asked for (PEP 562)."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

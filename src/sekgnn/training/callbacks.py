@@ -6,7 +6,7 @@ import copy
 import math
 import multiprocessing
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +150,7 @@ class KeepBest(Callback):
         monitor: Its name; ``None`` keeps the last epoch.
         patience: Stop after so many epochs without gain; ``None`` never stops.
         file: Where to write the model whenever it is the best so far.
+        about: What to write with it.
     """
 
     def __init__(
@@ -158,10 +159,11 @@ class KeepBest(Callback):
         monitor: str | None,
         patience: int | None = None,
         file: Path | None = None,
+        about: Mapping[str, Any] | None = None,
     ) -> None:
         """Nothing is kept yet."""
         self.history, self.monitor = history, monitor
-        self.patience, self.file = patience, file
+        self.patience, self.file, self.about = patience, file, about
         self.epoch = 0
         self.value = math.nan
         self.weights: dict[str, Tensor] = {}
@@ -182,7 +184,7 @@ class KeepBest(Callback):
             self.epoch, self.value = epoch, value
             self.weights = _copy(pl_module.model)
             if self.file is not None and trainer.is_global_zero:
-                save_model(pl_module.model, self.file)
+                save_model(pl_module.model, self.file, self.about)
         self._stop(trainer)
 
     def _stop(self, trainer: Any) -> None:

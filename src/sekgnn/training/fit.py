@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,6 +138,7 @@ def fit(
     config: RunConfig,
     *,
     folder: Path | None = None,
+    about: Mapping[str, Any] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
     report: EpochReport | None = None,
@@ -157,6 +158,7 @@ def fit(
         watched: Positions of the graphs to evaluate after every epoch.
         config: How to train.
         folder: For the checkpoint, the model and the curves; ``None`` writes nothing.
+        about: What to write with the model.
         seed: Of order, samples and dropout.
         progress: Called with (done, total) batches.
         report: Called with (epoch, values) after every epoch.
@@ -177,6 +179,7 @@ def fit(
         f"val_{monitor}" if config.selects_on_validation else None,
         config.patience,
         None if folder is None else folder / MODEL_FILE,
+        about,
     )
     loss = "val_loss" if config.selects_on_validation else "train_loss"
     callbacks: list[Any] = [

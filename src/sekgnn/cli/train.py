@@ -1,0 +1,121 @@
+"""``sekgnn train``: data in, a trained and tested model out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sekgnn.cli.config_options import merged_config, with_config_options
+
+if TYPE_CHECKING:
+    from sekgnn.training.record import RunRecord
+
+
+@with_config_options
+def train(
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            help="dataset (counting, graph_property, MUTAG, ..., QM9), or your own "
+            "CSV, Parquet or JSON lines file, or TU folder",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="run folder", show_default="runs/NAME"),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", help="YAML file with config keys")
+    ] = None,
+    data_root: Annotated[
+        Path | None,
+        typer.Option(help="folder of benchmark data", show_default="$SEKGNN_DATA"),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(help="folds at a time", show_default="all usable cores"),
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(help="of torch", show_default="all usable cores")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="print the results")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="no progress, no summary")
+    ] = False,
+    **keys: Any,
+) -> None:
+    """Train a model, test it, and leave a run folder.
+
+    The folder holds config.yaml, model.safetensors, metrics.csv, predictions.csv and
+    record.json. If the run is interrupted, the same command continues it.
+    """
+    settings = merged_config(data, config, keys)
+    from sekgnn.checks import check_positive
+    from sekgnn.cli.progress import progress_bar
+    from sekgnn.parallel import resolve_workers
+
+    for name, value in (("--jobs", jobs), ("--threads", threads)):
+        if value is not None:
+            check_positive(name, value)
+    import torch
+
+    from sekgnn.training.run import is_main_process, run
+
+    torch.set_num_threads(threads or resolve_workers(None))
+    folder = output or Path("runs") / default_name(settings.data, settings.model)
+    shown = not (quiet or json) and is_main_process()
+    with (
+        progress_bar("encoding", shown=shown) as encoding,
+        progress_bar("training", shown=shown) as training,
+    ):
+        record = run(
+            settings,
+            folder,
+            root=data_root,
+            jobs=jobs or resolve_workers(None),
+            encoding_progress=encoding,
+            progress=training,
+        )
+    if not is_main_process():
+        return
+    if json:
+        typer.echo(results_json(record), nl=False)
+    elif not quiet:
+        print_results(record)
+        typer.echo(f"run folder: {folder}")
+
+
+def default_name(data: str, model: str) -> str:
+    """Return a folder name for a run."""
+    return f"{Path(data).stem}-{model}"
+
+
+def results_json(record: RunRecord) -> str:
+    """Return the results of a run as JSON."""
+    import json
+    from dataclasses import asdict
+
+    values = [asdict(result) for result in record.results]
+    return json.dumps({"protocol": record.protocol, "results": values}, indent=2) + "\n"
+
+
+def print_results(record: RunRecord) -> None:
+    """Print the results of a run, and beside each what was selected on."""
+    from rich.console import Console
+    from rich.table import Table
+
+    name = record.data["name"]
+    targets = ", ".join(record.data["targets"])
+    table = Table(title=f"{name}: {targets} · {record.config['model']}")
+    for heading in ("metric", "value", "protocol", "the epoch was chosen by"):
+        table.add_column(heading)
+    for result in record.results:
+        value = f"{result.value:.5g}"
+        if result.spread is not None:
+            value += f" ± {result.spread:.2g}"
+        table.add_row(result.metric, value, result.protocol, result.selects_on)
+    Console().print(table)

@@ -1,0 +1,176 @@
+"""A whole run: data, protocol, trainings, record."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import datetime, timezone
+from pathlib import Path
+
+import torch
+
+from sekgnn.datasets.cache_folder import cache_folder
+from sekgnn.files import write_atomically
+from sekgnn.models import GraphModel
+from sekgnn.parallel import Progress
+from sekgnn.provenance import package_versions, source_commit
+from sekgnn.training.batches import JoinedGraphs
+from sekgnn.training.build import make_model
+from sekgnn.training.callbacks import EpochReport
+from sekgnn.training.config import RunConfig
+from sekgnn.training.fold import Preparation, fold_objective, fold_seeds, run_fold
+from sekgnn.training.fold_pool import run_folds
+from sekgnn.training.learning_data import LearningData, load_data, without_masked
+from sekgnn.training.protocols import SELECTS_ON, make_splits, summarise
+from sekgnn.training.record import (
+    PREDICTIONS_FILE,
+    RECORD_FILE,
+    FoldRecord,
+    RunRecord,
+)
+from sekgnn.training.run_folder import check_same_config, locked, write_config
+
+PACKAGES = ("sekgnn", "torch", "torch-geometric", "lightning", "numpy", "numba",
+            "scipy", "torchmetrics")  # fmt: skip
+
+
+def prepare(
+    config: RunConfig,
+    root: str | Path | None = None,
+    *,
+    data: LearningData | None = None,
+    progress: Progress | None = None,
+) -> Preparation:
+    """Load the data of a run, make its splits, hops and encodings.
+
+    Everything that can be wrong with a config shows here, before a file is written.
+
+    Args:
+        config: Of the run.
+        root: The data folder of benchmarks; by default what ``SEKGNN_DATA`` names.
+        data: Graphs and targets, if they are loaded already.
+        progress: Called with (done, total) while encodings are computed.
+
+    Raises:
+        ConfigError: If a key cannot work.
+        GraphInputError: If the data is wrong, or cannot be split so.
+        DataNotFoundError: If benchmark data is missing and cannot be had.
+    """
+    loaded = without_masked(load_data(config, root) if data is None else data)
+    splits = make_splits(config, loaded, root)
+    model = make_model(config, loaded, 0)
+    fold_objective(config, loaded, splits[0].train)
+    joined = JoinedGraphs(
+        loaded.task.graphs,
+        model.num_hops,
+        model.encoding,
+        max_neighbors=config.max_neighbors,
+        seed=config.seed,
+        cache_dir=cache_folder() / "encodings",
+        progress=progress,
+    )
+    return Preparation(config, loaded, splits, joined)
+
+
+def run(
+    config: RunConfig,
+    folder: str | os.PathLike[str],
+    *,
+    root: str | Path | None = None,
+    jobs: int = 1,
+    encoding_progress: Progress | None = None,
+    progress: Progress | None = None,
+    report: EpochReport | None = None,
+    on_start: Callable[[GraphModel, LearningData], None] | None = None,
+) -> RunRecord:
+    """Train and test as ``config`` says, in ``folder``.
+
+    The same call continues a run that was interrupted, however that was, and ends with
+    the same numbers as if it had not been. A finished run is returned as it is.
+
+    Args:
+        config: Data, protocol, model, training.
+        folder: For everything the run leaves behind; made if it is missing.
+        root: The data folder of benchmarks; by default what ``SEKGNN_DATA`` names.
+        jobs: Folds to train at a time, each in a process of its own. A script that asks
+            for more than one needs the usual ``if __name__ == "__main__":``.
+        encoding_progress: Called with (done, total) while encodings are computed.
+        progress: Called with (done, total): batches, or epochs of all folds.
+        report: Called with (epoch, values) after every epoch of a single training.
+        on_start: Called with model and data before training begins.
+
+    Returns:
+        The record, which is also in ``folder``.
+
+    Raises:
+        ConfigError: If a key cannot work, ``folder`` holds something else or is in use,
+            or the loss is not finite.
+        GraphInputError: If the data is wrong, or cannot be split so.
+        OutputError: If a file cannot be written; what was there is unchanged.
+        ModelFileError: If the checkpoint in ``folder`` is damaged.
+    """
+    place = Path(folder)
+    main = is_main_process()
+    if main:
+        check_same_config(config, place)
+        if (place / RECORD_FILE).is_file():
+            return RunRecord.load(place)
+    prepared = prepare(config, root, progress=encoding_progress)
+    model = make_model(config, prepared.data, fold_seeds(config.seed, 0)[0])
+    if on_start is not None:
+        on_start(model, prepared.data)
+    if not main:
+        folds = [run_fold(prepared, 0, place)]
+        return _record(prepared, model, folds, "")
+    place.mkdir(parents=True, exist_ok=True)
+    with locked(place):
+        started = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        write_config(config, place)
+        if len(prepared.splits) == 1:
+            folds = [run_fold(prepared, 0, place, progress=progress, report=report)]
+        else:
+            folders = [place / f"fold-{i:02d}" for i in range(1, len(prepared.splits) + 1)]
+            folds = run_folds(prepared, folders, jobs, root, progress)
+            _join_predictions(folders, place)
+        record = _record(prepared, model, folds, started)
+        record.save(place)
+    return record
+
+
+def is_main_process() -> bool:
+    """Tell whether this is the process that writes; Lightning starts the others."""
+    names = ("LOCAL_RANK", "NODE_RANK")
+    return all(os.environ.get(name, "0") == "0" for name in names)
+
+
+def _record(
+    prepared: Preparation, model: GraphModel, folds: list[FoldRecord], started: str
+) -> RunRecord:
+    config, data = prepared.config, prepared.data
+    selects = config.selects_on_validation
+    return RunRecord(
+        config=config.to_dict(),
+        data=data.describe(),
+        model=model.to_config(),
+        num_parameters=model.num_parameters,
+        protocol=config.protocol,
+        selects_on=SELECTS_ON[config.protocol].format(monitor=config.monitor),
+        monitor=f"val_{config.monitor}" if selects else "nothing",
+        folds=tuple(folds),
+        results=summarise(config, data.kind, folds),
+        versions=package_versions(PACKAGES),
+        commit=source_commit(),
+        started=started,
+        seconds=sum(fold.seconds for fold in folds),
+        device=f"{config.accelerator}, {torch.get_num_threads()} threads",
+    )
+
+
+def _join_predictions(folders: list[Path], place: Path) -> None:
+    """Write the predictions of all folds to one file."""
+    parts = [(folder / PREDICTIONS_FILE).read_bytes() for folder in folders]
+    heading = parts[0].split(b"\n", 1)[0]
+    rows = b"".join(part.split(b"\n", 1)[1] for part in parts)
+    write_atomically(
+        place / PREDICTIONS_FILE, lambda file: file.write(heading + b"\n" + rows)
+    )

@@ -1,0 +1,115 @@
+"""A run's folder: one process at a time, one config for ever."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sekgnn.errors import ConfigError, OutputError
+from sekgnn.files import write_atomically
+from sekgnn.training.config import RunConfig
+
+CONFIG_FILE = "config.yaml"
+_LOCK_FILE = ".lock"
+
+
+def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the keys in a YAML file.
+
+    Raises:
+        ConfigError: If it cannot be read or is no mapping of keys to values.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+        values = yaml.safe_load(text)
+    except OSError as error:
+        raise ConfigError(f"cannot read the config {path}: {error.strerror}.") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the config {path} is no YAML: {error}") from None
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise ConfigError(f"the config {path} must hold lines such as 'epochs: 100'.")
+    return values
+
+
+def write_config(config: RunConfig, folder: Path) -> None:
+    """Write ``config.yaml`` to a run's folder.
+
+    Raises:
+        OutputError: If it cannot be written.
+    """
+    text = yaml.safe_dump(config.to_dict(), sort_keys=False, allow_unicode=True)
+    write_atomically(folder / CONFIG_FILE, lambda file: file.write(text.encode()))
+
+
+def check_same_config(config: RunConfig, folder: Path) -> None:
+    """Raise if the folder holds a run of another config, or something else.
+
+    Raises:
+        ConfigError: If so; names the keys that differ.
+    """
+    if not folder.exists() or not any(folder.iterdir()):
+        return
+    if not (folder / CONFIG_FILE).is_file():
+        found = [p.name for p in folder.iterdir() if p.name != _LOCK_FILE]
+        if not found:
+            return
+        raise ConfigError(
+            f"{folder} is no run folder and not empty (it holds {sorted(found)[0]}); "
+            "choose another output."
+        )
+    other = RunConfig.from_dict(read_config(folder / CONFIG_FILE))
+    different = config.differences(other)
+    if different:
+        shown = ", ".join(
+            f"{name} ({getattr(other, name)!r} there, {getattr(config, name)!r} here)"
+            for name in different[:3]
+        )
+        raise ConfigError(
+            f"{folder} holds a run of another config: {shown}. Choose another output, "
+            "or continue that run with its own config.yaml."
+        )
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a run's folder, which must exist, for this process alone.
+
+    The lock belongs to the process: it is gone when the process is, however it ends.
+
+    Raises:
+        ConfigError: If another process holds it.
+        OutputError: If the folder cannot be written to.
+    """
+    path = folder / _LOCK_FILE
+    try:
+        file = path.open("a+")
+    except OSError as error:
+        raise OutputError(f"cannot write to {folder}: {error.strerror}.") from error
+    with file:
+        try:
+            _lock(file.fileno())
+        except OSError:
+            raise ConfigError(
+                f"{folder} is in use by another process; wait for it, or choose "
+                "another output."
+            ) from None
+        yield
+
+
+def _lock(descriptor: int) -> None:
+    """Take an exclusive lock at once, or raise ``OSError``."""
+    if os.name == "nt":  # pragma: no cover
+        import msvcrt
+
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

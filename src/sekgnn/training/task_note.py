@@ -1,0 +1,85 @@
+"""What a trained model's outputs mean and what it may be fed: kept in its file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sekgnn.datasets.target_kind import TASK_KINDS, Label, TaskKind
+from sekgnn.errors import ModelFileError
+from sekgnn.training.learning_data import LearningData
+from sekgnn.training.objective import Objective
+
+
+@dataclass(frozen=True)
+class TaskNote:
+    """Beside a model's config and weights, all that is needed to predict.
+
+    Attributes:
+        kind: The kind of task.
+        targets: Names of the targets.
+        classes: Label of every class number; ``None`` where there are none.
+        mean: Added to outputs of a regression after scaling.
+        scale: By which they are multiplied.
+        units: Of the predictions, in words.
+        feature_names: The columns of ``x``, if they have names.
+        edge_feature_names: Those of ``edge_attr``.
+        reader: Format and options of the file it was trained on; ``None`` for
+            benchmarks and objects in memory.
+        max_neighbors: Sample of every hop, or ``None``.
+    """
+
+    kind: TaskKind
+    targets: tuple[str, ...]
+    classes: tuple[Label, ...] | None
+    mean: tuple[float, ...]
+    scale: tuple[float, ...]
+    units: str = "as given"
+    feature_names: tuple[str, ...] | None = None
+    edge_feature_names: tuple[str, ...] | None = None
+    reader: dict[str, Any] | None = None
+    max_neighbors: int | None = None
+
+    @classmethod
+    def of(
+        cls, data: LearningData, objective: Objective, max_neighbors: int | None = None
+    ) -> TaskNote:
+        """Return the note for a model that is trained on ``data``."""
+        return cls(
+            kind=data.kind,
+            targets=data.task.target_names,
+            classes=data.task.classes,
+            mean=objective.mean,
+            scale=objective.scale,
+            units=data.units,
+            feature_names=data.task.feature_names,
+            edge_feature_names=data.task.edge_feature_names,
+            reader=data.reader,
+            max_neighbors=max_neighbors,
+        )
+
+    @property
+    def objective(self) -> Objective:
+        """What turns outputs into predictions."""
+        return Objective(self.kind, mean=self.mean, scale=self.scale)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> TaskNote:
+        """Return the note of :meth:`to_dict`.
+
+        Raises:
+            ModelFileError: If it is not one.
+        """
+        try:
+            note = cls(**{k: tuple(v) if isinstance(v, list) else v
+                          for k, v in values.items()})  # fmt: skip
+        except TypeError as error:
+            raise ModelFileError(f"the model's task cannot be read: {error}") from error
+        if note.kind not in TASK_KINDS:
+            raise ModelFileError(f"the model's task is of unknown kind {note.kind!r}.")
+        return note
