@@ -199,6 +199,7 @@ def fit(
         seed=seed,
         watched=part,
     )
+    model.train()
     batches = LearningBatches(joined, train, watched, config, seed)
     checkpoint = None
     if folder is not None:
