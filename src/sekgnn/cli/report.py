@@ -41,7 +41,7 @@ def report(
     """
     from sekgnn.cli.failures import note
     from sekgnn.cli.progress import progress_bar
-    from sekgnn.files import write_atomically
+    from sekgnn.files import atomic_path
     from sekgnn.reports.run_folder import load_runs
     from sekgnn.reports.run_page import run_page
     from sekgnn.reports.run_table import table_markdown, table_rows
@@ -64,7 +64,8 @@ def report(
     files["report.html"] = run_page(found, rows, figures).encode()
     output.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
-        write_atomically(output / name, lambda file, text=content: file.write(text))
+        with atomic_path(output / name) as draft:
+            draft.write_bytes(content)
     if json:
         typer.echo(_json(rows, output, files))
     elif not quiet:

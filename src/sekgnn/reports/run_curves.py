@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.reports.run_drawing import MARK, TRAIN, WATCHED, as_text, draw_png, say
+from sekgnn.reports.run_drawing import (
+    MARK,
+    TRAIN,
+    WATCHED,
+    as_text,
+    draw_png,
+    heading,
+    say,
+)
 from sekgnn.training.record import FoldRecord, RunRecord
 
 Curve = NDArray[np.float64]
@@ -39,7 +47,7 @@ def curves_png(record: RunRecord, name: str) -> bytes:
             _panel(axes[1], record, {metric: WATCHED})
             _percent(axes[1], metric)
             axes[1].set_title(as_text(metric), loc="left", weight="bold", size=11)
-        figure.suptitle(as_text(name), x=0.01, ha="left", weight="bold", size=13)
+        heading(figure, name)
 
     return draw_png((5.2 * panels, 4.2), draw)
 
@@ -106,10 +114,9 @@ def _panel(axes: Any, record: RunRecord, colours: dict[str, str]) -> None:
             _line(axes, common_mean(curves), colour, thin=False, label=text)
     _mark_kept(axes, record.folds, marked)
     epoch = record.headline.epoch
-    if epoch is not None:
-        axes.axvline(
-            epoch, color=MARK, linestyle="--", linewidth=1, label=f"epoch {epoch}"
-        )
+    if epoch is not None and len(record.folds) > 1:
+        text = f"epoch {epoch}, chosen for all folds"
+        axes.axvline(epoch, color=MARK, linestyle="--", linewidth=1, label=text)
     axes.set_xlabel("epoch")
     axes.grid(color="#EEEEEE")
     axes.set_axisbelow(True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -60,3 +61,10 @@ def say(axes: Any, text: str) -> None:
     axes.text(
         0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=GREY
     )
+
+
+def heading(figure: Any, name: str, text: str = "") -> None:
+    """Write the title of a figure, in as many lines as its width takes."""
+    room = max(int(9.5 * figure.get_figwidth()), 20)  # letters of a line
+    lines = [as_text(name, room), *textwrap.wrap(text, room)]
+    figure.suptitle("\n".join(lines), x=0.01, ha="left", weight="bold", size=11)

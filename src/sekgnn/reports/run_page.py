@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -139,23 +140,23 @@ def _config(record: RunRecord) -> list[str]:
 
 def is_default(name: str, value: Any) -> bool:
     """Tell whether a key of a config has the value it has when nobody sets it."""
-    for item in fields(RunConfig):
-        if item.name == name:
-            default = item.default
-            return bool(value == (list(default) if _many(default) else default))
-    return False
+    defaults: dict[str, Any] = {item.name: item.default for item in fields(RunConfig)}
+    if name not in defaults:
+        return False
+    default = defaults[name]
+    return bool(value == (list(default) if _many(default) else default))
 
 
 def config_yaml(record: RunRecord) -> str:
-    """Return the keys of a run's config that are not defaults, as YAML."""
-    import yaml
+    """Return the keys of a run's config that are not defaults, one per line.
 
-    keys = {
-        name: value
+    Values are written as JSON, which is YAML, too.
+    """
+    return "\n".join(
+        f"{name}: {json.dumps(value, ensure_ascii=False)}"
         for name, value in record.config.items()
         if not is_default(name, value)
-    }
-    return str(yaml.safe_dump(keys, sort_keys=False, allow_unicode=True))
+    )
 
 
 def _provenance(record: RunRecord) -> list[tuple[str, str, bool]]:

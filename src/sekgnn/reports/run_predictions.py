@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.reports.run_drawing import GREY, MARK, WATCHED, as_text, draw_png, say
+from sekgnn.reports.run_drawing import (
+    GREY,
+    MARK,
+    WATCHED,
+    as_text,
+    draw_png,
+    heading,
+    say,
+)
 from sekgnn.reports.run_prediction_file import Predictions
 from sekgnn.training.record import RunRecord
 
@@ -98,12 +106,6 @@ def auroc(true: Floats, score: Floats) -> float:
     return float((ranks[positive].sum() - p * (p + 1) / 2) / (p * n))
 
 
-def _heading(figure: Any, name: str, text: str) -> None:
-    figure.suptitle(
-        f"{as_text(name)}\n{text}", x=0.01, ha="left", weight="bold", size=11
-    )
-
-
 def _scatter(record: RunRecord, predictions: Predictions, name: str) -> bytes:
     targets = predictions.targets[:MOST_PANELS]
     values = [predictions.numbers(target) for target in targets]
@@ -121,7 +123,7 @@ def _scatter(record: RunRecord, predictions: Predictions, name: str) -> bytes:
         text = f"Predicted against true: {subject(record)}"
         if len(predictions.targets) > len(targets):
             text += f"; {len(targets)} of {len(predictions.targets)} targets"
-        _heading(figure, name, text)
+        heading(figure, name, text)
 
     return draw_png((max(3.4 * columns, 5.4), 3.5 * lines + 0.8), draw)
 
@@ -132,13 +134,15 @@ def _identity_panel(
     known = np.isfinite(true) & np.isfinite(predicted)
     left_out = int((np.isfinite(true) & ~known).sum())
     true, predicted = true[known], predicted[known]
-    note = f", {left_out} predictions not finite" if left_out else ""
-    axes.set_title(
-        f"{as_text(target, 30)}: {known.sum()} values{note}", loc="left", size=9
-    )
+    about = f"{as_text(target, 30)}: {true.size} values"
+    if true.size:
+        about += f", MAE {np.abs(true - predicted).mean():.4g}"
+    if left_out:
+        about += f"\n{left_out} predictions are not finite"
+    axes.set_title(about, loc="left", size=9)
     ending = f" ({as_text(unit, 16)})" if unit else ""
     axes.set(xlabel=f"true{ending}", ylabel=f"predicted{ending}")
-    if not known.any():
+    if not true.size:
         say(axes, "nothing to compare")
         return
     low = float(min(true.min(), predicted.min()))
@@ -146,7 +150,7 @@ def _identity_panel(
     margin = 0.04 * (high - low) or max(abs(high), 1.0) * 0.1
     ends = (low - margin, high + margin)
     axes.plot(ends, ends, color=GREY, linewidth=1, zorder=1)
-    alpha = float(np.clip(60 / math.sqrt(known.sum()), 0.06, 0.8))
+    alpha = float(np.clip(20 / math.sqrt(true.size), 0.06, 0.8))
     axes.scatter(
         true, predicted, s=9, alpha=alpha, color=WATCHED, linewidth=0, rasterized=True
     )
@@ -180,7 +184,7 @@ def _confusion(record: RunRecord, predictions: Predictions, name: str) -> bytes:
         axes = figure.subplots()
         hits = int(np.trace(counts))
         whole = int(counts.sum())
-        _heading(
+        heading(
             figure,
             name,
             f"{as_text(target)}: {subject(record)}, {hits} of {whole} right",
@@ -231,6 +235,6 @@ def _bars(record: RunRecord, predictions: Predictions, name: str) -> bytes:
         text = f"Labels: {subject(record)}"
         if len(predictions.targets) > len(targets):
             text += f"; {len(targets)} of {len(predictions.targets)} targets"
-        _heading(figure, name, text)
+        heading(figure, name, text)
 
     return draw_png((7.0, 0.3 * len(targets) + 1.8), draw)

@@ -23,6 +23,7 @@ _COLUMNS = (
     "the epoch was chosen by", "epochs", "parameters", "seconds",
 )  # fmt: skip
 _PAPER_COLUMNS = ("paper", "difference")
+_NAMED = 3  # targets that a cell lists by name
 _MARKS = "¹²³⁴⁵⁶⁷⁸⁹"
 
 
@@ -33,7 +34,7 @@ class TableRow:
     Attributes:
         run: Name of the run.
         data: What was learned from.
-        target: What was predicted.
+        targets: What was predicted.
         model: Key of the model.
         protocol: Whose number it is.
         metric: Such as ``test_mae``.
@@ -49,7 +50,7 @@ class TableRow:
 
     run: str
     data: str
-    target: str
+    targets: tuple[str, ...]
     model: str
     protocol: str
     metric: str
@@ -133,7 +134,7 @@ def dataset_name(record: RunRecord) -> str:
 
 def _row(run: Run, result: Result) -> TableRow:
     record = run.record
-    targets = [str(name) for name in record.data.get("targets") or ()]
+    targets = tuple(str(name) for name in record.data.get("targets") or ())
     model = str(record.config.get("model") or record.model.get("model") or "")
     epoch = result.epoch
     if epoch is None and len(record.folds) == 1:
@@ -141,7 +142,7 @@ def _row(run: Run, result: Result) -> TableRow:
     return TableRow(
         run=run.name,
         data=str(record.data.get("name") or dataset_name(record)),
-        target=", ".join(targets),
+        targets=targets,
         model=model,
         protocol=result.protocol,
         metric=result.metric,
@@ -175,7 +176,7 @@ def cells(rows: Sequence[TableRow]) -> tuple[list[str], list[list[str]], list[st
     body = []
     for row in rows:
         line = [
-            row.run, row.data, row.target, row.model, row.protocol, row.metric,
+            row.run, row.data, _few(row.targets), row.model, row.protocol, row.metric,
             show_result(row.metric, row.value, row.spread), row.selects_on,
             str(row.epochs) if row.epoch is None else f"{row.epoch} of {row.epochs}",
             f"{row.parameters:,}", show_seconds(row.seconds),
@@ -184,6 +185,14 @@ def cells(rows: Sequence[TableRow]) -> tuple[list[str], list[list[str]], list[st
             line += _paper_cells(row, notes)
         body.append(line)
     return head, body, [f"{_mark(i)} {note}" for i, note in enumerate(notes)]
+
+
+def _epochs(text: str) -> str:
+    return f"epoch {text}" if " of " in text else f"{text} epochs"
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= _NAMED else f"{len(names)} targets"
 
 
 def _paper_cells(row: TableRow, notes: list[str]) -> list[str]:
@@ -220,27 +229,38 @@ def table_terminal(rows: Sequence[TableRow], width: int = 80) -> str:
         rows: Of :func:`table_rows`.
         width: Of the terminal, in characters.
     """
+    from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     head, body, notes = cells(rows)
-    groups = [("run", (0, 1, 2, 3)), ("metric", (5, 4)), ("value", (6,))]
-    groups += [(head[7], (7,)), ("epochs", (8,))]
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("run", overflow="fold", ratio=1)
+    table.add_column("metric", no_wrap=True)
+    table.add_column("value", no_wrap=True)
+    table.add_column(head[7], overflow="fold", ratio=1)
     if len(head) > len(_COLUMNS):
-        groups.append(("paper, difference", (11, 12)))
-    table = Table(show_lines=True)
-    for name, _ in groups:
-        table.add_column(name, overflow="fold")
+        table.add_column("paper", no_wrap=True)
     before = ""
     for line in body:
-        texts = ["\n".join(filter(None, (line[i] for i in g))) for _, g in groups]
-        if line[0] == before:
-            texts[0] = ""
-        else:
-            texts[0] += f"\n{line[9]} parameters, {line[10]} s"
-        before = line[0]
-        table.add_row(*(Text(text) for text in texts))
+        named = dict(zip(head, line, strict=True))
+        texts = [
+            "",
+            f"{named['metric']}\n{named['protocol']}",
+            f"{named['value']}\n{_epochs(named['epochs'])}",
+            named[head[7]],
+        ]
+        if named["run"] != before:
+            before = named["run"]
+            table.add_section()
+            task = ", ".join(filter(None, (named["data"], named["target"])))
+            cost = f"{named['parameters']} parameters, {named['seconds']} s"
+            texts[0] = "\n".join((named["run"], task, named["model"], cost))
+        if "paper" in named:
+            texts.append(f"{named['paper']}\n{named['difference']}")
+        table.add_row(*(Text(text.strip("\n")) for text in texts))
     file = io.StringIO()
     Console(file=file, width=width).print(table, *(Text(note) for note in notes))
-    return file.getvalue().rstrip("\n")
+    lines = [line.rstrip() for line in file.getvalue().splitlines()]
+    return "\n".join(lines).strip("\n")
