@@ -82,11 +82,12 @@ def read_predictions(path: str | os.PathLike[str]) -> Predictions:
     head = rows[0] if rows else []
     targets = tuple(name.removeprefix(_TRUE) for name in head if name.startswith(_TRUE))
     needed = ["fold", *(_PREDICTED + target for target in targets)]
-    missing = [name for name in needed if name not in head]
+    missing = [repr(name) for name in needed if name not in head]
     if not targets or missing:
+        lacks = missing[0] if targets else "true values"
         raise GraphInputError(
             f"{path} must have the columns fold and, per target, true and predicted; "
-            f"it lacks {missing[0] if missing else 'targets'!r}."
+            f"it lacks {lacks}."
         )
     if len(set(head)) != len(head):
         raise GraphInputError(f"{path}: two columns have the same name.")

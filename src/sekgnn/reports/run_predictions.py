@@ -237,4 +237,4 @@ def _bars(record: RunRecord, predictions: Predictions, name: str) -> bytes:
             text += f"; {len(targets)} of {len(predictions.targets)} targets"
         heading(figure, name, text)
 
-    return draw_png((7.0, 0.3 * len(targets) + 1.8), draw)
+    return draw_png((7.0, max(0.3 * len(targets) + 1.8, 2.7)), draw)
