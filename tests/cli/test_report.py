@@ -94,6 +94,10 @@ def test_metrics_may_be_chosen(run: Run, tmp_path: Path) -> None:
     assert "note: two has no test_mse" in result.stderr
     text = (out / "table.md").read_text(encoding="utf-8")
     assert "test_mse" in text and "test_mae" not in text
+    both = run("report", one, two, "-o", out, "--metric", "mse, accuracy")
+    assert (both.exit_code, both.stderr) == (0, "")
+    text = (out / "table.md").read_text(encoding="utf-8")
+    assert text.count("| test_accuracy |") == 3 and text.count("| test_mse |") == 1
     wrong = run("report", one, "-o", tmp_path / "other", "--metric", "f1")
     assert wrong.exit_code == 2
     assert wrong.stderr == "error: no run has f1; there is test_mae, test_mse.\n"
@@ -149,7 +153,7 @@ def test_arguments_are_needed(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["binary", "multilabel", "regression"])
 def test_every_kind_of_task(run: Run, tmp_path: Path, kind: str) -> None:
     data = facts("mine", kind, ["y"], ["0", "1"])
-    rows = [[0, 1, 0, 0], [1, 1, 1, 1], [2, 1, "", 1]]
+    rows: list[list[object]] = [[0, 1, 0, 0], [1, 1, 1, 1], [2, 1, "", 1]]
     head = ["graph", "fold", "true y", "predicted y"]
     folder = save(replace(holdout(), data=data), tmp_path / "a", head, rows)
     result = run("report", folder, "-o", tmp_path / "out", "--quiet")

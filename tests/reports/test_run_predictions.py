@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +25,9 @@ from sekgnn.reports.run_predictions import (
 from sekgnn.training.record import RunRecord
 
 
-def table(true: dict[str, Sequence[object]], **more: Sequence[object]) -> Predictions:
+def table(
+    true: Mapping[str, Sequence[object]], **more: Sequence[object]
+) -> Predictions:
     """Return predictions; those not given as ``more`` equal the true values."""
     texts = {name: [str(v) for v in values] for name, values in true.items()}
     guess = {name: [str(v) for v in values] for name, values in more.items()}

@@ -131,11 +131,11 @@ def test_rows_hold_the_numbers_of_the_records(values: list[float]) -> None:
     assert [row.run for row in rows] == [run.name for run in runs]
     for row, value in zip(rows, values, strict=True):
         assert row.value == value or math.isnan(value)
-    for row, value in zip(read_table(table_markdown(rows)), values, strict=True):
+    for cells, value in zip(read_table(table_markdown(rows)), values, strict=True):
         if math.isfinite(value):
-            assert float(row["value"]) == pytest.approx(value, rel=6e-4)
+            assert float(cells["value"]) == pytest.approx(value, rel=6e-4)
         else:
-            assert row["value"] == row["difference"] == "–"
+            assert cells["value"] == cells["difference"] == "–"
 
 
 def test_the_terminal_shows_the_same_numbers() -> None:

@@ -22,9 +22,9 @@ def report(
         Path, typer.Option("--output", "-o", help="folder for the report")
     ],
     metric: Annotated[
-        list[str] | None,
+        str | None,
         typer.Option(
-            help="what to show instead, such as test_mae; may be repeated",
+            help="what to show instead, such as test_mae; several with commas",
             show_default="each run's own",
         ),
     ] = None,
@@ -47,11 +47,12 @@ def report(
     from sekgnn.reports.run_table import table_markdown, table_rows
 
     found = load_runs(runs)
-    rows = table_rows(found, metric or ())
+    metrics = [name.strip() for name in (metric or "").split(",") if name.strip()]
+    rows = table_rows(found, metrics)
     shown = {row.run for row in rows}
     for run in found:
         if run.name not in shown:
-            note(f"{run.name} has no {', '.join(metric or ())}; the table is without.")
+            note(f"{run.name} has no {', '.join(metrics)}; the table is without it.")
     files: dict[str, bytes] = {}
     figures: dict[str, dict[str, bytes]] = {}
     with progress_bar("drawing", shown=not (quiet or json)) as progress:
