@@ -1,0 +1,240 @@
+"""What a run predicted for its test graphs, as a figure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.reports.run_drawing import (
+    GREY,
+    MARK,
+    WATCHED,
+    as_text,
+    draw_png,
+    heading,
+    say,
+)
+from sekgnn.reports.run_prediction_file import Predictions
+from sekgnn.training.record import RunRecord
+
+MOST_PANELS = 12
+"""Targets of a regression that are drawn; further ones are left out."""
+_MOST_BARS = 60
+_MOST_WRITTEN = 12  # classes up to which counts fit into their cells
+_LAST_EPOCH = ("xu2019", "wijesinghe2022")
+
+Floats = NDArray[np.float64]
+
+
+def predictions_png(record: RunRecord, predictions: Predictions, name: str) -> bytes:
+    """Return a PNG that fits the kind of task.
+
+    Regression: predicted against true values. Classes: the confusion matrix, counts and
+    percent of a row. Several labels: the area under the ROC curve of each.
+
+    Args:
+        record: Of the run.
+        predictions: Its table.
+        name: What to call it.
+
+    Raises:
+        GraphInputError: If a value that must be a number is none.
+    """
+    kind = record.data.get("kind")
+    if kind in ("binary", "multiclass"):
+        return _confusion(record, predictions, name)
+    if kind == "multilabel":
+        return _bars(record, predictions, name)
+    return _scatter(record, predictions, name)
+
+
+def subject(record: RunRecord) -> str:
+    """Return what the predictions are of: which graphs, and which weights."""
+    things = "nodes" if record.data.get("level") == "node" else "graphs"
+    text = f"test {things}"
+    if len(record.folds) > 1:
+        text += f" of {len(record.folds)} folds"
+    if record.protocol in _LAST_EPOCH:
+        text += ", weights after the last epoch"
+    return text
+
+
+def confusion_counts(
+    true: Sequence[str], predicted: Sequence[str], classes: Sequence[str]
+) -> tuple[list[str], NDArray[np.int64]]:
+    """Return labels and how often each was predicted for each, ``[true, predicted]``.
+
+    Labels that occur without being among ``classes`` come last; rows without a true
+    label, or without a prediction, are not counted.
+
+    Example:
+        >>> labels, counts = confusion_counts("aab", "aba", "ab")
+        >>> counts.tolist()
+        [[1, 1], [1, 0]]
+    """
+    pairs = [(t, p) for t, p in zip(true, predicted, strict=True) if t and p]
+    seen = sorted({label for pair in pairs for label in pair} - set(classes))
+    labels = [*dict.fromkeys(classes), *seen]
+    place = {label: i for i, label in enumerate(labels)}
+    counts = np.zeros((len(labels), len(labels)), dtype=np.int64)
+    for t, p in pairs:
+        counts[place[t], place[p]] += 1
+    return labels, counts
+
+
+def auroc(true: Floats, score: Floats) -> float:
+    """Return the area under the ROC curve, NaN if there is only one class.
+
+    It is the share of pairs of a positive and a negative in which the positive has the
+    higher score, ties counted as half. Values that are not finite are left out.
+
+    Example:
+        >>> auroc(np.array([0.0, 1.0, 1.0]), np.array([0.2, 0.2, 0.9]))
+        0.75
+    """
+    known = np.isfinite(true) & np.isfinite(score)
+    positive, score = true[known] > 0.5, score[known]
+    p, n = int(positive.sum()), int((~positive).sum())
+    if not p or not n:
+        return math.nan
+    _, place, size = np.unique(score, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(size) - (size - 1) / 2)[place]  # from 1, the mean of ties
+    return float((ranks[positive].sum() - p * (p + 1) / 2) / (p * n))
+
+
+def _scatter(record: RunRecord, predictions: Predictions, name: str) -> bytes:
+    targets = predictions.targets[:MOST_PANELS]
+    values = [predictions.numbers(target) for target in targets]
+    columns = min(len(targets), 4) if len(targets) != 4 else 2
+    lines = math.ceil(len(targets) / columns)
+    units = _units(record)
+
+    def draw(figure: Any) -> None:
+        panels = list(figure.subplots(lines, columns, squeeze=False).flat)
+        for axes in panels[len(targets) :]:
+            axes.set_axis_off()
+        used = panels[: len(targets)]
+        for axes, target, pair in zip(used, targets, values, strict=True):
+            _identity_panel(axes, target, units.get(target, ""), *pair)
+        text = f"Predicted against true: {subject(record)}"
+        if len(predictions.targets) > len(targets):
+            text += f"; {len(targets)} of {len(predictions.targets)} targets"
+        heading(figure, name, text)
+
+    return draw_png((max(3.4 * columns, 5.4), 3.5 * lines + 0.8), draw)
+
+
+def _identity_panel(
+    axes: Any, target: str, unit: str, true: Floats, predicted: Floats
+) -> None:
+    known = np.isfinite(true) & np.isfinite(predicted)
+    left_out = int((np.isfinite(true) & ~known).sum())
+    true, predicted = true[known], predicted[known]
+    about = f"{as_text(target, 30)}: {true.size} values"
+    if true.size:
+        about += f", MAE {np.abs(true - predicted).mean():.4g}"
+    if left_out:
+        about += f"\n{left_out} predictions are not finite"
+    axes.set_title(about, loc="left", size=9)
+    ending = f" ({as_text(unit, 16)})" if unit else ""
+    axes.set(xlabel=f"true{ending}", ylabel=f"predicted{ending}")
+    if not true.size:
+        say(axes, "nothing to compare")
+        return
+    low = float(min(true.min(), predicted.min()))
+    high = float(max(true.max(), predicted.max()))
+    margin = 0.04 * (high - low) or max(abs(high), 1.0) * 0.1
+    ends = (low - margin, high + margin)
+    axes.plot(ends, ends, color=GREY, linewidth=1, zorder=1)
+    alpha = float(np.clip(20 / math.sqrt(true.size), 0.06, 0.8))
+    axes.scatter(
+        true, predicted, s=9, alpha=alpha, color=WATCHED, linewidth=0, rasterized=True
+    )
+    axes.set(xlim=ends, ylim=ends)
+    axes.set_aspect("equal", adjustable="box")
+
+
+def _units(record: RunRecord) -> dict[str, str]:
+    """Return the unit of every target that has one, however the record lists them."""
+    units = record.data.get("units")
+    if isinstance(units, dict):
+        return {str(name): str(unit) for name, unit in units.items() if unit}
+    if isinstance(units, list | tuple):
+        names = record.data.get("targets") or ()
+        pairs = zip(names, units, strict=False)
+        return {str(name): str(unit) for name, unit in pairs if unit}
+    return {}
+
+
+def _confusion(record: RunRecord, predictions: Predictions, name: str) -> bytes:
+    target = predictions.targets[0]
+    classes = [str(label) for label in record.data.get("classes") or ()]
+    labels, counts = confusion_counts(
+        predictions.true[target], predictions.predicted[target], classes
+    )
+    totals = counts.sum(axis=1, keepdims=True)
+    shares = counts / np.maximum(totals, 1)  # [true, predicted], rows sum to 1 or 0
+    size = float(np.clip(0.9 * len(labels), 4.4, 11.0))
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        hits = int(np.trace(counts))
+        whole = int(counts.sum())
+        heading(
+            figure,
+            name,
+            f"{as_text(target)}: {subject(record)}, {hits} of {whole} right",
+        )
+        if not whole:
+            say(axes, "nothing to compare")
+            return
+        axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+        if len(labels) <= 40:
+            names = [as_text(label, 18) for label in labels]
+            turn = 45 if max(map(len, names)) > 4 else 0
+            axes.set_xticks(range(len(labels)), names, rotation=turn)
+            axes.set_yticks(range(len(labels)), names)
+        axes.set(xlabel="predicted", ylabel="true")
+        if len(labels) <= _MOST_WRITTEN:
+            _write_counts(axes, counts, shares)
+
+    return draw_png((size + 1.2, size + 0.9), draw)
+
+
+def _write_counts(axes: Any, counts: NDArray[np.int64], shares: Floats) -> None:
+    for i, row in enumerate(counts):
+        for j, count in enumerate(row):
+            percent = f"\n{100 * shares[i, j]:.1f} %" if row.sum() else ""
+            dark = shares[i, j] > 0.55
+            axes.text(
+                j, i, f"{count}{percent}", ha="center", va="center",
+                color="white" if dark else "#222222", size=9,
+            )  # fmt: skip
+
+
+def _bars(record: RunRecord, predictions: Predictions, name: str) -> bytes:
+    targets = predictions.targets[:_MOST_BARS]
+    areas = [auroc(*predictions.numbers(target)) for target in targets]
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        places = np.arange(len(targets))
+        axes.barh(places, np.nan_to_num(areas), color=WATCHED, height=0.7)
+        axes.axvline(0.5, color=MARK, linewidth=1, linestyle="--")
+        for place, area in zip(places, areas, strict=True):
+            known = math.isfinite(area)
+            text = f"{area:.3f}" if known else "only one class"
+            axes.text((area if known else 0.0) + 0.01, place, text, va="center", size=8)
+        axes.set_yticks(places, [as_text(target, 30) for target in targets])
+        axes.invert_yaxis()
+        axes.set(xlim=(0, 1.12), xlabel="area under the ROC curve; dashed: guessing")
+        text = f"Labels: {subject(record)}"
+        if len(predictions.targets) > len(targets):
+            text += f"; {len(targets)} of {len(predictions.targets)} targets"
+        heading(figure, name, text)
+
+    return draw_png((7.0, max(0.3 * len(targets) + 1.8, 2.7)), draw)

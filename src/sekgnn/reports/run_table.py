@@ -1,0 +1,266 @@
+"""Results of runs as one table: each number, what was selected, the paper's number."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sekgnn.errors import ConfigError
+from sekgnn.reports.paper_numbers import PaperNumber, paper_number
+from sekgnn.reports.run_folder import Run
+from sekgnn.reports.run_values import (
+    show_difference,
+    show_result,
+    show_seconds,
+)
+from sekgnn.training.record import Result, RunRecord
+
+_COLUMNS = (
+    "run", "data", "target", "model", "protocol", "metric", "value",
+    "the epoch was chosen by", "epochs", "parameters", "seconds",
+)  # fmt: skip
+_PAPER_COLUMNS = ("paper", "difference")
+_NAMED = 3  # targets that a cell lists by name
+_MARKS = "¹²³⁴⁵⁶⁷⁸⁹"
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """One reported number of one run.
+
+    Attributes:
+        run: Name of the run.
+        data: What was learned from.
+        targets: What was predicted.
+        model: Key of the model.
+        protocol: Whose number it is.
+        metric: Such as ``test_mae``.
+        value: The number.
+        spread: Standard deviation over the folds.
+        selects_on: What the epoch was chosen by, in words.
+        epoch: The chosen epoch, where there is one.
+        epochs: Epochs trained, of the longest fold.
+        parameters: Learned numbers.
+        seconds: Training time of the run.
+        paper: The published number, if there is one.
+    """
+
+    run: str
+    data: str
+    targets: tuple[str, ...]
+    model: str
+    protocol: str
+    metric: str
+    value: float
+    spread: float | None
+    selects_on: str
+    epoch: int | None
+    epochs: int
+    parameters: int
+    seconds: float
+    paper: PaperNumber | None = None
+
+    @property
+    def difference(self) -> float | None:
+        """The run's number minus the paper's."""
+        return None if self.paper is None else self.value - self.paper.value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, the difference included."""
+        return {**asdict(self), "difference": self.difference}
+
+
+def reported(record: RunRecord, metrics: Sequence[str] = ()) -> list[Result]:
+    """Return the results of a run that belong into a table.
+
+    By default the headline metric by every protocol that was computed; of regression
+    with one split both ``test_mae`` and ``test_mse``, because the literature mixes
+    them, and ``test_log10_mse`` where the literature reports that.
+
+    Args:
+        record: Of the run.
+        metrics: These instead; ``mae`` means ``test_mae``.
+    """
+    wanted = [record.headline.metric]
+    if record.data.get("kind") == "regression" and record.protocol == "holdout":
+        wanted += ["test_mae", "test_mse"]
+        if dataset_name(record) == "graph_property":
+            wanted.append("test_log10_mse")
+    if metrics:
+        wanted = [form for name in metrics for form in (name, f"test_{name}")]
+    found = [result for result in record.results if result.metric in wanted]
+    if len(record.folds) == 1:  # a metric of the kept weights is a result, too
+        known = {result.metric for result in record.results}
+        for name in dict.fromkeys(wanted):
+            value = record.folds[0].metrics.get(name)
+            if value is not None and name not in known:
+                found.append(
+                    Result(name, value, None, record.protocol, record.selects_on)
+                )
+    return found
+
+
+def table_rows(runs: Sequence[Run], metrics: Sequence[str] = ()) -> list[TableRow]:
+    """Return the rows of the table, run by run.
+
+    Args:
+        runs: In the order of the table.
+        metrics: Only these, instead of each run's own.
+
+    Raises:
+        ConfigError: If no run has any of ``metrics``.
+    """
+    rows = [
+        _row(run, result) for run in runs for result in reported(run.record, metrics)
+    ]
+    if not rows and runs:
+        known = {r.metric for run in runs for r in run.record.results}
+        known |= {
+            name for run in runs for fold in run.record.folds for name in fold.metrics
+        }
+        raise ConfigError(
+            f"no run has {', '.join(metrics)}; there is {', '.join(sorted(known))}."
+        )
+    return rows
+
+
+def dataset_name(record: RunRecord) -> str:
+    """Return what the run's config calls the data, else the name in the record."""
+    return str(record.config.get("data") or record.data.get("name") or "")
+
+
+def _row(run: Run, result: Result) -> TableRow:
+    record = run.record
+    targets = tuple(str(name) for name in record.data.get("targets") or ())
+    model = str(record.config.get("model") or record.model.get("model") or "")
+    epoch = result.epoch
+    if epoch is None and len(record.folds) == 1:
+        epoch = record.folds[0].kept_epoch
+    return TableRow(
+        run=run.name,
+        data=str(record.data.get("name") or dataset_name(record)),
+        targets=targets,
+        model=model,
+        protocol=result.protocol,
+        metric=result.metric,
+        value=result.value,
+        spread=result.spread,
+        selects_on=result.selects_on,
+        epoch=epoch,
+        epochs=trained_epochs(record),
+        parameters=record.num_parameters,
+        seconds=record.seconds,
+        paper=paper_number(
+            dataset_name(record), targets, model, result.protocol, result.metric
+        ),
+    )
+
+
+def trained_epochs(record: RunRecord) -> int:
+    """Return the number of epochs of the longest fold."""
+    lengths = [len(curve) for fold in record.folds for curve in fold.curves.values()]
+    return max(lengths, default=0)
+
+
+def cells(rows: Sequence[TableRow]) -> tuple[list[str], list[list[str]], list[str]]:
+    """Return the table as text: head, rows and footnotes.
+
+    The paper's columns are there only if a published number is.
+    """
+    notes = list(dict.fromkeys(r.paper.note for r in rows if r.paper and r.paper.note))
+    with_paper = any(row.paper for row in rows)
+    head = [*_COLUMNS, *(_PAPER_COLUMNS if with_paper else ())]
+    body = []
+    for row in rows:
+        line = [
+            row.run, row.data, _few(row.targets), row.model, row.protocol, row.metric,
+            show_result(row.metric, row.value, row.spread), row.selects_on,
+            str(row.epochs) if row.epoch is None else f"{row.epoch} of {row.epochs}",
+            f"{row.parameters:,}", show_seconds(row.seconds),
+        ]  # fmt: skip
+        if with_paper:
+            line += _paper_cells(row, notes)
+        body.append(line)
+    return head, body, [f"{_mark(i)} {note}" for i, note in enumerate(notes)]
+
+
+def _epochs(text: str) -> str:
+    return f"epoch {text}" if " of " in text else f"{text} epochs"
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= _NAMED else f"{len(names)} targets"
+
+
+def _paper_cells(row: TableRow, notes: list[str]) -> list[str]:
+    if row.paper is None:
+        return ["", ""]
+    mark = _mark(notes.index(row.paper.note)) if row.paper.note else ""
+    shown = show_result(row.metric, row.paper.value, row.paper.spread)
+    return [f"{shown} {mark}".strip(), show_difference(row.metric, row.difference)]
+
+
+def _mark(number: int) -> str:
+    return _MARKS[number] if number < len(_MARKS) else f"({number + 1})"
+
+
+def table_markdown(rows: Sequence[TableRow]) -> str:
+    """Return the table for a Markdown file, with its footnotes."""
+    head, body, notes = cells(rows)
+    lines = [head, ["---"] * len(head)]
+    lines += [[_markdown(cell) for cell in line] for line in body]
+    text = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return "\n\n".join([text, *notes]) + "\n"
+
+
+def _markdown(text: str) -> str:
+    """Return text that Markdown shows as it is, within one cell."""
+    text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
+    return re.sub(r"([\\|*`\[\]])", r"\\\1", text)
+
+
+def table_terminal(rows: Sequence[TableRow], width: int = 80) -> str:
+    """Return the table for a terminal: what belongs together stands in one column.
+
+    Args:
+        rows: Of :func:`table_rows`.
+        width: Of the terminal, in characters.
+    """
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    head, body, notes = cells(rows)
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("run", overflow="fold", ratio=1)
+    table.add_column("metric", no_wrap=True)
+    table.add_column("value", no_wrap=True)
+    table.add_column(head[7], overflow="fold", ratio=1)
+    if len(head) > len(_COLUMNS):
+        table.add_column("paper", no_wrap=True)
+    before = ""
+    for line in body:
+        named = dict(zip(head, line, strict=True))
+        texts = [
+            "",
+            f"{named['metric']}\n{named['protocol']}",
+            f"{named['value']}\n{_epochs(named['epochs'])}",
+            named[head[7]],
+        ]
+        if named["run"] != before:
+            before = named["run"]
+            table.add_section()
+            task = ", ".join(filter(None, (named["data"], named["target"])))
+            cost = f"{named['parameters']} parameters, {named['seconds']} s"
+            texts[0] = "\n".join((named["run"], task, named["model"], cost))
+        if "paper" in named:
+            texts.append(f"{named['paper']}\n{named['difference']}")
+        table.add_row(*(Text(text.strip("\n")) for text in texts))
+    file = io.StringIO()
+    Console(file=file, width=width).print(table, *(Text(note) for note in notes))
+    lines = [line.rstrip() for line in file.getvalue().splitlines()]
+    return "\n".join(lines).strip("\n")

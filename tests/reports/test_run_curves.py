@@ -1,0 +1,125 @@
+"""Figures of curves can be drawn for any run and show what differs."""
+
+from __future__ import annotations
+
+import io
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+from tests.reports.run_records import folds, holdout
+
+from sekgnn.reports.run_curves import (
+    common_mean,
+    curves_png,
+    needs_log,
+    watched_metric,
+    watched_part,
+)
+from sekgnn.training.record import FoldRecord, RunRecord
+
+NAN = math.nan
+
+
+def with_curves(**curves: list[float]) -> RunRecord:
+    return holdout(curves=curves)
+
+
+def pixels(png: bytes) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    """Check that a PNG is of plausible size and not empty, and return it."""
+    image = np.asarray(imread(io.BytesIO(png), format="png"))
+    height, width = image.shape[:2]
+    assert 250 < height < 2500 and 400 < width < 2500
+    assert image[..., :3].min() < 0.5 < image[..., :3].max()
+    return image
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        holdout(),
+        folds(),
+        folds(number=1),
+        folds(number=2),
+        with_curves(train_loss=[NAN, NAN], val_loss=[NAN, NAN], val_mae=[NAN, NAN]),
+        with_curves(train_loss=[1.0, NAN, 2.0], val_loss=[NAN, math.inf, 1.0]),
+        with_curves(train_loss=[1.0], val_loss=[0.5], val_mae=[0.0]),
+        with_curves(train_loss=[1.0, 0.1], val_loss=[0.0, 0.0], val_mae=[-1.0, 1.0]),
+        with_curves(train_loss=[1.0, 0.5]),
+        with_curves(train_loss=[], val_loss=[]),
+        with_curves(),
+    ],
+    ids=str,
+)
+def test_every_run_can_be_drawn(record: RunRecord) -> None:
+    pixels(curves_png(record, "a run"))
+
+
+@pytest.mark.parametrize("name", ["$x", "$\\frac$", "a_b^c", "図", "x" * 300, "\x00\n"])
+def test_names_are_no_mathematics(name: str) -> None:
+    pixels(curves_png(holdout(), name))
+
+
+def test_figures_differ_where_the_data_differ() -> None:
+    record = folds()
+    first = curves_png(record, "a")
+    assert curves_png(record, "a") == first
+    assert curves_png(record, "b") != first
+    later = replace(record.folds[3], kept_epoch=1)
+    kept = replace(record, folds=(*record.folds[:3], later, *record.folds[4:]))
+    assert curves_png(kept, "a") != first
+    curves = {**later.curves, "test_accuracy": [0.1, 0.2, 0.3]}
+    worse = replace(record.folds[3], curves=curves)
+    other = replace(record, folds=(*record.folds[:3], worse, *record.folds[4:]))
+    assert curves_png(other, "a") != first
+    chosen = replace(record.results[0], epoch=3)
+    moved = replace(record, results=(chosen, *record.results[1:]))
+    assert curves_png(moved, "a") != first
+
+
+def test_what_is_watched() -> None:
+    assert (watched_part(holdout()), watched_metric(holdout())) == ("val", "val_mae")
+    assert (watched_part(folds()), watched_metric(folds())) == ("test", "test_accuracy")
+    only_loss = with_curves(train_loss=[1.0], val_loss=[1.0])
+    assert watched_metric(only_loss) is None
+    another = with_curves(val_loss=[1.0], val_r2=[0.5])
+    assert watched_metric(another) == "val_r2"
+
+
+def test_the_mean_ends_with_the_shortest_fold_and_knows_no_nan() -> None:
+    long, short = np.array([1.0, 2.0, 9.0]), np.array([3.0, 6.0])
+    assert common_mean([long, short]).tolist() == [2.0, 4.0]
+    broken = common_mean([long, np.array([NAN, 4.0, math.inf])])
+    assert np.isnan(broken[[0, 2]]).all() and broken[1] == 3.0
+    assert common_mean([]).size == 0
+    assert common_mean([long, np.zeros(0)]).size == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "log"),
+    [
+        ([1.0, 10.0], False),
+        ([1.0, 10.1], True),
+        ([0.0, 100.0], False),
+        ([-1.0, 100.0], False),
+        ([NAN, 1.0, 20.0, math.inf], True),
+        ([NAN], False),
+        ([], False),
+    ],
+)
+def test_log_scale_is_for_positive_values_over_a_decade(
+    values: list[float], log: bool
+) -> None:
+    assert needs_log([np.array(values)]) is log
+    assert needs_log([]) is False
+
+
+def test_folds_of_different_length() -> None:
+    long = FoldRecord({}, {"train_loss": [3.0, 2.0, 1.0], "val_loss": [3.0] * 3}, 3,
+                      {}, 1.0)  # fmt: skip
+    short = FoldRecord({}, {"train_loss": [3.0], "val_loss": [3.0]}, 1, {}, 1.0)
+    none = FoldRecord({}, {}, 0, {}, 0.0)
+    for parts in ((long, short), (short, long), (long, none), (none, none)):
+        pixels(curves_png(holdout(folds=parts), "a"))

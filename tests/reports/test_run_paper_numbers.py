@@ -1,0 +1,126 @@
+"""The paper's numbers are those of the paper, and found only where they belong."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sekgnn.datasets import QM9_TARGETS, TU_NAMES
+from sekgnn.reports.paper_numbers import PAPER_NUMBERS, PaperNumber, paper_number
+from sekgnn.training.config import MODEL_NAMES, PROTOCOL_NAMES
+
+METHODS = {
+    "gin": "GIN",
+    "ppgn": "PPGN",
+    "k-gin": "K-GIN+",
+    "sek-gin": "SEK-GIN",
+    "sek-ppgn": "SEK-PPGN",
+}
+SYNTHETIC = {  # the paper's columns
+    "is_connected": 1,
+    "diameter": 2,
+    "spectral_radius": 3,
+    "triangle": 4,
+    "tailed_triangle": 5,
+    "star3": 6,
+    "cycle4": 7,
+}
+
+
+@pytest.fixture(scope="module")
+def paper(data_root: Path) -> str:
+    files = sorted((data_root.parent / "paper").glob("*.txt"))
+    for file in files:
+        text = file.read_text(encoding="utf-8")
+        if r"\label{exp:tudataset}" in text:
+            return text
+    pytest.skip("the paper's source does not lie beside the data")
+
+
+def table_of(paper: str, label: str) -> list[list[str]]:
+    """Return the cells of one of the paper's tables, without their decoration."""
+    end = paper.index(rf"\label{{{label}}}")
+    start = paper.rindex(r"\begin{tabular}", 0, end)
+    text = paper[paper.index(r"\toprule", start) : end]
+    text = re.sub(r"\\color\[HTML\]\{\w+\}|\\(text)?bf|\\midrule|\\toprule", "", text)
+    text = text.replace("{", "").replace("}", "")
+    return [
+        [" ".join(cell.split()) for cell in line.split("&")]
+        for line in text.split(r"\\")
+    ]
+
+
+def printed(paper: str, row: PaperNumber) -> str:
+    """Return what the paper prints where the number should come from."""
+    table = table_of(paper, row.table)
+    if row.table == "exp:qm9":
+        column = {"ppgn": 4, "sek-gin": 7}[row.model]
+        assert table[0][column] == METHODS[row.model]
+        place = [target.name for target in QM9_TARGETS].index(row.target)
+        return table[place + 1][column]
+    dagger = "†" if row.protocol == "wijesinghe2022" else ""
+    (line,) = [line for line in table if line[0] == dagger + METHODS[row.model]]
+    if row.table == "exp:syn":
+        return line[SYNTHETIC[row.target]]
+    return line[1 + TU_NAMES.index(row.data)]
+
+
+@pytest.mark.dataset
+def test_every_number_is_in_the_paper(paper: str) -> None:
+    for row in PAPER_NUMBERS:
+        scale = 100 if row.metric == "test_accuracy" else 1
+        numbers = [float(text) for text in printed(paper, row).split("±")]
+        ours = [row.value] if row.spread is None else [row.value, row.spread]
+        assert [scale * number for number in ours] == pytest.approx(numbers), row
+
+
+@pytest.mark.dataset
+def test_no_number_of_our_models_is_missing(paper: str) -> None:
+    places = {(r.table, r.data, r.target, r.model, r.protocol) for r in PAPER_NUMBERS}
+    synthetic = 5 * 7
+    accuracies = sum(
+        "±" in cell
+        for line in table_of(paper, "exp:tudataset")
+        if line[0].lstrip("†") in METHODS.values()
+        for cell in line[1:]
+    )
+    assert len(places) == synthetic + accuracies + 2 * 12
+
+
+def test_names_are_names_of_this_library() -> None:
+    for row in PAPER_NUMBERS:
+        assert row.model in MODEL_NAMES
+        assert row.protocol in PROTOCOL_NAMES
+    names = {row.data for row in PAPER_NUMBERS}
+    assert names == {"counting", "graph_property", "QM9", *TU_NAMES}
+    qm9 = {row.target for row in PAPER_NUMBERS if row.data == "QM9"}
+    assert qm9 == {target.name for target in QM9_TARGETS}
+
+
+def test_a_number_is_found_once_and_only_for_what_it_was_measured_on() -> None:
+    for row in PAPER_NUMBERS:
+        names = (row.target or "any",)
+        found = paper_number(row.data, names, row.model, row.protocol, row.metric)
+        assert found == row
+        for protocol in {"nested", "holdout", "xu2019", "last epoch"} - {row.protocol}:
+            other = paper_number(row.data, names, row.model, protocol, row.metric)
+            assert other is None or other.protocol == protocol
+    both = ("triangle", "star3")
+    assert paper_number("counting", both, "sek-gin", "holdout", "test_mae") is None
+    assert paper_number("mine", ["y"], "sek-gin", "xu2019", "test_accuracy") is None
+    assert paper_number("MUTAG", [], "sek-gin", "xu2019", "test_accuracy") is None
+
+
+@pytest.mark.parametrize("model", ["gin", "ppgn", "k-gin", "sek-gin", "sek-ppgn"])
+def test_only_the_doubtful_count_stands_beside_both_errors(model: str) -> None:
+    mae = paper_number("counting", ["cycle4"], model, "holdout", "test_mae")
+    mse = paper_number("counting", ["cycle4"], model, "holdout", "test_mse")
+    assert mae is not None
+    if model == "sek-gin":
+        assert mse is not None
+        assert mse.value == mae.value == 0.0032
+        assert "MSE" in mae.note and mae.note == mse.note
+    else:
+        assert mse is None and not mae.note

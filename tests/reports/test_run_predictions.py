@@ -1,0 +1,190 @@
+"""Predictions are read as they stand, counted right, and drawn for any task."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.reports.run_records import facts, folds, holdout, write_predictions
+from tests.reports.test_run_curves import pixels
+
+from sekgnn.errors import GraphInputError
+from sekgnn.reports.run_prediction_file import Predictions, read_predictions
+from sekgnn.reports.run_predictions import (
+    auroc,
+    confusion_counts,
+    predictions_png,
+    subject,
+)
+from sekgnn.training.record import RunRecord
+
+
+def table(
+    true: Mapping[str, Sequence[object]], **more: Sequence[object]
+) -> Predictions:
+    """Return predictions; those not given as ``more`` equal the true values."""
+    texts = {name: [str(v) for v in values] for name, values in true.items()}
+    guess = {name: [str(v) for v in values] for name, values in more.items()}
+    rows = len(next(iter(texts.values())))
+    return Predictions("p.csv", tuple(texts), ["1"] * rows, texts, {**texts, **guess})
+
+
+def task(kind: str, targets: Sequence[str], level: str = "graph") -> RunRecord:
+    data = {**facts("mine", kind, targets, ["no", "yes"]), "level": level}
+    return replace(holdout(), data=data)
+
+
+def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
+    head = ["graph", "fold", "true a,b", "predicted a,b", "true c", "predicted c"]
+    rows = [[4, 1, 0.5, 0.25, "", -1], [9, 2, -2, "nan", 3, 1e-3]]
+    found = read_predictions(write_predictions(tmp_path / "p.csv", head, rows))
+    assert found.targets == ("a,b", "c")
+    assert (len(found), found.folds) == (2, ["1", "2"])
+    true, predicted = found.numbers("a,b")
+    assert true.tolist() == [0.5, -2.0]
+    assert predicted[0] == 0.25 and math.isnan(predicted[1])
+    true, predicted = found.numbers("c")
+    assert math.isnan(true[0]) and true[1] == 3.0
+    assert predicted.tolist() == [-1.0, 0.001]
+
+
+def test_classes_with_probabilities(tmp_path: Path) -> None:
+    head = ["graph", "fold", "true y", "predicted y", "probability no"]
+    found = read_predictions(
+        write_predictions(tmp_path / "p.csv", head, [[0, 1, "no", "yes", 0.4]])
+    )
+    assert found.targets == ("y",)
+    assert (found.true["y"], found.predicted["y"]) == (["no"], ["yes"])
+    with pytest.raises(GraphInputError, match=r"'true y', row 1: 'no' is no number"):
+        found.numbers("y")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "lacks true values"),
+        (b"graph,fold\n", "lacks true values"),
+        (b"graph,true y,predicted y\n", "lacks 'fold'"),
+        (b"fold,true y\n1,2\n", "lacks 'predicted y'"),
+        (b"fold,true y,predicted y\n1,2\n", "row 1 has 2 fields, the head 3"),
+        (b"fold,true y,predicted y,true y\n", "same name"),
+        (b"fold,true y,predicted y\n\xff\xfe,1,1\n", "cannot be read"),
+    ],
+)
+def test_damaged_files_are_errors(tmp_path: Path, content: bytes, words: str) -> None:
+    file = tmp_path / "p.csv"
+    file.write_bytes(content)
+    with pytest.raises(GraphInputError, match=words):
+        read_predictions(file)
+
+
+def test_a_table_without_rows_is_drawn(tmp_path: Path) -> None:
+    file = write_predictions(tmp_path / "p.csv", ["fold", "true y", "predicted y"], [])
+    found = read_predictions(file)
+    assert len(found) == 0
+    for kind in ("regression", "binary", "multilabel"):
+        pixels(predictions_png(task(kind, ["y"]), found, "a"))
+
+
+def test_confusion_worked_out_by_hand() -> None:
+    true = ["no", "no", "yes", "", "yes", "odd"]
+    predicted = ["no", "yes", "yes", "yes", "no", "yes"]
+    labels, counts = confusion_counts(true, predicted, ["no", "yes"])
+    assert labels == ["no", "yes", "odd"]
+    assert counts.tolist() == [[1, 1, 0], [1, 1, 0], [0, 1, 0]]
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abcd"))))
+def test_confusion_counts_every_row_once(pairs: list[tuple[str, str]]) -> None:
+    true, predicted = [t for t, _ in pairs], [p for _, p in pairs]
+    labels, counts = confusion_counts(true, predicted, ["a"])
+    for i, t in enumerate(labels):
+        for j, p in enumerate(labels):
+            assert counts[i, j] == pairs.count((t, p))
+    assert counts.sum() == len(pairs)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0.0, 1.0, math.nan]), st.integers(0, 5)), max_size=30
+    )
+)
+def test_auroc_is_the_share_of_pairs_in_order(rows: list[tuple[float, int]]) -> None:
+    true = np.array([t for t, _ in rows])
+    score = np.array([float(s) for _, s in rows])
+    high = [s for t, s in rows if t == 1]
+    low = [s for t, s in rows if t == 0]
+    found = auroc(true, score)
+    if not high or not low:
+        assert math.isnan(found)
+        return
+    wins = sum((a > b) + 0.5 * (a == b) for a in high for b in low)
+    assert found == pytest.approx(wins / (len(high) * len(low)))
+
+
+def test_figures_differ_where_predictions_differ() -> None:
+    names = ["no", "yes", "yes", "no"]
+    for kind, right, wrong in (
+        ("regression", [0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 2.5, 3.0]),
+        ("binary", names, [*names[:3], "yes"]),
+        ("multilabel", [0, 1, 1, 0], [0.3, 0.2, 0.9, 0.1]),
+    ):
+        record = task(kind, ["y"])
+        first = predictions_png(record, table({"y": right}), "a")
+        pixels(first)
+        assert predictions_png(record, table({"y": right}), "a") == first
+        assert predictions_png(record, table({"y": right}, y=wrong), "a") != first
+
+
+@pytest.mark.parametrize("number", [1, 4, 13])
+@pytest.mark.parametrize("kind", ["regression", "multilabel"])
+def test_many_targets(kind: str, number: int) -> None:
+    names = [f"${i}_{{" for i in range(number)]
+    true = {name: [0.0, 1.0, ""] for name in names}
+    pixels(predictions_png(task(kind, names), table(true), "a"))
+
+
+@pytest.mark.parametrize(
+    "values", [[], [""], ["nan", "inf"], [1.0], [2.0, 2.0], [1e300, -1e300], [0.0]]
+)
+def test_odd_numbers_are_drawn(values: list[object]) -> None:
+    pixels(predictions_png(task("regression", ["y"]), table({"y": values}), "a"))
+    pixels(predictions_png(task("multilabel", ["y"]), table({"y": values}), "a"))
+
+
+@pytest.mark.parametrize("number", [1, 13, 50])
+def test_many_classes(number: int) -> None:
+    labels = [f"class ${i}" for i in range(number)]
+    record = task("multiclass", ["y"])
+    pixels(predictions_png(record, table({"y": labels}), "a"))
+
+
+def test_many_points() -> None:
+    rng = np.random.default_rng(0)
+    true = rng.normal(size=20_000)
+    given_ = table({"y": true.tolist()}, y=(true + rng.normal(size=20_000)).tolist())
+    png = predictions_png(task("regression", ["y"]), given_, "a")
+    pixels(png)
+    assert len(png) < 400_000
+
+
+def test_the_title_says_which_graphs_and_weights() -> None:
+    assert subject(task("regression", ["y"])) == "test graphs"
+    assert subject(task("regression", ["y"], level="node")) == "test nodes"
+    last = "test graphs of 10 folds, weights after the last epoch"
+    assert subject(folds()) == last
+    assert subject(replace(folds(), protocol="wijesinghe2022")) == last
+    assert subject(replace(folds(), protocol="nested")) == "test graphs of 10 folds"
+
+
+@pytest.mark.parametrize("units", [None, ["Ha"], {"y": "$"}, "Ha", [None], []])
+def test_units_may_be_missing(units: object) -> None:
+    record = task("regression", ["y"])
+    record.data["units"] = units
+    pixels(predictions_png(record, table({"y": [1.0, 2.0]}), "a"))

@@ -1,0 +1,231 @@
+"""The table's numbers are the records', each with what it was selected on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.reports.run_records import ON_EACH, ON_TEST, ON_VAL, as_run, folds, holdout
+from tests.reports.run_records import save as save_run
+
+from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.reports.paper_numbers import COUNTING_NOTE
+from sekgnn.reports.run_folder import load_runs, safe_names
+from sekgnn.reports.run_table import table_markdown, table_rows, table_terminal
+from sekgnn.reports.run_values import show_difference, show_result, show_value
+from sekgnn.training.record import Result, RunRecord
+
+
+def read_table(text: str) -> list[dict[str, str]]:
+    """Read a Markdown table back."""
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    cells = [[c.strip() for c in line.strip("|").split("|")] for line in lines]
+    return [dict(zip(cells[0], row, strict=True)) for row in cells[2:]]
+
+
+def test_a_row_worked_out_by_hand() -> None:
+    """Counting, SEK-GIN, triangle: the paper prints 0.0031."""
+    text = table_markdown(table_rows([as_run(holdout())]))
+    mae, mse = read_table(text)
+    assert mae == {
+        "run": "a",
+        "data": "counting",
+        "target": "triangle",
+        "model": "sek-gin",
+        "protocol": "holdout",
+        "metric": "test_mae",
+        "value": "0.0125",
+        "the epoch was chosen by": ON_VAL,
+        "epochs": "2 of 3",
+        "parameters": "12,345",
+        "seconds": "61.5",
+        "paper": "0.0031 ¹",
+        "difference": "+0.0094",  # 0.0125 - 0.0031
+    }
+    assert (mse["metric"], mse["value"]) == ("test_mse", "0.00075")
+    assert (mse["paper"], mse["difference"]) == ("0.0031 ¹", "-0.00235")
+    assert f"¹ {COUNTING_NOTE}" in text
+
+
+def test_folds_show_every_protocol_and_what_it_selects_on() -> None:
+    rows = read_table(table_markdown(table_rows([as_run(folds())])))
+    assert [row["protocol"] for row in rows] == [
+        "xu2019",
+        "wijesinghe2022",
+        "last epoch",
+    ]
+    chosen = [row["the epoch was chosen by"] for row in rows]
+    assert chosen == [ON_TEST, ON_EACH, "nothing"]
+    assert [row["value"] for row in rows] == [
+        "90.5 ± 5.1 %",
+        "95.0 ± 3.0 %",
+        "79.0 ± 6.0 %",
+    ]
+    assert [row["epochs"] for row in rows] == ["2 of 3", "3", "3"]
+    # the paper: 92.2 ± 6.2 and †96.9 ± 3.6
+    assert [row["paper"] for row in rows] == ["92.2 ± 6.2 %", "96.9 ± 3.6 %", ""]
+    assert [row["difference"] for row in rows] == ["-1.7", "-1.9", ""]
+
+
+def test_without_published_numbers_there_are_no_columns_for_them() -> None:
+    text = table_markdown(table_rows([as_run(holdout("mine.csv"))]))
+    assert "paper" not in read_table(text)[0]
+    assert "¹" not in text
+
+
+def test_a_file_is_no_benchmark_because_of_its_name() -> None:
+    record = holdout()
+    record.config["data"] = "elsewhere/counting.csv"
+    assert [row.paper for row in table_rows([as_run(record)])] == [None, None]
+
+
+def test_graph_properties_are_also_shown_as_logarithm() -> None:
+    metrics = {"test_mae": 0.1, "test_mse": 0.01, "test_log10_mse": -2.0}
+    record = holdout("graph_property", ["diameter"], "gin", metrics=metrics)
+    rows = table_rows([as_run(record)])
+    assert [row.metric for row in rows] == list(metrics)
+    assert rows[2].difference == pytest.approx(-2.0 + 3.3079)
+    (shown,) = read_table(table_markdown(rows[2:]))
+    assert shown["value"] == "-2.0000"
+    assert shown["difference"] == "+1.3079"
+    assert "test_log10_mse" not in table_markdown(
+        table_rows([as_run(holdout("counting", metrics=metrics))])
+    )
+
+
+def test_an_error_that_only_the_fold_knows_is_shown() -> None:
+    record = holdout()
+    record = replace(record, results=record.results[:1])
+    assert [row.metric for row in table_rows([as_run(record)])] == [
+        "test_mae",
+        "test_mse",
+    ]
+
+
+def test_metrics_may_be_chosen() -> None:
+    runs = [as_run(holdout(), "a"), as_run(folds(), "b")]
+    rows = table_rows(runs, ["mse"])
+    assert [(row.run, row.metric) for row in rows] == [("a", "test_mse")]
+    assert len(table_rows(runs, ["test_accuracy", "test_mse"])) == 4
+    with pytest.raises(ConfigError, match=r"no run has f1; .*test_accuracy.*test_mse"):
+        table_rows(runs, ["f1"])
+
+
+@given(
+    st.lists(
+        st.floats(1e-6, 1e6) | st.just(math.nan) | st.just(math.inf),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_rows_hold_the_numbers_of_the_records(values: list[float]) -> None:
+    runs = [
+        as_run(holdout(metrics={"test_mae": value}), f"run {i}")
+        for i, value in enumerate(values)
+    ]
+    rows = table_rows(runs)
+    assert [row.run for row in rows] == [run.name for run in runs]
+    for row, value in zip(rows, values, strict=True):
+        assert row.value == value or math.isnan(value)
+    for cells, value in zip(read_table(table_markdown(rows)), values, strict=True):
+        if math.isfinite(value):
+            assert float(cells["value"]) == pytest.approx(value, rel=6e-4)
+        else:
+            assert cells["value"] == cells["difference"] == "–"
+
+
+def test_the_terminal_shows_the_same_numbers() -> None:
+    rows = table_rows([as_run(holdout(), "first"), as_run(folds(), "[red]second")])
+    text = table_terminal(rows, 80)
+    assert max(map(len, text.splitlines())) <= 80
+    words = " ".join(text.split())
+    for word in ("first", "[red]second", "0.0125", "90.5 ± 5.1 %", "+0.0094", "-1.7"):
+        assert word in words
+    assert words.count("test_accuracy") == 3
+    for line in ("wijesinghe2022", "12,345", "sek-gin", "epoch 2 of 3"):
+        assert line in words
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("a|b", r"a\|b"), ("<b>x</b>", "&lt;b>x&lt;/b>"), ("a\nb", "a b"), ("*", r"\*")],
+)
+def test_markdown_shows_names_as_they_are(name: str, shown: str) -> None:
+    text = table_markdown(table_rows([as_run(holdout(targets=[name]))]))
+    assert f"| {shown} |" in text
+    assert len(text.splitlines()) == 4
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "shown"),
+    [
+        ("test_accuracy", 0.91249, "91.2"),
+        ("test_accuracy", 1.0, "100.0"),
+        ("test_mae", 0.000123456, "0.0001235"),
+        ("test_mse", 1234.56, "1235"),
+        ("test_log10_mse", -4.43216, "-4.4322"),
+        ("test_mae", math.nan, "–"),
+        ("test_mae", None, "–"),
+    ],
+)
+def test_values_are_written_so(metric: str, value: float | None, shown: str) -> None:
+    assert show_value(metric, value) == shown
+
+
+def test_spreads_and_differences_are_written_so() -> None:
+    assert show_result("test_mae", 0.5, None) == "0.5"
+    assert show_result("test_accuracy", 0.5, math.nan) == "50.0 %"
+    assert show_result("test_accuracy", math.nan, 0.1) == "–"
+    assert show_difference("test_accuracy", -0.0001) == "0.0"
+    assert show_difference("test_accuracy", 0.01) == "+1.0"
+    assert show_difference("test_mae", math.nan) == "–"
+
+
+def test_runs_are_read_from_folders_and_files_once(tmp_path: Path) -> None:
+    a = save_run(holdout(), tmp_path / "x" / "run")
+    b = save_run(folds(), tmp_path / "y" / "run", ["fold", "true a", "predicted a"])
+    runs = load_runs([a, b, b / "record.json"])
+    assert [run.name for run in runs] == ["x/run", "y/run"]
+    assert [run.slug for run in runs] == ["x-run", "y-run"]
+    assert [run.predictions for run in runs] == [None, b / "predictions.csv"]
+    assert runs[1].record == RunRecord.load(b)
+    assert [run.name for run in load_runs([b])] == ["run"]
+
+
+def test_a_folder_without_a_finished_run_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(GraphInputError, match=r"holds no record\.json"):
+        load_runs([tmp_path])
+    folder = save_run(holdout(), tmp_path / "a")
+    text = (folder / "record.json").read_text()
+    (folder / "record.json").write_text(text.replace('"versions": {', '"versions": [{'))
+    with pytest.raises(GraphInputError, match="damaged"):
+        load_runs([folder])
+    wrong = replace(holdout(), data=["no", "keys"])  # type: ignore[arg-type]
+    with pytest.raises(GraphInputError, match="damaged: data"):
+        load_runs([save_run(wrong, folder)])
+
+
+@given(st.lists(st.text(max_size=100), max_size=6))
+def test_safe_names_are_safe_and_differ(names: list[str]) -> None:
+    safe = safe_names(names)
+    assert len({name.casefold() for name in safe}) == len(names)
+    for name in safe:
+        assert name.isascii() and name[0] not in ".-" and len(name) < 90
+        assert not set(name) & set('/\\:*?"<>| \n')
+
+
+def test_the_first_result_leads() -> None:
+    record = holdout(metrics={"test_r2": 0.9, "test_mae": 0.2, "test_mse": 0.1})
+    assert [row.metric for row in table_rows([as_run(record)])] == [
+        "test_r2",
+        "test_mae",
+        "test_mse",
+    ]
+    other = replace(
+        record, results=(*record.results, Result("test_mae", 9.0, None, "x", "y"))
+    )
+    assert len(table_rows([as_run(other)])) == 4
