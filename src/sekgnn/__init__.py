@@ -21,11 +21,12 @@ from sekgnn.errors import (
 )
 
 if TYPE_CHECKING:
-    from sekgnn import brec, datasets, graphs, models, nn, wl
+    from sekgnn import brec, datasets, estimators, graphs, models, nn, training, wl
     from sekgnn.encoding.encoder import encode, encode_many
     from sekgnn.encoding.exact import encode_exact
     from sekgnn.encoding.sampled import encode_sampled
     from sekgnn.encoding.spec import EncodingSpec
+    from sekgnn.estimators import SEKClassifier, SEKRegressor
     from sekgnn.graphs import Graph
     from sekgnn.hops import hop_pairs
     from sekgnn.models import (
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         save_model,
     )
     from sekgnn.nn import GINEPlusConv, HopLoader, SEKConv
+    from sekgnn.training import RunConfig
     from sekgnn.transforms.add_khop_edges import AddKHopEdges
     from sekgnn.transforms.add_substructure_encoding import AddSubstructureEncoding
     from sekgnn.transforms.encode_dataset import encode_dataset
@@ -67,7 +69,10 @@ __all__ = [
     "MissingExtraError",
     "ModelFileError",
     "OutputError",
+    "RunConfig",
+    "SEKClassifier",
     "SEKConv",
+    "SEKRegressor",
     "__version__",
     "brec",
     "build_model",
@@ -77,6 +82,7 @@ __all__ = [
     "encode_exact",
     "encode_many",
     "encode_sampled",
+    "estimators",
     "graphs",
     "hop_pairs",
     "landing_probabilities",
@@ -85,6 +91,7 @@ __all__ = [
     "nn",
     "return_probabilities",
     "save_model",
+    "training",
     "wl",
 ]
 
@@ -98,10 +105,13 @@ _HOMES = {
     "HopLoader": "sekgnn.nn",
     "KHopGNN": "sekgnn.models",
     "PPGN": "sekgnn.models",
+    "RunConfig": "sekgnn.training",
+    "SEKClassifier": "sekgnn.estimators",
     "SEKConv": "sekgnn.nn",
     "SEKGIN": "sekgnn.models",
     "SEKGNN": "sekgnn.models",
     "SEKPPGN": "sekgnn.models",
+    "SEKRegressor": "sekgnn.estimators",
     "build_model": "sekgnn.models",
     "encode": "sekgnn.encoding.encoder",
     "encode_dataset": "sekgnn.transforms",
@@ -114,7 +124,16 @@ _HOMES = {
     "return_probabilities": "sekgnn.walks.returns",
     "save_model": "sekgnn.models",
 }
-_ROOMS = ("brec", "datasets", "graphs", "models", "nn", "wl")
+_ROOMS = (
+    "brec",
+    "datasets",
+    "estimators",
+    "graphs",
+    "models",
+    "nn",
+    "training",
+    "wl",
+)
 
 
 def __getattr__(name: str) -> Any:

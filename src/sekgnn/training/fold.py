@@ -109,7 +109,7 @@ def run_fold(
         watched,
         config,
         folder=folder,
-        about=note.to_dict(),
+        about={"task": note.to_dict()},
         seed=order,
         progress=progress,
         report=report,

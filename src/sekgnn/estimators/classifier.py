@@ -1,0 +1,105 @@
+"""Classes of graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from sekgnn.errors import GraphInputError
+from sekgnn.estimators.graph_estimator import (
+    GraphEstimator,
+    check_lengths,
+    with_targets,
+)
+from sekgnn.estimators.graph_list import as_task
+
+
+class SEKClassifier(ClassifierMixin, GraphEstimator):
+    """Classify graphs with SEK-GIN, or another network of this library.
+
+    Works with ``cross_val_score``, ``GridSearchCV``, ``clone`` and ``pickle``. X is a
+    list of graphs of one kind: PyG ``Data``, networkx, :class:`~sekgnn.graphs.Graph`,
+    or SMILES. A part of the training graphs is held back to choose the epoch.
+
+    Args:
+        model: ``"sek-gin"``, ``"sek-ppgn"``, ``"k-gin"``, ``"gin"`` or ``"ppgn"``.
+        hidden_channels: Width of every layer.
+        num_layers: L.
+        num_hops: K; the model's default if ``None``.
+        scope: Where the walks of the encoding live.
+        radius: h of ego and internal scope.
+        walk_length: l.
+        dropout: Probability of dropping.
+        epochs: At most.
+        batch_size: Graphs per step.
+        lr: Learning rate.
+        weight_decay: L2 penalty.
+        patience: Stop after so many epochs without gain; ``None`` never stops.
+        validation_fraction: Part of the training graphs that chooses the epoch.
+        node_features: Node attributes of networkx graphs to use.
+        config: Further keys of :class:`~sekgnn.training.RunConfig`.
+        random_state: Fixes everything that is random.
+
+    Attributes:
+        classes_: The labels.
+        curves_: Loss and metrics of every epoch.
+        best_epoch_: The epoch whose weights are used, from 1.
+        n_features_in_: Width of the node features.
+
+    Example:
+        >>> from sekgnn.graphs import cycle_graph, path_graph
+        >>> graphs = [make(n) for n in range(4, 24) for make in (cycle_graph, path_graph)]
+        >>> labels = ["cycle", "path"] * 20
+        >>> model = SEKClassifier(hidden_channels=8, epochs=5).fit(graphs, labels)
+        >>> model.predict_proba(graphs).shape
+        (40, 2)
+    """
+
+    classes_: NDArray[Any]
+
+    def fit(self, X: Sequence[Any], y: Sequence[Any]) -> SEKClassifier:
+        """Train.
+
+        Args:
+            X: Graphs.
+            y: Their labels: numbers or texts.
+
+        Raises:
+            GraphInputError: If a graph is wrong, or there are fewer than two classes.
+            ConfigError: If a parameter cannot work.
+        """
+        labels = column_or_1d(np.asarray(y))
+        check_lengths(X, labels)
+        check_classification_targets(labels)
+        self.classes_, numbers = np.unique(labels, return_inverse=True)
+        if self.classes_.size < 2:
+            raise GraphInputError("all graphs have the same label; nothing to learn.")
+        task = with_targets(
+            as_task(X, self.node_features),
+            "binary" if self.classes_.size == 2 else "multiclass",
+            torch.from_numpy(numbers.astype(np.int64)),
+            np.ones((labels.size, 1), dtype=np.bool_),
+            tuple(self.classes_.tolist()),
+        )
+        self._train(task)
+        return self
+
+    def predict_proba(self, X: Sequence[Any]) -> NDArray[np.float64]:
+        """Return the probability of every class, ``[G, C]``; columns ``classes_``."""
+        return self._outputs(X)
+
+    def predict(self, X: Sequence[Any]) -> NDArray[Any]:
+        """Return the most probable label of every graph."""
+        check_is_fitted(self, "predictor_")
+        found: NDArray[Any] = self.classes_[self._outputs(X).argmax(axis=1)]
+        return found
+
+    def _restore(self) -> None:
+        self.classes_ = np.array(self.predictor_.note.classes)

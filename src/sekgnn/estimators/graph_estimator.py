@@ -1,0 +1,250 @@
+"""What classifier and regressor share: parameters, training, files."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from sekgnn.datasets import GraphTask
+from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
+from sekgnn.estimators.graph_list import as_task
+from sekgnn.models import save_model
+from sekgnn.models.model_file import read_about
+from sekgnn.training.batches import JoinedGraphs
+from sekgnn.training.build import make_model
+from sekgnn.training.config import RunConfig
+from sekgnn.training.fit import fit
+from sekgnn.training.fold import fold_objective, fold_seeds
+from sekgnn.training.learning_data import LearningData
+from sekgnn.training.predictor import Predictor
+from sekgnn.training.splits import check_training_classes, inner_split
+from sekgnn.training.task_note import TaskNote
+
+E = TypeVar("E", bound="GraphEstimator")
+
+
+class GraphEstimator(BaseEstimator):
+    """A network of this library behind ``fit`` and ``predict``.
+
+    Parameters are those of :class:`~sekgnn.training.RunConfig`; keys that are no
+    argument here go into ``config``.
+    """
+
+    def __init__(
+        self,
+        model: str = "sek-gin",
+        *,
+        hidden_channels: int = 64,
+        num_layers: int = 3,
+        num_hops: int | None = None,
+        scope: str | Sequence[str] = ("graph", "internal"),
+        radius: int | Sequence[int] = 1,
+        walk_length: int = 16,
+        dropout: float = 0.0,
+        epochs: int = 100,
+        batch_size: int = 64,
+        lr: float = 1e-3,
+        weight_decay: float = 0.0,
+        patience: int | None = 30,
+        validation_fraction: float = 0.1,
+        node_features: Sequence[str] = (),
+        config: Mapping[str, Any] | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        """Keep the parameters as they are, as scikit-learn asks."""
+        self.model = model
+        self.hidden_channels = hidden_channels
+        self.num_layers = num_layers
+        self.num_hops = num_hops
+        self.scope = scope
+        self.radius = radius
+        self.walk_length = walk_length
+        self.dropout = dropout
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.lr = lr
+        self.weight_decay = weight_decay
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.node_features = node_features
+        self.config = config
+        self.random_state = random_state
+
+    def run_config(self) -> RunConfig:
+        """Return the parameters as the config of a run.
+
+        Raises:
+            ConfigError: If one cannot work.
+        """
+        own = ("model", "hidden_channels", "num_layers", "num_hops", "scope", "radius",
+               "walk_length", "dropout", "epochs", "batch_size", "lr", "weight_decay",
+               "patience")  # fmt: skip
+        values = {name: getattr(self, name) for name in own}
+        for name in self.config or {}:
+            if name in values or name in ("data", "protocol", "seed", "val_fraction"):
+                raise ConfigError(
+                    f"config cannot hold {name!r}; it is a parameter of the estimator."
+                )
+        values["val_fraction"] = self.validation_fraction
+        return RunConfig.from_dict({**values, **(self.config or {})})
+
+    def _train(self, task: GraphTask) -> None:
+        """Train on a task with targets; sets the fitted attributes."""
+        config = self.run_config()
+        data = LearningData("graphs", task, "memory")
+        random = check_random_state(self.random_state)
+        seed = int(random.randint(np.iinfo(np.int32).max))
+        present = np.flatnonzero(task.mask.any(axis=1))
+        train, val = inner_split(
+            present, self.validation_fraction, seed, data.classes
+        )
+        if not train.size or not val.size:
+            raise GraphInputError(
+                f"{present.size} graphs are too few to train and validate; give more."
+            )
+        check_training_classes(train, data.classes, task.classes, "fit")
+        weights, order = fold_seeds(seed, 0)
+        network = make_model(config, data, weights)
+        objective = fold_objective(config, data, train)
+        joined = JoinedGraphs(
+            task.graphs,
+            network.num_hops,
+            network.encoding,
+            max_neighbors=config.max_neighbors,
+            seed=seed,
+        )
+        done = fit(network, objective, joined, train, val, config, seed=order)
+        note = TaskNote.of(data, objective, config.max_neighbors)
+        self.predictor_ = Predictor([done.model], [note])
+        self.curves_ = done.curves
+        self.best_epoch_ = done.kept_epoch
+        self.n_features_in_ = task.num_features
+
+    def _outputs(self, graphs: Sequence[Any]) -> NDArray[np.float64]:
+        """Return probabilities or values for graphs."""
+        check_is_fitted(self, "predictor_")
+        if not len(graphs):
+            return self.predictor_.predict([])
+        task = as_task(graphs, self.node_features)
+        self.predictor_.check(task, "the list of graphs")
+        return self.predictor_.predict(task.graphs)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to one safetensors file, all or nothing.
+
+        Raises:
+            OutputError: If it cannot be written; an older file is then unchanged.
+        """
+        check_is_fitted(self, "predictor_")
+        params = {**self.get_params(), "random_state": None}
+        if isinstance(self.random_state, int):
+            params["random_state"] = self.random_state
+        about = {
+            "task": self.predictor_.note.to_dict(),
+            "estimator": {
+                "class": type(self).__name__,
+                "params": {k: _plain(v) for k, v in params.items()},
+                "curves": self.curves_,
+                "best_epoch": self.best_epoch_,
+                "n_features_in": self.n_features_in_,
+            },
+        }
+        save_model(self.predictor_.models[0], path, about)
+
+    @classmethod
+    def load(cls: type[E], path: str | os.PathLike[str]) -> E:
+        """Return the estimator that :meth:`save` wrote; no code of the file is run.
+
+        Raises:
+            ModelFileError: If the file is damaged, or of something else.
+        """
+        found = read_about(path).get("estimator")
+        if not isinstance(found, dict) or found.get("class") != cls.__name__:
+            raise ModelFileError(f"{path} holds no {cls.__name__}.")
+        estimator = cls(**found["params"])
+        estimator.predictor_ = Predictor.load(path)
+        estimator.curves_ = found["curves"]
+        estimator.best_epoch_ = found["best_epoch"]
+        estimator.n_features_in_ = found["n_features_in"]
+        estimator._restore()
+        return estimator
+
+    def _restore(self) -> None:
+        """Set what a subclass derives from the predictor."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Put the network into the pickle as the bytes of a safe file."""
+        state = dict(super().__getstate__())
+        if "predictor_" in state:
+            del state["predictor_"]
+            with tempfile.TemporaryDirectory() as folder:
+                file = Path(folder) / "estimator.safetensors"
+                self.save(file)
+                state["_file"] = file.read_bytes()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Read the network from the bytes of a safe file."""
+        content = state.pop("_file", None)
+        super().__setstate__(state)
+        if content is not None:
+            with tempfile.TemporaryDirectory() as folder:
+                file = Path(folder) / "estimator.safetensors"
+                file.write_bytes(content)
+                self.predictor_ = Predictor.load(file)
+
+
+def with_targets(
+    task: GraphTask,
+    kind: Any,
+    y: torch.Tensor,
+    mask: NDArray[np.bool_],
+    classes: tuple[Any, ...] | None = None,
+) -> GraphTask:
+    """Return a task with targets set on its graphs.
+
+    Args:
+        task: Without targets.
+        kind: The kind of task.
+        y: Class numbers ``[G]`` or values ``[G, T]``.
+        mask: Where they are present, ``[G, T]``.
+        classes: The labels.
+    """
+    from sekgnn.datasets.graph_task import Y_MASK
+
+    for i, data in enumerate(task.graphs):
+        data.y = y[i : i + 1].clone()
+        data[Y_MASK] = torch.from_numpy(mask[i : i + 1].copy())
+    width = mask.shape[1]
+    names = ("y",) if width == 1 else tuple(f"y{i}" for i in range(width))
+    return replace(task, kind=kind, target_names=names, classes=classes, mask=mask)
+
+
+def check_lengths(graphs: Sequence[Any], y: NDArray[Any]) -> None:
+    """Raise if there is not one row of targets per graph.
+
+    Raises:
+        GraphInputError: If so.
+    """
+    if len(graphs) != len(y):
+        raise GraphInputError(f"{len(graphs)} graphs, but {len(y)} targets.")
+
+
+def _plain(value: Any) -> Any:
+    """Return JSON values."""
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(v) for v in value]
+    return value.item() if isinstance(value, np.generic) else value

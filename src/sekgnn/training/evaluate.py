@@ -1,0 +1,116 @@
+"""Testing a finished run again, on its own graphs or on others."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from sekgnn.checks import check_choice
+from sekgnn.datasets.graph_task import Y_MASK
+from sekgnn.errors import GraphInputError
+from sekgnn.training.config import RunConfig
+from sekgnn.training.learning_data import LearningData, load_data, without_masked
+from sekgnn.training.predictor import Predictor
+from sekgnn.training.protocols import make_splits
+from sekgnn.training.run_folder import CONFIG_FILE, read_config
+
+PARTS = ("train", "val", "test")
+
+
+def evaluate_run(
+    folder: str | os.PathLike[str],
+    part: str = "test",
+    root: str | Path | None = None,
+) -> list[dict[str, float]]:
+    """Return the metrics of a run's models on a part of its own data, fold by fold.
+
+    Args:
+        folder: Of the run.
+        part: ``"train"``, ``"val"`` or ``"test"``.
+        root: The data folder of benchmarks.
+
+    Raises:
+        ModelFileError: If a model is missing or damaged.
+        GraphInputError: If the part is empty, or the data is gone.
+    """
+    check_choice("part", part, PARTS)
+    place = Path(folder)
+    config = RunConfig.from_dict(read_config(place / CONFIG_FILE))
+    data = without_masked(load_data(config, root))
+    splits = make_splits(config, data, root)
+    whole = Predictor.load(place)
+    if len(whole.models) != len(splits):
+        raise GraphInputError(
+            f"{folder} holds {len(whole.models)} models of {len(splits)} folds; finish "
+            "the run first."
+        )
+    out = []
+    for model, note, split in zip(whole.models, whole.notes, splits, strict=True):
+        chosen = getattr(split, part)
+        if not chosen.size:
+            raise GraphInputError(
+                f"protocol {config.protocol} has no {part} part; choose another."
+            )
+        one = Predictor([model], [note])
+        out.append(measure(one, _subset(data, chosen)))
+    return out
+
+
+def evaluate_file(
+    folder: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    target: tuple[str, ...] = (),
+    *,
+    smiles: str | None = None,
+    skip_invalid: bool = False,
+) -> dict[str, float]:
+    """Return the metrics of a run's model on other graphs, whose targets are known.
+
+    Args:
+        folder: Of the run, or a model file.
+        path: The graphs, in a format of ``sekgnn train``.
+        target: Columns or keys of the targets; those of the training data by default.
+        smiles: Column of the SMILES; that of the training data by default.
+        skip_invalid: Leave out SMILES that rdkit cannot read.
+
+    Raises:
+        ModelFileError: If the model is missing or damaged.
+        GraphInputError: If the file is wrong or does not fit the model.
+    """
+    from sekgnn.datasets import read_task
+    from sekgnn.training.input_options import reader_options
+
+    predictor = Predictor.load(folder)
+    note = predictor.note
+    options = reader_options(note, path, smiles=smiles, skip_invalid=skip_invalid)
+    names = () if Path(path).is_dir() else target or note.targets
+    task = read_task(path, names, kind=note.kind, classes=note.classes, **options)
+    predictor.check(task, str(path))
+    data = without_masked(LearningData(Path(path).name, task, units=note.units))
+    return measure(predictor, data)
+
+
+def measure(predictor: Predictor, data: LearningData) -> dict[str, float]:
+    """Return the metrics of a predictor on graphs with targets."""
+    graphs = data.task.graphs
+    predicted = torch.from_numpy(predictor.predict(graphs))
+    y = torch.cat([graph.y for graph in graphs])
+    mask = torch.cat([graph[Y_MASK] for graph in graphs])
+    return predictor.note.objective.metrics(predicted, y, mask)
+
+
+def _subset(data: LearningData, chosen: np.ndarray) -> LearningData:  # type: ignore[type-arg]
+    task = data.task
+    return replace(
+        data,
+        task=replace(
+            task,
+            graphs=tuple(task.graphs[i] for i in chosen),
+            places=tuple(task.places[i] for i in chosen),
+            mask=task.mask[chosen],
+        ),
+    )

@@ -1,0 +1,71 @@
+"""How to read further graphs so that they are like those a model was trained on."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from sekgnn.errors import GraphInputError
+from sekgnn.training.task_note import TaskNote
+
+_WORDS = {
+    "smiles": "a table of SMILES",
+    "json": "JSON lines",
+    "tu": "a TU folder",
+}
+
+
+def input_format(path: str | os.PathLike[str]) -> str:
+    """Return the format of a file or folder: ``"smiles"``, ``"json"`` or ``"tu"``."""
+    place = Path(path)
+    if place.is_dir():
+        return "tu"
+    return "smiles" if place.suffix.lower() in (".csv", ".tsv", ".parquet") else "json"
+
+
+def reader_options(
+    note: TaskNote,
+    path: str | os.PathLike[str],
+    *,
+    smiles: str | None = None,
+    skip_invalid: bool = False,
+) -> dict[str, Any]:
+    """Return the options of the reader for ``path``.
+
+    Args:
+        note: Of the model.
+        path: The further graphs.
+        smiles: Column of the SMILES; that of the training data by default.
+        skip_invalid: Leave out SMILES that rdkit cannot read.
+
+    Raises:
+        GraphInputError: If the model was trained on another format.
+    """
+    form = input_format(path)
+    trained = note.reader or {}
+    known = trained.get("format")
+    if known is not None and known != form:
+        raise GraphInputError(
+            f"the model was trained on {_WORDS[known]}; {path} is {_WORDS[form]}, whose "
+            "features mean something else."
+        )
+    if form == "smiles":
+        return {
+            "smiles": smiles or trained.get("smiles", "smiles"),
+            "add_hydrogens": bool(trained.get("add_hydrogens", False)),
+            "skip_invalid": skip_invalid,
+        }
+    if form == "tu" and known == "tu":
+        return {
+            "node_labels": _labels(note.feature_names),
+            "edge_labels": _labels(note.edge_feature_names),
+        }
+    return {}
+
+
+def _labels(names: tuple[str, ...] | None) -> list[int] | None:
+    """Return the labels behind the one-hot columns ``label 0``, ``label 3``, ..."""
+    found = [name.removeprefix("label ") for name in names or ()
+             if name.startswith("label ")]  # fmt: skip
+    return [int(float(text)) for text in found] or None
