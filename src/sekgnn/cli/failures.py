@@ -19,13 +19,21 @@ from sekgnn.errors import (
     GraphInputError,
     GraphInputWarning,
     MissingExtraError,
+    ModelFileError,
 )
 
 FAILED = 2
 INTERRUPTED = 130  # 128 + SIGINT, what shells expect
 
 _NOTES = (GraphInputWarning, CacheWarning)
-_EXPECTED = (GraphInputError, ConfigError, MissingExtraError, OSError, MemoryError)
+_EXPECTED = (
+    GraphInputError,
+    ConfigError,
+    MissingExtraError,
+    ModelFileError,
+    OSError,
+    MemoryError,
+)
 
 
 class ReportingGroup(TyperGroup):

@@ -12,9 +12,11 @@ import typer
 from sekgnn.cli.brec import brec
 from sekgnn.cli.demo import demo
 from sekgnn.cli.encode import encode
+from sekgnn.cli.evaluate import evaluate
 from sekgnn.cli.failures import FAILED, INTERRUPTED, ReportingGroup
 from sekgnn.cli.info import info
 from sekgnn.cli.many_values import ManyValuesCommand
+from sekgnn.cli.predict import predict
 from sekgnn.cli.report import report
 from sekgnn.cli.theorem1 import theorem1
 from sekgnn.cli.train import train
@@ -27,7 +29,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (train, report, encode, wl, brec, theorem1, info, demo):
+for _command in (
+    train,
+    evaluate,
+    predict,
+    report,
+    encode,
+    wl,
+    brec,
+    theorem1,
+    info,
+    demo,
+):
     app.command(cls=ManyValuesCommand)(_command)
 
 

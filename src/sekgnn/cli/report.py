@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from sekgnn.reports.run_folder import Run
+    from sekgnn.reports.run_report import Report
     from sekgnn.reports.run_table import TableRow
 
 
@@ -41,50 +41,19 @@ def report(
     """
     from sekgnn.cli.failures import note
     from sekgnn.cli.progress import progress_bar
-    from sekgnn.files import atomic_path
-    from sekgnn.reports.run_folder import load_runs
-    from sekgnn.reports.run_page import run_page
-    from sekgnn.reports.run_table import table_markdown, table_rows
+    from sekgnn.reports.run_report import write_report
 
-    found = load_runs(runs)
     metrics = [name.strip() for name in (metric or "").split(",") if name.strip()]
-    rows = table_rows(found, metrics)
-    shown = {row.run for row in rows}
-    for run in found:
-        if run.name not in shown:
-            note(f"{run.name} has no {', '.join(metrics)}; the table is without it.")
-    files: dict[str, bytes] = {}
-    figures: dict[str, dict[str, bytes]] = {}
     with progress_bar("drawing", shown=not (quiet or json)) as progress:
-        for i, run in enumerate(found, start=1):
-            figures[run.slug] = drawn = _figures(run)
-            files |= {f"{run.slug}-{name}.png": png for name, png in drawn.items()}
-            if progress is not None:
-                progress(i, len(found))
-    files["table.md"] = table_markdown(rows).encode()
-    files["report.html"] = run_page(found, rows, figures).encode()
-    output.mkdir(parents=True, exist_ok=True)
-    for name, content in files.items():
-        with atomic_path(output / name) as draft:
-            draft.write_bytes(content)
+        made = write_report(runs, output, metrics, progress)
+    for name in made.left_out:
+        note(f"{name} has no {', '.join(metrics)}; the table is without it.")
     if json:
-        typer.echo(_json(rows, output, files))
+        typer.echo(_json(made))
     elif not quiet:
-        typer.echo(_terminal(rows))
-        typer.echo(f"wrote report.html, table.md and {len(files) - 2} PNG to {output}")
-
-
-def _figures(run: Run) -> dict[str, bytes]:
-    """Return the figures of a run by what they show."""
-    from sekgnn.reports.run_curves import curves_png
-    from sekgnn.reports.run_prediction_file import read_predictions
-    from sekgnn.reports.run_predictions import predictions_png
-
-    drawn = {"curves": curves_png(run.record, run.name)}
-    if run.predictions is not None:
-        table = read_predictions(run.predictions)
-        drawn["predictions"] = predictions_png(run.record, table, run.name)
-    return drawn
+        typer.echo(_terminal(made.rows))
+        pictures = len(made.files) - 2
+        typer.echo(f"wrote report.html, table.md and {pictures} PNG to {output}")
 
 
 def _terminal(rows: list[TableRow]) -> str:
@@ -95,11 +64,11 @@ def _terminal(rows: list[TableRow]) -> str:
     return table_terminal(rows, max(shutil.get_terminal_size().columns, 80))
 
 
-def _json(rows: list[TableRow], output: Path, files: dict[str, bytes]) -> str:
+def _json(made: Report) -> str:
     values = {
-        "output": str(output),
-        "files": sorted(files),
-        "rows": [_finite(row.to_dict()) for row in rows],
+        "output": str(made.folder),
+        "files": sorted(made.files),
+        "rows": [_finite(row.to_dict()) for row in made.rows],
     }
     return json_format.dumps(values, ensure_ascii=False, allow_nan=False)
 

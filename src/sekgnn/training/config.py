@@ -54,6 +54,7 @@ class RunConfig:
     smiles: str = key("data", "column that holds SMILES", "smiles")
     skip_invalid: bool = key("data", "leave out SMILES that rdkit cannot read", False)
     add_hydrogens: bool = key("data", "make hydrogens nodes", False)
+    generated: bool = key("data", "generate counting or graph_property anew", False)
     data_seed: int = key("data", "of generated datasets", 0)
 
     protocol: str = key("protocol", ", ".join(PROTOCOL_NAMES), "holdout")

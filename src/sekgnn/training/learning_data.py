@@ -145,7 +145,10 @@ def load_data(config: RunConfig, root: str | Path | None = None) -> LearningData
 
 
 def _counting(config: RunConfig, root: str | Path | None) -> LearningData:
-    dataset = CountingDataset(root, seed=config.data_seed)
+    if config.generated:
+        dataset = CountingDataset.generated(config.data_seed)
+    else:
+        dataset = CountingDataset(root, seed=config.data_seed)
     return counting_data(dataset, config.target)
 
 
@@ -171,7 +174,10 @@ def counting_data(dataset: CountingDataset, targets: Sequence[str]) -> LearningD
 
 
 def _graph_property(config: RunConfig, root: str | Path | None) -> LearningData:
-    dataset = GraphPropertyDataset(root, seed=config.data_seed)
+    if config.generated:
+        dataset = GraphPropertyDataset.generated(config.data_seed)
+    else:
+        dataset = GraphPropertyDataset(root, seed=config.data_seed)
     known = (*dataset.target_names, *dataset.node_target_names)
     names = _targets("graph_property", config.target, known)
     graphs = dataset.to_pyg(names)

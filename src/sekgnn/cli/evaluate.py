@@ -1,0 +1,68 @@
+"""``sekgnn evaluate``: test a finished run again, or on other graphs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def evaluate(
+    run: Annotated[Path, typer.Argument(help="run folder, or model file with INPUT")],
+    data: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[INPUT]",
+            help="other graphs, with targets: CSV, Parquet, JSON lines or TU folder",
+            show_default="the run's own data",
+        ),
+    ] = None,
+    part: Annotated[
+        str, typer.Option(help="of the run's own data: train, val or test")
+    ] = "test",
+    target: Annotated[
+        str | None,
+        typer.Option(
+            help="columns of INPUT, divided by commas", show_default="as in training"
+        ),
+    ] = None,
+    smiles: Annotated[
+        str | None,
+        typer.Option(help="column of the SMILES", show_default="as in training"),
+    ] = None,
+    skip_invalid: Annotated[
+        bool, typer.Option(help="leave out SMILES that rdkit cannot read")
+    ] = False,
+    data_root: Annotated[
+        Path | None,
+        typer.Option(help="folder of benchmark data", show_default="$SEKGNN_DATA"),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="print a JSON object")] = False,
+) -> None:
+    """Measure a trained model: on its own test graphs, or on others with targets."""
+    import json as json_format
+    import math
+
+    from sekgnn.training.evaluate import evaluate_file, evaluate_run
+
+    if data is None:
+        folds = evaluate_run(run, part, data_root)
+        name = f"{part} graphs of {run}"
+    else:
+        names = tuple(text.strip() for text in target.split(",")) if target else ()
+        folds = [
+            evaluate_file(run, data, names, smiles=smiles, skip_invalid=skip_invalid)
+        ]
+        name = str(data)
+    metrics = {
+        metric: sum(fold[metric] for fold in folds) / len(folds) for metric in folds[0]
+    }
+    if json:
+        plain = {k: v if math.isfinite(v) else None for k, v in metrics.items()}
+        values = {"of": name, "folds": len(folds), "metrics": plain}
+        typer.echo(json_format.dumps(values, indent=2))
+        return
+    typer.echo(name + (f", mean of {len(folds)} folds" if len(folds) > 1 else ""))
+    for metric, value in metrics.items():
+        typer.echo(f"  {metric:<18} {value:.6g}")

@@ -1,0 +1,91 @@
+"""``sekgnn predict``: a trained model on new graphs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def predict(
+    run: Annotated[Path, typer.Argument(help="run folder or model file")],
+    data: Annotated[
+        Path,
+        typer.Argument(metavar="INPUT", help="CSV, Parquet, JSON lines or TU folder"),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="CSV file", show_default="stdout"),
+    ] = None,
+    smiles: Annotated[
+        str | None,
+        typer.Option(help="column of the SMILES", show_default="as in training"),
+    ] = None,
+    skip_invalid: Annotated[
+        bool, typer.Option(help="leave out SMILES that rdkit cannot read")
+    ] = False,
+    chunk_size: Annotated[int, typer.Option(help="graphs in memory at a time")] = 1024,
+    threads: Annotated[
+        int | None, typer.Option(help="of torch", show_default="all usable cores")
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="print a JSON object when done")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing")] = False,
+) -> None:
+    """Predict for new graphs, with class probabilities.
+
+    Input is read and written piece by piece, so it may be larger than memory. The
+    output appears only when it is complete. Graphs that do not fit the model are
+    refused.
+    """
+    import sys
+
+    from sekgnn.checks import check_positive
+    from sekgnn.errors import ConfigError
+    from sekgnn.files import atomic_path
+
+    check_positive("--chunk-size", chunk_size)
+    if threads is not None:
+        check_positive("--threads", threads)
+    if output is None and json:
+        raise ConfigError("--json prints to stdout; name a file with --output.")
+    import torch
+
+    from sekgnn.parallel import resolve_workers
+    from sekgnn.training.predictor import Predictor
+    from sekgnn.training.stream import predict_stream
+
+    torch.set_num_threads(threads or resolve_workers(None))
+    predictor = Predictor.load(run)
+    options: dict[str, Any] = {
+        "smiles": smiles,
+        "skip_invalid": skip_invalid,
+        "chunk_size": chunk_size,
+    }
+    if output is None:
+        predict_stream(predictor, data, sys.stdout, **options)
+        return
+    shown = not (quiet or json) and sys.stderr.isatty()
+    with atomic_path(output) as draft, draft.open("w", newline="") as file:
+        done = predict_stream(
+            predictor, data, file, tell=_counter() if shown else None, **options
+        )
+    if json:
+        import json as json_format
+
+        typer.echo(json_format.dumps(done.to_dict(), indent=2))
+    elif not quiet:
+        typer.echo(f"{done.sentence()} wrote {output}")
+
+
+def _counter() -> Any:
+    """Return a function that shows how many graphs are done."""
+    import sys
+
+    def tell(count: int) -> None:
+        sys.stderr.write(f"\r{count} graphs")
+        sys.stderr.flush()
+
+    return tell
