@@ -17,6 +17,7 @@ from sekgnn.datasets.target_kind import Label, TaskKind
 from sekgnn.datasets.target_values import read_column
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import Graph
+from sekgnn.graphs.edge_checks import check_num_nodes
 from sekgnn.graphs.table import text_lines
 
 if TYPE_CHECKING:
@@ -107,8 +108,8 @@ def _graph(record: dict[str, Any], place: str) -> Data:
             "lost."
         )
     try:
-        check_positive("num_nodes", num_nodes, 0)
-    except ConfigError as error:
+        check_num_nodes(check_positive("num_nodes", num_nodes, 0))
+    except (ConfigError, GraphInputError) as error:
         raise GraphInputError(f"{place}: {error}") from None
     if x is not None and len(x) != num_nodes:
         raise GraphInputError(

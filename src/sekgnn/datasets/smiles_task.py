@@ -87,7 +87,7 @@ def read_molecules(
         Rows and molecules, ``None`` where rdkit cannot read the SMILES.
 
     Raises:
-        GraphInputError: If the table is wrong, as :func:`~sekgnn.graphs.table.read_table`.
+        GraphInputError: If the table is wrong; see ``read_table``.
         MissingExtraError: If rdkit is not installed.
     """
     for row in read_table(path, columns, "Name the columns to read."):

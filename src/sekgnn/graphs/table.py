@@ -16,7 +16,7 @@ from sekgnn.graphs.extras import require
 from sekgnn.graphs.text import read_bytes
 
 _BATCH_ROWS = 1024  # rows of a Parquet file held at once
-_BUFFER_BYTES = 2**18  # read ahead in each of its columns
+_BUFFER_BYTES = 2**18  # read ahead in each of its columns, not whole row groups
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,9 @@ def _parquet_rows(
     row = 0
     with _open(path) as content:
         try:
-            file = parquet.ParquetFile(content, buffer_size=_BUFFER_BYTES)
+            file = parquet.ParquetFile(
+                content, buffer_size=_BUFFER_BYTES, pre_buffer=False
+            )
             _column_places(path, columns, list(file.schema_arrow.names), hint)
             chosen = list(dict.fromkeys(columns))
             for batch in file.iter_batches(_BATCH_ROWS, columns=chosen):
