@@ -166,9 +166,11 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     for file in (csv_file, parquet_file):
         list(zip(read_table(file, ["a"]), range(5), strict=False))  # imports
         tracemalloc.start()
-        count = sum(1 for _ in read_table(file, ["a"]))
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
+        try:
+            count = sum(1 for _ in read_table(file, ["a"]))
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
         assert count == 30_000
         assert peak < file.stat().st_size / 5
 

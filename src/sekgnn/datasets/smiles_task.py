@@ -110,10 +110,10 @@ def invalid_smiles(
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    text = str(value)
     if len(text) <= _SHOWN_LENGTH:
-        return text
-    return f"{text[:_SHOWN_LENGTH]}... ({len(text)} characters)"
+        return repr(value)
+    return f"{text[:_SHOWN_LENGTH]!r}... ({len(text)} characters)"
 
 
 def _molecule_data(text: Any, add_hydrogens: bool) -> Data | None:
