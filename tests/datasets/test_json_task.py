@@ -70,6 +70,12 @@ def test_several_targets_and_windows_line_ends(tmp_path: Path) -> None:
     assert [data.y.tolist() for data in task] == [[[0, 1]], [[1, 0]], [[1, 0]]]
 
 
+def test_only_a_line_feed_ends_a_line(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_bytes(b'{"edges": [],\r"num_nodes": 1}\n\r\n{"edges":\r[], "x": [1]}')
+    assert json_task(file).places == ("line 1", "line 3")
+
+
 GOOD: dict[str, Any] = {"edges": [[0, 1]], "num_nodes": 2, "y": 1}
 
 
