@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import Any
 
@@ -212,3 +213,28 @@ def test_a_long_invalid_text_is_cut(tmp_path: Path) -> None:
     with pytest.raises(GraphInputError, match=r"CC'\.\.\. \(100001 characters\)") as e:
         smiles_task(file)
     assert len(str(e.value)) < 1000
+
+
+@pytest.mark.slow
+def test_a_huge_ring_is_refused(tmp_path: Path) -> None:
+    """As one cycle, and between branches; the ring search of rdkit takes hours."""
+    ring = "C1" + "C" * 99_998 + "C1"
+    branches = f"C({'C' * 60_000}1){'C' * 60_000}1"
+    file = write(tmp_path / "a.csv", f"smiles\nCC\n{ring}\nC.{branches}\n")
+    message = r"(?s)2 SMILES.*row 2 \(line 3\).*Cycles of more than 20000 atoms are ref"
+    with pytest.raises(GraphInputError, match=message):
+        smiles_task(file)
+    assert [d.num_nodes for d in smiles_task(file, skip_invalid=True)] == [2]
+
+
+def test_the_length_of_a_ring_is_its_number_of_atoms(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ring of exactly the limit is read, one more is not; chains have no limit."""
+    module = importlib.import_module("sekgnn.datasets.smiles_task")
+    monkeypatch.setattr(module, "MOST_RING_ATOMS", 7)
+    good = ["C" * 20, "C1CCCCCC1CCC", "c1ccccc1" * 4, "CC(C)(CCCC1)CC1.CCCC"]
+    bad = ["C1CCCCCCC1", "C(CCCC1)CCC1", "CCC.C1CCCCCCC1"]
+    file = write(tmp_path / "a.csv", "\n".join(["smiles", *good, *bad]))
+    task = smiles_task(file, skip_invalid=True)
+    assert task.places == tuple(f"row {i} (line {i + 1})" for i in range(1, 5))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _SHOWN = 10  # invalid rows spelt out in an error
 _SHOWN_LENGTH = 200  # characters of a SMILES spelt out there
+MOST_RING_ATOMS = 20_000
+"""Molecules with a longer cycle are refused: rdkit would search its rings for hours."""
 
 
 def smiles_task(
@@ -84,7 +86,8 @@ def read_molecules(
         add_hydrogens: Make every hydrogen a node.
 
     Returns:
-        Rows and molecules, ``None`` where rdkit cannot read the SMILES.
+        Rows and molecules, ``None`` where rdkit cannot read the SMILES or a cycle has
+        more than ``MOST_RING_ATOMS`` atoms.
 
     Raises:
         GraphInputError: If the table is wrong; see ``read_table``.
@@ -103,6 +106,8 @@ def invalid_smiles(
     lines += [f"  {row.place}: {_short(row.values[0])}" for row in rows[:_SHOWN]]
     if len(rows) > _SHOWN:
         lines.append(f"  and {len(rows) - _SHOWN} more")
+    if any(len(str(row.values[0])) > MOST_RING_ATOMS for row in rows):
+        lines.append(f"Cycles of more than {MOST_RING_ATOMS} atoms are refused.")
     lines.append(
         "Correct them, or leave them out with --skip-invalid (skip_invalid=True)."
     )
@@ -145,7 +150,39 @@ def _molecule(smiles: str) -> Any:
     steps.sanitize = steps.removeHs = False
     with require("rdkit.rdBase", "mol").BlockLogs():
         mol = chem.MolFromSmiles(smiles, steps)
+        if mol is None or _longest_cycle(mol) > MOST_RING_ATOMS:
+            return None
         try:
-            return None if mol is None else chem.RemoveHs(mol)
+            return chem.RemoveHs(mol)
         except chem.MolSanitizeException:
             return None
+
+
+def _longest_cycle(mol: Any) -> int:
+    """Return the longest cycle that a depth-first search meets; 0 in small molecules.
+
+    rdkit's own quick search (``FastFindRings``) overflows the stack at this size.
+    """
+    if mol.GetNumAtoms() <= MOST_RING_ATOMS:
+        return 0
+    neighbours = [
+        [bond.GetOtherAtomIdx(place) for bond in atom.GetBonds()]
+        for place, atom in enumerate(mol.GetAtoms())
+    ]
+    depth = [0] * len(neighbours)  # 0: not yet met
+    longest = 0
+    for root in range(len(neighbours)):
+        if depth[root]:
+            continue
+        depth[root] = 1
+        path = [iter(neighbours[root])]
+        while path:
+            for other in path[-1]:
+                if not depth[other]:
+                    depth[other] = len(path) + 1
+                    path.append(iter(neighbours[other]))
+                    break
+                longest = max(longest, len(path) + 1 - depth[other])
+            else:
+                path.pop()
+    return longest
