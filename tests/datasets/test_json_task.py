@@ -70,6 +70,12 @@ def test_several_targets_and_windows_line_ends(tmp_path: Path) -> None:
     assert [data.y.tolist() for data in task] == [[[0, 1]], [[1, 0]], [[1, 0]]]
 
 
+def test_only_a_line_feed_ends_a_line(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_bytes(b'{"edges": [],\r"num_nodes": 1}\n\r\n{"edges":\r[], "x": [1]}')
+    assert json_task(file).places == ("line 1", "line 3")
+
+
 GOOD: dict[str, Any] = {"edges": [[0, 1]], "num_nodes": 2, "y": 1}
 
 
@@ -81,6 +87,10 @@ GOOD: dict[str, Any] = {"edges": [[0, 1]], "num_nodes": 2, "y": 1}
         ('{"nodes": 3}', "line 2: an object with the key 'edges' is needed"),
         ({"edges": []}, "line 2: neither 'num_nodes' nor 'x' is there"),
         ({"edges": [], "num_nodes": -1}, "line 2: num_nodes must be at least 0"),
+        ({"edges": [], "num_nodes": 2**31}, r"line 2: num_nodes must be below 2\^31"),
+        ({"edges": [[0, 2**70]], "num_nodes": 2**71}, "line 2: num_nodes must be bel"),
+        ('{"edges": [], "num_nodes": ' + "1" * 5000 + "}", "line 2: not JSON"),
+        ("[" * 100_000, "line 2: not JSON"),
         ({"edges": [], "num_nodes": "3"}, "line 2: num_nodes must be an integer"),
         ({**GOOD, "edges": [[0, 2]]}, r"line 2: 'edges' must be .* in 0\.\.1"),
         ({**GOOD, "edges": [[0, 1.0]]}, "line 2: 'edges' must be a list of pairs"),
@@ -113,3 +123,13 @@ def test_wrong_files(tmp_path: Path) -> None:
         json_task(file, "z")
     with pytest.raises(GraphInputError, match="holds no graphs"):
         json_task(write(file, "", ""), "y")
+
+
+@pytest.mark.parametrize("features", [False, True])
+def test_a_huge_graph_is_read(tmp_path: Path, features: bool) -> None:
+    n = 100_000
+    line: dict[str, Any] = {"edges": [[i, (i + 1) % n] for i in range(n)]}
+    line |= {"x": [[i, 0.5] for i in range(n)]} if features else {"num_nodes": n}
+    (data,) = json_task(write(tmp_path / "a.jsonl", line))
+    assert (data.num_nodes, data.num_edges) == (n, 2 * n)
+    assert data.x[-1].tolist() == ([n - 1, 0.5] if features else [1])

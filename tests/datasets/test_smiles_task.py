@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from torch_geometric.loader import DataLoader
 
 from sekgnn.datasets import smiles_task
-from sekgnn.datasets.molecule_features import ATOM_FEATURES
+from sekgnn.datasets.molecule_features import ATOM_FEATURES, molecule_arrays
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import Graph, from_smiles
 
@@ -153,3 +154,87 @@ def test_other_faults(tmp_path: Path) -> None:
 def test_a_huge_molecule_is_read(tmp_path: Path) -> None:
     task = smiles_task(write(tmp_path / "a.csv", f"smiles\n{'C' * 100_000}\n"))
     assert task[0].num_nodes == 100_000 and task[0].num_edges == 199_998
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("smiles", "nodes"),
+    [
+        ("C" + "C(C)" * 31_999, 63_999),
+        ("C(" * 30_000 + "C" + ")C" * 30_000, 60_001),
+        ("N[C@@H](C)C(=O)" * 8_000, 40_000),
+    ],
+    ids=["branches", "nested", "stereo"],
+)
+def test_huge_molecules_with_branches_take_no_longer(
+    tmp_path: Path, smiles: str, nodes: int
+) -> None:
+    """A search for stereochemistry would take minutes."""
+    task = smiles_task(write(tmp_path / "a.csv", f"smiles\n{smiles}\n"))
+    assert task[0].num_nodes == nodes and task[0].num_edges == 2 * (nodes - 1)
+
+
+@pytest.mark.parametrize("hydrogens", [False, True])
+@pytest.mark.parametrize(
+    "smiles",
+    [
+        *("[H][H]", "[2H]C", "[H]C", "[H]/C=C/C", "[H]/C(C)=C(/[H])C", "[H]/N=C/C"),
+        *("F/C=C/F", "C[C@@]([H])(F)Cl", "[C@@H]1CCCCC1", "C[S@](=O)N", "*C", "[H+]"),
+        *("[H]n1cccc1", "c1cc[nH]c1", "CN(=O)=O", "[Pt@SP1](F)(Cl)(N)O", "C->[Fe]"),
+    ],
+)
+def test_molecules_are_those_of_rdkit(
+    tmp_path: Path, smiles: str, hydrogens: bool
+) -> None:
+    """The steps left out make no difference to nodes, edges and features."""
+    from rdkit import Chem
+
+    mol = Chem.MolFromSmiles(smiles)
+    expected = molecule_arrays(Chem.AddHs(mol) if hydrogens else mol)
+    file = write(tmp_path / "a.csv", f"smiles,b\n{smiles},\n")
+    (data,) = smiles_task(file, add_hydrogens=hydrogens)
+    assert data.x.tolist() == expected.x.tolist()
+    assert data.edge_index.tolist() == expected.edge_index.tolist()
+    assert data.edge_attr.tolist() == expected.edge_attr.tolist()
+
+
+@pytest.mark.parametrize("smiles", ["C(C)(C)(C)(C)C", "c1cccn1", "C1CC", "C(", "CQ"])
+def test_what_rdkit_refuses_is_refused_quietly(
+    tmp_path: Path, smiles: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Valence, aromaticity, rings, branches, elements."""
+    with pytest.raises(GraphInputError, match=r"row 1 \(line 2\): "):
+        smiles_task(write(tmp_path / "a.csv", f"smiles\n{smiles}\n"))
+    assert capfd.readouterr().err == ""
+
+
+def test_a_long_invalid_text_is_cut(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.csv", f"smiles\n{'C' * 100_000}(\n")
+    with pytest.raises(GraphInputError, match=r"CC'\.\.\. \(100001 characters\)") as e:
+        smiles_task(file)
+    assert len(str(e.value)) < 1000
+
+
+@pytest.mark.slow
+def test_a_huge_ring_is_refused(tmp_path: Path) -> None:
+    """As one cycle, and between branches; the ring search of rdkit takes hours."""
+    ring = "C1" + "C" * 99_998 + "C1"
+    branches = f"C({'C' * 60_000}1){'C' * 60_000}1"
+    file = write(tmp_path / "a.csv", f"smiles\nCC\n{ring}\nC.{branches}\n")
+    message = r"(?s)2 SMILES.*row 2 \(line 3\).*Cycles of more than 20000 atoms are ref"
+    with pytest.raises(GraphInputError, match=message):
+        smiles_task(file)
+    assert [d.num_nodes for d in smiles_task(file, skip_invalid=True)] == [2]
+
+
+def test_the_length_of_a_ring_is_its_number_of_atoms(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ring of exactly the limit is read, one more is not; chains have no limit."""
+    module = importlib.import_module("sekgnn.datasets.smiles_task")
+    monkeypatch.setattr(module, "MOST_RING_ATOMS", 7)
+    good = ["C" * 20, "C1CCCCCC1CCC", "c1ccccc1" * 4, "CC(C)(CCCC1)CC1.CCCC"]
+    bad = ["C1CCCCCCC1", "C(CCCC1)CCC1", "CCC.C1CCCCCCC1"]
+    file = write(tmp_path / "a.csv", "\n".join(["smiles", *good, *bad]))
+    task = smiles_task(file, skip_invalid=True)
+    assert task.places == tuple(f"row {i} (line {i + 1})" for i in range(1, 5))

@@ -23,6 +23,7 @@ from sekgnn.datasets.smiles_task import smiles_task
 from sekgnn.datasets.split import Split
 from sekgnn.datasets.sr25 import SR25
 from sekgnn.datasets.statistics import PAPER_STATISTICS, Statistics, check_statistics
+from sekgnn.datasets.stream_task import Chunk, stream_task
 from sekgnn.datasets.strongly_regular import rook_shrikhande
 from sekgnn.datasets.target_kind import TASK_KINDS
 from sekgnn.datasets.tu import TU_NAMES, tu_dataset
@@ -42,6 +43,7 @@ __all__ = [
     "TASK_KINDS",
     "TU_NAMES",
     "BRECPair",
+    "Chunk",
     "CountingDataset",
     "DataFile",
     "GraphPropertyDataset",
@@ -61,6 +63,7 @@ __all__ = [
     "read_task",
     "rook_shrikhande",
     "smiles_task",
+    "stream_task",
     "tu_dataset",
     "tu_folds",
     "tu_task",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,8 @@ from sekgnn.datasets.target_kind import Label, TaskKind
 from sekgnn.datasets.target_values import read_column
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import Graph
-from sekgnn.graphs.text import read_text
+from sekgnn.graphs.edge_checks import check_num_nodes
+from sekgnn.graphs.table import text_lines
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -51,13 +52,10 @@ def json_task(
     records: list[dict[str, Any]] = []
     graphs: list[Data] = []
     places: list[str] = []
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
-        if not line.strip():
-            continue
-        record = _record(line, f"{path}, line {number}")
-        graphs.append(_graph(record, f"{path}, line {number}"))
+    for place, record, data in read_json_graphs(path):
+        graphs.append(data)
         records.append(record)
-        places.append(f"line {number}")
+        places.append(place)
     for name in names:
         if records and not any(name in record for record in records):
             raise GraphInputError(
@@ -71,10 +69,28 @@ def json_task(
     return make_task(str(path), graphs, places, columns, kind, classes)
 
 
+def read_json_graphs(
+    path: str | Path,
+) -> Iterator[tuple[str, dict[str, Any], Data]]:
+    """Yield place, object and graph of every line that is not blank.
+
+    Args:
+        path: The file; it is read as the graphs are asked for.
+
+    Raises:
+        GraphInputError: If a line is wrong, when it is met; names line and key.
+    """
+    for number, line in enumerate(text_lines(path, newline="\n"), start=1):
+        if line.strip():
+            place = f"line {number}"
+            record = _record(line, f"{path}, {place}")
+            yield place, record, _graph(record, f"{path}, {place}")
+
+
 def _record(line: str, place: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise GraphInputError(f"{place}: not JSON ({error}).") from None
     if not isinstance(record, dict) or "edges" not in record:
         raise GraphInputError(f"{place}: an object with the key 'edges' is needed.")
@@ -92,8 +108,8 @@ def _graph(record: dict[str, Any], place: str) -> Data:
             "lost."
         )
     try:
-        check_positive("num_nodes", num_nodes, 0)
-    except ConfigError as error:
+        check_num_nodes(check_positive("num_nodes", num_nodes, 0))
+    except (ConfigError, GraphInputError) as error:
         raise GraphInputError(f"{place}: {error}") from None
     if x is not None and len(x) != num_nodes:
         raise GraphInputError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 _SHOWN = 10  # invalid rows spelt out in an error
+_SHOWN_LENGTH = 200  # characters of a SMILES spelt out there
+MOST_RING_ATOMS = 20_000
+"""Molecules with a longer cycle are refused: rdkit would search its rings for hours."""
 
 
 def smiles_task(
@@ -56,15 +59,14 @@ def smiles_task(
     graphs: list[Data] = []
     rows: list[TableRow] = []
     invalid: list[TableRow] = []
-    for row in read_table(path, [smiles, *names], "Name the columns to read."):
-        data = _molecule(row.values[0], add_hydrogens)
+    for row, data in read_molecules(path, [smiles, *names], add_hydrogens):
         if data is None:
             invalid.append(row)
         else:
             graphs.append(data)
             rows.append(row)
     if invalid and not skip_invalid:
-        raise GraphInputError(_complaint(path, smiles, invalid))
+        raise invalid_smiles(path, smiles, invalid)
     places = [row.place for row in rows]
     columns = [
         read_column(name, [row.values[i] for row in rows], places, str(path))
@@ -73,16 +75,61 @@ def smiles_task(
     return make_task(str(path), graphs, places, columns, kind, classes, ATOM_FEATURES)
 
 
-def _molecule(text: Any, add_hydrogens: bool) -> Data | None:
+def read_molecules(
+    path: str | Path, columns: Sequence[str], add_hydrogens: bool
+) -> Iterator[tuple[TableRow, Data | None]]:
+    """Yield the rows of a table, each with its molecule.
+
+    Args:
+        path: The table; it is read as the rows are asked for.
+        columns: Those to read; the first holds the SMILES.
+        add_hydrogens: Make every hydrogen a node.
+
+    Returns:
+        Rows and molecules, ``None`` where rdkit cannot read the SMILES or a cycle has
+        more than ``MOST_RING_ATOMS`` atoms.
+
+    Raises:
+        GraphInputError: If the table is wrong; see ``read_table``.
+        MissingExtraError: If rdkit is not installed.
+    """
+    for row in read_table(path, columns, "Name the columns to read."):
+        yield row, _molecule_data(row.values[0], add_hydrogens)
+
+
+def invalid_smiles(
+    path: str | Path, column: str, rows: Sequence[TableRow]
+) -> GraphInputError:
+    """Return one error for all rows that hold no valid SMILES."""
+    count = f"{len(rows)} SMILES in column {column!r}"
+    lines = [f"{path}: {count} cannot be read by rdkit:"]
+    lines += [f"  {row.place}: {_short(row.values[0])}" for row in rows[:_SHOWN]]
+    if len(rows) > _SHOWN:
+        lines.append(f"  and {len(rows) - _SHOWN} more")
+    if any(len(str(row.values[0])) > MOST_RING_ATOMS for row in rows):
+        lines.append(f"Cycles of more than {MOST_RING_ATOMS} atoms are refused.")
+    lines.append(
+        "Correct them, or leave them out with --skip-invalid (skip_invalid=True)."
+    )
+    return GraphInputError("\n".join(lines))
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    if len(text) <= _SHOWN_LENGTH:
+        return repr(value)
+    return f"{text[:_SHOWN_LENGTH]!r}... ({len(text)} characters)"
+
+
+def _molecule_data(text: Any, add_hydrogens: bool) -> Data | None:
     """Return a molecule as PyG data, or ``None`` if rdkit cannot read it."""
-    chem = require("rdkit.Chem", "mol")
-    with require("rdkit.rdBase", "mol").BlockLogs():
-        mol = chem.MolFromSmiles(text.strip()) if isinstance(text, str) else None
+    mol = _molecule(text.strip()) if isinstance(text, str) else None
     if mol is None or mol.GetNumAtoms() == 0:
         return None
     import torch
     from torch_geometric.data import Data
 
+    chem = require("rdkit.Chem", "mol")
     arrays = molecule_arrays(chem.AddHs(mol) if add_hydrogens else mol)
     return Data(
         x=torch.from_numpy(arrays.x),
@@ -92,14 +139,50 @@ def _molecule(text: Any, add_hydrogens: bool) -> Data | None:
     )
 
 
-def _complaint(path: str | Path, column: str, invalid: list[TableRow]) -> str:
-    """Return one message for all invalid rows."""
-    count = f"{len(invalid)} SMILES in column {column!r}"
-    lines = [f"{path}: {count} cannot be read by rdkit:"]
-    lines += [f"  {row.place}: {row.values[0]!r}" for row in invalid[:_SHOWN]]
-    if len(invalid) > _SHOWN:
-        lines.append(f"  and {len(invalid) - _SHOWN} more")
-    lines.append(
-        "Correct them, or leave them out with --skip-invalid (skip_invalid=True)."
-    )
-    return "\n".join(lines)
+def _molecule(smiles: str) -> Any:
+    """Return the sanitised rdkit ``Mol``, or ``None`` if there is none.
+
+    These are the steps of ``MolFromSmiles`` but the last: the features do not tell
+    stereochemistry, and finding it takes minutes for 100,000 atoms.
+    """
+    chem = require("rdkit.Chem", "mol")
+    steps = chem.SmilesParserParams()
+    steps.sanitize = steps.removeHs = False
+    with require("rdkit.rdBase", "mol").BlockLogs():
+        mol = chem.MolFromSmiles(smiles, steps)
+        if mol is None or _longest_cycle(mol) > MOST_RING_ATOMS:
+            return None
+        try:
+            return chem.RemoveHs(mol)
+        except chem.MolSanitizeException:
+            return None
+
+
+def _longest_cycle(mol: Any) -> int:
+    """Return the longest cycle that a depth-first search meets; 0 in small molecules.
+
+    rdkit's own quick search (``FastFindRings``) overflows the stack at this size.
+    """
+    if mol.GetNumAtoms() <= MOST_RING_ATOMS:
+        return 0
+    neighbours = [
+        [bond.GetOtherAtomIdx(place) for bond in atom.GetBonds()]
+        for place, atom in enumerate(mol.GetAtoms())
+    ]
+    depth = [0] * len(neighbours)  # 0: not yet met
+    longest = 0
+    for root in range(len(neighbours)):
+        if depth[root]:
+            continue
+        depth[root] = 1
+        path = [iter(neighbours[root])]
+        while path:
+            for other in path[-1]:
+                if not depth[other]:
+                    depth[other] = len(path) + 1
+                    path.append(iter(neighbours[other]))
+                    break
+                longest = max(longest, len(path) + 1 - depth[other])
+            else:
+                path.pop()
+    return longest

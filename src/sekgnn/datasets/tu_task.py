@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from sekgnn.errors import GraphInputError
 from sekgnn.graphs import Undirected, read_tu_folder
 from sekgnn.graphs.text import read_text
 from sekgnn.graphs.tu_folder import find_tu_edges
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 def tu_task(
@@ -52,56 +55,79 @@ def tu_task(
             line.
         ConfigError: If ``kind`` does not fit.
     """
-    import torch
-
-    edges = find_tu_edges(path)
-    stem = edges.name.removesuffix("_A.txt")
-
-    def file(part: str) -> Path:
-        return edges.with_name(f"{stem}_{part}.txt")
-
-    graphs = read_tu_folder(path, undirected=undirected)
-    sizes = [graph.num_nodes for graph in graphs]
-    x, names = _node_features(file, sum(sizes), node_labels)
-    parts = np.split(x, np.cumsum(sizes)[:-1])
-    places = [f"graph {i + 1}" for i in range(len(graphs))]
+    graphs, names = read_tu_graphs(path, node_labels, edge_labels, undirected)
+    places = tu_places(len(graphs))
+    labels, attributes = (
+        _file(find_tu_edges(path), part)
+        for part in ("graph_labels", "graph_attributes")
+    )
     columns: list[TargetColumn] = []
-    if file("graph_labels").is_file():
-        values = [row[0] for row in _rows(file("graph_labels"), len(graphs), "graphs")]
-        columns = [read_column("y", values, places, str(file("graph_labels")))]
+    if labels.is_file():
+        values = [row[0] for row in _rows(labels, len(graphs), "graphs")]
+        columns = [read_column("y", values, places, str(labels))]
         if kind is None and classes is None:
             count = len(set(columns[0].values) - {None})
             kind = "binary" if count == 2 else "multiclass"
-    elif file("graph_attributes").is_file():
-        rows = _rows(file("graph_attributes"), len(graphs), "graphs")
+    elif attributes.is_file():
+        rows = _rows(attributes, len(graphs), "graphs")
         titles = ["y"] if len(rows[0]) == 1 else [f"y{i}" for i in range(len(rows[0]))]
-        source = str(file("graph_attributes"))
         columns = [
-            read_column(title, [row[i] for row in rows], places, source)
+            read_column(title, [row[i] for row in rows], places, str(attributes))
             for i, title in enumerate(titles)
         ]
         kind = kind or "regression"
+    return make_task(str(path), graphs, places, columns, kind, classes, names)
+
+
+def read_tu_graphs(
+    path: str | Path,
+    node_labels: Sequence[int] | None = None,
+    edge_labels: Sequence[int] | None = None,
+    undirected: Undirected = "error",
+) -> tuple[list[Data], tuple[str, ...] | None]:
+    """Return the graphs of a TU folder without targets, and the names of the features.
+
+    Takes and raises what :func:`tu_task` does, but for the targets.
+    """
+    import torch
+
+    edges = find_tu_edges(path)
+    graphs = read_tu_folder(path, undirected=undirected)
+    sizes = [graph.num_nodes for graph in graphs]
+    x, names = _node_features(edges, sum(sizes), node_labels)
+    parts = np.split(x, np.cumsum(sizes)[:-1])
     data = [as_data(graph, x=part) for graph, part in zip(graphs, parts, strict=True)]
-    if file("edge_labels").is_file():
-        blocks = edge_label_blocks(edges, file("edge_labels"), graphs, edge_labels)
+    label_file = _file(edges, "edge_labels")
+    if label_file.is_file():
+        blocks = edge_label_blocks(edges, label_file, graphs, edge_labels)
         for item, block in zip(data, blocks, strict=True):
             item.edge_attr = torch.from_numpy(block)
-    return make_task(str(path), data, places, columns, kind, classes, names)
+    return data, names
+
+
+def tu_places(count: int) -> list[str]:
+    """Return the places of that many graphs."""
+    return [f"graph {i + 1}" for i in range(count)]
+
+
+def _file(edges: Path, part: str) -> Path:
+    """Return the file of that part which belongs to ``NAME_A.txt``."""
+    return edges.with_name(f"{edges.name.removesuffix('_A.txt')}_{part}.txt")
 
 
 def _node_features(
-    file: Any, num_nodes: int, labels: Sequence[int] | None
+    edges: Path, num_nodes: int, labels: Sequence[int] | None
 ) -> tuple[NDArray[np.float32], tuple[str, ...] | None]:
     """Return attributes and one-hot labels of all nodes, and names of the columns."""
     blocks: list[NDArray[np.float32]] = []
     names: list[str] = []
-    if file("node_attributes").is_file():
-        path = file("node_attributes")
+    path = _file(edges, "node_attributes")
+    if path.is_file():
         rows = _rows(path, num_nodes, "nodes")
         blocks.append(np.array(_numbers(path, rows), dtype=np.float32))
         names += [f"attribute {i}" for i in range(len(rows[0]))]
-    if file("node_labels").is_file():
-        path = file("node_labels")
+    path = _file(edges, "node_labels")
+    if path.is_file():
         found = [row[0] for row in _numbers(path, _rows(path, num_nodes, "nodes"))]
         known = sorted(set(found)) if labels is None else [float(v) for v in labels]
         for line, value in enumerate(found, start=1):

@@ -7,12 +7,16 @@ import difflib
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Literal
 
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.extras import require
-from sekgnn.graphs.text import read_bytes, read_text
+from sekgnn.graphs.text import read_bytes
+
+_BATCH_ROWS = 1024  # rows of a Parquet file held at once
+_BUFFER_BYTES = 2**18  # read ahead in each of its columns, not whole row groups
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,10 @@ class TableRow:
 def read_table(
     path: str | Path, columns: Sequence[str], hint: str = ""
 ) -> Iterator[TableRow]:
-    """Yield the rows of a table.
+    """Yield the rows of a table; memory does not grow with its length.
+
+    Nothing is read before the first row is asked for, and a fault in the file is
+    raised only when reading gets there.
 
     Args:
         path: A ``.parquet`` file, or text with a heading and columns divided by comma,
@@ -48,21 +55,58 @@ def read_table(
 
     Raises:
         GraphInputError: If the file or a column is not there, or a row has a wrong
-            number of fields.
+            number of fields or one of more than ``csv.field_size_limit()`` characters.
     """
     if Path(path).suffix.lower() == ".parquet":
         return _parquet_rows(path, columns, hint)
     return _csv_rows(path, columns, hint)
 
 
+def text_lines(path: str | Path, newline: Literal["", "\n"] = "") -> Iterator[str]:
+    r"""Yield the lines of a UTF-8 text, ends included, without a byte order mark.
+
+    Args:
+        path: The file; it is read as the lines are asked for.
+        newline: With ``""`` a line ends at ``\n``, ``\r`` or ``\r\n``, with ``"\n"``
+            only there.
+
+    Raises:
+        GraphInputError: If it cannot be read or is not text, when reading gets there.
+    """
+    content = _open(path)
+    with io.TextIOWrapper(content, encoding="utf-8-sig", newline=newline) as file:
+        try:
+            yield from file
+        except UnicodeDecodeError as error:
+            byte = content.tell() - len(error.object) + error.start
+            raise GraphInputError(
+                f"{path} is not UTF-8 text (byte {byte}); is it a binary file?"
+            ) from None
+        except OSError as error:
+            reason = error.strerror
+            raise GraphInputError(f"{path} cannot be read: {reason}.") from error
+
+
+def _open(path: str | Path) -> BinaryIO:
+    try:
+        return open(path, "rb")
+    except OSError:
+        read_bytes(path)  # says what is wrong
+        raise
+
+
 def _csv_rows(
     path: str | Path, columns: Sequence[str], hint: str
 ) -> Iterator[TableRow]:
     """Yield the rows of a text table; the heading tells the delimiter."""
-    text = read_text(path)
-    heading = text.lstrip("\r\n").split("\n", 1)[0]
-    delimiter = max(",;\t", key=heading.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    lines = text_lines(path)
+    start: list[str] = []  # blank lines and the heading
+    for text in lines:
+        start.append(text)
+        if text.strip("\r\n"):
+            break
+    delimiter = max(",;\t", key=start[-1].count) if start else ","
+    reader = csv.reader(chain(start, lines), delimiter=delimiter, strict=True)
     names: list[str] | None = None
     places: list[int] = []
     row = line = 0
@@ -83,8 +127,9 @@ def _csv_rows(
                 )
             yield TableRow(row, begin, tuple(fields[p].strip() for p in places))
     except csv.Error as error:
+        advice = " Longer fields need a Parquet file." * ("field limit" in str(error))
         raise GraphInputError(
-            f"{path}, line {reader.line_num}: {error}; is a quote left open?"
+            f"{path}, line {reader.line_num}: {error}; is a quote left open?{advice}"
         ) from error
     if names is None:
         wanted = ", ".join(map(repr, columns))
@@ -95,20 +140,25 @@ def _parquet_rows(
     path: str | Path, columns: Sequence[str], hint: str
 ) -> Iterator[TableRow]:
     """Yield the rows of a Parquet file."""
-    content = io.BytesIO(read_bytes(path))
     arrow = require("pyarrow", None)
     parquet = require("pyarrow.parquet", None)
-    try:
-        file = parquet.ParquetFile(content)
-        _column_places(path, columns, list(file.schema_arrow.names), hint)
-        table = file.read(columns=list(dict.fromkeys(columns)))
-        values = [table.column(name).to_pylist() for name in columns]
-    except (arrow.ArrowException, OSError) as error:
-        raise GraphInputError(
-            f"{path} is not a readable Parquet file ({error}); it may be cut short."
-        ) from error
-    for row, fields in enumerate(zip(*values, strict=True), start=1):
-        yield TableRow(row, None, fields)
+    row = 0
+    with _open(path) as content:
+        try:
+            file = parquet.ParquetFile(
+                content, buffer_size=_BUFFER_BYTES, pre_buffer=False
+            )
+            _column_places(path, columns, list(file.schema_arrow.names), hint)
+            chosen = list(dict.fromkeys(columns))
+            for batch in file.iter_batches(_BATCH_ROWS, columns=chosen):
+                values = [batch.column(name).to_pylist() for name in columns]
+                for fields in zip(*values, strict=True):
+                    row += 1
+                    yield TableRow(row, None, fields)
+        except (arrow.ArrowException, OSError) as error:
+            raise GraphInputError(
+                f"{path} is not a readable Parquet file ({error}); it may be cut short."
+            ) from error
 
 
 def _column_places(

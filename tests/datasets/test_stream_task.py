@@ -1,0 +1,315 @@
+"""Streamed chunks: together they are the task; none waits for the end of the file."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import tracemalloc
+import weakref
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sekgnn.datasets import Chunk, GraphTask, read_task, stream_task
+from sekgnn.datasets.molecule_features import ATOM_FEATURES
+from sekgnn.errors import ConfigError, GraphInputError
+
+SMILES = ["CCO", "C1C", "c1ccccc1", "", "CC#N", "O", "[Na+].[Cl-]", "x"]
+GRAPH = {"edges": [[0, 1]], "num_nodes": 2}
+
+
+def write_table(file: Path, texts: Iterable[str], end: str = "\n") -> Path:
+    """Write SMILES beside other columns to a CSV or Parquet file."""
+    texts = list(texts)
+    if file.suffix == ".parquet":
+        pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        pq.write_table(pa.table({"id": list(range(len(texts))), "smiles": texts}), file)
+    else:
+        lines = ["id,smiles", *(f"{i},{text}" for i, text in enumerate(texts))]
+        file.write_bytes(b"\xef\xbb\xbf" + end.join(lines).encode())
+    return file
+
+
+def write_lines(file: Path, lines: Iterable[dict[str, Any]]) -> Path:
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return file
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Five paths of two nodes; two node labels, one class."""
+    place = tmp_path / "OWN"
+    place.mkdir()
+    edges = [(2 * i + 1, 2 * i + 2) for i in range(5)]
+    for part, text in {
+        "A": "".join(f"{u}, {v}\n{v}, {u}\n" for u, v in edges),
+        "graph_indicator": "".join(f"{i}\n{i}\n" for i in range(1, 6)),
+        "node_labels": "3\n7\n" * 5,
+        "graph_labels": "1\n" * 5,
+    }.items():
+        (place / f"OWN_{part}.txt").write_text(text)
+    return place
+
+
+def assert_together(chunks: list[Chunk], task: GraphTask) -> None:
+    """Check that the chunks, one after the other, hold the graphs of ``task``."""
+    graphs = [data for chunk in chunks for data in chunk.task]
+    for ours, theirs in zip(graphs, task, strict=True):
+        assert set(ours.keys()) == set(theirs.keys())
+        assert ours.num_nodes == theirs.num_nodes
+        for key in ("x", "edge_index", "edge_attr"):
+            assert (key in ours) == (key in theirs)
+            if key in ours:
+                assert torch.equal(ours[key], theirs[key])
+    assert tuple(p for chunk in chunks for p in chunk.task.places) == task.places
+    for chunk in chunks:
+        assert len(chunk) == len(chunk.task) == len(chunk.task.mask) > 0
+        assert chunk.task.kind is None and chunk.task.target_names == ()
+        assert chunk.task.feature_names == task.feature_names
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet"])
+@given(
+    texts=st.lists(st.sampled_from(SMILES), max_size=9),
+    size=st.integers(1, 10),
+    hydrogens=st.booleans(),
+    end=st.sampled_from(["\n", "\r\n", "\n\n"]),
+)
+def test_chunks_of_tables_are_the_task(
+    tmp_path_factory: pytest.TempPathFactory,
+    suffix: str,
+    texts: list[str],
+    size: int,
+    hydrogens: bool,
+    end: str,
+) -> None:
+    pytest.importorskip("rdkit")
+    texts = ["C", *texts]
+    file = write_table(tmp_path_factory.mktemp("s") / f"a{suffix}", texts, end)
+    left_out: list[tuple[str, str]] = []
+    options: dict[str, Any] = {"skip_invalid": True, "add_hydrogens": hydrogens}
+    chunks = list(
+        stream_task(
+            file,
+            chunk_size=size,
+            on_invalid=lambda *row: left_out.append(row),
+            **options,
+        )
+    )
+    assert_together(chunks, read_task(file, **options))
+    valid = [i for i, text in enumerate(texts, 1) if text not in ("C1C", "", "x")]
+    assert [row for chunk in chunks for row in chunk.rows] == valid
+    assert [t for chunk in chunks for t in chunk.texts or ()] == [
+        texts[i - 1] for i in valid
+    ]
+    assert [len(chunk) for chunk in chunks[:-1]] == [size] * (len(chunks) - 1)
+    bad = [text for text in texts if text in ("C1C", "", "x")]
+    assert [text for _, text in left_out] == bad
+    assert len({place for place, _ in left_out}) == len(bad)
+
+
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=9), st.integers(1, 10))
+def test_chunks_of_json_lines_are_the_task(
+    tmp_path_factory: pytest.TempPathFactory, nodes: list[int], size: int
+) -> None:
+    file = tmp_path_factory.mktemp("s") / "a.jsonl"
+    lines = [json.dumps({"edges": [], "x": [[i]] * n}) for i, n in enumerate(nodes)]
+    file.write_text("\n\n".join(lines))
+    chunks = list(stream_task(file, chunk_size=size))
+    assert_together(chunks, read_task(file))
+    rows = [row for chunk in chunks for row in chunk.rows]
+    assert rows == list(range(1, len(nodes) + 1))
+    assert {chunk.texts for chunk in chunks} == {None}
+    assert chunks[-1].task.places[-1] == f"line {2 * len(nodes) - 1}"
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 6])
+def test_chunks_of_a_folder_are_the_graphs_without_their_labels(
+    folder: Path, size: int
+) -> None:
+    chunks = list(stream_task(folder, chunk_size=size, node_labels=[7, 5, 3]))
+    assert [row for chunk in chunks for row in chunk.rows] == [1, 2, 3, 4, 5]
+    assert chunks[0].task[0].x.tolist() == [[0, 0, 1], [1, 0, 0]]
+    (folder / "OWN_graph_labels.txt").unlink()
+    assert_together(chunks, read_task(folder, node_labels=[7, 5, 3]))
+    with pytest.raises(GraphInputError, match="line 2: node label 7 is not known"):
+        list(stream_task(folder, node_labels=[3]))
+
+
+def test_edge_labels_of_a_folder(folder: Path) -> None:
+    (folder / "OWN_edge_labels.txt").write_text("4\n" * 10)
+    (chunk,) = stream_task(folder, edge_labels=[2, 4])
+    assert chunk.task[4].edge_attr.tolist() == [[0, 1], [0, 1]]
+
+
+def test_one_row_and_other_names(tmp_path: Path) -> None:
+    pytest.importorskip("rdkit")
+    file = tmp_path / "A.CSV"
+    file.write_text('mol;note\n"CCO ";"two\nlines"')
+    (chunk,) = stream_task(file, smiles="mol")
+    assert chunk.task.places == ("row 1 (line 2)",)
+    assert (chunk.rows, chunk.texts) == ((1,), ("CCO",))
+    assert chunk.task.feature_names == ATOM_FEATURES
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
+def test_a_bad_row_does_not_keep_back_the_chunks_before_it(
+    tmp_path: Path, name: str
+) -> None:
+    pytest.importorskip("rdkit")
+    file = write_table(tmp_path / name, [*["CC", "O"] * 15_000, "C1C"])
+    chunks = stream_task(file, chunk_size=7)
+    assert next(chunks).texts == ("CC", "O", "CC", "O", "CC", "O", "CC")
+    assert next(chunks).rows == tuple(range(8, 15))
+    file = write_table(tmp_path / name, ["CC", "O", "C", "C1C", "C"])
+    chunks = stream_task(file, chunk_size=3)
+    assert len(next(chunks)) == 3  # full, so it comes before row 4 is looked at
+    where = r"row 4 \(line 5\)" if name == "a.csv" else "row 4"
+    message = rf"^{file}: 1 SMILES in column 'smiles' .*\n  {where}: 'C1C'\nCorrect"
+    with pytest.raises(GraphInputError, match=message):
+        next(chunks)
+    assert list(chunks) == []
+
+
+def test_a_bad_line_does_not_keep_back_the_chunks_before_it(tmp_path: Path) -> None:
+    file = write_lines(tmp_path / "a.jsonl", [GRAPH] * 4)
+    with open(file, "ab") as out:
+        out.write(b"{\n" + json.dumps(GRAPH).encode() * 20_000 + b"\xff")
+    chunks = stream_task(file, chunk_size=2)
+    assert [next(chunks).rows, next(chunks).rows] == [(1, 2), (3, 4)]
+    with pytest.raises(GraphInputError, match="line 5: not JSON"):
+        next(chunks)
+
+
+def test_graphs_are_let_go_and_rows_are_not_kept(tmp_path: Path) -> None:
+    """However long the file, at most two chunks and the first graph are alive."""
+    lines = ({"edges": [], "x": [[i]], "note": "x" * 4000} for i in range(2000))
+    file = write_lines(tmp_path / "a.jsonl", lines)
+    alive: weakref.WeakSet[Any] = weakref.WeakSet()
+    most = rows = 0
+    list(stream_task(write_lines(tmp_path / "b.jsonl", [GRAPH])))  # imports
+    tracemalloc.start()
+    try:
+        for chunk in stream_task(file, chunk_size=50):
+            rows += len(chunk)
+            alive.update(data.x for data in chunk.task)
+            most = max(most, len(alive))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert rows == 2000
+    assert most <= 2 * 50 + 1
+    assert peak < file.stat().st_size / 10
+
+
+def test_chunks_of_huge_graphs_are_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without its last graph a chunk is below the limit; it ends where it meets it."""
+    module = importlib.import_module("sekgnn.datasets.stream_task")
+    monkeypatch.setattr(module, "MOST_CHUNK_NODES", 10)
+    sizes = np.random.default_rng(0).integers(1, 15, 60).tolist()
+    lines = ({"edges": [], "num_nodes": n} for n in sizes)
+    file = write_lines(tmp_path / "a.jsonl", lines)
+    chunks = list(stream_task(file, chunk_size=5))
+    assert_together(chunks, read_task(file))
+    for number, chunk in enumerate(chunks, start=1):
+        nodes = [int(data.num_nodes) for data in chunk.task]
+        assert sum(nodes[:-1]) < 10 and len(nodes) <= 5
+        assert number == len(chunks) or sum(nodes) >= 10 or len(nodes) == 5
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_other_features_in_a_later_chunk(tmp_path: Path, size: int) -> None:
+    """Names the first graph of the file, as ``read_task`` does."""
+    lines = [{"edges": [], "x": [[1] * width]} for width in (2, 2, 2, 3)]
+    file = write_lines(tmp_path / "a.jsonl", lines)
+    with pytest.raises(GraphInputError) as caught:
+        read_task(file)
+    chunks = stream_task(file, chunk_size=size)
+    for _ in range(3 // size):
+        next(chunks)
+    with pytest.raises(GraphInputError, match="line 4: 3 node features, but 2 in line"):
+        next(chunks)
+    with pytest.raises(GraphInputError) as streamed:
+        list(stream_task(file, chunk_size=size))
+    assert str(streamed.value) == str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", ""),
+        ("a.csv", "smiles\n"),
+        ("a.csv", "smiles\nC1C\n"),
+        ("a.csv", "mol\nC\n"),
+        ("a.csv", "smiles,b\nC\n"),
+        ("a.csv", "smiles\n\udcff\n"),
+        ("a.parquet", "cut short"),
+        ("a.jsonl", "\n\n"),
+        ("a.jsonl", '{"edges": [], "num_nodes": 0}'),
+        ("a.xlsx", ""),
+        ("a", None),
+        ("a.csv", None),
+        ("a.ndjson", None),
+        ("a.parquet", None),
+    ],
+)
+def test_faults_are_told_as_by_read_task(
+    tmp_path: Path, name: str, text: str | None
+) -> None:
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("rdkit")
+    file = tmp_path / name
+    if text is not None:
+        file.write_bytes(text.encode(errors="surrogateescape"))
+    table = file.suffix in (".csv", ".parquet")
+    options: dict[str, Any] = {"skip_invalid": True} if table else {}
+    with pytest.raises(GraphInputError) as whole:
+        read_task(file, **options)
+    with pytest.raises(GraphInputError) as streamed:
+        list(stream_task(file, **options))
+    assert str(streamed.value) == str(whole.value)
+
+
+def test_wrong_parameters_are_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="chunk_size must be at least 1, got 0"):
+        stream_task(tmp_path / "a.csv", chunk_size=0)
+    with pytest.raises(GraphInputError, match="does not exist"):
+        stream_task(tmp_path / "a.xyz")
+
+
+def test_parquet_values_that_are_no_text(tmp_path: Path) -> None:
+    pytest.importorskip("rdkit")
+    file = write_table(tmp_path / "a.parquet", ["C", None, " CC "])  # type: ignore[list-item]
+    left_out: list[tuple[str, str]] = []
+    options: dict[str, Any] = {"on_invalid": lambda *row: left_out.append(row)}
+    (chunk,) = stream_task(file, skip_invalid=True, **options)
+    assert (chunk.rows, chunk.texts) == ((1, 3), ("C", " CC "))
+    assert left_out == [("row 2", "")]
+    with pytest.raises(GraphInputError, match="row 2: None"):
+        list(stream_task(file, **options))
+    assert len(left_out) == 1  # called only for rows that are left out
+
+
+@pytest.mark.slow
+def test_huge_molecules_and_graphs(tmp_path: Path) -> None:
+    """Two of 100,000 atoms make a chunk; branches are no slower than chains."""
+    pytest.importorskip("rdkit")
+    branched = "C" + "C(C)" * 31_999
+    texts = ["C" * 100_000, "C(" * 30_000 + "C" + ")C" * 30_000, branched, "C"]
+    (first, second) = stream_task(write_table(tmp_path / "a.csv", [*texts, "O"]))
+    nodes = [[int(data.num_nodes) for data in c.task] for c in (first, second)]
+    assert nodes == [[100_000, 60_001, 63_999], [1, 1]]
+    for data in first.task:
+        assert data.num_edges == 2 * (data.num_nodes - 1)
+    n = 100_000
+    cycle = {"edges": [[i, (i + 1) % n] for i in range(n)], "num_nodes": n}
+    (chunk,) = stream_task(write_lines(tmp_path / "a.jsonl", [cycle]))
+    assert (chunk.task[0].num_nodes, chunk.task[0].num_edges) == (n, 2 * n)
