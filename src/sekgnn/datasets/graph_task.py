@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,21 @@ if TYPE_CHECKING:
 
 Y_MASK = "y_mask"
 """Where on a ``Data`` a target is present: bool ``[1, T]``."""
+
+
+class FeatureNames(NamedTuple):
+    """What the columns of features are called, where they have names.
+
+    Attributes:
+        node: The columns of ``x``.
+        edge: The columns of ``edge_attr``.
+    """
+
+    node: tuple[str, ...] | None = None
+    edge: tuple[str, ...] | None = None
+
+
+NO_NAMES = FeatureNames()
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +100,7 @@ def make_task(
     columns: Sequence[TargetColumn] = (),
     kind: TaskKind | None = None,
     classes: Sequence[Label] | None = None,
-    feature_names: tuple[str, ...] | None = None,
+    names: FeatureNames = NO_NAMES,
 ) -> GraphTask:
     """Join graphs and targets.
 
@@ -96,7 +111,7 @@ def make_task(
         columns: The targets; none for graphs to predict.
         kind: The kind of task; see :func:`encode_targets`.
         classes: The labels, if known.
-        feature_names: The columns of ``x``.
+        names: The columns of the features.
 
     Raises:
         GraphInputError: If there are no graphs, one has no nodes, features are not
@@ -127,9 +142,7 @@ def make_task(
     if not columns:
         for data in graphs:
             data.pop("y", None)
-        return GraphTask(
-            tuple(graphs), None, (), None, empty, tuple(places), feature_names
-        )
+        return GraphTask(tuple(graphs), None, (), None, empty, tuple(places), *names)
     targets = encode_targets(columns, kind, classes)
     y, mask = torch.from_numpy(targets.y), torch.from_numpy(targets.mask)
     for i, data in enumerate(graphs):
@@ -142,5 +155,5 @@ def make_task(
         targets.classes,
         targets.mask,
         tuple(places),
-        feature_names,
+        *names,
     )

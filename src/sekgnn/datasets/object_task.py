@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sekgnn.datasets.graph_task import GraphTask, make_task
+from sekgnn.datasets.graph_task import FeatureNames, GraphTask, make_task
 from sekgnn.datasets.node_features import feature_rows
 from sekgnn.datasets.pyg import as_data
 from sekgnn.datasets.target_kind import Label, TaskKind
@@ -106,8 +106,8 @@ def networkx_task(
             raise GraphInputError(f"{place}: {error}") from None
         data.append(as_data(structure, x=_attributes(graph, node_features, place)))
     columns = _target_columns(graphs, targets, places, source)
-    feature_names = tuple(node_features) or None
-    return make_task(source, data, places, columns, kind, classes, feature_names)
+    names = FeatureNames(tuple(node_features) or None)
+    return make_task(source, data, places, columns, kind, classes, names)
 
 
 def _copied(item: Any, place: str) -> Data:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sekgnn.datasets.graph_task import GraphTask, make_task
-from sekgnn.datasets.molecule_features import ATOM_FEATURES, molecule_arrays
+from sekgnn.datasets.graph_task import FeatureNames, GraphTask, make_task
+from sekgnn.datasets.molecule_features import ATOM_FEATURES, BONDS, molecule_arrays
 from sekgnn.datasets.target_kind import Label, TaskKind
 from sekgnn.datasets.target_values import read_column
 from sekgnn.errors import GraphInputError
@@ -16,6 +16,9 @@ from sekgnn.graphs.table import TableRow, read_table
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
+
+MOLECULE_NAMES = FeatureNames(ATOM_FEATURES, BONDS)
+"""The columns of every molecule's features."""
 
 _SHOWN = 10  # invalid rows spelt out in an error
 _SHOWN_LENGTH = 200  # characters of a SMILES spelt out there
@@ -72,7 +75,7 @@ def smiles_task(
         read_column(name, [row.values[i] for row in rows], places, str(path))
         for i, name in enumerate(names if rows else (), start=1)
     ]
-    return make_task(str(path), graphs, places, columns, kind, classes, ATOM_FEATURES)
+    return make_task(str(path), graphs, places, columns, kind, classes, MOLECULE_NAMES)
 
 
 def read_molecules(
@@ -94,7 +97,7 @@ def read_molecules(
         MissingExtraError: If rdkit is not installed.
     """
     for row in read_table(path, columns, "Name the columns to read."):
-        yield row, _molecule_data(row.values[0], add_hydrogens)
+        yield row, molecule_data(row.values[0], add_hydrogens)
 
 
 def invalid_smiles(
@@ -121,8 +124,12 @@ def _short(value: Any) -> str:
     return f"{text[:_SHOWN_LENGTH]!r}... ({len(text)} characters)"
 
 
-def _molecule_data(text: Any, add_hydrogens: bool) -> Data | None:
-    """Return a molecule as PyG data, or ``None`` if rdkit cannot read it."""
+def molecule_data(text: Any, add_hydrogens: bool) -> Data | None:
+    """Return a molecule as PyG data, or ``None`` if rdkit cannot read it.
+
+    Raises:
+        MissingExtraError: If rdkit is not installed.
+    """
     mol = _molecule(text.strip()) if isinstance(text, str) else None
     if mol is None or mol.GetNumAtoms() == 0:
         return None

@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sekgnn.checks import check_positive
-from sekgnn.datasets.graph_task import GraphTask, make_task
+from sekgnn.datasets.graph_task import FeatureNames, GraphTask, make_task
 from sekgnn.datasets.json_task import read_json_graphs
-from sekgnn.datasets.molecule_features import ATOM_FEATURES
 from sekgnn.datasets.read_task import read_task
-from sekgnn.datasets.smiles_task import invalid_smiles, read_molecules
+from sekgnn.datasets.smiles_task import (
+    MOLECULE_NAMES,
+    invalid_smiles,
+    read_molecules,
+)
 from sekgnn.datasets.tu_task import read_tu_graphs, tu_places
 
 if TYPE_CHECKING:
@@ -100,20 +103,20 @@ def stream_task(
     """
     check_positive("chunk_size", chunk_size)
     place = Path(path)
-    names: tuple[str, ...] | None = None
+    names = FeatureNames()
     items: Iterable[_Item]
     if place.is_dir():
         graphs, names = read_tu_graphs(path, node_labels, edge_labels)
         items = map(_Item, graphs, tu_places(len(graphs)), count(1))
     elif place.suffix.lower() in _TABLES:
-        names = ATOM_FEATURES
+        names = MOLECULE_NAMES
         items = _molecules(path, smiles, add_hydrogens, skip_invalid, on_invalid)
     elif place.suffix.lower() in _JSON:
         lines = enumerate(read_json_graphs(path), start=1)
         items = (_Item(data, where, row) for row, (where, _, data) in lines)
     else:
         task = read_task(path)  # which says what is wrong with the path
-        names = task.feature_names
+        names = FeatureNames(task.feature_names, task.edge_feature_names)
         items = map(_Item, task.graphs, task.places, count(1))
     return _chunks(str(path), items, chunk_size, names)
 
@@ -138,7 +141,7 @@ def _molecules(
 
 
 def _chunks(
-    source: str, items: Iterable[_Item], size: int, names: tuple[str, ...] | None
+    source: str, items: Iterable[_Item], size: int, names: FeatureNames
 ) -> Iterator[Chunk]:
     """Yield items in chunks, each as soon as it is full."""
     first: list[_Item] = []  # the first of all: later ones need as many features
@@ -155,12 +158,12 @@ def _chunks(
 
 
 def _chunk(
-    source: str, first: list[_Item], held: list[_Item], names: tuple[str, ...] | None
+    source: str, first: list[_Item], held: list[_Item], names: FeatureNames
 ) -> Chunk:
     """Check ``held`` together with the first graph of the source, and return it."""
     checked = [*first, *held]
     graphs, places = [item.data for item in checked], [item.place for item in checked]
-    task = make_task(source, graphs, places, feature_names=names)
+    task = make_task(source, graphs, places, names=names)
     start = len(first)
     return Chunk(
         replace(

@@ -20,8 +20,8 @@ def edge_label_blocks(
     label_file: Path,
     graphs: Sequence[Graph],
     known: Sequence[int] | None,
-) -> list[NDArray[np.float32]]:
-    """Return one-hot edge labels ``[2 m, C]`` of every graph.
+) -> tuple[list[NDArray[np.float32]], list[int]]:
+    """Return one-hot edge labels ``[2 m, C]`` of every graph, and the C labels.
 
     Args:
         edge_file: ``NAME_A.txt``, already read without complaint.
@@ -49,7 +49,8 @@ def edge_label_blocks(
         )
     found = _in_order(pairs - 1, labels, graphs, label_file)
     table = (found[:, None] == columns).astype(np.float32)
-    return np.split(table, np.cumsum([2 * g.num_edges for g in graphs])[:-1])
+    cuts = np.cumsum([2 * g.num_edges for g in graphs])[:-1]
+    return np.split(table, cuts), columns.tolist()
 
 
 def _in_order(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.datasets.graph_task import GraphTask, make_task
+from sekgnn.datasets.graph_task import FeatureNames, GraphTask, make_task
 from sekgnn.datasets.pyg import as_data
 from sekgnn.datasets.target_kind import Label, TaskKind
 from sekgnn.datasets.target_values import TargetColumn, read_column
@@ -84,7 +84,7 @@ def read_tu_graphs(
     node_labels: Sequence[int] | None = None,
     edge_labels: Sequence[int] | None = None,
     undirected: Undirected = "error",
-) -> tuple[list[Data], tuple[str, ...] | None]:
+) -> tuple[list[Data], FeatureNames]:
     """Return the graphs of a TU folder without targets, and the names of the features.
 
     Takes and raises what :func:`tu_task` does, but for the targets.
@@ -97,12 +97,14 @@ def read_tu_graphs(
     x, names = _node_features(edges, sum(sizes), node_labels)
     parts = np.split(x, np.cumsum(sizes)[:-1])
     data = [as_data(graph, x=part) for graph, part in zip(graphs, parts, strict=True)]
+    edge_names = None
     label_file = _file(edges, "edge_labels")
     if label_file.is_file():
-        blocks = edge_label_blocks(edges, label_file, graphs, edge_labels)
+        blocks, labels = edge_label_blocks(edges, label_file, graphs, edge_labels)
+        edge_names = tuple(f"label {label}" for label in labels)
         for item, block in zip(data, blocks, strict=True):
             item.edge_attr = torch.from_numpy(block)
-    return data, names
+    return data, FeatureNames(names, edge_names)
 
 
 def tu_places(count: int) -> list[str]:

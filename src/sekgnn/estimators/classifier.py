@@ -55,7 +55,9 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
 
     Example:
         >>> from sekgnn.graphs import cycle_graph, path_graph
-        >>> graphs = [make(n) for n in range(4, 24) for make in (cycle_graph, path_graph)]
+        >>> graphs = [
+        ...     make(n) for n in range(4, 24) for make in (cycle_graph, path_graph)
+        ... ]
         >>> labels = ["cycle", "path"] * 20
         >>> model = SEKClassifier(hidden_channels=8, epochs=5).fit(graphs, labels)
         >>> model.predict_proba(graphs).shape

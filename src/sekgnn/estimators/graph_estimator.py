@@ -106,9 +106,7 @@ class GraphEstimator(BaseEstimator):
         random = check_random_state(self.random_state)
         seed = int(random.randint(np.iinfo(np.int32).max))
         present = np.flatnonzero(task.mask.any(axis=1))
-        train, val = inner_split(
-            present, self.validation_fraction, seed, data.classes
-        )
+        train, val = inner_split(present, self.validation_fraction, seed, data.classes)
         if not train.size or not val.size:
             raise GraphInputError(
                 f"{present.size} graphs are too few to train and validate; give more."

@@ -7,9 +7,8 @@ from typing import Any
 
 from sekgnn.datasets import GraphTask, networkx_task, pyg_task
 from sekgnn.datasets.graph_task import make_task
-from sekgnn.datasets.molecule_features import ATOM_FEATURES
 from sekgnn.datasets.pyg import as_data
-from sekgnn.datasets.smiles_task import molecule_data
+from sekgnn.datasets.smiles_task import MOLECULE_NAMES, molecule_data
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs import Graph
 
@@ -62,4 +61,4 @@ def _molecules(texts: list[str], places: list[str]) -> GraphTask:
         if data is None:
             raise GraphInputError(f"{place}: rdkit cannot read the SMILES {text!r}.")
         graphs.append(data)
-    return make_task("SMILES", graphs, places, feature_names=ATOM_FEATURES)
+    return make_task("SMILES", graphs, places, names=MOLECULE_NAMES)

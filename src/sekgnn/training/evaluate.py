@@ -6,17 +6,19 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from sekgnn.checks import check_choice
+from sekgnn.datasets import read_task
 from sekgnn.datasets.graph_task import Y_MASK
 from sekgnn.errors import GraphInputError
 from sekgnn.training.config import RunConfig
+from sekgnn.training.input_options import reader_options
 from sekgnn.training.learning_data import LearningData, load_data, without_masked
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.protocols import make_splits
 from sekgnn.training.run_folder import CONFIG_FILE, read_config
+from sekgnn.training.splits import Positions
 
 PARTS = ("train", "val", "test")
 
@@ -81,14 +83,11 @@ def evaluate_file(
         ModelFileError: If the model is missing or damaged.
         GraphInputError: If the file is wrong or does not fit the model.
     """
-    from sekgnn.datasets import read_task
-    from sekgnn.training.input_options import reader_options
-
     predictor = Predictor.load(folder)
     note = predictor.note
     options = reader_options(note, path, smiles=smiles, skip_invalid=skip_invalid)
     names = () if Path(path).is_dir() else target or note.targets
-    task = read_task(path, names, kind=note.kind, classes=note.classes, **options)
+    task = read_task(Path(path), names, kind=note.kind, classes=note.classes, **options)
     predictor.check(task, str(path))
     data = without_masked(LearningData(Path(path).name, task, units=note.units))
     return measure(predictor, data)
@@ -103,7 +102,7 @@ def measure(predictor: Predictor, data: LearningData) -> dict[str, float]:
     return predictor.note.objective.metrics(predicted, y, mask)
 
 
-def _subset(data: LearningData, chosen: np.ndarray) -> LearningData:  # type: ignore[type-arg]
+def _subset(data: LearningData, chosen: Positions) -> LearningData:
     task = data.task
     return replace(
         data,

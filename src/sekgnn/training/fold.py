@@ -53,9 +53,7 @@ def fold_seeds(seed: int, number: int) -> tuple[int, int]:
     return int(state[0]), int(state[1])
 
 
-def fold_objective(
-    config: RunConfig, data: LearningData, train: Any
-) -> Objective:
+def fold_objective(config: RunConfig, data: LearningData, train: Any) -> Objective:
     """Return loss and metrics, with mean and scale of the training targets.
 
     Raises:
@@ -114,7 +112,9 @@ def run_fold(
         progress=progress,
         report=report,
     )
-    batches = prepared.joined.evaluation_batches(split.test, max(config.batch_size, 256))
+    batches = prepared.joined.evaluation_batches(
+        split.test, max(config.batch_size, 256)
+    )
     found = predict_batches(done.model, batches)
     metrics = {f"test_{k}": v for k, v in found.metrics(objective).items()}
     record = FoldRecord(

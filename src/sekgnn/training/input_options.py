@@ -47,8 +47,8 @@ def reader_options(
     known = trained.get("format")
     if known is not None and known != form:
         raise GraphInputError(
-            f"the model was trained on {_WORDS[known]}; {path} is {_WORDS[form]}, whose "
-            "features mean something else."
+            f"the model was trained on {_WORDS[known]}; {path} is {_WORDS[form]}, "
+            "whose features mean something else."
         )
     if form == "smiles":
         return {

@@ -130,12 +130,12 @@ class Predictor:
             max_neighbors=self.note.max_neighbors,
         )
         everything = np.arange(joined.num_graphs)
-        total = 0.0
+        parts: list[NDArray[np.float64]] = []
         for model, note in zip(self.models, self.notes, strict=True):
             batches = joined.evaluation_batches(everything, batch_size)
             found = predict_batches(model, batches)
-            total = total + note.objective.predictions(found.out).numpy()
-        mean: NDArray[np.float64] = total / len(self.models)
+            parts.append(note.objective.predictions(found.out).numpy())
+        mean: NDArray[np.float64] = np.mean(parts, axis=0)
         return mean
 
     def labels(self, predicted: NDArray[np.float64]) -> list[Any]:

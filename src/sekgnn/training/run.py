@@ -129,7 +129,9 @@ def run(
         if len(prepared.splits) == 1:
             folds = [run_fold(prepared, 0, place, progress=progress, report=report)]
         else:
-            folders = [place / f"fold-{i:02d}" for i in range(1, len(prepared.splits) + 1)]
+            folders = [
+                place / f"fold-{i:02d}" for i in range(1, len(prepared.splits) + 1)
+            ]
             folds = run_folds(prepared, folders, jobs, root, progress)
             _join_predictions(folders, place)
         record = _record(prepared, model, folds, started)
