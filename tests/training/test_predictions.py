@@ -69,12 +69,24 @@ def test_a_graph_that_several_processes_evaluated_counts_once(level: str) -> Non
             for batch in store.evaluation_batches(order, 2, rank=rank, world=4):
                 collector.update(model, batch)
     once = predict_batches(model, store.evaluation_batches(np.array([3, 6]), 2))
-    both = collector.compute()
+    both = collector.gather()
     assert torch.allclose(both.out, once.out, atol=1e-10)
     assert torch.equal(both.graph, once.graph)
     goal = Objective("regression", mean=(0.0, 0.0), scale=(1.0, 1.0))
     assert both.loss(goal) == pytest.approx(once.loss(goal))
     assert both.metrics(goal) == pytest.approx(once.metrics(goal), nan_ok=True)
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_a_single_graph_is_a_row_too(width: int) -> None:
+    graphs = items("graph")
+    for graph in graphs:
+        graph.y, graph[Y_MASK] = graph.y[:, :width], graph[Y_MASK][:, :width]
+    found = predict_batches(
+        make("SEKGIN"), joined(graphs).evaluation_batches(np.array([3]), 4)
+    )
+    assert (found.y.shape, found.mask.shape) == ((1, width), (1, width))
+    assert (found.graph.tolist(), found.row.tolist()) == ([3], [0])
 
 
 def test_a_model_is_left_in_its_mode() -> None:
