@@ -153,6 +153,11 @@ class RunConfig:
             )
         if self.split is not None and self.protocol != "holdout":
             raise ConfigError("split is for protocol holdout; leave it out.")
+        if self.strategy.endswith(("_spawn", "_fork", "_notebook")):
+            raise ConfigError(
+                f"strategy {self.strategy!r} trains in processes that take the weights "
+                "with them when they end; use 'ddp' or another without them."
+            )
         if self.devices * self.num_nodes > 1 and self.protocol != "holdout":
             raise ConfigError(
                 f"protocol {self.protocol!r} trains folds, which devices and num_nodes "
