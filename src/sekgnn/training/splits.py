@@ -42,11 +42,11 @@ def random_split(
     order = _by_class(count, classes, np.random.default_rng(seed))
     val, test = round(count * val_fraction), round(count * test_fraction)
     if min(val, test, count - val - test) < 1:
+        rest = 1 - val_fraction - test_fraction
         raise GraphInputError(
-            f"{count} graphs are too few for a split of {1 - val_fraction - test_fraction:.0%}, "
-            f"{val_fraction:.0%} and {test_fraction:.0%}; use larger parts or more "
-            "graphs."
-        )  # fmt: skip
+            f"{count} graphs are too few for a split of {rest:.0%}, {val_fraction:.0%} "
+            f"and {test_fraction:.0%}; use larger parts or more graphs."
+        )
     # classes lie one after the other, so that even steps take a fair part of each
     spread = np.argsort(_steps(count, (val, test)), kind="stable")
     parts = np.split(order[spread], [count - val - test, count - test])
