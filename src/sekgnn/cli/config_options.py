@@ -88,7 +88,8 @@ def merged_config(
     values = {} if file is None else read_config(file)
     values = {str(name).replace("-", "_"): value for name, value in values.items()}
     if "target" in keys:
-        keys["target"] = [t for text in keys["target"] for t in text.split(",")]
+        texts = [t.strip() for text in keys["target"] for t in text.split(",")]
+        keys["target"] = [text for text in texts if text]
     values |= keys
     if data is not None:
         values["data"] = data

@@ -95,11 +95,10 @@ def default_name(data: str, model: str) -> str:
 
 
 def results_json(record: RunRecord) -> str:
-    """Return the results of a run as JSON."""
+    """Return the results of a run as JSON; what is not finite is ``null``."""
     import json
-    from dataclasses import asdict
 
-    values = [asdict(result) for result in record.results]
+    values = json.loads(record.to_json())["results"]
     return json.dumps({"protocol": record.protocol, "results": values}, indent=2) + "\n"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,9 @@ class SafeCheckpointIO(CheckpointIO):
             OutputError: If it cannot be written; an older file is then unchanged.
         """
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, lambda file: torch.save(checkpoint, file))
+        content = io.BytesIO()  # torch hides why a disk refuses what it writes
+        torch.save(checkpoint, content)
+        write_atomically(path, lambda file: file.write(content.getbuffer()))
 
     def load_checkpoint(
         self,
@@ -68,8 +71,8 @@ def read_checkpoint(
     except Exception as error:  # whatever torch makes of foreign bytes
         reason = str(error).strip().split("\n")[0]
         raise ModelFileError(
-            f"the checkpoint {path} is damaged or was not written by sekgnn ({reason}); "
-            "remove it to start the run again."
+            f"the checkpoint {path} is damaged or was not written by sekgnn "
+            f"({reason}); remove it to start the run again."
         ) from error
     if not isinstance(found, dict) or "state_dict" not in found:
         raise ModelFileError(

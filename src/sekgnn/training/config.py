@@ -6,6 +6,7 @@ loads no torch, so that the command line can show its help at once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
@@ -153,6 +154,16 @@ class RunConfig:
             )
         if self.split is not None and self.protocol != "holdout":
             raise ConfigError("split is for protocol holdout; leave it out.")
+        if self.strategy.endswith(("_spawn", "_fork", "_notebook")):
+            raise ConfigError(
+                f"strategy {self.strategy!r} trains in processes that take the weights "
+                "with them when they end; use 'ddp' or another without them."
+            )
+        if self.devices * self.num_nodes > 1 and self.protocol != "holdout":
+            raise ConfigError(
+                f"protocol {self.protocol!r} trains folds, which devices and num_nodes "
+                "cannot share; leave them at 1 and train folds side by side with jobs."
+            )
 
     @property
     def selects_on_validation(self) -> bool:
@@ -202,7 +213,7 @@ def _as_tuple(name: str, value: Any) -> tuple[Any, ...]:
     """Return one value or several as a tuple; ``"a,b"`` are two texts."""
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
-    if isinstance(value, int):
+    if isinstance(value, int) and not isinstance(value, bool):
         return (value,)
     if not isinstance(value, list | tuple):
         raise ConfigError(f"{name} must be a list, got {value!r}.")
@@ -230,7 +241,7 @@ def _typed(name: str, value: Any, annotation: Any) -> Any:
     if want == "float" and not isinstance(value, bool):
         try:  # YAML reads 1e-3, without a dot, as a text
             return float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             pass
     words = {"bool": "true or false", "str": "a text", "int": "a whole number"}
     raise ConfigError(f"{name} must be {words.get(want, 'a number')}, got {value!r}.")
@@ -240,13 +251,14 @@ def _check_range(
     name: str,
     value: float,
     low: float,
-    high: float = float("inf"),
+    high: float = math.inf,
     *,
     open_low: bool = False,
 ) -> None:
     """Raise if a number is outside its range, or no number."""
     fits = low <= value <= high and not (open_low and value == low)
+    fits = fits and math.isfinite(value)
     if not fits:
         bounds = f"above {low:g}" if open_low else f"at least {low:g}"
-        upper = "" if high == float("inf") else f" and at most {high:g}"
+        upper = " and finite" if high == math.inf else f" and at most {high:g}"
         raise ConfigError(f"{name} must be {bounds}{upper}, got {value:g}.")

@@ -7,6 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from sekgnn.errors import OutputError
 from sekgnn.files import write_atomically
 
 
@@ -41,10 +42,17 @@ class CurveFile:
         write_atomically(self.path, lambda file: file.write(content))
 
     def append(self, values: Mapping[str, float]) -> None:
-        """Add an epoch."""
+        """Add an epoch.
+
+        Raises:
+            OutputError: If it cannot be written.
+        """
         self._epoch += 1
-        with self.path.open("a", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            if self._epoch == 1:
-                writer.writerow(["epoch", *values])
-            writer.writerow([self._epoch, *values.values()])
+        try:
+            with self.path.open("a", encoding="utf-8", newline="") as file:
+                writer = csv.writer(file, lineterminator="\n")
+                if self._epoch == 1:
+                    writer.writerow(["epoch", *values])
+                writer.writerow([self._epoch, *values.values()])
+        except OSError as error:
+            raise OutputError(f"cannot write {self.path}: {error.strerror}.") from error

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import logging
-import os
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from lightning.pytorch import LightningDataModule, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.utilities.exceptions import MisconfigurationException
 from numpy.typing import NDArray
 
 from sekgnn.errors import ConfigError
@@ -35,19 +31,11 @@ from sekgnn.training.config import RunConfig
 from sekgnn.training.curve_file import CurveFile
 from sekgnn.training.learner import GraphLearner
 from sekgnn.training.objective import Objective, check_monitor
+from sekgnn.training.surroundings import quiet, same_interrupts, same_torch
 
 MODEL_FILE = "model.safetensors"
 CHECKPOINT_FILE = "last.ckpt"
 CURVES_FILE = "metrics.csv"
-
-_NOISE = (
-    ".*does not have many workers.*",
-    ".*number of training batches.*",
-    ".*Checkpoint directory .* exists and is not empty.*",
-    ".*isinstance\\(treespec, LeafSpec\\).*",
-    ".*`trainer.init_module.*",
-)
-"""What Lightning says about things that are as they should be here."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,11 +171,11 @@ def fit(
     )
     loss = "val_loss" if config.selects_on_validation else "train_loss"
     callbacks: list[Any] = [
+        EndWithParent(),  # before the others write: a new run may be at work there
         history,
         Plateau(history, loss, config.plateau_patience, config.plateau_factor,
                 config.min_lr),
         keep,
-        EndWithParent(),
     ]  # fmt: skip
     if progress is not None:
         callbacks.append(ProgressReport(progress))
@@ -215,15 +203,31 @@ def fit(
         if (folder / CHECKPOINT_FILE).exists():
             checkpoint = folder / CHECKPOINT_FILE
             batches.first_epoch = int(read_checkpoint(checkpoint)["epoch"]) + 1
-    with _quiet(), torch.random.fork_rng(devices=[]):
-        trainer = Trainer(
+    with quiet(), same_torch(), same_interrupts():
+        trainer = _trainer(config, folder, callbacks)
+        trainer.fit(learner, datamodule=batches, ckpt_path=checkpoint)
+    model.cpu()
+    model.load_state_dict(keep.weights)
+    model.eval()
+    return Fit(model, history.curves, keep.epoch, history.seconds)
+
+
+def _trainer(config: RunConfig, folder: Path | None, callbacks: list[Any]) -> Trainer:
+    """Return Lightning's trainer.
+
+    Raises:
+        ConfigError: If this machine has not what the config asks for.
+    """
+    logger = _logger(config, folder)
+    try:
+        return Trainer(
             accelerator=config.accelerator,
             devices=config.devices,
             num_nodes=config.num_nodes,
             strategy=config.strategy,
             max_epochs=config.epochs,
             callbacks=callbacks,
-            logger=_logger(config, folder),
+            logger=logger,
             plugins=[SafeCheckpointIO()],
             deterministic="warn" if config.accelerator != "cpu" else True,
             gradient_clip_val=config.clip,
@@ -235,13 +239,11 @@ def fit(
             log_every_n_steps=1,
             default_root_dir=folder,
         )
-        trainer.fit(learner, datamodule=batches, ckpt_path=checkpoint)
-    if trainer.interrupted:
-        raise KeyboardInterrupt
-    model.cpu()
-    model.load_state_dict(keep.weights)
-    model.eval()
-    return Fit(model, history.curves, keep.epoch, history.seconds)
+    except (MisconfigurationException, ValueError) as error:
+        raise ConfigError(
+            f"accelerator={config.accelerator!r}, devices={config.devices} and "
+            f"strategy={config.strategy!r} cannot be had here: {error}"
+        ) from error
 
 
 def _logger(config: RunConfig, folder: Path | None) -> Any:
@@ -252,26 +254,3 @@ def _logger(config: RunConfig, folder: Path | None) -> Any:
     from lightning.pytorch.loggers import TensorBoardLogger
 
     return TensorBoardLogger(folder, name="", version="tensorboard")
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep Lightning's greetings and hints to itself."""
-    loggers = [logging.getLogger(f"lightning.{part}") for part in ("pytorch", "fabric")]
-    levels = [logger.level for logger in loggers]
-    before = os.environ.get("POSSIBLE_USER_WARNINGS")
-    os.environ["POSSIBLE_USER_WARNINGS"] = "off"
-    for logger in loggers:
-        logger.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            for text in _NOISE:
-                warnings.filterwarnings("ignore", text)
-            yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
-        if before is None:
-            os.environ.pop("POSSIBLE_USER_WARNINGS", None)
-        else:
-            os.environ["POSSIBLE_USER_WARNINGS"] = before

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from sekgnn.datasets import Split
 from sekgnn.datasets.graph_task import Y_MASK
+from sekgnn.errors import GraphInputError
 from sekgnn.files import write_atomically
 from sekgnn.parallel import Progress
 from sekgnn.training.batches import JoinedGraphs
@@ -25,6 +26,7 @@ from sekgnn.training.objective import Objective, check_monitor, make_objective
 from sekgnn.training.prediction_table import test_headings, test_rows, to_csv
 from sekgnn.training.predictions import predict_batches
 from sekgnn.training.record import PREDICTIONS_FILE, FoldRecord
+from sekgnn.training.run_folder import make_folder
 from sekgnn.training.task_note import TaskNote
 
 FOLD_FILE = "fold.json"
@@ -92,7 +94,7 @@ def run_fold(
     finished = folder / FOLD_FILE
     if finished.is_file():
         return read_fold(finished)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     config, data, split = prepared.config, prepared.data, prepared.splits[number]
     weights, order = fold_seeds(config.seed, number)
     model = make_model(config, data, weights)
@@ -137,5 +139,14 @@ def run_fold(
 
 
 def read_fold(path: Path) -> FoldRecord:
-    """Return the record of a finished fold."""
-    return FoldRecord(**json.loads(path.read_text(encoding="utf-8")))
+    """Return the record of a finished fold.
+
+    Raises:
+        GraphInputError: If the file is damaged.
+    """
+    try:
+        return FoldRecord(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise GraphInputError(
+            f"{path} is damaged ({error}); remove it to train this part again."
+        ) from error

@@ -86,12 +86,7 @@ class GraphLearner(LightningModule):
         else:
             loss = total / count.clamp(min=1)
         value = float(total.detach())
-        if not math.isfinite(value):
-            raise NotFiniteError(
-                f"the loss is {value} in epoch {self.current_epoch + 1}, step "
-                f"{self.global_step + 1}; use a smaller lr, or clip, and look for "
-                "extreme targets."
-            )
+        self._check_finite(value, self.global_step + 1)
         self.loss_total += value
         self.loss_count += int(count)
         return loss
@@ -101,11 +96,25 @@ class GraphLearner(LightningModule):
         self.collector.update(self.model, batch)
 
     def on_validation_epoch_end(self) -> None:
-        """Measure what was collected."""
-        found: Predictions = self.collector.compute()
+        """Measure what was collected.
+
+        Raises:
+            NotFiniteError: If the last steps of the epoch ruined the weights, before
+                they are kept or written.
+        """
+        found: Predictions = self.collector.gather()
         self.collector.reset()
-        metrics = {"loss": found.loss(self.objective), **found.metrics(self.objective)}
+        loss = found.loss(self.objective)
+        self._check_finite(loss, self.global_step)
+        metrics = {"loss": loss, **found.metrics(self.objective)}
         self.measured = {f"{self.watched}_{k}": v for k, v in metrics.items()}
+
+    def _check_finite(self, loss: float, step: int) -> None:
+        if not math.isfinite(loss):
+            raise NotFiniteError(
+                f"the loss is {loss} in epoch {self.current_epoch + 1}, step {step}; "
+                "use a smaller lr, or clip, and look for extreme targets."
+            )
 
     def train_loss(self) -> float:
         """Return the mean loss of the epoch so far, over all processes."""

@@ -68,8 +68,8 @@ class LearningData:
     def edge_channels(self) -> int:
         """Width of ``edge_attr``; 0 if some graph has none."""
         widths = {
-            0 if data.edge_attr is None else int(data.edge_attr.view(
-                data.edge_attr.size(0), -1).size(1))
+            0 if data.edge_attr is None
+            else int(data.edge_attr.size(1)) if data.edge_attr.dim() > 1 else 1
             for data in self.task.graphs
         }  # fmt: skip
         return widths.pop() if len(widths) == 1 else 0

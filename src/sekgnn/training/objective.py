@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,10 +119,14 @@ def regression_objective(
     means, scales = [], []
     for column in range(y.size(1)):
         values = y[mask[:, column], column].double()
-        mean = float(values.mean()) if normalize and values.numel() else 0.0
-        spread = float(values.std(correction=0)) if values.numel() else 1.0
-        means.append(mean)
-        scales.append(spread if normalize and spread > 0 else 1.0)
+        if not normalize or not values.numel():
+            means.append(0.0)
+            scales.append(1.0)
+            continue
+        # the mean of equal numbers may be off by a rounding, which is no spread
+        equal = bool(values.min() == values.max())
+        means.append(float(values[0] if equal else values.mean()))
+        scales.append(1.0 if equal else float(values.std(correction=0)))
     return Objective("regression", loss, tuple(means), tuple(scales))
 
 
@@ -188,9 +191,9 @@ def _auroc(score: Tensor, truth: Tensor) -> float:
     """Return the area under the ROC curve; NaN if only one class is there."""
     if truth.min() == truth.max() or not bool(torch.isfinite(score).all()):
         return float("nan")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of half precision, which is not used here
-        return float(tm.auroc(score.float(), truth, task="binary"))
+    # ranks of the scores; float32 could not tell probabilities near 1 apart
+    ranks = torch.unique(score, return_inverse=True)[1]
+    return float(tm.auroc(ranks / (ranks.max() + 1), truth, task="binary"))
 
 
 def make_objective(

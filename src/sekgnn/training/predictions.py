@@ -70,8 +70,16 @@ class PredictionCollector(Metric):
         for name, value in parts._asdict().items():
             getattr(self, name).append(value)
 
-    def compute(self) -> Predictions:
-        """Return all rows, each once, in rising order."""
+    def compute(self) -> Any:
+        """Not for use: torchmetrics takes the dimensions of single rows away."""
+        return self._ordered()
+
+    def gather(self) -> Predictions:
+        """Return all rows of all processes, each once, in rising order."""
+        with self.sync_context():
+            return self._ordered()
+
+    def _ordered(self) -> Predictions:
         found = Predictions(*(_joined(getattr(self, n)) for n in Predictions._fields))
         # rows of a graph count from 0, so this numbers all rows that can be
         key = found.graph * (int(found.row.max()) + 1) + found.row
@@ -96,7 +104,7 @@ def predict_batches(model: GraphModel, batches: Iterable[Any]) -> Predictions:
                 collector.update(model, batch)
     finally:
         model.train(was_training)
-    return collector.compute()
+    return collector.gather()
 
 
 def _joined(value: Any) -> Tensor:

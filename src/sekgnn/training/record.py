@@ -125,10 +125,12 @@ class RunRecord:
 
     def to_json(self) -> str:
         """Return the file's text; numbers that are not finite are ``null``."""
+        exact = {"config": self.config, "model": self.model}
         values = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
             **_plain(asdict(self)),
+            **exact,
         }
         lines = [
             f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
@@ -188,6 +190,8 @@ class RunRecord:
             {**result, "value": _number(result["value"])}
             for result in rest.pop("results")
         ]
+        for result in results if len(folds) > 1 else ():
+            result["spread"] = _number(result["spread"])
         if not folds or not results:
             raise GraphInputError(f"{file} is damaged: no folds or no results.")
         return cls(

@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 
 from sekgnn.datasets.cache_folder import cache_folder
+from sekgnn.errors import GraphInputError
 from sekgnn.files import write_atomically
 from sekgnn.models import GraphModel
 from sekgnn.parallel import Progress
@@ -28,7 +29,12 @@ from sekgnn.training.record import (
     FoldRecord,
     RunRecord,
 )
-from sekgnn.training.run_folder import check_same_config, locked, write_config
+from sekgnn.training.run_folder import (
+    check_same_config,
+    locked,
+    make_folder,
+    write_config,
+)
 
 PACKAGES = ("sekgnn", "torch", "torch-geometric", "lightning", "numpy", "numba",
             "scipy", "torchmetrics")  # fmt: skip
@@ -56,7 +62,14 @@ def prepare(
         GraphInputError: If the data is wrong, or cannot be split so.
         DataNotFoundError: If benchmark data is missing and cannot be had.
     """
-    loaded = without_masked(load_data(config, root) if data is None else data)
+    everything = load_data(config, root) if data is None else data
+    loaded = without_masked(everything)
+    left_out = len(everything.task) - len(loaded.task)
+    if left_out and config.split is not None:
+        raise GraphInputError(
+            f"{loaded.name}: {left_out} graphs without a target are left out, so that "
+            "positions in split would be those of others; remove them from the data."
+        )
     splits = make_splits(config, loaded, root)
     model = make_model(config, loaded, 0)
     fold_objective(config, loaded, splits[0].train)
@@ -122,7 +135,7 @@ def run(
     if not main:
         folds = [run_fold(prepared, 0, place)]
         return _record(prepared, model, folds, "")
-    place.mkdir(parents=True, exist_ok=True)
+    make_folder(place)
     with locked(place):
         started = datetime.now(timezone.utc).isoformat(timespec="seconds")
         write_config(config, place)
@@ -140,8 +153,8 @@ def run(
 
 
 def is_main_process() -> bool:
-    """Tell whether this is the process that writes; Lightning starts the others."""
-    names = ("LOCAL_RANK", "NODE_RANK")
+    """Tell whether this is the process that writes, or one that was started later."""
+    names = ("RANK", "LOCAL_RANK", "NODE_RANK")
     return all(os.environ.get(name, "0") == "0" for name in names)
 
 

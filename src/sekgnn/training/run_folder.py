@@ -48,13 +48,31 @@ def write_config(config: RunConfig, folder: Path) -> None:
     write_atomically(folder / CONFIG_FILE, lambda file: file.write(text.encode()))
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those it is in, if they are missing.
+
+    Raises:
+        OutputError: If it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"cannot make the folder {folder}: {error.strerror}; choose another output."
+        ) from error
+
+
 def check_same_config(config: RunConfig, folder: Path) -> None:
     """Raise if the folder holds a run of another config, or something else.
 
     Raises:
         ConfigError: If so; names the keys that differ.
     """
-    if not folder.exists() or not any(folder.iterdir()):
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise ConfigError(f"{folder} is a file, no folder; choose another output.")
+    if not any(folder.iterdir()):
         return
     if not (folder / CONFIG_FILE).is_file():
         found = [p.name for p in folder.iterdir() if p.name != _LOCK_FILE]

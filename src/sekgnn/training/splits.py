@@ -39,15 +39,15 @@ def random_split(
         >>> random_split(10, 0.2, 0.2, seed=0).sizes
         (6, 2, 2)
     """
-    order = _mixed(np.arange(count), classes, np.random.default_rng(seed))
+    order = _by_class(count, classes, np.random.default_rng(seed))
     val, test = round(count * val_fraction), round(count * test_fraction)
     if min(val, test, count - val - test) < 1:
+        rest = 1 - val_fraction - test_fraction
         raise GraphInputError(
-            f"{count} graphs are too few for a split of {1 - val_fraction - test_fraction:.0%}, "
-            f"{val_fraction:.0%} and {test_fraction:.0%}; use larger parts or more "
-            "graphs."
-        )  # fmt: skip
-    # every class is spread evenly over the order, so taking steps through it stratifies
+            f"{count} graphs are too few for a split of {rest:.0%}, {val_fraction:.0%} "
+            f"and {test_fraction:.0%}; use larger parts or more graphs."
+        )
+    # classes lie one after the other, so that even steps take a fair part of each
     spread = np.argsort(_steps(count, (val, test)), kind="stable")
     parts = np.split(order[spread], [count - val - test, count - test])
     return Split(*(np.sort(part) for part in parts))
@@ -82,8 +82,9 @@ def inner_split(
         Positions for training and for validation.
     """
     own = None if classes is None else classes[train]
-    folds = max(2, round(1 / fraction))
-    chosen = stratified_folds(train.size, min(folds, train.size), seed, own)[0]
+    order = _by_class(train.size, own, np.random.default_rng(seed))
+    steps = np.arange(0, train.size, 1 / fraction).astype(np.int64)
+    chosen = np.sort(order[steps])
     return np.delete(train, chosen), train[chosen]
 
 
@@ -162,20 +163,6 @@ def _by_class(
     if classes is None:
         return order
     return order[np.argsort(classes[order], kind="stable")]
-
-
-def _mixed(
-    positions: Positions, classes: Positions | None, rng: np.random.Generator
-) -> Positions:
-    """Return all positions in random order, every class spread evenly over it."""
-    order = rng.permutation(positions.size)
-    if classes is None:
-        return positions[order]
-    place = np.empty(positions.size)
-    for label in np.unique(classes):
-        members = np.flatnonzero(classes[order] == label)
-        place[members] = (np.arange(members.size) + rng.random()) / members.size
-    return positions[order[np.argsort(place, kind="stable")]]
 
 
 def _steps(count: int, parts: tuple[int, int]) -> NDArray[np.int64]:

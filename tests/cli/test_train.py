@@ -1,0 +1,205 @@
+"""``sekgnn train``: from a file to results, or to one line that says what is wrong."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tests.cli.conftest import Run
+from tests.training.helpers import leavings, records, write_lines
+
+from sekgnn.cli.config_options import merged_config
+from sekgnn.cli.train import default_name
+from sekgnn.training.config import RunConfig
+from sekgnn.training.record import RunRecord
+
+SMALL = ("--model", "gin", "--hidden-channels", 8, "--num-layers", 2, "--epochs", 2,
+         "--batch-size", 8, "--val-fraction", 0.2, "--test-fraction", 0.2)  # fmt: skip
+CHAINS = ["C" * n + end for n in range(1, 9) for end in ("", "O", "N", "=O")]
+
+
+@pytest.fixture(autouse=True)
+def surroundings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:  # fmt: skip
+    """Work in a folder of its own, with its own cache; put the threads back."""
+    monkeypatch.setenv("SEKGNN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def molecules(tmp_path: Path) -> Path:
+    """Return a table of chains: all kinds of targets, some values missing."""
+    lines = ["smiles,acid,end,long,odd,mass"]
+    for i, text in enumerate(CHAINS):
+        carbons = text.count("C")
+        odd = "" if i % 5 == 3 else str(carbons % 2)
+        lines.append(
+            f"{text},{'yes' if text.endswith('=O') else 'no'},{i % 4},"
+            f"{int(carbons > 4)},{odd},{carbons * 12.5 + i % 4}"
+        )
+    file = tmp_path / "chains.csv"
+    file.write_text("\n".join(lines) + "\n")
+    return file
+
+
+def refuse(name: str) -> None:
+    raise AssertionError(f"{name} is no JSON")
+
+
+@pytest.mark.parametrize(
+    ("target", "kind", "first"),
+    [
+        ("acid", "binary", "test_accuracy"),
+        ("end", "multiclass", "test_accuracy"),
+        ("long,odd", "multilabel", "test_auroc"),
+        ("mass", "regression", "test_mae"),
+    ],
+)
+def test_a_table_of_molecules_end_to_end(
+    run: Run, molecules: Path, tmp_path: Path, target: str, kind: str, first: str
+) -> None:
+    pytest.importorskip("rdkit")
+    result = run("train", molecules, "--target", target, *SMALL, "-o", "out", "--json")
+    assert result.exit_code == 0, result.output
+    values = json.loads(result.stdout, parse_constant=refuse)
+    assert values["results"][0]["metric"] == first
+    record = RunRecord.load(tmp_path / "out")
+    assert record.data["kind"] == kind
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {".lock", "config.yaml", "model.safetensors", "metrics.csv",
+                     "predictions.csv", "record.json", "fold.json"}  # fmt: skip
+    again = run("train", molecules, "--target", target, *SMALL, "-o", "out", "--json")
+    assert json.loads(again.stdout) == values
+
+
+def test_numbers_that_are_not_defined_are_null(run: Run, tmp_path: Path) -> None:
+    """One test graph: its area under the curve is NaN, which is no JSON."""
+    items = records(20)
+    write_lines(tmp_path / "d.jsonl", items)
+    result = run("train", "d.jsonl", "--target", "ring", *SMALL[:-1], 0.05, "--json")
+    assert result.exit_code == 0, result.output
+    values = json.loads(result.stdout, parse_constant=refuse)
+    found = {r["metric"]: r["value"] for r in values["results"]}
+    assert found["test_auroc"] is None
+    assert found["test_accuracy"] in (0.0, 1.0)
+
+
+def test_the_default_folder_and_the_summary(run: Run, tmp_path: Path) -> None:
+    write_lines(tmp_path / "rings.jsonl", records())
+    result = run("train", "rings.jsonl", "--target", "ring", *SMALL)
+    assert result.exit_code == 0, result.output
+    folder = tmp_path / "runs" / "rings-gin"
+    assert (folder / "record.json").is_file()
+    assert "run folder: runs/rings-gin" in result.stdout.replace("\\", "/")
+    assert "test_accuracy" in result.stdout
+    assert default_name("a/b.c.csv", "gin") == "b.c-gin"
+    quiet = run("train", "rings.jsonl", "--target", "ring", *SMALL, "--quiet")
+    assert (quiet.exit_code, quiet.output) == (0, "")
+    other = run("train", "rings.jsonl", "--target", "ring", *SMALL, "--lr", 0.5)
+    assert other.exit_code == 2
+    assert "lr (0.001 there, 0.5 here)" in other.output
+
+
+def test_flags_override_the_file_and_the_file_the_defaults(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text("data: a.csv\nbatch-size: 5\nlr: 1e-2\ntarget: x\n")
+    assert merged_config(None, file, {}) == RunConfig(
+        data="a.csv", batch_size=5, lr=0.01, target=("x",)
+    )
+    keys: dict[str, Any] = {"batch_size": 7, "target": ["p, q", "r"]}
+    found = merged_config("b.csv", file, keys)
+    assert (found.data, found.batch_size, found.lr) == ("b.csv", 7, 0.01)
+    assert found.target == ("p", "q", "r")
+
+
+def test_every_key_can_be_a_flag(run: Run, tmp_path: Path) -> None:
+    """Lists behind one flag, and switches both ways, arrive in the config."""
+    write_lines(tmp_path / "d.jsonl", records())
+    (tmp_path / "c.yaml").write_text("epochs: 1\nself_loops: true\nradius: [1]\n")
+    result = run(
+        "train", "d.jsonl", "-c", "c.yaml", "--target", "size", "--target", "weight",
+        "--model", "sek-gin", "--hidden-channels", 4, "--num-layers", 1, "--scope",
+        "graph", "internal", "--radius", 1, 2, "--no-self-loops", "--walk-length", 3,
+        "--val-fraction", 0.2, "--test-fraction", 0.2, "-o", "out", "-q",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    config = RunConfig.from_dict(RunRecord.load(tmp_path / "out").config)
+    assert config.target == ("size", "weight")
+    assert (config.scope, config.radius) == (("graph", "internal"), (1, 2))
+    assert (config.self_loops, config.epochs) == (False, 1)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ([], "no data is named"),
+        (["countng"], "Did you mean 'counting'"),
+        (["d.jsonl"], "say what to predict"),
+        (["d.jsonl", "--target", "nothing"], "no key 'nothing'"),
+        (["d.jsonl", "--target", "size", "--epochs", 0], "epochs must be at least 1"),
+        (["d.jsonl", "--target", "size", "--lr", "nan"], "lr must be"),
+        (["d.jsonl", "--target", "size", "--epochs", "many"], "--epochs"),
+        (["d.jsonl", "--target", "size", "--jobs", 0], "--jobs must be at least 1"),
+        (["d.jsonl", "--target", "size", "--threads", -1], "--threads must be at"),
+        (["d.jsonl", "--target", "size", "--model", "gim"], "Did you mean 'gin'"),
+        (["d.jsonl", "--target", "size", "--frob", 1], "--frob"),
+        (["d.jsonl", "--target", "size", "-c", "none.yaml"], "cannot read the config"),
+        (["d.jsonl", "--target", "size", "-c", "bad.yaml"], "Did you mean 'epochs'"),
+        (["d.jsonl", "--target", "size", "--monitor", "f1"], "monitor must be one of"),
+        (["d.jsonl", "--target", "ring", "--loss", "mae"], "is for regression"),
+        (["d.jsonl", "--target", "size", "-o", "d.jsonl"], "is a file, no folder"),
+    ],
+)
+def test_wrong_commands_say_so_in_one_line_and_leave_nothing(
+    run: Run, tmp_path: Path, args: list[Any], message: str
+) -> None:
+    write_lines(tmp_path / "d.jsonl", records())
+    (tmp_path / "bad.yaml").write_text("epoch: 3\n")
+    result = run("train", *args)
+    assert result.exit_code == 2
+    assert message in " ".join(result.output.replace("│", " ").split())
+    assert "Traceback" not in result.output
+    assert {path.name for path in tmp_path.iterdir()} <= {
+        "d.jsonl", "bad.yaml", "cache"}  # fmt: skip
+
+
+@pytest.mark.slow
+def test_ctrl_c_on_the_command_line_and_the_same_command_again(
+    run: Run, tmp_path: Path
+) -> None:
+    """The exit code is 130, and the run goes on where it was."""
+    write_lines(tmp_path / "d.jsonl", records())
+    args = ["train", "d.jsonl", "--target", "size", *map(str, SMALL),
+            "--epochs", "60", "--threads", "1", "-q"]  # fmt: skip
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sekgnn.cli.main", *args, "-o", "stopped"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "stopped" / "last.ckpt").exists():
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, text = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert text.startswith("error: interrupted")
+    assert "Traceback" not in text
+    for folder in ("stopped", "whole"):
+        assert run(*args, "-o", folder).exit_code == 0
+    assert leavings(tmp_path / "stopped") == leavings(tmp_path / "whole")

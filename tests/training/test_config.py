@@ -1,0 +1,186 @@
+"""A config is what was written, or an error that names the key."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sekgnn.errors import ConfigError
+from sekgnn.training.config import (
+    ACCELERATORS,
+    CONFIG_HELP,
+    LOSSES,
+    MODEL_NAMES,
+    PROTOCOL_NAMES,
+    RunConfig,
+)
+
+texts = st.text(
+    st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=8
+).filter(lambda text: "," not in text)
+whole = st.integers(1, 10**6)
+DRAWN: dict[str, st.SearchStrategy[Any]] = {
+    "data": texts,
+    "target": st.lists(texts, max_size=3).map(tuple),
+    "smiles": texts,
+    "protocol": st.sampled_from(PROTOCOL_NAMES),
+    "model": st.sampled_from(sorted(MODEL_NAMES)),
+    "loss": st.sampled_from(LOSSES),
+    "accelerator": st.sampled_from(ACCELERATORS),
+    "epochs": whole,
+    "seed": st.integers(0, 2**40),
+    "num_hops": st.none() | whole,
+    "dropout": st.none() | st.floats(0, 1),
+    "share_hops": st.none() | st.booleans(),
+    "radius": st.lists(whole, min_size=1, max_size=3).map(tuple),
+    "lr": st.floats(1e-9, 1e3),
+    "clip": st.none() | st.floats(1e-3, 1e3),
+    "weight_decay": st.floats(0, 1),
+    "tensorboard": st.booleans(),
+    "workers": st.integers(0, 8),
+}
+
+
+@given(st.fixed_dictionaries({}, optional=DRAWN))
+def test_configs_come_back_from_json_and_yaml(values: dict[str, Any]) -> None:
+    config = RunConfig(**values)
+    for again in (
+        RunConfig.from_dict(json.loads(json.dumps(config.to_dict()))),
+        RunConfig.from_dict(yaml.safe_load(yaml.safe_dump(config.to_dict()))),
+    ):
+        assert again == config
+        assert again.differences(config) == []
+        assert hash(again) == hash(config)
+
+
+def test_numbers_that_yaml_reads_as_texts_are_numbers() -> None:
+    values = yaml.safe_load("lr: 1e-3\nweight-decay: 1e-5\ntarget: a, b\nradius: 2\n")
+    assert values["lr"] == "1e-3"
+    config = RunConfig.from_dict(values)
+    assert (config.lr, config.weight_decay) == (1e-3, 1e-5)
+    assert (config.target, config.radius) == (("a", "b"), (2,))
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [("epoch", "epochs"), ("batch-sizes", "batch_size"), ("hiden_channels", "hidden")],
+)
+def test_an_unknown_key_suggests_the_nearest(name: str, nearest: str) -> None:
+    with pytest.raises(ConfigError, match=f"Did you mean '{nearest}"):
+        RunConfig.from_dict({name: 1})
+
+
+@pytest.mark.parametrize("value", [3, None, 4.5, "x"])
+def test_keys_that_are_no_names_are_refused(value: Any) -> None:
+    with pytest.raises(ConfigError, match="keys of a config"):
+        RunConfig.from_dict({value: 1})
+
+
+WRONG: dict[str, list[Any]] = {
+    "str": [3, True, ["a"], None],
+    "int": [1.5, "7", True, [1], None],
+    "float": ["fast", True, [0.1], None, 10**400, {}],
+    "bool": ["yes", 1, 0.0, None],
+    "tuple[str, ...]": [[1], {"a": 1}, None, 1.5, True],
+    "tuple[int, ...]": [["a"], [1.5], [True], None, True, "1"],
+}
+
+
+@pytest.mark.parametrize("name", [item.name for item in fields(RunConfig)])
+def test_a_value_of_the_wrong_type_names_its_key(name: str) -> None:
+    (item,) = (item for item in fields(RunConfig) if item.name == name)
+    kind, *rest = str(item.type).split(" | ")
+    for value in WRONG[kind]:
+        if value is None and rest:
+            assert getattr(RunConfig(**{name: None}), name) is None
+            continue
+        with pytest.raises(ConfigError, match=f"^{name} "):
+            RunConfig(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("epochs", [0, -1]),
+        ("batch_size", [0]),
+        ("checkpoint_every", [0]),
+        ("devices", [0]),
+        ("num_nodes", [0]),
+        ("folds", [1]),
+        ("seed", [-1]),
+        ("data_seed", [-1]),
+        ("workers", [-1]),
+        ("plateau_patience", [-1]),
+        ("patience", [0]),
+        ("lr", [0, -1.0, "nan", "inf", ".nan"]),
+        ("weight_decay", [-0.1, "nan", "inf"]),
+        ("min_lr", [-1.0, "nan", "inf"]),
+        ("clip", [0.0, -1.0, "nan", "inf"]),
+        ("plateau_factor", [0.0, 1.5, "nan"]),
+        ("val_fraction", [0.0, 1.5, "nan"]),
+        ("test_fraction", [0.0, -0.5, "nan"]),
+        ("protocol", ["cross"]),
+        ("model", ["SEK-GIN"]),
+        ("loss", ["rmse"]),
+        ("accelerator", ["cuda"]),
+    ],
+)
+def test_a_value_out_of_range_names_its_key(name: str, values: list[Any]) -> None:
+    for value in values:
+        with pytest.raises(ConfigError, match=f"^{name} "):
+            RunConfig(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"val_fraction": 0.5, "test_fraction": 0.5}, "leave nothing to train on"),
+        ({"protocol": "xu2019", "patience": 3}, "leave patience out"),
+        ({"protocol": "nested", "split": "a.json"}, "split is for protocol holdout"),
+        ({"protocol": "nested", "devices": 2}, "devices.*jobs"),
+        ({"protocol": "xu2019", "num_nodes": 2}, "num_nodes.*jobs"),
+    ],
+)
+def test_keys_that_cannot_work_together_are_named(
+    values: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        RunConfig(**values)
+
+
+def test_differences_leave_out_keys_of_the_machine() -> None:
+    one = RunConfig(data="a")
+    other = replace(one, devices=2, workers=3, strategy="ddp", accelerator="gpu")
+    assert one.differences(other) == []
+    assert one.differences(replace(other, lr=1.0, radius=(2,))) == ["radius", "lr"]
+
+
+def test_every_key_is_explained() -> None:
+    assert set(CONFIG_HELP) == {item.name for item in fields(RunConfig)}
+    assert all(CONFIG_HELP.values())
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import sekgnn.training.config",
+        "import sekgnn.training; sekgnn.training.RunConfig(data='a')",
+        "from typer.testing import CliRunner; from sekgnn.cli.main import app; "
+        "r = CliRunner().invoke(app, ['train', '--help']); assert r.exit_code == 0; "
+        "assert 'walk' in r.output, r.output",
+    ],
+)
+def test_the_config_and_the_help_load_no_torch(code: str) -> None:
+    check = "import sys; assert not {'torch', 'lightning'} & set(sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}; {check}"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr

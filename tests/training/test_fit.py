@@ -1,0 +1,249 @@
+"""A training that was interrupted, however, ends as if it had not been."""
+
+from __future__ import annotations
+
+import math
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tests.training.helpers import (
+    config,
+    fork,
+    leavings,
+    records,
+    signalled_run,
+    table,
+    write_lines,
+)
+
+from sekgnn.errors import ConfigError, MissingExtraError, ModelFileError, OutputError
+from sekgnn.training.checkpoint_io import read_checkpoint
+from sekgnn.training.fit import CHECKPOINT_FILE
+from sekgnn.training.learner import NotFiniteError
+from sekgnn.training.record import RunRecord
+from sekgnn.training.run import run
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+
+HARD: dict[str, Any] = {
+    "epochs": 7,
+    "dropout": 0.3,
+    "norm": "batch",
+    "plateau_patience": 0,
+    "plateau_factor": 0.3,
+    "patience": 3,
+    "lr": 0.05,
+}
+
+
+@pytest.mark.parametrize(
+    ("more", "epochs"),
+    [
+        ({}, (1, 4)),
+        ({"checkpoint_every": 2}, (3,)),
+        ({"model": "k-gin", "num_hops": 2, "max_neighbors": 1}, (2,)),
+        ({"protocol": "holdout", "monitor": "mae", "clip": 0.5}, (2,)),
+    ],
+)
+def test_a_killed_run_continues_to_the_same_end(
+    lines: Path, tmp_path: Path, more: dict[str, Any], epochs: tuple[int, ...]
+) -> None:
+    """Curves, weights, predictions bit by bit: dropout, batch norm, samples, rate."""
+    settings = config(lines, **{**HARD, **more})
+    run(settings, tmp_path / "whole")
+    for epoch in epochs:
+        code = signalled_run(settings, tmp_path / "killed", epoch)
+        assert code == -signal.SIGKILL
+    assert not (tmp_path / "killed" / "record.json").exists()
+    run(settings, tmp_path / "killed")
+    assert leavings(tmp_path / "killed") == leavings(tmp_path / "whole")
+    assert not (tmp_path / "killed" / CHECKPOINT_FILE).exists()
+
+
+def test_the_rate_was_reduced_and_patience_ended_the_run_above(
+    lines: Path, tmp_path: Path
+) -> None:
+    """Else the test above would say little."""
+    found = run(config(lines, **{**HARD, "epochs": 40}), tmp_path / "run").folds[0]
+    assert len(set(found.curves["lr"])) > 1
+    stopped = len(found.curves["lr"])
+    assert stopped < 40
+    assert stopped == found.kept_epoch + 3
+    assert found.kept_epoch == 1 + found.curves["val_loss"].index(
+        min(found.curves["val_loss"])
+    )
+
+
+def test_a_run_killed_after_it_had_decided_to_stop_trains_no_further(
+    lines: Path, tmp_path: Path
+) -> None:
+    """The checkpoint of the last epoch is there, the results are not."""
+    settings = config(lines, **{**HARD, "epochs": 40})
+    whole = run(settings, tmp_path / "whole")
+    stopped = len(whole.folds[0].curves["lr"])
+
+    def killed() -> None:
+        import os
+
+        import sekgnn.training.fold as module
+
+        def die(*_: Any) -> None:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        module.predict_batches = die  # type: ignore[assignment]
+        run(settings, tmp_path / "killed")
+
+    assert fork(killed) == -signal.SIGKILL
+    assert (
+        read_checkpoint(tmp_path / "killed" / CHECKPOINT_FILE)["epoch"] == stopped - 1
+    )
+    told: list[int] = []
+    run(settings, tmp_path / "killed", report=lambda epoch, _: told.append(epoch))
+    assert told == []
+    assert leavings(tmp_path / "killed") == leavings(tmp_path / "whole")
+
+
+def test_ctrl_c_interrupts_and_the_run_can_be_continued(
+    lines: Path, tmp_path: Path
+) -> None:
+    """In this process, which goes on to hear Ctrl-C afterwards."""
+    settings = config(lines, epochs=4)
+    before = signal.getsignal(signal.SIGINT)
+
+    def report(epoch: int, _: dict[str, float]) -> None:
+        if epoch == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(settings, tmp_path / "stopped", report=report)
+    assert signal.getsignal(signal.SIGINT) is before
+    run(settings, tmp_path / "stopped")
+    run(settings, tmp_path / "whole")
+    assert leavings(tmp_path / "stopped") == leavings(tmp_path / "whole")
+
+
+def test_training_leaves_torch_as_it_was(lines: Path, tmp_path: Path) -> None:
+    state = torch.get_rng_state()
+    run(config(lines, dropout=0.5, epochs=1), tmp_path / "run")
+    assert torch.equal(torch.get_rng_state(), state)
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
+def test_a_loss_that_explodes_is_named_and_good_weights_are_kept(
+    tmp_path: Path,
+) -> None:
+    """The rate is far too high: a step ruins the weights, the next one sees it."""
+    lines = write_lines(tmp_path / "data.jsonl", records())
+    settings = config(lines, lr=1e20, norm="none", epochs=5)
+    with pytest.raises(NotFiniteError, match=r"epoch 1, step \d; use a smaller lr"):
+        run(settings, tmp_path / "run")
+    assert not (tmp_path / "run" / CHECKPOINT_FILE).exists()
+    with pytest.raises(NotFiniteError, match="epoch 1"):  # and again, the same
+        run(settings, tmp_path / "run")
+
+
+def test_weights_that_the_last_step_of_an_epoch_ruins_are_not_kept(
+    lines: Path, tmp_path: Path
+) -> None:
+    """One step per epoch: its loss is finite, what it leaves behind is not."""
+    settings = config(lines, lr=1e20, norm="none", epochs=1, batch_size=100)
+    with pytest.raises(NotFiniteError, match="epoch 1, step 1"):
+        run(settings, tmp_path / "run")
+    names = {path.name for path in (tmp_path / "run").iterdir()}
+    assert not names & {CHECKPOINT_FILE, "model.safetensors", "record.json"}
+
+
+def test_targets_that_overflow_are_an_error(tmp_path: Path) -> None:
+    items = records()
+    for i, item in enumerate(items):
+        item["size"] = 1e30 * (i % 3)
+    lines = write_lines(tmp_path / "data.jsonl", items)
+    with pytest.raises(NotFiniteError, match=r"epoch 1, step 1.*extreme targets"):
+        run(config(lines, kind="regression", normalize=False), tmp_path / "run")
+
+
+def test_a_damaged_checkpoint_is_named_and_removing_it_helps(
+    lines: Path, tmp_path: Path
+) -> None:
+    settings = config(lines)
+    signalled_run(settings, tmp_path / "run", 2)
+    file = tmp_path / "run" / CHECKPOINT_FILE
+    file.write_bytes(file.read_bytes()[:-100])
+    with pytest.raises(ModelFileError, match="remove it to start the run again"):
+        run(settings, tmp_path / "run")
+    file.unlink()
+    run(settings, tmp_path / "run")
+    run(settings, tmp_path / "whole")
+    assert leavings(tmp_path / "run") == leavings(tmp_path / "whole")
+
+
+def test_a_disk_that_is_full_for_a_while_costs_an_epoch(
+    lines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import errno
+    import os
+
+    settings = config(lines)
+    real = os.fsync
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def report(epoch: int, _: dict[str, float]) -> None:
+        if epoch == 2:
+            monkeypatch.setattr(os, "fsync", full)
+
+    with pytest.raises(OutputError, match="No space left"):
+        run(settings, tmp_path / "run", report=report)
+    monkeypatch.setattr(os, "fsync", real)
+    run(settings, tmp_path / "run")
+    run(settings, tmp_path / "whole")
+    assert leavings(tmp_path / "run") == leavings(tmp_path / "whole")
+
+
+def test_curves_are_a_table_of_every_epoch(lines: Path, tmp_path: Path) -> None:
+    record = run(config(lines), tmp_path / "run")
+    head, *rows = table(tmp_path / "run" / "metrics.csv")
+    assert [row[0] for row in rows] == ["1", "2", "3"]
+    for name, column in zip(head[1:], zip(*rows, strict=True), strict=False):
+        values = [float(row[head.index(name)]) for row in rows]
+        assert values == record.folds[0].curves[name], column
+
+
+def test_tensorboard_is_written_when_asked_for(
+    lines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("tensorboard")
+    run(config(lines, epochs=1, tensorboard=True), tmp_path / "run")
+    events = list((tmp_path / "run").rglob("events.out.tfevents*"))
+    assert len(events) == 1
+    monkeypatch.setitem(__import__("sys").modules, "tensorboard", None)
+    with pytest.raises(MissingExtraError, match=r"sekgnn\[tensorboard\]"):
+        run(config(lines, epochs=2, tensorboard=True), tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    "more", [{"accelerator": "gpu"}, {"strategy": "telepathy"}], ids=str
+)
+def test_what_the_machine_has_not_is_a_config_error(
+    lines: Path, tmp_path: Path, more: dict[str, Any]
+) -> None:
+    if "accelerator" in more and torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(ConfigError, match="cannot be had here"):
+        run(config(lines, **more), tmp_path / "run")
+
+
+def test_a_monitor_that_is_never_defined_keeps_an_epoch(
+    lines: Path, tmp_path: Path
+) -> None:
+    """One validation graph: the area under its curve is NaN in every epoch."""
+    settings = config(lines, "ring", monitor="auroc", val_fraction=0.04)
+    record = run(settings, tmp_path / "run")
+    assert all(map(math.isnan, record.folds[0].curves["val_auroc"]))
+    assert record.folds[0].kept_epoch >= 1
+    again = RunRecord.load(tmp_path / "run")
+    assert math.isnan(again.folds[0].curves["val_auroc"][0])

@@ -1,0 +1,200 @@
+"""A run repeats itself, never looks at the test graphs early, and tells the truth."""
+
+from __future__ import annotations
+
+import copy
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.training.helpers import config, leavings, records, weights, write_lines
+
+from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.models import load_model
+from sekgnn.training.fold import fold_objective
+from sekgnn.training.predictions import predict_batches
+from sekgnn.training.record import RunRecord
+from sekgnn.training.run import prepare, run
+from sekgnn.training.task_note import TaskNote
+
+
+def test_the_same_config_gives_the_same_numbers_and_another_seed_others(
+    lines: Path, tmp_path: Path
+) -> None:
+    found = []
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        run(config(lines, dropout=0.2, seed=seed, epochs=2), tmp_path / name)
+        found.append(leavings(tmp_path / name))
+    assert found[0] == found[1]
+    assert found[0]["weights"] != found[2]["weights"]
+    assert found[0]["curves"] != found[2]["curves"]
+
+
+@pytest.mark.parametrize(
+    ("target", "more"),
+    [
+        ("size", {"model": "sek-gin", "walk_length": 4}),
+        ("ring", {"monitor": "accuracy"}),
+        ("size,weight", {"loss": "mae", "monitor": "r2"}),
+        ("big,odd", {}),
+    ],
+)
+def test_results_are_those_of_the_model_file(
+    lines: Path, tmp_path: Path, target: str, more: dict[str, Any]
+) -> None:
+    """Whoever loads the model and tests it gets the numbers of the record."""
+    settings = config(lines, target, **more)
+    record = run(settings, tmp_path / "run")
+    prepared = prepare(settings)
+    (split,) = prepared.splits
+    model = load_model(tmp_path / "run" / "model.safetensors")
+    goal = fold_objective(settings, prepared.data, split.train)
+    for part in ("val", "test"):
+        batches = prepared.joined.evaluation_batches(getattr(split, part), 4)
+        found = predict_batches(model, batches)
+        values = {f"{part}_{k}": v for k, v in found.metrics(goal).items()}
+        if part == "test":
+            reported = {r.metric: r.value for r in record.results}
+            assert values == pytest.approx(reported, rel=1e-4, nan_ok=True)
+        values["val_loss"] = found.loss(goal)
+        curves = record.folds[0].curves
+        kept = {k: c[record.folds[0].kept_epoch - 1] for k, c in curves.items()}
+        for name in set(values) & set(kept) if part == "val" else ():
+            assert values[name] == pytest.approx(kept[name], rel=1e-4, nan_ok=True)
+    curve = np.array(record.folds[0].curves[f"val_{settings.monitor}"])
+    best = np.argmax if settings.monitor in ("accuracy", "r2") else np.argmin
+    assert record.folds[0].kept_epoch == best(curve) + 1
+
+
+def test_the_model_file_says_what_its_outputs_mean(lines: Path, tmp_path: Path) -> None:
+    from safetensors import safe_open
+
+    run(config(lines, "ring", epochs=1), tmp_path / "run")
+    with safe_open(str(tmp_path / "run" / "model.safetensors"), "pt") as file:
+        text = " ".join(file.metadata().values())
+    assert '"yes"' in text
+    prepared = prepare(config(lines, "ring"))
+    goal = fold_objective(prepared.config, prepared.data, prepared.splits[0].train)
+    note = TaskNote.of(prepared.data, goal)
+    assert TaskNote.from_dict(note.to_dict()) == note
+    assert note.classes == ("no", "yes")
+
+
+@pytest.mark.parametrize("protocol", ["holdout", "nested", "xu2019"])
+def test_targets_of_test_graphs_never_influence_training(
+    tmp_path: Path, protocol: str
+) -> None:
+    """Change them: curves of training and validation, and weights, stay the same."""
+    plain = write_lines(tmp_path / "a.jsonl", records())
+    more: dict[str, Any] = {"protocol": protocol, "folds": 2, "plateau_patience": 0}
+    settings = config(plain, **more)
+    test = prepare(settings).splits[0].test
+    items = records()
+    for i in test.tolist():
+        items[i]["size"] += 100.0
+    other = write_lines(tmp_path / "b.jsonl", items)
+    first = run(settings, tmp_path / "one").folds[0]
+    second = run(config(other, **more), tmp_path / "two").folds[0]
+    assert first.split == second.split
+    for name, curve in first.curves.items():
+        if not name.startswith("test_"):
+            assert second.curves[name] == curve, name
+    assert first.metrics != second.metrics
+    assert first.kept_epoch == second.kept_epoch
+    deep = "" if protocol == "holdout" else "fold-01"
+    one, two = weights(tmp_path / "one" / deep), weights(tmp_path / "two" / deep)
+    assert all((one[name] == two[name]).all() for name in one)
+
+
+def test_xu2019_lets_the_rate_follow_the_training_loss(
+    lines: Path, tmp_path: Path
+) -> None:
+    """A rate that is too high makes the training loss rise, and the rate fall."""
+    settings = config(
+        lines, protocol="xu2019", folds=2, epochs=8, lr=0.3, plateau_patience=0
+    )
+    for fold in run(settings, tmp_path / "run").folds:
+        rate, best = 0.3, float("inf")
+        for lr, loss in zip(fold.curves["lr"], fold.curves["train_loss"], strict=True):
+            assert lr == pytest.approx(rate)
+            rate = rate if loss < best * (1 - 1e-4) else rate * 0.5
+            best = min(best, loss) if loss < best * (1 - 1e-4) else best
+        assert fold.kept_epoch == 8
+
+
+def test_a_finished_run_is_returned_and_not_repeated(
+    lines: Path, tmp_path: Path
+) -> None:
+    settings = config(lines, epochs=1)
+    first = run(settings, tmp_path / "run")
+    times = {p: p.stat().st_mtime_ns for p in (tmp_path / "run").iterdir()}
+    lines.unlink()  # not even the data is needed
+    again = run(settings, tmp_path / "run")
+    assert again.headline.value == pytest.approx(first.headline.value, rel=1e-6)
+    assert {p: p.stat().st_mtime_ns for p in (tmp_path / "run").iterdir()} == times
+
+
+def test_a_run_writes_nothing_when_its_config_cannot_work(
+    lines: Path, tmp_path: Path
+) -> None:
+    for more in (
+        {"monitor": "auroc"},
+        {"target": "nothing"},
+        {"hidden_channels": 0},
+        {"model": "gin", "num_hops": 2},
+        {"data": "no-such-file.csv"},
+        {"dropout": 1.5},
+    ):
+        with pytest.raises((ConfigError, GraphInputError)):
+            run(config(lines, **more), tmp_path / "run")
+        assert not (tmp_path / "run").exists()
+
+
+def test_a_split_of_ones_own_decides_who_tests(tmp_path: Path) -> None:
+    lines = write_lines(tmp_path / "data.jsonl", records())
+    split = tmp_path / "split.json"
+    split.write_text('{"train": [0,1,2,3,4,5,6,7], "val": [8,9], "test": [11,10]}')
+    record = run(config(lines, split=str(split), epochs=1), tmp_path / "run")
+    assert record.folds[0].split["test"] == [10, 11]
+    text = (tmp_path / "run" / "predictions.csv").read_text()
+    assert [line.split(",")[0] for line in text.splitlines()[1:]] == ["10", "11"]
+
+
+def test_positions_of_a_split_never_shift_silently(tmp_path: Path) -> None:
+    """Graphs without targets are left out, which would renumber all after them."""
+    lines = write_lines(tmp_path / "data.jsonl", records())
+    split = tmp_path / "split.json"
+    split.write_text('{"train": [0,1,2,3], "val": [8,9], "test": [11,10]}')
+    with pytest.raises(GraphInputError, match="6 graphs without a target"):
+        run(config(lines, "weight", split=str(split)), tmp_path / "run")
+
+
+def test_missing_targets_are_left_out_of_a_run(tmp_path: Path) -> None:
+    lines = write_lines(tmp_path / "data.jsonl", records())
+    record = run(config(lines, "weight", epochs=1), tmp_path / "run")
+    assert record.data["graphs"] == 24
+    both = run(config(lines, "size,weight", epochs=1), tmp_path / "both")
+    assert both.data["graphs"] == 30
+
+
+def test_the_record_holds_config_data_and_versions(lines: Path, tmp_path: Path) -> None:
+    settings = config(lines, epochs=1, lr=0.00123456789)
+    run(settings, tmp_path / "run")
+    record = RunRecord.load(tmp_path / "run")
+    assert type(settings).from_dict(record.config) == settings
+    assert record.data["kind"] == "regression"
+    assert len(record.data["fingerprint"]) == 64
+    assert record.versions["torch"]
+    assert record.num_parameters == sum(
+        w.numel() for n, w in weights(tmp_path / "run").items() if "running" not in n
+        and "num_batches" not in n
+    )  # fmt: skip
+
+
+def test_the_environment_is_as_before(lines: Path, tmp_path: Path) -> None:
+    before = copy.copy(dict(os.environ))
+    run(config(lines, epochs=1), tmp_path / "run")
+    changed = {k for k in set(before) ^ set(os.environ)}
+    assert changed <= {"CUBLAS_WORKSPACE_CONFIG"}

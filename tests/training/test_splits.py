@@ -1,0 +1,185 @@
+"""Parts are disjoint, complete, of the asked size, and fair to every class."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from sekgnn.datasets import Split
+from sekgnn.errors import GraphInputError
+from sekgnn.training.splits import (
+    check_training_classes,
+    inner_split,
+    random_split,
+    read_split,
+    stratified_folds,
+)
+
+Classes = NDArray[np.int64]
+
+
+@st.composite
+def labelled(draw: st.DrawFn, least: int = 10) -> Classes:
+    """Draw the class of every graph, some classes rare."""
+    kinds = draw(st.integers(1, 5))
+    sizes = draw(st.lists(st.integers(1, 40), min_size=kinds, max_size=kinds))
+    classes = np.repeat(np.arange(kinds), sizes)
+    classes = np.concatenate([classes, np.zeros(max(0, least - classes.size), int)])
+    return np.random.default_rng(draw(st.integers(0, 99))).permutation(classes)
+
+
+def parts(split: Split) -> list[NDArray[np.int64]]:
+    return [split.train, split.val, split.test]
+
+
+fractions = st.floats(0.1, 0.45)
+
+
+@given(labelled(), fractions, fractions, st.integers(0, 2**32))
+def test_random_parts_are_disjoint_complete_exact_and_fair(
+    classes: Classes, val: float, test: float, seed: int
+) -> None:
+    """Every class is in every part in proportion, to within less than two members."""
+    count = classes.size
+    split = random_split(count, val, test, seed, classes)
+    assert sorted(np.concatenate(parts(split)).tolist()) == list(range(count))
+    sizes = (round(count * val), round(count * test))
+    assert split.sizes == (count - sum(sizes), *sizes)
+    for label in np.unique(classes):
+        members = (classes == label).sum()
+        for part in parts(split):
+            fair = members * part.size / count
+            assert abs((classes[part] == label).sum() - fair) < 2
+
+
+def test_two_equal_classes_are_both_in_small_parts() -> None:
+    """Forty graphs, four for test: two of each class, whatever the seed."""
+    classes = np.arange(40) % 2
+    for seed in range(20):
+        for part in parts(random_split(40, 0.1, 0.1, seed, classes))[1:]:
+            assert classes[part].sum() == 2
+
+
+@given(labelled(), st.integers(2, 10), st.integers(0, 2**32))
+def test_folds_are_disjoint_complete_and_stratified(
+    classes: Classes, folds: int, seed: int
+) -> None:
+    """Sizes, and members of every class, differ by at most one."""
+    tests = stratified_folds(classes.size, folds, seed, classes)
+    assert len(tests) == folds
+    assert sorted(np.concatenate(tests).tolist()) == list(range(classes.size))
+    assert np.ptp([test.size for test in tests]) <= 1
+    for label in np.unique(classes):
+        assert np.ptp([(classes[test] == label).sum() for test in tests]) <= 1
+
+
+@given(labelled(), st.floats(0.05, 0.9), st.integers(0, 2**32))
+def test_inner_parts_are_disjoint_complete_exact_and_fair(
+    classes: Classes, fraction: float, seed: int
+) -> None:
+    """The validation part has the asked size, also where 1 / fraction is odd."""
+    train = np.arange(classes.size) * 3  # positions in a larger dataset
+    everything = np.repeat(classes, 3)
+    rest, val = inner_split(train, fraction, seed, everything)
+    assert sorted([*rest.tolist(), *val.tolist()]) == train.tolist()
+    assert abs(val.size - train.size * fraction) < 1 + 1e-9
+    for label in np.unique(classes):
+        fair = (classes == label).sum() * fraction
+        assert abs((everything[val] == label).sum() - fair) < 1 + 1e-9
+
+
+@given(labelled(), st.integers(0, 1000))
+def test_a_seed_fixes_everything_and_another_changes_it(
+    classes: Classes, seed: int
+) -> None:
+    count = classes.size
+    first = random_split(count, 0.2, 0.2, seed, classes)
+    again = random_split(count, 0.2, 0.2, seed, classes)
+    for a, b in zip(parts(first), parts(again), strict=True):
+        assert np.array_equal(a, b)
+    folds = stratified_folds(count, 2, seed, classes)
+    assert all(map(np.array_equal, folds, stratified_folds(count, 2, seed, classes)))
+    others = {tuple(random_split(count, 0.2, 0.2, s, classes).test) for s in range(20)}
+    assert len(others) > 1
+
+
+def test_names_of_classes_that_keep_their_order_change_nothing() -> None:
+    classes = np.random.default_rng(0).integers(0, 3, 50)
+    renamed = np.array([10, 20, 70])[classes]
+    for a, b in zip(
+        stratified_folds(50, 4, 1, classes),
+        stratified_folds(50, 4, 1, renamed),
+        strict=True,
+    ):
+        assert np.array_equal(a, b)
+    first, second = (random_split(50, 0.2, 0.2, 1, c) for c in (classes, renamed))
+    assert all(map(np.array_equal, parts(first), parts(second)))
+
+
+def test_corners() -> None:
+    with pytest.raises(GraphInputError, match="2 graphs are too few"):
+        random_split(2, 0.1, 0.1, 0)
+    assert random_split(3, 0.4, 0.4, 0, np.zeros(3, int)).sizes == (1, 1, 1)
+    assert [fold.size for fold in stratified_folds(2, 2, 0)] == [1, 1]
+    with pytest.raises(GraphInputError, match="3 folds of 2 graphs"):
+        stratified_folds(2, 3, 0)
+    rest, val = inner_split(np.array([4, 7]), 0.1, 0)
+    assert (rest.size, val.size) == (1, 1)
+
+
+def test_a_class_that_training_never_sees_is_named() -> None:
+    """One member only: the fold that tests it cannot train on it."""
+    classes = np.array([0, 0, 0, 0, 1])
+    lonely = 0
+    for test in stratified_folds(5, 2, 0, classes):
+        train = np.delete(np.arange(5), test)
+        try:
+            check_training_classes(train, classes, ("no", "yes"), "data, fold 1")
+        except GraphInputError as error:
+            lonely += 1
+            assert "data, fold 1: class 'yes' is missing" in str(error)
+    assert lonely == 1
+
+
+def test_a_split_is_read_as_it_stands_with_a_byte_order_mark(tmp_path: Path) -> None:
+    file = tmp_path / "split.json"
+    file.write_bytes(b'\xef\xbb\xbf{"train": [3, 0],\r\n "val": [1], "test": [4]}')
+    split = read_split(file, 5)
+    assert [part.tolist() for part in parts(split)] == [[3, 0], [1], [4]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is no JSON"),
+        ("[1, 2]", "an object with three lists"),
+        ('{"train": [0], "val": [1]}', "'test' is missing or empty"),
+        ('{"train": [0], "val": [], "test": [1]}', "'val' is missing or empty"),
+        ('{"train": [0, 1], "val": [1], "test": [2]}', "graph 1 is in 'train' and in"),
+        ('{"train": [0, 0], "val": [1], "test": [2]}', "graph 0 is in 'train' and in"),
+        ('{"train": [-1], "val": [1], "test": [2]}', "-1 in 'train' is no position"),
+        ('{"train": [0], "val": [1], "test": [5]}', r"5 in 'test' is no .* 0\.\.4"),
+        ('{"train": [0.0], "val": [1], "test": [2]}', r"0\.0 in 'train' is no"),
+        ('{"train": [true], "val": [2], "test": [3]}', "True in 'train' is no"),
+        ('{"train": "01", "val": [2], "test": [3]}', "'train' is missing or empty"),
+    ],
+)
+def test_a_wrong_split_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "split.json"
+    file.write_text(text)
+    with pytest.raises(GraphInputError, match=message):
+        read_split(file, 5)
+
+
+def test_a_split_that_is_not_there_or_no_text_is_named(tmp_path: Path) -> None:
+    with pytest.raises(GraphInputError, match=r"cannot read the split .*no\.json"):
+        read_split(tmp_path / "no.json", 5)
+    file = tmp_path / "split.json"
+    file.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(GraphInputError, match="is no JSON"):
+        read_split(file, 5)
