@@ -230,11 +230,13 @@ def with_targets(
 
 
 def check_lengths(graphs: Sequence[Any], y: NDArray[Any]) -> None:
-    """Raise if there is not one row of targets per graph.
+    """Raise if there are no graphs, or not one row of targets per graph.
 
     Raises:
         GraphInputError: If so.
     """
+    if not len(graphs):
+        raise GraphInputError("no graphs are given.")
     if len(graphs) != len(y):
         raise GraphInputError(f"{len(graphs)} graphs, but {len(y)} targets.")
 

@@ -1,0 +1,182 @@
+"""Estimators keep scikit-learn's promises over lists of graphs."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
+from sekgnn.estimators import SEKClassifier, SEKRegressor
+from sekgnn.graphs import Graph, cycle_graph, path_graph
+
+SMALL: dict[str, Any] = {
+    "model": "gin",
+    "hidden_channels": 8,
+    "num_layers": 2,
+    "epochs": 12,
+    "batch_size": 8,
+    "lr": 0.02,
+    "validation_fraction": 0.2,
+}
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+def data(count: int = 12) -> tuple[list[Graph], list[str]]:
+    graphs: list[Graph] = []
+    for n in range(4, 4 + count):
+        graphs += [cycle_graph(n), path_graph(n)]
+    return graphs, ["cycle", "path"] * count
+
+
+def test_classifier_learns_and_keeps_its_labels() -> None:
+    graphs, labels = data()
+    model = SEKClassifier(**SMALL).fit(graphs, labels)
+    assert model.classes_.tolist() == ["cycle", "path"]
+    assert set(model.predict(graphs)) <= {"cycle", "path"}
+    assert model.score(graphs, labels) == 1.0  # paths have ends
+    chances = model.predict_proba(graphs)
+    np.testing.assert_allclose(chances.sum(axis=1), 1)
+    assert (model.classes_[chances.argmax(1)] == model.predict(graphs)).all()
+    assert 1 <= model.best_epoch_ <= len(model.curves_["val_loss"])
+    assert model.n_features_in_ == 1
+
+
+def test_forms_of_a_graph_agree() -> None:
+    """The same graphs as Graph, networkx and PyG give the same network."""
+    graphs, labels = data(8)
+    from sekgnn.datasets.pyg import as_data
+
+    forms: list[list[Any]] = [
+        graphs,
+        [nx.Graph([(int(u), int(v)) for u, v in zip(*g.edge_index(), strict=True)])
+         for g in graphs],
+        [as_data(g, y=7) for g in graphs],
+    ]  # fmt: skip
+    found = [SEKClassifier(**SMALL).fit(f, labels).predict_proba(f) for f in forms]
+    np.testing.assert_allclose(found[1], found[0], atol=1e-6)
+    np.testing.assert_allclose(found[2], found[0], atol=1e-6)
+
+
+def test_molecules() -> None:
+    pytest.importorskip("rdkit")
+    texts = ["C" * n for n in range(1, 13)] + ["C" * n + "O" for n in range(1, 13)]
+    labels = [0] * 12 + [1] * 12
+    model = SEKClassifier(**SMALL).fit(texts, labels)
+    assert model.predict(["CCCCCO", "CCCCCC"]).tolist() == [1, 0]
+    with pytest.raises(GraphInputError, match="graph 1: rdkit cannot read"):
+        model.predict(["C", "C("])
+
+
+def test_regressor_scales_and_shapes() -> None:
+    graphs, _ = data()
+    sizes = np.array([1000.0 + 10 * g.num_nodes for g in graphs])
+    exact = {**SMALL, "epochs": 60, "config": {"norm": "none"}}
+    model = SEKRegressor(**exact).fit(graphs, sizes)
+    assert model.predict(graphs).shape == (24,)
+    assert model.score(graphs, sizes) > 0.9
+    both = np.stack([sizes, -sizes], axis=1)
+    both[3, 1] = np.nan
+    pair = SEKRegressor(**SMALL).fit(graphs, both)
+    assert pair.predict(graphs).shape == (24, 2) and pair.n_outputs_ == 2
+    column = SEKRegressor(**SMALL).fit(graphs, sizes[:, None])
+    assert column.predict(graphs).shape == (24, 1)
+
+
+def test_missing_targets_are_left_out() -> None:
+    graphs, _ = data()
+    y = np.array([[g.num_nodes, 0.0] for g in graphs], dtype=float)
+    y[::2, 1] = np.nan
+    a = SEKRegressor(**SMALL).fit(graphs, y).predict(graphs)
+    assert np.isfinite(a).all()
+    with pytest.raises(GraphInputError, match="not all missing"):
+        SEKRegressor(**SMALL).fit(graphs, np.full((24, 1), np.nan))
+
+
+def test_conventions() -> None:
+    model = SEKClassifier(hidden_channels=7, config={"norm": "layer"})
+    copy = clone(model)
+    assert copy.get_params() == model.get_params() and not hasattr(copy, "classes_")
+    assert copy.set_params(lr=0.5).lr == 0.5
+    assert "SEKClassifier" in repr(model)
+
+
+def test_same_seed_same_network_and_globals_untouched() -> None:
+    graphs, labels = data(6)
+    torch.manual_seed(3)
+    before = torch.random.get_rng_state()
+    fits = [
+        SEKClassifier(**SMALL, random_state=s).fit(graphs, labels) for s in (1, 1, 2)
+    ]
+    assert torch.equal(before, torch.random.get_rng_state())
+    a, b, c = (m.predict_proba(graphs) for m in fits)
+    np.testing.assert_array_equal(a, b)
+    assert not np.array_equal(a, c)
+
+
+@pytest.mark.slow
+def test_model_selection() -> None:
+    graphs, labels = data()
+    small = {**SMALL, "epochs": 6}
+    scores = cross_val_score(SEKClassifier(**small), graphs, labels, cv=2)
+    assert scores.shape == (2,) and np.isfinite(scores).all()
+    grid = GridSearchCV(SEKClassifier(**small), {"num_layers": [1, 2]}, cv=2)
+    grid.fit(graphs, labels)
+    assert grid.best_params_["num_layers"] in (1, 2)
+    assert len(grid.predict(graphs)) == 24
+
+
+@pytest.mark.parametrize("kind", [SEKClassifier, SEKRegressor])
+def test_pickle_and_files(kind: Any, tmp_path: Path) -> None:
+    graphs, labels = data(6)
+    y = labels if kind is SEKClassifier else [float(g.num_nodes) for g in graphs]
+    model = kind(**SMALL).fit(graphs, y)
+    text = pickle.dumps(model)
+    assert b"torch" not in text  # the network is in it as a safe file
+    model.save(tmp_path / "model.safetensors")
+    for other in (pickle.loads(text), kind.load(tmp_path / "model.safetensors")):
+        np.testing.assert_array_equal(other.predict(graphs), model.predict(graphs))
+        assert other.best_epoch_ == model.best_epoch_
+        assert other.curves_ == model.curves_
+        assert other.get_params()["lr"] == 0.02
+    wrong = SEKRegressor if kind is SEKClassifier else SEKClassifier
+    with pytest.raises(ModelFileError, match=f"holds no {wrong.__name__}"):
+        wrong.load(tmp_path / "model.safetensors")
+    assert pickle.loads(pickle.dumps(kind())).lr == 1e-3
+
+
+def test_wrong_input() -> None:
+    graphs, labels = data(6)
+    model = SEKClassifier(**SMALL)
+    for wrong, y, message in [
+        (graphs, labels[:-1], "12 graphs, but 11 targets"),
+        ([], [], "no graphs"),
+        (graphs, ["a"] * 12, "same label"),
+        ([*graphs[:-1], "C"], labels, "graph 11 is str"),
+        (graphs, ["a"] * 11 + ["b"], "class 'b' is missing|too few"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            model.fit(wrong, y)
+    with pytest.raises(ConfigError, match="cannot hold 'epochs'"):
+        SEKClassifier(config={"epochs": 3}).fit(graphs, labels)
+    with pytest.raises(ConfigError, match="'walk_length'"):
+        SEKClassifier(config={"walk_lenth": 3}).fit(graphs, labels)
+    from sklearn.exceptions import NotFittedError
+
+    with pytest.raises(NotFittedError):
+        SEKClassifier().predict(graphs)
+    model.fit(graphs, labels)
+    with pytest.raises(GraphInputError, match="node features"):
+        pytest.importorskip("rdkit")
+        model.predict(["CCO"])

@@ -1,0 +1,231 @@
+"""A trained model says the same of a graph wherever it meets it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tests.training.helpers import SMALL, config, records, write_lines
+from torch_geometric.data import Data
+
+from sekgnn.datasets import read_task
+from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
+from sekgnn.models import GIN, PPGN, save_model
+from sekgnn.training.config import RunConfig
+from sekgnn.training.evaluate import evaluate_file, evaluate_run
+from sekgnn.training.fit import MODEL_FILE
+from sekgnn.training.predictor import Predictor
+from sekgnn.training.record import RunRecord
+from sekgnn.training.run import run
+from sekgnn.training.stream import predict_stream
+from sekgnn.training.task_note import TaskNote
+
+
+def stream(predictor: Predictor, path: Path, **options: object) -> list[dict[str, str]]:
+    text = io.StringIO()
+    predict_stream(predictor, path, text, **options)  # type: ignore[arg-type]
+    return list(csv.DictReader(io.StringIO(text.getvalue())))
+
+
+@pytest.mark.parametrize(
+    ("target", "model"),
+    [("ring", "sek-gin"), ("size,weight", "gin"), ("big,odd", "sek-gnn")],
+)
+def test_predictions_are_those_of_the_run(
+    lines: Path, tmp_path: Path, target: str, model: str
+) -> None:
+    """File, stream, list and one by one agree with what the run wrote itself."""
+    folder = tmp_path / "run"
+    record = run(config(lines, target, model=model), folder)
+    predictor = Predictor.load(folder)
+    streamed = stream(predictor, lines, chunk_size=7)
+    assert [int(row["row"]) for row in streamed] == list(range(1, 31))
+    with (folder / "predictions.csv").open(newline="") as file:
+        for row in csv.DictReader(file):
+            other = streamed[int(row["graph"])]
+            for name in row.keys() & other.keys():
+                if row[name] in ("yes", "no"):
+                    assert row[name] == other[name]
+                else:
+                    assert float(row[name]) == pytest.approx(
+                        float(other[name]), rel=1e-4, abs=1e-6
+                    )
+    graphs = read_task(lines).graphs
+    together = predictor.predict(graphs)
+    alone = np.concatenate([predictor.predict([graph]) for graph in graphs])
+    np.testing.assert_allclose(together, alone, rtol=1e-5, atol=1e-6)
+    if target != "size,weight":
+        assert ((together >= 0) & (together <= 1)).all()
+    if target == "ring":
+        np.testing.assert_allclose(together.sum(axis=1), 1)
+        assert predictor.labels(together)[0] in ("yes", "no")
+    (again,) = evaluate_run(folder)
+    for name, value in again.items():
+        wanted = record.folds[0].metrics[f"test_{name}"]
+        assert value == pytest.approx(wanted, rel=1e-4, nan_ok=True)
+
+
+def test_folds_are_averaged(lines: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    run(config(lines, "size", protocol="nested", folds=3, epochs=1), folder)
+    graphs = read_task(lines).graphs
+    each = [Predictor.load(folder / f"fold-0{i}").predict(graphs) for i in (1, 2, 3)]
+    whole = Predictor.load(folder)
+    assert len(whole.models) == 3
+    np.testing.assert_allclose(whole.predict(graphs), np.mean(each, axis=0))
+    record = RunRecord.load(folder)
+    tested = evaluate_run(folder)
+    mean = np.mean([fold["mae"] for fold in tested])
+    assert mean == pytest.approx(record.result("test_mae").value, rel=1e-4)
+
+
+def test_other_graphs_with_targets(lines: Path, tmp_path: Path) -> None:
+    """Metrics of a file are by definition those of its predictions."""
+    folder = tmp_path / "run"
+    run(config(lines, "size"), folder)
+    other = write_lines(tmp_path / "other.jsonl", records(12, seed=5))
+    found = evaluate_file(folder, other)
+    predicted = np.array(
+        [float(row["predicted size"]) for row in stream(Predictor.load(folder), other)]
+    )
+    truth = np.array([record["size"] for record in records(12, seed=5)])
+    assert found["mae"] == pytest.approx(np.abs(predicted - truth).mean(), rel=1e-5)
+    assert evaluate_file(folder, other, ("weight",))["mae"] > found["mae"]
+    with pytest.raises(GraphInputError, match="no key 'nothing'"):
+        evaluate_file(folder, other, ("nothing",))
+
+
+def test_parts(lines: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    run(config(lines, "ring", protocol="xu2019", folds=2, epochs=1), folder)
+    assert len(evaluate_run(folder, "train")) == 2
+    with pytest.raises(GraphInputError, match="has no val part"):
+        evaluate_run(folder, "val")
+    with pytest.raises(ConfigError, match="part must be one of"):
+        evaluate_run(folder, "tests")
+
+
+def test_misfits_are_refused(lines: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    run(config(lines, "size", epochs=1), folder)
+    predictor = Predictor.load(folder)
+    wide = [{"edges": [[0, 1]], "x": [[1.0, 2.0], [3.0, 4.0]]}]
+    with pytest.raises(GraphInputError, match="2 node features, the model reads 1"):
+        stream(predictor, write_lines(tmp_path / "wide.jsonl", wide))
+    table = tmp_path / "molecules.csv"
+    table.write_text("smiles\nCCO\n")
+    with pytest.raises(GraphInputError, match="trained on JSON lines"):
+        stream(predictor, table)
+    with pytest.raises(GraphInputError, match="holds no graphs"):
+        stream(predictor, write_lines(tmp_path / "none.jsonl", []))
+
+
+def test_misfitting_edges_and_names_are_refused() -> None:
+    from sekgnn.datasets.graph_task import FeatureNames, make_task
+
+    model = GIN(1, 1, edge_channels=2)
+    note = TaskNote("regression", ("y",), None, (0.0,), (1.0,), feature_names=("a",))
+    predictor = Predictor([model], [note])
+    edge = torch.tensor([[0, 1], [1, 0]])
+
+    def task(attr: torch.Tensor | None, name: str = "a", nodes: int = 2) -> object:
+        data = Data(x=torch.ones(nodes, 1), edge_index=edge, edge_attr=attr)
+        data.num_nodes = nodes
+        return make_task("file", [data], ["row 1"], names=FeatureNames((name,)))
+
+    predictor.check(task(torch.ones(2, 2)), "file")  # type: ignore[arg-type]
+    with pytest.raises(GraphInputError, match="row 1: 0 edge features"):
+        predictor.check(task(None), "file")  # type: ignore[arg-type]
+    with pytest.raises(GraphInputError, match=r"other node features.*a, b"):
+        predictor.check(task(torch.ones(2, 2), "b"), "file")  # type: ignore[arg-type]
+    pairs = Predictor([PPGN(1, 1)], [note])
+    with pytest.raises(GraphInputError, match="100000 nodes are too many"):
+        pairs.check(task(None, nodes=100_000), "file")  # type: ignore[arg-type]
+
+
+def test_foreign_files(tmp_path: Path) -> None:
+    with pytest.raises(ModelFileError, match="holds no model"):
+        Predictor.load(tmp_path)
+    file = tmp_path / MODEL_FILE
+    save_model(GIN(1, 1), file)
+    with pytest.raises(ModelFileError, match="a model without a task"):
+        Predictor.load(file)
+    save_model(GIN(1, 1), file, {"task": {"kind": "guess"}})
+    with pytest.raises(ModelFileError, match="cannot be read"):
+        Predictor.load(file)
+    file.write_bytes(file.read_bytes()[:-5])
+    with pytest.raises(ModelFileError, match="damaged"):
+        Predictor.load(tmp_path)
+
+
+def test_what_is_said_about_a_model_is_sealed(lines: Path, tmp_path: Path) -> None:
+    """Another scale in the header would silently change every prediction."""
+    folder = tmp_path / "run"
+    run(config(lines, "size", epochs=1), folder)
+    file = folder / MODEL_FILE
+    content = file.read_bytes()
+    assert b'\\"kind\\": \\"regression\\"' in content
+    file.write_bytes(content.replace(b'\\"targets\\"', b'\\"Targets\\"'))
+    with pytest.raises(ModelFileError, match="checksum"):
+        Predictor.load(folder)
+
+
+def test_nodes_have_rows_of_their_own(tmp_path: Path) -> None:
+    note = TaskNote("regression", ("y",), None, (1.0,), (2.0,))
+    predictor = Predictor([GIN(1, 1, level="node", norm="none").eval()], [note])
+    items = [{"edges": [[0, 1]], "num_nodes": 3}, {"edges": [], "num_nodes": 1}]
+    rows = stream(predictor, write_lines(tmp_path / "a.jsonl", items))
+    assert [(r["row"], r["node"]) for r in rows] == [
+        ("1", "0"), ("1", "1"), ("1", "2"), ("2", "0"),
+    ]  # fmt: skip
+    assert rows[0]["predicted y"] == rows[1]["predicted y"]
+    assert rows[2]["predicted y"] == rows[3]["predicted y"]
+
+
+def test_tu_folder_labels_keep_their_columns(tmp_path: Path) -> None:
+    """A folder in which a label does not occur is still read with its column."""
+
+    def write(name: str, labels: list[int], classes: list[int]) -> Path:
+        folder = tmp_path / name
+        folder.mkdir()
+        pairs, owners = [], []
+        for i in range(len(classes)):
+            pairs += [f"{2 * i + 1}, {2 * i + 2}", f"{2 * i + 2}, {2 * i + 1}"]
+            owners += [str(i + 1)] * 2
+        parts = {
+            "A": pairs,
+            "graph_indicator": owners,
+            "node_labels": [str(v) for v in labels],
+            "edge_labels": [str(v % 2) for v in labels],
+            "graph_labels": [str(v) for v in classes],
+        }
+        for part, values in parts.items():
+            (folder / f"{name}_{part}.txt").write_text("\n".join(values) + "\n")
+        return folder
+
+    classes = [0, 1] * 10
+    train = write("TRAIN", [v for c in classes for v in (c, c)], classes)
+    settings = RunConfig.from_dict(
+        {**SMALL, "data": str(train), "epochs": 1, "edge_features": True}
+    )
+    run(settings, tmp_path / "run")
+    predictor = Predictor.load(tmp_path / "run")
+    assert predictor.note.feature_names == ("label 0", "label 1")
+    assert predictor.note.edge_feature_names == ("label 0", "label 1")
+    new = write("NEW", [1, 1, 1, 1], [1, 1])
+    rows = stream(predictor, new)
+    known = stream(predictor, train)
+    assert rows[0]["probability 1"] == known[1]["probability 1"]
+    strange = write("STRANGE", [7, 7], [1])
+    with pytest.raises(GraphInputError, match="label 7 is not known"):
+        stream(predictor, strange)
+
+
+def test_about_round_trip(tmp_path: Path) -> None:
+    note = TaskNote("binary", ("t",), ("a", "b"), (), (), reader={"format": "json"})
+    assert TaskNote.from_dict(json.loads(json.dumps(note.to_dict()))) == note
