@@ -18,6 +18,9 @@ HEAVY = (
     "networkx",
     "matplotlib",
     "pyarrow",
+    "lightning",
+    "optuna",
+    "sklearn",
 )
 HELP = """
 import sys
@@ -43,7 +46,21 @@ def test_import_is_light() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["", "encode", "wl", "brec", "info", "demo", "theorem1"]
+    "command",
+    [
+        "",
+        "train",
+        "evaluate",
+        "predict",
+        "report",
+        "search",
+        "encode",
+        "wl",
+        "brec",
+        "info",
+        "demo",
+        "theorem1",
+    ],
 )
 def test_help_is_light(command: str) -> None:
     args = [*command.split(), "--help"]

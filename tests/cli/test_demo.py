@@ -11,13 +11,14 @@ import pytest
 from sekgnn.cli.demo_graphs import FAMILIES, demo_graphs
 from sekgnn.encoding.encoder import encode_many
 from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.training.record import RunRecord
 
 from .conftest import Run
 
 
 def test_demo(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "new" / "demo"
-    result = run("demo", "--output", folder, "--graphs", 9, "--seed", 3)
+    result = run("demo", "--output", folder, "--graphs", 9, "--seed", 3, "--epochs", 0)
     assert result.exit_code == 0, result.output
     assert result.stderr == ""
     assert "graphs per second" in result.stdout
@@ -49,8 +50,34 @@ def test_demo(run: Run, tmp_path: Path) -> None:
         np.testing.assert_allclose(file["encoding"], expected, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.slow
+def test_demo_learns_to_count(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both errors side by side, equal to the records, and a page; again and again."""
+    monkeypatch.setenv("SEKGNN_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "demo"
+    for _ in range(2):
+        result = run("demo", "--output", folder, "--graphs", 4, "--epochs", 1)
+        assert result.exit_code == 0, result.output
+        assert "GIN's error is" in result.stdout
+    errors = json.loads((folder / "summary.json").read_text())["test_mae_of_4_cycles"]
+    for model in ("sek-gin", "gin"):
+        record = RunRecord.load(folder / model)
+        assert record.result("test_mae").value == pytest.approx(errors[model], 1e-5)
+        assert record.data["source"] == "generated"
+        assert f"{errors[model]:.4f}" in result.stdout
+    page = (folder / "report" / "report.html").read_text()
+    assert "sek-gin" in page and "cycle4" in page
+
+
 @pytest.mark.parametrize(
-    ("args", "word"), [(("--graphs", 0), "--graphs"), (("--seed", -1), "--seed")]
+    ("args", "word"),
+    [
+        (("--graphs", 0), "--graphs"),
+        (("--seed", -1), "--seed"),
+        (("--epochs", -1), "--epochs"),
+    ],
 )
 def test_bad_options(
     run: Run, tmp_path: Path, args: tuple[object, ...], word: str

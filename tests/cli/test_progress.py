@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from sekgnn.cli.progress import progress_bar
+from sekgnn.cli.progress import progress_bar, progress_stages
 
 
 class Terminal(io.StringIO):
@@ -35,3 +35,16 @@ def test_a_bar_on_stderr(
         move(2, 2)
     assert "work" in screen.getvalue()
     assert capsys.readouterr().out == ""
+
+
+def test_stages_share_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two bars at once; rich allows one display only."""
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    with progress_stages() as stage:
+        first, second = stage("first"), stage("second")
+        assert first is not None and second is not None
+        first(1, 1)
+        second(1, 2)
+    assert "first" in screen.getvalue() and "second" in screen.getvalue()

@@ -16,9 +16,11 @@ _PACKAGES = (
     "numba",
     "torch",
     "torch_geometric",
+    "lightning",
     "pyarrow",
     "matplotlib",
     "rdkit",
+    "optuna",
 )
 BENCHMARKS = ("brec", "counting", "csl", "exp", "graph_property", "sr25", "tu")
 """Folders that may lie below ``SEKGNN_DATA``."""

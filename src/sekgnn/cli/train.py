@@ -55,7 +55,7 @@ def train(
     """
     settings = merged_config(data, config, keys)
     from sekgnn.checks import check_positive
-    from sekgnn.cli.progress import progress_bar
+    from sekgnn.cli.progress import progress_stages
     from sekgnn.parallel import resolve_workers
 
     for name, value in (("--jobs", jobs), ("--threads", threads)):
@@ -68,17 +68,14 @@ def train(
     torch.set_num_threads(threads or resolve_workers(None))
     folder = output or Path("runs") / default_name(settings.data, settings.model)
     shown = not (quiet or json) and is_main_process()
-    with (
-        progress_bar("encoding", shown=shown) as encoding,
-        progress_bar("training", shown=shown) as training,
-    ):
+    with progress_stages(shown=shown) as stage:
         record = run(
             settings,
             folder,
             root=data_root,
             jobs=jobs or resolve_workers(None),
-            encoding_progress=encoding,
-            progress=training,
+            encoding_progress=stage("encoding"),
+            progress=stage("training"),
         )
     if not is_main_process():
         return

@@ -67,11 +67,7 @@ class LearningData:
     @property
     def edge_channels(self) -> int:
         """Width of ``edge_attr``; 0 if some graph has none."""
-        widths = {
-            0 if data.edge_attr is None
-            else int(data.edge_attr.size(1)) if data.edge_attr.dim() > 1 else 1
-            for data in self.task.graphs
-        }  # fmt: skip
+        widths = {edge_width(data) for data in self.task.graphs}
         return widths.pop() if len(widths) == 1 else 0
 
     @property
@@ -107,6 +103,14 @@ class LearningData:
             "classes": None if classes is None else [str(label) for label in classes],
             "units": self.units,
         }
+
+
+def edge_width(data: Any) -> int:
+    """Return the width of a graph's ``edge_attr``; 0 if it has none."""
+    attr = data.get("edge_attr")
+    if attr is None:
+        return 0
+    return int(attr.size(1)) if attr.dim() > 1 else 1
 
 
 def load_data(config: RunConfig, root: str | Path | None = None) -> LearningData:

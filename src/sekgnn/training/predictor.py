@@ -18,6 +18,7 @@ from sekgnn.models import GraphModel, load_model
 from sekgnn.models.model_file import read_about
 from sekgnn.training.batches import JoinedGraphs
 from sekgnn.training.fit import MODEL_FILE
+from sekgnn.training.learning_data import edge_width
 from sekgnn.training.predictions import predict_batches
 from sekgnn.training.task_note import TaskNote
 
@@ -94,8 +95,7 @@ class Predictor:
             )
         for data, place in zip(task.graphs, task.places, strict=True):
             if model.edge_channels:
-                attr = data.get("edge_attr")
-                width = 0 if attr is None else attr.view(attr.size(0), -1).size(1)
+                width = edge_width(data)
                 empty = data.edge_index.size(1) == 0
                 if width != model.edge_channels and not empty:
                     raise GraphInputError(

@@ -1,0 +1,130 @@
+"""``sekgnn predict`` and ``evaluate``: a trained model on new molecules."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from sekgnn.training.config import RunConfig
+from sekgnn.training.run import run as train
+
+from .conftest import Run
+
+pytest.importorskip("rdkit")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Train once: alcohols among chains of carbon."""
+    place = tmp_path_factory.mktemp("predict")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    rows = [f"{'C' * n},0\n{'C' * n}O,1\n" for n in range(1, 16)]
+    (place / "molecules.csv").write_text("smiles,alcohol\n" + "".join(rows))
+    config = RunConfig(
+        data=str(place / "molecules.csv"),
+        target=("alcohol",),
+        model="gin",
+        hidden_channels=8,
+        epochs=15,
+        lr=0.02,
+        batch_size=8,
+        val_fraction=0.2,
+        test_fraction=0.2,
+    )
+    train(config, place / "run")
+    torch.set_num_threads(threads)
+    return place
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_probabilities_of_new_molecules(run: Run, folder: Path, tmp_path: Path) -> None:
+    """A byte order mark and Windows line ends do not matter."""
+    new = tmp_path / "new.csv"
+    new.write_bytes("\ufeffname,SMILES\r\na,CCCO\r\nb,CCCC\r\n".encode())
+    output = tmp_path / "out.csv"
+    result = run("predict", folder / "run", new, "-o", output, "--smiles", "SMILES")
+    assert result.exit_code == 0, result.output
+    assert "predicted 2 graphs" in result.stdout
+    rows = table(output)
+    assert [row["smiles"] for row in rows] == ["CCCO", "CCCC"]
+    for row in rows:
+        chances = float(row["probability 0"]), float(row["probability 1"])
+        assert sum(chances) == pytest.approx(1, abs=1e-5)
+        assert row["predicted alcohol"] == str(int(chances[1] > chances[0]))
+    printed = run("predict", folder / "run", new, "--smiles", "SMILES")
+    assert printed.stdout == output.read_text()
+
+
+def test_invalid_molecules(run: Run, folder: Path, tmp_path: Path) -> None:
+    new = tmp_path / "new.csv"
+    new.write_text("smiles\nCCO\nC(\nCC\n")
+    output = tmp_path / "out.csv"
+    output.write_text("older")
+    result = run("predict", folder / "run", new, "-o", output)
+    assert result.exit_code == 2 and "row 2 (line 3)" in result.stderr
+    assert output.read_text() == "older"
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["new.csv", "out.csv"]
+    args = ("predict", folder / "run", new, "-o", output, "--skip-invalid", "--json")
+    done = json.loads(run(*args).stdout)
+    assert done == {"graphs": 2, "skipped": 1, "first_skipped": "row 2 (line 3)"}
+    assert [row["row"] for row in table(output)] == ["1", "3"]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("nowhere", "molecules.csv"), "there is no file"),
+        (("run", "nothing.csv"), "nothing.csv"),
+        (("run", "molecules.csv", "--smiles", "smile"), "'smiles'"),
+        (("run", "molecules.csv", "--chunk-size", "0"), "--chunk-size must be"),
+        (("run", "molecules.csv", "--json"), "--output"),
+        (("molecules.csv", "molecules.csv"), "no safetensors file"),
+    ],
+)
+def test_wrong_arguments(
+    run: Run,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    args: tuple[str, ...],
+    message: str,
+) -> None:
+    monkeypatch.chdir(folder)
+    result = run("predict", *args)
+    assert result.exit_code == 2
+    assert message in result.stderr and result.stderr.startswith("error: ")
+
+
+def test_evaluate(run: Run, folder: Path) -> None:
+    record = json.loads((folder / "run" / "record.json").read_text())
+    found = json.loads(run("evaluate", folder / "run", "--json").stdout)
+    for name, value in found["metrics"].items():
+        assert record["folds"][0]["metrics"][f"test_{name}"] == pytest.approx(value)
+    text = run("evaluate", folder / "run", folder / "molecules.csv").stdout
+    whole = json.loads(
+        run("evaluate", folder / "run", folder / "molecules.csv", "--json").stdout
+    )
+    assert f"{whole['metrics']['accuracy']:.6g}" in text
+    wrong = run("evaluate", folder / "run", "--part", "tests")
+    assert wrong.exit_code == 2 and "'test'" in wrong.stderr
+    wrong = run("evaluate", folder / "run", folder / "molecules.csv", "--target", "no")
+    assert wrong.exit_code == 2 and "'no'" in wrong.stderr
+
+
+def test_a_model_file_is_enough(run: Run, folder: Path, tmp_path: Path) -> None:
+    """The file alone, elsewhere, says the same as the run."""
+    file = tmp_path / "mine.safetensors"
+    file.write_bytes((folder / "run" / "model.safetensors").read_bytes())
+    both = [
+        run("predict", place, folder / "molecules.csv").stdout
+        for place in (file, folder / "run")
+    ]
+    assert both[0] == both[1] and both[0].count("\n") == 31
