@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 EXPRESSIVENESS = ROOT / "docs" / "expressiveness.md"
+TRAINING = ROOT / "docs" / "training.md"
 
 
 def blocks(language: str, page: Path = README) -> list[str]:
@@ -59,14 +60,43 @@ def test_the_examples_of_the_guide_run_and_print_what_they_say(
     assert "0     5" in model
 
 
+def run_commands(containing: str, folder: Path) -> None:
+    """Run the one block of commands that contains some text."""
+    (example,) = [text for text in blocks("bash") if containing in text]
+    place = shlex.quote(f"{Path(sys.executable).parent}/")
+    command = example.replace(".venv/bin/", place)
+    subprocess.run(["bash", "-ec", command], cwd=folder, check=True)
+
+
 def test_the_command_line_example_runs(tmp_path: Path) -> None:
     pytest.importorskip("rdkit")
-    script = Path(sys.executable).parent / "sekgnn"
-    (example,) = [text for text in blocks("bash") if "sekgnn encode" in text]
-    for line in example.splitlines():
-        command = line.replace(".venv/bin/sekgnn", shlex.quote(str(script)))
-        subprocess.run(["bash", "-ec", command], cwd=tmp_path, check=True)
+    run_commands("sekgnn encode", tmp_path)
     assert (tmp_path / "encodings.npz").stat().st_size > 0
+
+
+@pytest.mark.slow
+def test_the_training_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("rdkit")
+    monkeypatch.setenv("SEKGNN_CACHE", str(tmp_path / "cache"))
+    run_commands("sekgnn train", tmp_path)
+    lines = (tmp_path / "predictions.csv").read_text().splitlines()
+    assert lines[0] == "row,smiles,predicted alcohol,probability 0,probability 1"
+    assert len(lines) == 61
+    assert (tmp_path / "report" / "report.html").stat().st_size > 0
+
+
+@pytest.mark.slow
+def test_the_example_of_the_training_guide_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("sklearn")
+    monkeypatch.setenv("SEKGNN_CACHE", str(tmp_path / "cache"))
+    (example,) = blocks("python", TRAINING)
+    printed = run_example(example, tmp_path).splitlines()
+    assert printed[0].startswith("test_mae the loss of the validation graphs")
+    assert printed[1] == "['cycle' 'path']"
 
 
 def test_every_file_it_names_exists() -> None:

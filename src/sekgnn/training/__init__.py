@@ -8,7 +8,7 @@ from sekgnn.training.record import FoldRecord, Result, RunRecord
 
 if TYPE_CHECKING:
     from sekgnn.training.learning_data import LearningData, load_data
-    from sekgnn.training.run import run
+    from sekgnn.training.run import run as train
 
 __all__ = [
     "FoldRecord",
@@ -17,13 +17,13 @@ __all__ = [
     "RunConfig",
     "RunRecord",
     "load_data",
-    "run",
+    "train",
 ]
 
 _HOMES = {
-    "LearningData": "sekgnn.training.learning_data",
-    "load_data": "sekgnn.training.learning_data",
-    "run": "sekgnn.training.run",
+    "LearningData": ("sekgnn.training.learning_data", "LearningData"),
+    "load_data": ("sekgnn.training.learning_data", "load_data"),
+    "train": ("sekgnn.training.run", "run"),
 }
 
 
@@ -31,4 +31,5 @@ def __getattr__(name: str) -> Any:
     """Load what needs torch when it is first asked for (PEP 562)."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    home, own_name = _HOMES[name]
+    return getattr(import_module(home), own_name)
