@@ -27,8 +27,8 @@ def predict(
     ] = False,
     chunk_size: Annotated[int, typer.Option(help="graphs in memory at a time")] = 1024,
     threads: Annotated[
-        int | None, typer.Option(help="of torch", show_default="all usable cores")
-    ] = None,
+        int, typer.Option(help="of torch; more than one pays off on large graphs only")
+    ] = 1,
     json: Annotated[
         bool, typer.Option("--json", help="print a JSON object when done")
     ] = False,
@@ -47,17 +47,15 @@ def predict(
     from sekgnn.files import atomic_path
 
     check_positive("--chunk-size", chunk_size)
-    if threads is not None:
-        check_positive("--threads", threads)
+    check_positive("--threads", threads)
     if output is None and json:
         raise ConfigError("--json prints to stdout; name a file with --output.")
     import torch
 
-    from sekgnn.parallel import resolve_workers
     from sekgnn.training.predictor import Predictor
     from sekgnn.training.stream import predict_stream
 
-    torch.set_num_threads(threads or resolve_workers(None))
+    torch.set_num_threads(threads)
     predictor = Predictor.load(run)
     options: dict[str, Any] = {
         "smiles": smiles,

@@ -40,8 +40,8 @@ def train(
         typer.Option(help="folds at a time", show_default="all usable cores"),
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(help="of torch", show_default="all usable cores")
-    ] = None,
+        int, typer.Option(help="of torch; more than one pays off on large graphs only")
+    ] = 1,
     json: Annotated[bool, typer.Option("--json", help="print the results")] = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="no progress, no summary")
@@ -58,14 +58,14 @@ def train(
     from sekgnn.cli.progress import progress_stages
     from sekgnn.parallel import resolve_workers
 
-    for name, value in (("--jobs", jobs), ("--threads", threads)):
-        if value is not None:
-            check_positive(name, value)
+    check_positive("--threads", threads)
+    if jobs is not None:
+        check_positive("--jobs", jobs)
     import torch
 
     from sekgnn.training.run import is_main_process, run
 
-    torch.set_num_threads(threads or resolve_workers(None))
+    torch.set_num_threads(threads)
     folder = output or Path("runs") / default_name(settings.data, settings.model)
     shown = not (quiet or json) and is_main_process()
     with progress_stages(shown=shown) as stage:
