@@ -15,6 +15,7 @@ from sekgnn.cli.encode import encode
 from sekgnn.cli.failures import FAILED, INTERRUPTED, ReportingGroup
 from sekgnn.cli.info import info
 from sekgnn.cli.many_values import ManyValuesCommand
+from sekgnn.cli.search import search
 from sekgnn.cli.theorem1 import theorem1
 from sekgnn.cli.train import train
 from sekgnn.cli.wl import wl
@@ -26,7 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (train, encode, wl, brec, theorem1, info, demo):
+for _command in (train, search, encode, wl, brec, theorem1, info, demo):
     app.command(cls=ManyValuesCommand)(_command)
 
 
