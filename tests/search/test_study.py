@@ -24,7 +24,7 @@ from sekgnn.training.learning_data import LearningData  # noqa: E402
 from sekgnn.training.run import prepare  # noqa: E402
 from sekgnn.training.run_folder import read_config  # noqa: E402
 
-from .conftest import BASE
+from .conftest import BASE  # noqa: E402
 
 GRID = SearchSpace.from_dict({"lr": [0.01, 0.03], "batch_size": [8, 16, 32]})
 WIDE = SearchSpace.from_dict({"lr": {"low": 1e-3, "high": 0.1, "log": True},
@@ -248,7 +248,7 @@ def test_another_search_in_the_same_folder_is_refused(
     for base, space, own, words in cases:
         with pytest.raises(ConfigError, match=words):
             search(base, space, tmp_path, trials=3, data=own)
-    with pytest.raises(ConfigError, match="sampler .'tpe' there, 'grid' here"):
+    with pytest.raises(ConfigError, match=r"sampler .'tpe' there, 'grid' here"):
         search(BASE, GRID, tmp_path, trials=3, data=data, sampler="grid")
     assert len(no_training) == 2
     more = search(replace(BASE, lr=0.7, data="x"), GRID, tmp_path, trials=3, data=data)
