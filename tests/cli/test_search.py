@@ -33,7 +33,7 @@ def args(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[object, ...]:
     (tmp_path / "graphs.jsonl").write_text("\n".join(lines))
     (tmp_path / "space.yaml").write_text("lr: [0.01, 0.03]\nnum_layers: [1, 2]\n")
     return (
-        "search", tmp_path / "graphs.jsonl", "--target", "y", "--space",
+        "search", tmp_path / "graphs.jsonl", "--target", "y", "--kind", "regression", "--space",
         tmp_path / "space.yaml", "--sampler", "grid", "--model", "gin",
         "--hidden-channels", 8, "--epochs", 2, "--threads", 1, "--output",
         tmp_path / "out",
