@@ -82,7 +82,7 @@ def test_a_distant_process_is_gone_when_its_sign_no_longer_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [0.0]
-    monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr("sekgnn.search.turns.time.monotonic", lambda: clock[0])
     study = study_of(str(tmp_path / "study.log"))
     turns = Turns(study)
     trial = study.ask()
@@ -113,7 +113,7 @@ def test_a_trial_waits_for_those_before_it(
         if len(naps) == 3:
             Turns(study).take(first)
 
-    monkeypatch.setattr(module.time, "sleep", nap)
+    monkeypatch.setattr("sekgnn.search.turns.time.sleep", nap)
     assert turns.take(second) == 1
     assert len(naps) == 3
 
