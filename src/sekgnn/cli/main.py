@@ -18,6 +18,7 @@ from sekgnn.cli.info import info
 from sekgnn.cli.many_values import ManyValuesCommand
 from sekgnn.cli.predict import predict
 from sekgnn.cli.report import report
+from sekgnn.cli.search import search
 from sekgnn.cli.theorem1 import theorem1
 from sekgnn.cli.train import train
 from sekgnn.cli.wl import wl
@@ -34,6 +35,7 @@ for _command in (
     evaluate,
     predict,
     report,
+    search,
     encode,
     wl,
     brec,

@@ -1,0 +1,145 @@
+"""``sekgnn search``: which keys of a config are best on validation graphs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sekgnn.cli.config_options import merged_config, with_config_options
+
+if TYPE_CHECKING:
+    from sekgnn.search import SearchRecord
+
+
+@with_config_options
+def search(
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            help="dataset, or file or folder of your own, as for train",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    space: Annotated[
+        str,
+        typer.Option(
+            help="what to search over: tu, counting, graph_property, qm9 (the paper's "
+            "spaces), or a YAML file",
+        ),
+    ],
+    trials: Annotated[
+        int | None,
+        typer.Option(
+            help="how many in the end, earlier ones included",
+            show_default="30, or the whole grid",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="folder of the search", show_default="searches/NAME"
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", help="YAML file with config keys")
+    ] = None,
+    sampler: Annotated[str, typer.Option(help="tpe, random or grid")] = "tpe",
+    pruner: Annotated[str, typer.Option(help="median, hyperband or none")] = "median",
+    storage: Annotated[
+        str | None,
+        typer.Option(
+            help="URL of an Optuna storage, to spread a search over machines",
+            show_default="study.db in the folder",
+        ),
+    ] = None,
+    study: Annotated[str, typer.Option(help="name of the study")] = "search",
+    jobs: Annotated[int, typer.Option(help="trials at a time")] = 1,
+    timeout: Annotated[
+        float | None,
+        typer.Option(help="seconds after which no trial is begun", show_default="none"),
+    ] = None,
+    data_root: Annotated[
+        Path | None,
+        typer.Option(help="folder of benchmark data", show_default="$SEKGNN_DATA"),
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(help="of torch", show_default="all usable cores")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="print the record")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="no progress, no summary")
+    ] = False,
+    **keys: Any,
+) -> None:
+    """Search for the config that is best on validation graphs.
+
+    The folder holds best.yaml, ready for sekgnn train -c, trials.csv and search.json.
+    The same command continues a search, up to --trials in all; several may work on one
+    study at a time. Test graphs are not looked at.
+    """
+    from sekgnn.checks import check_positive
+    from sekgnn.cli.progress import progress_bar
+    from sekgnn.graphs.extras import require
+    from sekgnn.parallel import resolve_workers
+    from sekgnn.search.space import load_space
+
+    settings = merged_config(data, config, keys)
+    wanted = load_space(space)
+    if threads is not None:
+        check_positive("--threads", threads)
+    require("optuna", "search")
+    import torch
+
+    from sekgnn.search.study import search as run_search
+
+    torch.set_num_threads(threads or resolve_workers(None))
+    name = f"{Path(settings.data).stem}-{settings.model}-{Path(space).stem}"
+    folder = output or Path("searches") / name
+    shown = not (quiet or json)
+    with (
+        progress_bar("encoding", shown=shown) as encoding,
+        progress_bar("trials", shown=shown) as progress,
+    ):
+        record = run_search(
+            settings,
+            wanted,
+            folder,
+            trials=trials,
+            storage=storage,
+            study_name=study,
+            sampler=sampler,
+            pruner=pruner,
+            jobs=jobs,
+            timeout=timeout,
+            root=data_root,
+            encoding_progress=encoding,
+            progress=progress,
+        )
+    if json:
+        typer.echo(record.to_json(), nl=False)
+    record.best_config()  # says why, if there is none
+    if shown:
+        print_best(record, folder)
+
+
+def print_best(record: SearchRecord, folder: Path) -> None:
+    """Print the best trial, and what it was selected on."""
+    from rich.console import Console
+    from rich.table import Table
+
+    assert record.best is not None
+    table = Table(title=f"best of {record.done} trials", title_justify="left")
+    table.add_column("key")
+    table.add_column("value")
+    for key, value in record.best["keys"].items():
+        table.add_row(key, str(value))
+    table.add_section()
+    table.add_row(record.monitor, f"{record.best['value']:.5g}")
+    Console().print(table)
+    counts = ", ".join(f"{n} {state}" for state, n in record.trials.items() if n)
+    typer.echo(f"trials: {counts}")
+    typer.echo(f"selected on: {record.selected_on}; no test graph was looked at")
+    typer.echo(f"train it: sekgnn train -c {folder / 'best.yaml'}")

@@ -1,0 +1,204 @@
+"""What a search optimises: the validation value of a config. No test graph is read."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sekgnn.datasets import Split
+from sekgnn.datasets.cache_folder import cache_folder
+from sekgnn.datasets.graph_task import Y_MASK
+from sekgnn.errors import ConfigError
+from sekgnn.parallel import Progress
+from sekgnn.training.batches import JoinedGraphs
+from sekgnn.training.build import make_model
+from sekgnn.training.config import RunConfig
+from sekgnn.training.fit import fit
+from sekgnn.training.fold import fold_objective, fold_seeds
+from sekgnn.training.learning_data import LearningData, load_data, without_masked
+from sekgnn.training.objective import is_better_high
+from sekgnn.training.protocols import make_splits
+
+Report = Callable[[int, float], None]
+"""Called with the number of epochs, over all folds, and the value so far."""
+
+_KEPT = 4  # sets of hops and encodings in memory; each may be as large as the data
+
+SELECTED_ON = {
+    "holdout": "the best {monitor} over the epochs, of the validation graphs",
+    "nested": (
+        "the mean over {folds} folds of the best {monitor} over the epochs, of the "
+        "validation part of each fold's training graphs"
+    ),
+}
+"""What trials are compared by, in words."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a config did.
+
+    Attributes:
+        value: Of the monitor; the best epoch's, mean over the folds.
+        epochs: The best epoch of every fold, from 1.
+        num_parameters: Learned numbers of the model.
+        seconds: Time spent training.
+    """
+
+    value: float
+    epochs: tuple[int, ...]
+    num_parameters: int
+    seconds: float
+
+
+def check_base(config: RunConfig) -> None:
+    """Raise if a protocol has no validation graphs to search by.
+
+    Raises:
+        ConfigError: If so, or if several processes would train one model.
+    """
+    if not config.selects_on_validation:
+        raise ConfigError(
+            f"protocol {config.protocol!r} selects on the test folds, so a search "
+            "would choose the config that fits the test graphs best; search with "
+            "protocol holdout or nested, and use the others for the config it finds."
+        )
+    if config.devices > 1 or config.num_nodes > 1:
+        raise ConfigError(
+            "a search trains each model in one process; leave devices and num_nodes "
+            "at 1, and start several jobs."
+        )
+
+
+class Validation:
+    """Data and splits of a search, loaded once, and the graphs joined for each K.
+
+    Args:
+        base: Config without the keys that are searched over.
+        root: The data folder of benchmarks; by default what ``SEKGNN_DATA`` names.
+        data: Graphs and targets, if they are loaded already.
+        progress: Called with (done, total) while encodings are computed.
+
+    Raises:
+        ConfigError: If the protocol selects on test graphs, or a key cannot work.
+        GraphInputError: If the data is wrong, or cannot be split so.
+    """
+
+    def __init__(
+        self,
+        base: RunConfig,
+        root: str | Path | None = None,
+        *,
+        data: LearningData | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """Load and split."""
+        check_base(base)
+        self.data = without_masked(load_data(base, root) if data is None else data)
+        self.splits: list[Split] = make_splits(base, self.data, root)
+        self.progress = progress
+        self._joined: dict[Any, JoinedGraphs] = {}
+
+    def fingerprint(self) -> str:
+        """Return a SHA-256 of what a search may look at: all but the test targets."""
+        digest = hashlib.sha256()
+        for split in self.splits:
+            for part in (split.train, split.val):
+                digest.update(np.sort(part).tobytes() + b"|")
+        seen = np.unique(np.concatenate([p for s in self.splits
+                                         for p in (s.train, s.val)]))  # fmt: skip
+        for i in seen:
+            graph = self.data.task.graphs[int(i)]
+            for name in ("edge_index", "x", "edge_attr", "y", Y_MASK):
+                value = graph.get(name)
+                if value is not None:
+                    digest.update(f"{name}{list(value.shape)}".encode())
+                    digest.update(np.ascontiguousarray(value.numpy()).tobytes())
+        return digest.hexdigest()
+
+    def check(self, config: RunConfig) -> None:
+        """Raise if a config cannot be trained on this data.
+
+        Raises:
+            ConfigError: If so.
+        """
+        make_model(config, self.data, 0)
+        fold_objective(config, self.data, self.splits[0].train)
+
+    def joined(self, config: RunConfig) -> JoinedGraphs:
+        """Return the graphs with hops and encodings; the last few are kept."""
+        model = make_model(config, self.data, 0)
+        key = (model.num_hops, model.encoding, config.max_neighbors)
+        found = self._joined.pop(key, None)
+        if found is None:
+            while len(self._joined) >= _KEPT:
+                self._joined.pop(next(iter(self._joined)))
+            found = JoinedGraphs(
+                self.data.task.graphs,
+                model.num_hops,
+                model.encoding,
+                max_neighbors=config.max_neighbors,
+                seed=config.seed,
+                cache_dir=cache_folder() / "encodings",
+                progress=self.progress,
+            )
+        self._joined[key] = found  # now the last to be dropped
+        return found
+
+    def value(self, config: RunConfig, report: Report | None = None) -> Outcome:
+        """Train a config, as ``sekgnn train`` would, and return its validation value.
+
+        Args:
+            config: With the keys that are searched over.
+            report: Called after every epoch with the number of epochs so far and the
+                value so far: the best epoch of this fold and of those before, averaged.
+                What it raises ends the training and comes out here.
+
+        Raises:
+            ConfigError: If ``config`` cannot work, or the loss is not finite
+                (:class:`~sekgnn.training.learner.NotFiniteError`).
+        """
+        joined = self.joined(config)
+        monitor = f"val_{config.monitor}"
+        better = max if is_better_high(monitor) else min
+        bests: list[float] = []
+        kept: list[int] = []
+        seconds, parameters = 0.0, 0
+        for number, split in enumerate(self.splits):
+            weights, order = fold_seeds(config.seed, number)
+            model = make_model(config, self.data, weights)
+            parameters = model.num_parameters
+            seen: list[float] = []
+
+            def tell(
+                epoch: int,
+                values: dict[str, float],
+                seen: list[float] = seen,
+                before: int = number * config.epochs,
+            ) -> None:
+                if not math.isnan(values[monitor]):
+                    seen.append(values[monitor])
+                if report is not None and seen:
+                    so_far = [*bests, better(seen)]
+                    report(before + epoch, sum(so_far) / len(so_far))
+
+            done = fit(
+                model,
+                fold_objective(config, self.data, split.train),
+                joined,
+                split.train,
+                split.val,
+                config,
+                seed=order,
+                report=tell,
+            )
+            bests.append(done.curves[monitor][done.kept_epoch - 1])
+            kept.append(done.kept_epoch)
+            seconds += done.seconds
+        return Outcome(sum(bests) / len(bests), tuple(kept), parameters, seconds)

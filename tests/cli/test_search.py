@@ -1,0 +1,131 @@
+"""``sekgnn search`` finds, continues, shares, and says what it selected on."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sekgnn.datasets import CountingDataset
+
+from .conftest import Run
+
+pytest.importorskip("optuna")
+
+
+@pytest.fixture
+def args(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[object, ...]:
+    """Return a command for 30 small graphs and four points."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    dataset = CountingDataset.generated(num_graphs=30)
+    lines = []
+    for graph, targets in zip(dataset, dataset.targets, strict=True):
+        row, col = graph.edge_index()
+        edges = [[int(u), int(v)] for u, v in zip(row, col, strict=True) if u < v]
+        lines.append(
+            json.dumps(
+                {"edges": edges, "num_nodes": graph.num_nodes, "y": float(targets[0])}
+            )
+        )
+    (tmp_path / "graphs.jsonl").write_text("\n".join(lines))
+    (tmp_path / "space.yaml").write_text("lr: [0.01, 0.03]\nnum_layers: [1, 2]\n")
+    return (
+        "search", tmp_path / "graphs.jsonl", "--target", "y", "--kind", "regression",
+        "--space", tmp_path / "space.yaml", "--sampler", "grid", "--model", "gin",
+        "--hidden-channels", 8, "--epochs", 2, "--threads", 1, "--output",
+        tmp_path / "out",
+    )  # fmt: skip
+
+
+def test_search_then_train(run: Run, args: tuple[object, ...], tmp_path: Path) -> None:
+    part = run(*args, "--trials", 3)
+    assert part.exit_code == 0, part.output
+    assert "best of 3 trials" in part.stdout
+    assert (
+        "selected on: the best loss over the epochs, of the validation" in part.stdout
+    )
+    assert part.stderr == ""
+    whole = run(*args, "--json")
+    assert whole.exit_code == 0, whole.output
+    record = json.loads(whole.stdout)
+    assert whole.stdout == (tmp_path / "out" / "search.json").read_text("utf-8")
+    assert record["trials"] == {"complete": 4, "pruned": 0, "fail": 0, "running": 0}
+    # as many threads: rounding decides the sign of Adam's first step where a gradient
+    # is zero, as that of a bias before a batch norm, whose running mean then differs
+    trained = run(
+        "train", "-c", tmp_path / "out" / "best.yaml", "-o", tmp_path / "run", "-q",
+        "--threads", 1,
+    )  # fmt: skip
+    assert trained.exit_code == 0, trained.output
+    fold = json.loads((tmp_path / "run" / "record.json").read_text("utf-8"))["folds"][0]
+    assert min(fold["curves"]["val_loss"]) == pytest.approx(
+        record["best"]["value"], rel=1e-6
+    )
+
+
+@pytest.mark.slow
+def test_two_jobs_share_a_grid(
+    run: Run, args: tuple[object, ...], tmp_path: Path
+) -> None:
+    result = run(*args, "--jobs", 2, "--json")
+    assert result.exit_code == 0, result.output
+    record = json.loads(result.stdout)
+    assert record["trials"]["complete"] + record["trials"]["pruned"] == 4
+    rows = (tmp_path / "out" / "trials.csv").read_text("utf-8").splitlines()[1:]
+    done = [row.split(",") for row in rows if row.split(",")[2] != "fail"]
+    assert len({(cells[4], cells[5]) for cells in done}) == len(done) == 4
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--space", "tuu"), "Did you mean 'tu'?"),
+        (("--protocol", "xu2019"), "selects on the test folds"),
+        (("--sampler", "gird"), "Did you mean 'grid'?"),
+        (("--pruner", "no"), "pruner must be one of"),
+        (("--trials", 0), "trials must be at least 1"),
+        (("--jobs", 0), "jobs must be at least 1"),
+        (("--timeout", -1), "timeout must be above 0"),
+        (("--storage", "here"), "storage must be a URL"),
+        (("--num-hops", 3), "has no num_hops"),
+        (("--monitor", "accuracy"), "monitor must be one of"),
+    ],
+)
+def test_bad_parameters(
+    run: Run, args: tuple[object, ...], more: tuple[object, ...], words: str
+) -> None:
+    result = run(*args, *more)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: ")
+    assert words in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_without_optuna(
+    run: Run,
+    args: tuple[object, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    result = run(*args)
+    assert result.exit_code == 2
+    assert "pip install 'sekgnn[search]'" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys\nfrom sekgnn.cli.main import app\n"
+        "try:\n    app(['search', '--help'], prog_name='sekgnn')\n"
+        "except SystemExit:\n    pass\n"
+        "print([m for m in ('torch', 'optuna', 'lightning') if m in sys.modules])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert "--space" in done.stdout
+    assert done.stdout.endswith("[]\n")

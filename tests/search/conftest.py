@@ -1,0 +1,53 @@
+"""A search so small that it takes seconds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sekgnn.datasets import CountingDataset
+from sekgnn.search.validation import Outcome, Report, Validation
+from sekgnn.training.config import RunConfig
+from sekgnn.training.learning_data import LearningData, counting_data
+
+BASE = RunConfig(
+    data="counting",
+    target=("triangle",),
+    model="gin",
+    hidden_channels=8,
+    num_layers=1,
+    epochs=2,
+    batch_size=16,
+)
+
+
+@pytest.fixture(scope="session")
+def data() -> LearningData:
+    """Return 40 small graphs with their triangles."""
+    return counting_data(CountingDataset.generated(num_graphs=40), ["triangle"])
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep encodings of tests out of the user's cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def no_training(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
+    """Let a trial's value be a formula of its config; return the configs it saw."""
+    seen: list[RunConfig] = []
+
+    def value(
+        self: Validation, config: RunConfig, report: Report | None = None
+    ) -> Outcome:
+        seen.append(config)
+        found = abs(config.lr - 0.03) + config.batch_size / 1000
+        for epoch in range(1, config.epochs + 1):
+            if report is not None:
+                report(epoch, found + 1 / epoch)
+        return Outcome(found, (1,), 10, 0.0)
+
+    monkeypatch.setattr(Validation, "value", value)
+    return seen
