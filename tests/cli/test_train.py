@@ -79,7 +79,8 @@ def test_a_table_of_molecules_end_to_end(
     assert record.data["kind"] == kind
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {".lock", "config.yaml", "model.safetensors", "metrics.csv",
-                     "predictions.csv", "record.json", "fold.json"}  # fmt: skip
+                     "predictions.csv", "record.json", "fold.json",
+                     "data.sha256"}  # fmt: skip
     again = run("train", molecules, "--target", target, *SMALL, "-o", "out", "--json")
     assert json.loads(again.stdout) == values
 

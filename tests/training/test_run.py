@@ -171,6 +171,22 @@ def test_positions_of_a_split_never_shift_silently(tmp_path: Path) -> None:
         run(config(lines, "weight", split=str(split)), tmp_path / "run")
 
 
+def test_a_run_never_continues_with_other_data(lines: Path, tmp_path: Path) -> None:
+    settings = config(lines)
+
+    def stop(epoch: int, _: dict[str, float]) -> None:
+        raise ConnectionError("something unforeseen")
+
+    with pytest.raises(ConnectionError):
+        run(settings, tmp_path / "run", report=stop)
+    items = records()
+    write_lines(lines, [*items[:-1], {**items[-1], "size": 5.5}])
+    with pytest.raises(ConfigError, match="the data has changed since the run"):
+        run(settings, tmp_path / "run")
+    write_lines(lines, items)
+    assert len(run(settings, tmp_path / "run").folds[0].curves["lr"]) == 3
+
+
 def test_missing_targets_are_left_out_of_a_run(tmp_path: Path) -> None:
     lines = write_lines(tmp_path / "data.jsonl", records())
     record = run(config(lines, "weight", epochs=1), tmp_path / "run")
