@@ -86,9 +86,15 @@ def test_the_model_file_says_what_its_outputs_mean(lines: Path, tmp_path: Path) 
 def test_targets_of_test_graphs_never_influence_training(
     tmp_path: Path, protocol: str
 ) -> None:
-    """Change them: curves of training and validation, and weights, stay the same."""
+    """Change them: curves of training and validation, and weights, stay the same.
+
+    The rate is high, so that losses rise at times and a rate that followed the test
+    loss would show.
+    """
     plain = write_lines(tmp_path / "a.jsonl", records())
-    more: dict[str, Any] = {"protocol": protocol, "folds": 2, "plateau_patience": 0}
+    more: dict[str, Any] = {
+        "protocol": protocol, "folds": 2, "plateau_patience": 0, "lr": 0.3, "epochs": 6,
+    }  # fmt: skip
     settings = config(plain, **more)
     test = prepare(settings).splits[0].test
     items = records()
