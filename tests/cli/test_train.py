@@ -21,8 +21,9 @@ from sekgnn.cli.train import default_name
 from sekgnn.training.config import RunConfig
 from sekgnn.training.record import RunRecord
 
-SMALL = ("--model", "gin", "--hidden-channels", 8, "--num-layers", 2, "--epochs", 2,
-         "--batch-size", 8, "--val-fraction", 0.2, "--test-fraction", 0.2)  # fmt: skip
+SMALL = ("--threads", 1, "--model", "gin", "--hidden-channels", 8, "--num-layers", 2,
+         "--epochs", 2, "--batch-size", 8, "--val-fraction", 0.2,
+         "--test-fraction", 0.2)  # fmt: skip
 CHAINS = ["C" * n + end for n in range(1, 9) for end in ("", "O", "N", "=O")]
 
 
@@ -79,7 +80,8 @@ def test_a_table_of_molecules_end_to_end(
     assert record.data["kind"] == kind
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {".lock", "config.yaml", "model.safetensors", "metrics.csv",
-                     "predictions.csv", "record.json", "fold.json"}  # fmt: skip
+                     "predictions.csv", "record.json", "fold.json",
+                     "data.sha256"}  # fmt: skip
     again = run("train", molecules, "--target", target, *SMALL, "-o", "out", "--json")
     assert json.loads(again.stdout) == values
 
@@ -184,7 +186,7 @@ def test_ctrl_c_on_the_command_line_and_the_same_command_again(
     """The exit code is 130, and the run goes on where it was."""
     write_lines(tmp_path / "d.jsonl", records())
     args = ["train", "d.jsonl", "--target", "size", *map(str, SMALL),
-            "--epochs", "60", "--threads", "1", "-q"]  # fmt: skip
+            "--epochs", "60", "-q"]  # fmt: skip
     process = subprocess.Popen(
         [sys.executable, "-m", "sekgnn.cli.main", *args, "-o", "stopped"],
         stderr=subprocess.PIPE,

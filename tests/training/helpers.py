@@ -20,6 +20,7 @@ from sekgnn.training.fit import MODEL_FILE
 from sekgnn.training.record import FoldRecord, RunRecord
 from sekgnn.training.run import run
 
+FORKS = multiprocessing.get_context("fork")
 SMALL: dict[str, Any] = {
     "model": "gin",
     "hidden_channels": 8,
@@ -67,7 +68,7 @@ def config(path: Path, target: str = "size", **more: Any) -> RunConfig:
 
 def fork(work: Callable[[], object]) -> int:
     """Do something in a copy of this process; return its exit code."""
-    process = multiprocessing.get_context("fork").Process(target=work)
+    process = FORKS.Process(target=work)
     process.start()
     process.join(120)
     assert process.exitcode is not None

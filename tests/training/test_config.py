@@ -100,7 +100,8 @@ def test_a_value_of_the_wrong_type_names_its_key(name: str) -> None:
     kind, *rest = str(item.type).split(" | ")
     for value in WRONG[kind]:
         if value is None and rest:
-            assert getattr(RunConfig(**{name: None}), name) is None
+            nothing: dict[str, Any] = {name: None}
+            assert getattr(RunConfig(**nothing), name) is None
             continue
         with pytest.raises(ConfigError, match=f"^{name} "):
             RunConfig(**{name: value})

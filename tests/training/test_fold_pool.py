@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.training.helpers import config, fork
+from tests.training.helpers import config, fork, weights
 
 import sekgnn.training.fold_pool as pool
 from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.training.fold import run_fold
 from sekgnn.training.learner import NotFiniteError
 from sekgnn.training.run import run
 
@@ -26,17 +27,20 @@ MORE: dict[str, Any] = {"protocol": "nested", "folds": 3, "epochs": 2, "dropout"
 def forks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let workers be copies of this process: they need not import torch again."""
     context = multiprocessing.get_context("fork")
-    monkeypatch.setattr(pool.multiprocessing, "get_context", lambda _: context)
+    monkeypatch.setattr(multiprocessing, "get_context", lambda *_: context)
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    """Return every file of a run that must not depend on how it was computed."""
-    names = ("metrics.csv", "predictions.csv", "model.safetensors")
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.name in names
-    }
+def contents(folder: Path) -> dict[str, Any]:
+    """Return everything of a run that must not depend on how it was computed."""
+    out: dict[str, Any] = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if path.name in ("metrics.csv", "predictions.csv"):
+            out[name] = path.read_bytes()
+        elif path.name == "model.safetensors":  # whose header is in any order
+            tensors = weights(path.parent).items()
+            out[name] = {key: value.tolist() for key, value in tensors}
+    return out
 
 
 def test_two_at_a_time_equal_one_after_the_other(
@@ -67,7 +71,7 @@ def test_a_killed_worker_is_an_error_and_the_run_goes_on_when_repeated(
     lines: Path, tmp_path: Path, forks: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = config(lines, "ring", **MORE)
-    real = pool.run_fold
+    real = run_fold
 
     def dies(prepared: Any, number: int, folder: Path, **more: Any) -> Any:
         if number == 1:
@@ -105,20 +109,20 @@ def test_workers_end_when_their_parent_is_killed(
     lines: Path, tmp_path: Path, forks: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = config(lines, "ring", **{**MORE, "epochs": 100_000})
-    real = pool.run_fold
+    real = run_fold
 
     def noted(*args: Any, **more: Any) -> Any:
         (tmp_path / f"{os.getpid()}.pid").touch()
         return real(*args, **more)
 
     monkeypatch.setattr(pool, "run_fold", noted)
-    folder = tmp_path / "run"
 
-    def parent() -> None:
-        run(settings, folder, jobs=2,
-            progress=lambda done, _: done > 3 and os.kill(os.getpid(), 9))  # fmt: skip
+    def die_later(done: int, _: int) -> None:
+        if done > 3:
+            os.kill(os.getpid(), signal.SIGKILL)
 
-    assert fork(parent) == -signal.SIGKILL
+    code = fork(lambda: run(settings, tmp_path / "run", jobs=2, progress=die_later))
+    assert code == -signal.SIGKILL
     workers = [int(path.stem) for path in tmp_path.glob("*.pid")]
     assert len(workers) == 2
     deadline = time.monotonic() + 60

@@ -59,14 +59,14 @@ def together(settings: RunConfig, folder: Path, world: int = 2) -> list[int | No
         ("ring", {"norm": "layer", "batch_size": 5}),  # shares of unequal size
     ],
 )
-def test_two_processes_train_as_one(
+def test_twoprocesses_train_as_one(
     lines: Path, tmp_path: Path, target: str, more: dict[str, Any]
 ) -> None:
     """Gradients are means over targets, wherever these lie; so are all metrics."""
     more = {"epochs": 2, "dropout": 0.0, "lr": 1e-3, **more}
     run(config(lines, target, **more), tmp_path / "one")
-    two = config(lines, target, devices=2, strategy="ddp", **more)
-    assert together(two, tmp_path / "two") == [0, 0]
+    shared = config(lines, target, devices=2, strategy="ddp", **more)
+    assert together(shared, tmp_path / "two") == [0, 0]
     first, second = RunRecord.load(tmp_path / "one"), RunRecord.load(tmp_path / "two")
     for name, curve in first.folds[0].curves.items():
         other = second.folds[0].curves[name]
@@ -75,8 +75,8 @@ def test_two_processes_train_as_one(
     expected = weights(tmp_path / "one")
     for name, value in weights(tmp_path / "two").items():
         np.testing.assert_allclose(value, expected[name], atol=2e-4, err_msg=name)
-    for one, other in zip(first.results, second.results, strict=True):
-        assert other.value == pytest.approx(one.value, rel=1e-3, nan_ok=True)
+    for one, two in zip(first.results, second.results, strict=True):
+        assert two.value == pytest.approx(one.value, rel=1e-3, nan_ok=True)
 
 
 def test_processes_without_graphs_are_refused(lines: Path, tmp_path: Path) -> None:

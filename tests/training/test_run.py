@@ -86,9 +86,15 @@ def test_the_model_file_says_what_its_outputs_mean(lines: Path, tmp_path: Path) 
 def test_targets_of_test_graphs_never_influence_training(
     tmp_path: Path, protocol: str
 ) -> None:
-    """Change them: curves of training and validation, and weights, stay the same."""
+    """Change them: curves of training and validation, and weights, stay the same.
+
+    The rate is high, so that losses rise at times and a rate that followed the test
+    loss would show.
+    """
     plain = write_lines(tmp_path / "a.jsonl", records())
-    more: dict[str, Any] = {"protocol": protocol, "folds": 2, "plateau_patience": 0}
+    more: dict[str, Any] = {
+        "protocol": protocol, "folds": 2, "plateau_patience": 0, "lr": 0.3, "epochs": 6,
+    }  # fmt: skip
     settings = config(plain, **more)
     test = prepare(settings).splits[0].test
     items = records()
@@ -169,6 +175,22 @@ def test_positions_of_a_split_never_shift_silently(tmp_path: Path) -> None:
     split.write_text('{"train": [0,1,2,3], "val": [8,9], "test": [11,10]}')
     with pytest.raises(GraphInputError, match="6 graphs without a target"):
         run(config(lines, "weight", split=str(split)), tmp_path / "run")
+
+
+def test_a_run_never_continues_with_other_data(lines: Path, tmp_path: Path) -> None:
+    settings = config(lines)
+
+    def stop(epoch: int, _: dict[str, float]) -> None:
+        raise ConnectionError("something unforeseen")
+
+    with pytest.raises(ConnectionError):
+        run(settings, tmp_path / "run", report=stop)
+    items = records()
+    write_lines(lines, [*items[:-1], {**items[-1], "size": 5.5}])
+    with pytest.raises(ConfigError, match="the data has changed since the run"):
+        run(settings, tmp_path / "run")
+    write_lines(lines, items)
+    assert len(run(settings, tmp_path / "run").folds[0].curves["lr"]) == 3
 
 
 def test_missing_targets_are_left_out_of_a_run(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from torch import Tensor
 from sekgnn.models import GraphModel, save_model
 from sekgnn.parallel import Progress
 from sekgnn.training.curve_file import CurveFile
-from sekgnn.training.learner import GraphLearner
 from sekgnn.training.objective import is_better_high
 
 EpochReport = Callable[[int, dict[str, float]], None]
@@ -47,7 +46,7 @@ class History(Callback):
         if self.file is not None and trainer.is_global_zero:
             self.file.start(self.curves)
 
-    def on_train_epoch_end(self, trainer: Any, pl_module: GraphLearner) -> None:
+    def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
         """Add the values of the epoch."""
         values = {
             "lr": float(trainer.optimizers[0].param_groups[0]["lr"]),
@@ -172,7 +171,7 @@ class KeepBest(Callback):
         """Stop at once if the part of the run before this one had decided so."""
         self._stop(trainer)
 
-    def on_train_epoch_end(self, trainer: Any, pl_module: GraphLearner) -> None:
+    def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
         """Keep the weights if they are the best."""
         epoch = self.history.epochs
         value = math.nan

@@ -193,7 +193,8 @@ def _auroc(score: Tensor, truth: Tensor) -> float:
         return float("nan")
     # ranks of the scores; float32 could not tell probabilities near 1 apart
     ranks = torch.unique(score, return_inverse=True)[1]
-    return float(tm.auroc(ranks / (ranks.max() + 1), truth, task="binary"))
+    area: Any = tm.auroc(ranks / (ranks.max() + 1), truth, task="binary")
+    return float(area)
 
 
 def make_objective(

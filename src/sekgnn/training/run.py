@@ -31,6 +31,7 @@ from sekgnn.training.record import (
 )
 from sekgnn.training.run_folder import (
     check_same_config,
+    check_same_data,
     locked,
     make_folder,
     write_config,
@@ -117,7 +118,7 @@ def run(
 
     Raises:
         ConfigError: If a key cannot work, ``folder`` holds something else or is in use,
-            or the loss is not finite.
+            the data has changed since, or the loss is not finite.
         GraphInputError: If the data is wrong, or cannot be split so.
         OutputError: If a file cannot be written; what was there is unchanged.
         ModelFileError: If the checkpoint in ``folder`` is damaged.
@@ -138,6 +139,7 @@ def run(
     make_folder(place)
     with locked(place):
         started = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        check_same_data(prepared.data.fingerprint(), place)
         write_config(config, place)
         if len(prepared.splits) == 1:
             folds = [run_fold(prepared, 0, place, progress=progress, report=report)]

@@ -15,6 +15,7 @@ from sekgnn.files import write_atomically
 from sekgnn.training.config import RunConfig
 
 CONFIG_FILE = "config.yaml"
+DATA_FILE = "data.sha256"
 _LOCK_FILE = ".lock"
 
 
@@ -92,6 +93,27 @@ def check_same_config(config: RunConfig, folder: Path) -> None:
         raise ConfigError(
             f"{folder} holds a run of another config: {shown}. Choose another output, "
             "or continue that run with its own config.yaml."
+        )
+
+
+def check_same_data(fingerprint: str, folder: Path) -> None:
+    """Raise if the run in the folder was begun with other data; else note these.
+
+    Args:
+        fingerprint: Of the data.
+        folder: Of the run, which must exist.
+
+    Raises:
+        ConfigError: If the data has changed since.
+        OutputError: If the note cannot be written.
+    """
+    file = folder / DATA_FILE
+    if not file.is_file():
+        write_atomically(file, lambda draft: draft.write(fingerprint.encode()))
+    elif file.read_bytes() != fingerprint.encode():
+        raise ConfigError(
+            f"the data has changed since the run in {folder} was begun; choose another "
+            "output, or put the data back."
         )
 
 

@@ -17,6 +17,7 @@ _NOISE = (
     ".*Checkpoint directory .* exists and is not empty.*",
     ".*isinstance\\(treespec, LeafSpec\\).*",
     ".*`trainer.init_module.*",
+    ".*sync_dist=True.*",  # what is logged is of all processes already
 )
 """What Lightning says about things that are as they should be here."""
 

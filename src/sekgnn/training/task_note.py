@@ -75,9 +75,12 @@ class TaskNote:
         Raises:
             ModelFileError: If it is not one.
         """
+        found: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in values.items()
+        }
         try:
-            note = cls(**{k: tuple(v) if isinstance(v, list) else v
-                          for k, v in values.items()})  # fmt: skip
+            note = cls(**found)
         except TypeError as error:
             raise ModelFileError(f"the model's task cannot be read: {error}") from error
         if note.kind not in TASK_KINDS:
