@@ -159,12 +159,13 @@ def test_pickle_and_files(kind: Any, tmp_path: Path) -> None:
 def test_wrong_input() -> None:
     graphs, labels = data(6)
     model = SEKClassifier(**SMALL)
-    for wrong, y, message in [
+    cases: list[tuple[list[Any], list[str], str]] = [
         (graphs, labels[:-1], "12 graphs, but 11 targets"),
         ([], [], "no graphs"),
         (graphs, ["a"] * 12, "same label"),
         ([*graphs[:-1], "C"], labels, "graph 11 is str"),
-    ]:
+    ]
+    for wrong, y, message in cases:
         with pytest.raises(ValueError, match=message):
             model.fit(wrong, y)
     with pytest.raises(ConfigError, match="cannot hold 'epochs'"):
