@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -18,7 +17,6 @@ from sekgnn.training.learning_data import LearningData, load_data, without_maske
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.protocols import make_splits
 from sekgnn.training.run_folder import CONFIG_FILE, read_config
-from sekgnn.training.splits import Positions
 
 PARTS = ("train", "val", "test")
 
@@ -58,7 +56,7 @@ def evaluate_run(
                 f"protocol {config.protocol} has no {part} part; choose another."
             )
         one = Predictor([model], [note])
-        out.append(measure(one, _subset(data, chosen)))
+        out.append(measure(one, data.subset(chosen)))
     return out
 
 
@@ -100,16 +98,3 @@ def measure(predictor: Predictor, data: LearningData) -> dict[str, float]:
     y = torch.cat([graph.y for graph in graphs])
     mask = torch.cat([graph[Y_MASK] for graph in graphs])
     return predictor.note.objective.metrics(predicted, y, mask)
-
-
-def _subset(data: LearningData, chosen: Positions) -> LearningData:
-    task = data.task
-    return replace(
-        data,
-        task=replace(
-            task,
-            graphs=tuple(task.graphs[i] for i in chosen),
-            places=tuple(task.places[i] for i in chosen),
-            mask=task.mask[chosen],
-        ),
-    )

@@ -89,6 +89,20 @@ class LearningData:
                     digest.update(np.ascontiguousarray(value.numpy()).tobytes())
         return digest.hexdigest()
 
+    def subset(self, chosen: NDArray[np.int64]) -> LearningData:
+        """Return the data of the graphs at some positions, without their split."""
+        task = self.task
+        return replace(
+            self,
+            task=replace(
+                task,
+                graphs=tuple(task.graphs[i] for i in chosen),
+                places=tuple(task.places[i] for i in chosen),
+                mask=task.mask[chosen],
+            ),
+            split=None,
+        )
+
     def describe(self) -> dict[str, Any]:
         """Return what a record says about the data."""
         classes = self.task.classes
@@ -279,13 +293,4 @@ def without_masked(data: LearningData) -> LearningData:
         return data
     if not keep.size:
         raise GraphInputError(f"{data.name}: no graph has a target.")
-    task = data.task
-    return replace(
-        data,
-        task=replace(
-            task,
-            graphs=tuple(task.graphs[i] for i in keep),
-            places=tuple(task.places[i] for i in keep),
-            mask=task.mask[keep],
-        ),
-    )
+    return data.subset(keep)
