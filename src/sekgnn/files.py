@@ -6,7 +6,7 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -83,6 +83,21 @@ def write_atomically(
     """
     with atomic_path(path) as draft, draft.open("wb") as file:
         writer(file)
+
+
+def write_files(folder: str | os.PathLike[str], files: Mapping[str, bytes]) -> None:
+    """Write several files to a folder, each all or nothing.
+
+    Args:
+        folder: It must exist.
+        files: The content of each by its name.
+
+    Raises:
+        OutputError: As :func:`atomic_path`; files before that one are written.
+    """
+    for name, content in files.items():
+        with atomic_path(Path(folder) / name) as draft:
+            draft.write_bytes(content)
 
 
 def _check_target(target: Path, path: str | os.PathLike[str]) -> None:

@@ -117,8 +117,9 @@ def _run_all(
 
     from sekgnn.brec.board import BOARD
     from sekgnn.brec.board_run import run_board
+    from sekgnn.cli.failures import resumable
     from sekgnn.cli.progress import progress_bar
-    from sekgnn.files import atomic_path
+    from sekgnn.files import write_files
     from sekgnn.graphs.extras import require
     from sekgnn.parallel import Progress
     from sekgnn.reports.brec_figure import brec_png
@@ -127,7 +128,7 @@ def _run_all(
     require("igraph", "iso")
     output.mkdir(parents=True, exist_ok=True)
     partial = output / "exact.partial.json"
-    with ExitStack() as stack:
+    with ExitStack() as stack, resumable():
 
         def row(label: str) -> Progress | None:
             stack.close()  # the bar of the row before
@@ -147,9 +148,7 @@ def _run_all(
         "exact.md": brec_page(board).encode(),
         "exact.json": board.to_json().encode(),
     }
-    for name, content in files.items():
-        with atomic_path(output / name) as draft:
-            draft.write_bytes(content)
+    write_files(output, files)
     partial.unlink(missing_ok=True)
     if json:
         typer.echo(board.to_json(), nl=False)

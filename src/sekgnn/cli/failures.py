@@ -48,13 +48,24 @@ class ReportingGroup(TyperGroup):
             with warnings_as_notes():
                 return super().invoke(ctx)
         except KeyboardInterrupt as error:
-            _report("interrupted; nothing unfinished was left behind.", error)
+            default = "interrupted; nothing unfinished was left behind."
+            _report(str(error) or default, error)
             raise typer.Exit(INTERRUPTED) from None
         except _EXPECTED as error:
             if isinstance(error, OSError) and error.errno == errno.EPIPE:
                 raise  # the reader of our output has gone: typer ends quietly
             _report(describe(error), error)
             raise typer.Exit(FAILED) from None
+
+
+@contextmanager
+def resumable() -> Iterator[None]:
+    """Say of Ctrl-C in this block that nothing is lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        message = "interrupted; what is finished is kept, the same command continues."
+        raise KeyboardInterrupt(message) from None
 
 
 def describe(error: BaseException) -> str:

@@ -66,8 +66,8 @@ def search(
         typer.Option(help="folder of benchmark data", show_default="$SEKGNN_DATA"),
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(help="of torch", show_default="all usable cores")
-    ] = None,
+        int, typer.Option(help="of torch; more than one pays off on large graphs only")
+    ] = 1,
     json: Annotated[bool, typer.Option("--json", help="print the record")] = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="no progress, no summary")
@@ -81,28 +81,24 @@ def search(
     study at a time. Test graphs are not looked at.
     """
     from sekgnn.checks import check_positive
-    from sekgnn.cli.progress import progress_bar
+    from sekgnn.cli.failures import resumable
+    from sekgnn.cli.progress import progress_stages
     from sekgnn.graphs.extras import require
-    from sekgnn.parallel import resolve_workers
     from sekgnn.search.space import load_space
 
     settings = merged_config(data, config, keys)
     wanted = load_space(space)
-    if threads is not None:
-        check_positive("--threads", threads)
+    check_positive("--threads", threads)
     require("optuna", "search")
     import torch
 
     from sekgnn.search.study import search as run_search
 
-    torch.set_num_threads(threads or resolve_workers(None))
+    torch.set_num_threads(threads)
     name = f"{Path(settings.data).stem}-{settings.model}-{Path(space).stem}"
     folder = output or Path("searches") / name
     shown = not (quiet or json)
-    with (
-        progress_bar("encoding", shown=shown) as encoding,
-        progress_bar("trials", shown=shown) as progress,
-    ):
+    with progress_stages(shown=shown) as stage, resumable():
         record = run_search(
             settings,
             wanted,
@@ -115,8 +111,8 @@ def search(
             jobs=jobs,
             timeout=timeout,
             root=data_root,
-            encoding_progress=encoding,
-            progress=progress,
+            encoding_progress=stage("encoding"),
+            progress=stage("trials"),
         )
     if json:
         typer.echo(record.to_json(), nl=False)

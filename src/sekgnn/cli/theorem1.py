@@ -49,8 +49,9 @@ def theorem1(
     kept in theorem1.partial.json: the same command continues from there.
     """
     from sekgnn.checks import check_positive
+    from sekgnn.cli.failures import resumable
     from sekgnn.cli.progress import progress_bar
-    from sekgnn.files import atomic_path
+    from sekgnn.files import write_files
     from sekgnn.graphs.extras import require
     from sekgnn.reports.theorem1_figure import theorem1_png
     from sekgnn.reports.theorem1_page import theorem1_page
@@ -70,7 +71,8 @@ def theorem1(
     require("igraph", "iso")
     output.mkdir(parents=True, exist_ok=True)
     partial = output / "theorem1.partial.json"
-    with progress_bar("counting", shown=not (quiet or json)) as progress:
+    shown = not (quiet or json)
+    with progress_bar("counting", shown=shown) as progress, resumable():
         record = run_theorem1(
             config, partial=partial, workers=workers, progress=progress
         )
@@ -79,9 +81,7 @@ def theorem1(
         "theorem1.md": theorem1_page(record).encode(),
         "theorem1.json": record.to_json().encode(),
     }
-    for name, content in files.items():
-        with atomic_path(output / name) as draft:
-            draft.write_bytes(content)
+    write_files(output, files)
     partial.unlink(missing_ok=True)
     if json:
         typer.echo(record.to_json(), nl=False)

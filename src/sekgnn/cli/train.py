@@ -55,6 +55,7 @@ def train(
     """
     settings = merged_config(data, config, keys)
     from sekgnn.checks import check_positive
+    from sekgnn.cli.failures import resumable
     from sekgnn.cli.progress import progress_stages
     from sekgnn.parallel import resolve_workers
 
@@ -68,7 +69,7 @@ def train(
     torch.set_num_threads(threads)
     folder = output or Path("runs") / default_name(settings.data, settings.model)
     shown = not (quiet or json) and is_main_process()
-    with progress_stages(shown=shown) as stage:
+    with progress_stages(shown=shown) as stage, resumable():
         record = run(
             settings,
             folder,

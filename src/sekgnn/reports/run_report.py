@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sekgnn.files import atomic_path
+from sekgnn.files import write_files
 from sekgnn.parallel import Progress
 from sekgnn.reports.run_curves import curves_png
 from sekgnn.reports.run_folder import Run, load_runs
@@ -75,9 +75,7 @@ def write_report(
     files[PAGE_FILE] = run_page(found, rows, figures).encode()
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
-    for name, content in files.items():
-        with atomic_path(folder / name) as draft:
-            draft.write_bytes(content)
+    write_files(folder, files)
     shown = {row.run for row in rows}
     left_out = tuple(run.name for run in found if run.name not in shown)
     return Report(folder, tuple(files), rows, left_out)

@@ -151,9 +151,9 @@ def load_data(config: RunConfig, root: str | Path | None = None) -> LearningData
         "QM9": _qm9,
         **dict.fromkeys(TU_NAMES, _tu),
     }
-    for wanted in (name, name.replace("-", "_")):
-        if wanted in makers:
-            return makers[wanted](config, root)
+    for wanted in makers:
+        if name.lower() in (wanted.lower(), wanted.replace("_", "-").lower()):
+            return makers[wanted](replace(config, data=wanted), root)
     if not Path(name).exists():
         try:
             check_choice("data", name, DATASET_NAMES)
