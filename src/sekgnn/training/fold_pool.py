@@ -9,6 +9,7 @@ from sekgnn.parallel import Progress
 from sekgnn.training.config import RunConfig
 from sekgnn.training.fit import CURVES_FILE
 from sekgnn.training.fold import FOLD_FILE, Preparation, read_fold, run_fold
+from sekgnn.training.learning_data import LearningData
 from sekgnn.training.processes import run_processes
 from sekgnn.training.record import FoldRecord
 
@@ -18,6 +19,7 @@ def run_folds(
     folders: Sequence[Path],
     jobs: int,
     root: str | Path | None = None,
+    data: LearningData | None = None,
     progress: Progress | None = None,
 ) -> list[FoldRecord]:
     """Train all folds, ``jobs`` at a time; finished ones are read.
@@ -27,6 +29,7 @@ def run_folds(
         folders: One per fold.
         jobs: Processes; 1 trains in this one.
         root: The data folder of benchmarks.
+        data: Graphs and targets, if the config does not name them.
         progress: Called with (done, total) epochs of all folds.
 
     Raises:
@@ -48,7 +51,10 @@ def run_folds(
     shares = [waiting[i::jobs] for i in range(min(jobs, len(waiting)))]
     run_processes(
         _train,
-        [(prepared.config, root, [(i, folders[i]) for i in own]) for own in shares],
+        [
+            (prepared.config, root, data, [(i, folders[i]) for i in own])
+            for own in shares
+        ],
         look=tell,
         failed=_raise,
     )
@@ -60,12 +66,15 @@ def _raise(error: Exception) -> None:
 
 
 def _train(
-    config: RunConfig, root: str | Path | None, places: list[tuple[int, Path]]
+    config: RunConfig,
+    root: str | Path | None,
+    data: LearningData | None,
+    places: list[tuple[int, Path]],
 ) -> None:
-    """Train some folds in a new process, which has to load the data itself."""
+    """Train some folds in a new process, which has to prepare the data itself."""
     from sekgnn.training.run import prepare
 
-    prepared = prepare(config, root)
+    prepared = prepare(config, root, data=data)
     for number, folder in places:
         run_fold(prepared, number, folder)
 

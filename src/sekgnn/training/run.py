@@ -9,6 +9,7 @@ from pathlib import Path
 
 import torch
 
+from sekgnn.datasets import GraphTask
 from sekgnn.datasets.cache_folder import cache_folder
 from sekgnn.errors import GraphInputError
 from sekgnn.files import write_atomically
@@ -91,6 +92,7 @@ def run(
     folder: str | os.PathLike[str],
     *,
     root: str | Path | None = None,
+    data: GraphTask | LearningData | None = None,
     jobs: int = 1,
     encoding_progress: Progress | None = None,
     progress: Progress | None = None,
@@ -106,6 +108,8 @@ def run(
         config: Data, protocol, model, training.
         folder: For everything the run leaves behind; made if it is missing.
         root: The data folder of benchmarks; by default what ``SEKGNN_DATA`` names.
+        data: Graphs and targets in memory, such as ``pyg_task(dataset)`` or
+            ``networkx_task(graphs, targets)``, instead of what ``config`` names.
         jobs: Folds to train at a time, each in a process of its own. A script that asks
             for more than one needs the usual ``if __name__ == "__main__":``.
         encoding_progress: Called with (done, total) while encodings are computed.
@@ -129,7 +133,9 @@ def run(
         check_same_config(config, place)
         if (place / RECORD_FILE).is_file():
             return RunRecord.load(place)
-    prepared = prepare(config, root, progress=encoding_progress)
+    if isinstance(data, GraphTask):
+        data = LearningData(config.data or "graphs", data, "memory")
+    prepared = prepare(config, root, data=data, progress=encoding_progress)
     model = make_model(config, prepared.data, fold_seeds(config.seed, 0)[0])
     if on_start is not None:
         on_start(model, prepared.data)
@@ -147,7 +153,7 @@ def run(
             folders = [
                 place / f"fold-{i:02d}" for i in range(1, len(prepared.splits) + 1)
             ]
-            folds = run_folds(prepared, folders, jobs, root, progress)
+            folds = run_folds(prepared, folders, jobs, root, data, progress)
             _join_predictions(folders, place)
         record = _record(prepared, model, folds, started)
         record.save(place)

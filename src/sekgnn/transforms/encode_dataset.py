@@ -43,7 +43,8 @@ class EncodedDataset(Sequence[Data]):
 
     Attributes:
         dataset: The dataset that was encoded.
-        encodings: All encodings, ``[N_total, C, L]``; mapped from the file after a hit.
+        encodings: All encodings, ``[N_total, C, L]``; mapped from the file if there is
+            one.
         node_ptr: Graph i owns rows ``node_ptr[i]:node_ptr[i + 1]``, int64 ``[G + 1]``.
         attr_name: The field that items carry; ``None``: columns of ``x``.
         cache_file: The file that holds the encodings; ``None`` if there is none.
@@ -176,9 +177,14 @@ def encode_dataset(
         file = folder / f"{key}{SUFFIX}"
         found = _lookup(file, key, parameters, packed, spec)
         hit = found is not None
-        encodings = compute() if found is None else found
-        if not hit and not _store(file, key, parameters, encodings):
-            file = None
+        if found is None:
+            encodings = compute()
+            if _store(file, key, parameters, encodings):
+                found = _lookup(file, key, parameters, packed, spec)
+            else:
+                file = None
+        # mapped from the file where there is one, also when it is new: it may be large
+        encodings = encodings if found is None else found
     return EncodedDataset(
         dataset,
         torch.from_numpy(encodings.astype(kind, copy=False)),
