@@ -31,6 +31,18 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> str:
     known = list(choices)
     if isinstance(value, str) and value in known:
         return value
-    near = difflib.get_close_matches(str(value), known, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise ConfigError(f"{name} must be one of {known}, got {value!r}.{hint}")
+    raise ConfigError(
+        f"{name} must be one of {known}, got {value!r}.{nearest(value, known)}"
+    )
+
+
+def nearest(value: object, known: Iterable[str]) -> str:
+    """Return a question that suggests the nearest of ``known``, or nothing.
+
+    Example:
+        >>> nearest("mutg", ["BZR", "MUTAG"])
+        " Did you mean 'MUTAG'?"
+    """
+    names = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(str(value).lower(), names, n=1)
+    return f" Did you mean {names[near[0]]!r}?" if near else ""

@@ -76,8 +76,9 @@ def model_config(config: RunConfig, data: LearningData) -> dict[str, Any]:
         values["edge_channels"] = data.edge_channels
         if config.edge_features and not data.edge_channels:
             raise ConfigError(f"{data.name} has no edge features; leave them out.")
-        if config.edge_features is None and not _reads_edges(values):
-            values["edge_channels"] = 0
+        message = values.get("message", getattr(known.get("message"), "default", None))
+        if config.edge_features is None and message in ("gin", "gcn"):
+            values["edge_channels"] = 0  # these messages do not read them
     return values
 
 
@@ -93,8 +94,3 @@ def make_model(config: RunConfig, data: LearningData, seed: int) -> GraphModel:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return build_model(values)
-
-
-def _reads_edges(values: dict[str, Any]) -> bool:
-    """Tell whether layers with these messages read edge features."""
-    return values.get("message", "gine") in ("gine", "gine_plus")

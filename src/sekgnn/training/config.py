@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from sekgnn.checks import check_choice, check_positive
+from sekgnn.checks import check_choice, check_positive, nearest
 from sekgnn.errors import ConfigError
 
 MODEL_NAMES = {
@@ -180,7 +180,11 @@ class RunConfig:
         """
         known = [item.name for item in fields(cls)]
         for name in values:
-            check_choice("keys of a config", str(name).replace("-", "_"), known)
+            if str(name).replace("-", "_") not in known:
+                raise ConfigError(
+                    f"there is no config key {name!r}.{nearest(name, known)} "
+                    "'sekgnn train --help' lists all."
+                )
         return cls(**{str(k).replace("-", "_"): v for k, v in values.items()})
 
     def to_dict(self) -> dict[str, Any]:
