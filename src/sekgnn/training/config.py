@@ -50,7 +50,9 @@ class RunConfig:
     """
 
     data: str = key("data", "dataset name, or file or folder of one's own", "")
-    target: tuple[str, ...] = key("data", "what to predict: column, key or target", ())
+    target: tuple[str, ...] = key(
+        "data", "what to predict: column, key or target; several with commas", ()
+    )
     kind: str | None = key("data", "binary, multiclass, multilabel or regression")
     smiles: str = key("data", "column that holds SMILES", "smiles")
     skip_invalid: bool = key("data", "leave out SMILES that rdkit cannot read", False)
