@@ -79,7 +79,7 @@ def test_molecules() -> None:
         model.predict(["C", "C("])
 
 
-def test_regressor_scales_and_shapes() -> None:
+def test_regressor_scales_and_shapes(tmp_path: Path) -> None:
     graphs, _ = data()
     sizes = np.array([1000.0 + 10 * g.num_nodes for g in graphs])
     exact = {**SMALL, "epochs": 60, "config": {"norm": "none"}}
@@ -92,6 +92,9 @@ def test_regressor_scales_and_shapes() -> None:
     assert pair.predict(graphs).shape == (24, 2) and pair.n_outputs_ == 2
     column = SEKRegressor(**SMALL).fit(graphs, sizes[:, None])
     assert column.predict(graphs).shape == (24, 1)
+    column.save(tmp_path / "column.safetensors")
+    again = SEKRegressor.load(tmp_path / "column.safetensors")
+    assert again.predict(graphs).shape == (24, 1)
 
 
 def test_missing_targets_are_left_out() -> None:

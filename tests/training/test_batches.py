@@ -159,7 +159,7 @@ def test_samples_are_drawn_anew_for_training_and_fixed_for_evaluation(
 def test_without_samples_both_read_the_same_hops(graphs: list[Any]) -> None:
     joined = JoinedGraphs(graphs, 2)
     assert joined.training is joined.evaluation
-    assert (joined.num_graphs, joined.num_nodes) == (12, 3 * (5 + 6 + 10 + 16))
+    assert joined.num_graphs == 12
     with pytest.raises(ConfigError, match="max_neighbors"):
         JoinedGraphs(graphs, 2, max_neighbors=0)
 

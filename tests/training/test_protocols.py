@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import nan
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from sekgnn.errors import GraphInputError
 from sekgnn.training.config import RunConfig
 from sekgnn.training.learning_data import load_data
 from sekgnn.training.protocols import make_splits, summarise
+from sekgnn.training.run import fold_folders
 
 ACCURACY = [
     fold_record(test_accuracy=[0.5, 0.9, 0.6, 0.7]),
@@ -127,3 +129,17 @@ def test_published_folds_of_other_data_are_refused(lines: Path) -> None:
     settings = config(lines, "ring", protocol="xu2019", published_folds=True)
     with pytest.raises(ValueError, match=r"fold|TU|name"):
         make_splits(settings, load_data(settings))
+
+
+def test_undefined_metrics_are_no_best_epoch(lines: Path) -> None:
+    """Argmax of NaN would report epoch 1 as the best of all."""
+    settings = config(lines, "big,odd", protocol="xu2019", folds=2)
+    folds = [fold_record(test_auroc=[0.5, 0.6]), fold_record(test_auroc=[nan, nan])]
+    with pytest.raises(GraphInputError, match="not defined in fold 2"):
+        summarise(settings, "multilabel", folds)
+
+
+def test_a_hundred_folds_keep_their_order() -> None:
+    folders = fold_folders(Path("run"), 188)
+    assert folders == sorted(folders)
+    assert fold_folders(Path("run"), 3)[0].name == "fold-01"

@@ -183,3 +183,14 @@ def test_a_split_that_is_not_there_or_no_text_is_named(tmp_path: Path) -> None:
     file.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(GraphInputError, match="is no JSON"):
         read_split(file, 5)
+
+
+@pytest.mark.parametrize(
+    ("fraction", "count"),
+    [(0.07, 100), (0.14, 50), (0.28, 25), (0.65, 20), (0.17, 300)],
+)
+def test_rounding_never_leaves_the_graphs(fraction: float, count: int) -> None:
+    """Steps of 1 / fraction may end exactly at the number of graphs."""
+    train, val = inner_split(np.arange(count), fraction, seed=0)
+    assert sorted([*train, *val]) == list(range(count))
+    assert abs(val.size - fraction * count) <= 1

@@ -58,13 +58,10 @@ def _flag(item: Any) -> inspect.Parameter:
         base = list[str] if "str" in kind else list[int]
     flag = f"--{item.name.replace('_', '-')}"
     names = f"{flag}/--no-{flag[2:]}" if base is bool else flag
-    default = item.default
-    if isinstance(default, tuple):
-        default = " ".join(str(value) for value in default)
     option = typer.Option(
         names,
         help=item.metadata["help"],
-        show_default="the model's" if default is None else str(default) or "none",
+        show_default=_default(item),
         rich_help_panel=_TITLES[item.metadata["section"]],
     )
     return inspect.Parameter(
@@ -73,6 +70,16 @@ def _flag(item: Any) -> inspect.Parameter:
         default=None,
         annotation=Annotated[base | None, option],
     )
+
+
+def _default(item: Any) -> str:
+    """Return what to say about the default of a key."""
+    default = item.default
+    if isinstance(default, tuple):
+        default = " ".join(str(value) for value in default)
+    if default is None and item.metadata["section"] == "model":
+        return "the model's"
+    return "none" if default in (None, "") else str(default)
 
 
 def merged_config(

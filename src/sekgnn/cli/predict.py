@@ -43,6 +43,7 @@ def predict(
     import sys
 
     from sekgnn.checks import check_positive
+    from sekgnn.cli.failures import note
     from sekgnn.errors import ConfigError
     from sekgnn.files import atomic_path
 
@@ -63,7 +64,9 @@ def predict(
         "chunk_size": chunk_size,
     }
     if output is None:
-        predict_stream(predictor, data, sys.stdout, **options)
+        done = predict_stream(predictor, data, sys.stdout, **options)
+        if done.skipped and not quiet:
+            note(done.sentence().rstrip(";") + ".")
         return
     shown = not (quiet or json) and sys.stderr.isatty()
     with atomic_path(output) as draft, draft.open("w", newline="") as file:

@@ -46,6 +46,8 @@ def report(
     metrics = [name.strip() for name in (metric or "").split(",") if name.strip()]
     with progress_bar("drawing", shown=not (quiet or json)) as progress:
         made = write_report(runs, output, metrics, progress)
+    for name in made.unfinished:
+        note(f"{name} has not finished; the report is without it.")
     for name in made.left_out:
         note(f"{name} has no {', '.join(metrics)}; the table is without it.")
     if json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.datasets.json_task import json_task
@@ -13,8 +13,31 @@ from sekgnn.datasets.target_kind import Label, TaskKind
 from sekgnn.datasets.tu_task import tu_task
 from sekgnn.errors import ConfigError, GraphInputError
 
+Format = Literal["smiles", "json", "tu"]
 _JSON = (".jsonl", ".ndjson")
 _TABLES = (".csv", ".tsv", ".parquet")
+
+
+def task_format(path: str | Path) -> Format:
+    """Return the format of a file or folder, which its suffix tells.
+
+    Raises:
+        GraphInputError: If the path does not exist or tells no format.
+    """
+    place = Path(path)
+    if not place.exists():
+        raise GraphInputError(f"{path} does not exist; check the path.")
+    if place.is_dir():
+        return "tu"
+    suffix = place.suffix.lower()
+    if suffix in _JSON:
+        return "json"
+    if suffix in _TABLES:
+        return "smiles"
+    raise GraphInputError(
+        f"{path}: the suffix {suffix!r} tells no format; known are "
+        f"{', '.join([*_TABLES, *_JSON])} and TU folders."
+    )
 
 
 def read_task(
@@ -43,21 +66,13 @@ def read_task(
             reader.
         ConfigError: If ``kind`` does not fit, or targets are named for a folder.
     """
-    place = Path(path)
-    if not place.exists():
-        raise GraphInputError(f"{path} does not exist; check the path.")
-    if place.is_dir():
-        if targets:
-            raise ConfigError(
-                f"{path} is a TU folder, whose targets are in its files; name none."
-            )
-        return tu_task(path, kind=kind, classes=classes, **options)
-    suffix = place.suffix.lower()
-    if suffix in _JSON:
+    form = task_format(path)
+    if form == "json":
         return json_task(path, targets, kind=kind, classes=classes, **options)
-    if suffix in _TABLES:
+    if form == "smiles":
         return smiles_task(path, targets, kind=kind, classes=classes, **options)
-    raise GraphInputError(
-        f"{path}: the suffix {suffix!r} tells no format; known are "
-        f"{', '.join([*_TABLES, *_JSON])} and TU folders."
-    )
+    if targets:
+        raise ConfigError(
+            f"{path} is a TU folder, whose targets are in its files; name none."
+        )
+    return tu_task(path, kind=kind, classes=classes, **options)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sekgnn.checks import check_positive
 from sekgnn.datasets.graph_task import FeatureNames, GraphTask, make_task
 from sekgnn.datasets.json_task import read_json_graphs
-from sekgnn.datasets.read_task import read_task
+from sekgnn.datasets.read_task import task_format
 from sekgnn.datasets.smiles_task import (
     MOLECULE_NAMES,
     invalid_smiles,
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 MOST_CHUNK_NODES = 200_000
 """A chunk ends with the graph that brings it to this number of nodes."""
-
-_JSON = (".jsonl", ".ndjson")
-_TABLES = (".csv", ".tsv", ".parquet")
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,22 +99,18 @@ def stream_task(
         MissingExtraError: If rdkit, or for Parquet pyarrow, is not installed.
     """
     check_positive("chunk_size", chunk_size)
-    place = Path(path)
+    form = task_format(path)
     names = FeatureNames()
     items: Iterable[_Item]
-    if place.is_dir():
+    if form == "tu":
         graphs, names = read_tu_graphs(path, node_labels, edge_labels)
         items = map(_Item, graphs, tu_places(len(graphs)), count(1))
-    elif place.suffix.lower() in _TABLES:
+    elif form == "smiles":
         names = MOLECULE_NAMES
         items = _molecules(path, smiles, add_hydrogens, skip_invalid, on_invalid)
-    elif place.suffix.lower() in _JSON:
+    else:
         lines = enumerate(read_json_graphs(path), start=1)
         items = (_Item(data, where, row) for row, (where, _, data) in lines)
-    else:
-        task = read_task(path)  # which says what is wrong with the path
-        names = FeatureNames(task.feature_names, task.edge_feature_names)
-        items = map(_Item, task.graphs, task.places, count(1))
     return _chunks(str(path), items, chunk_size, names)
 
 

@@ -103,5 +103,5 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
         found: NDArray[Any] = self.classes_[self._outputs(X).argmax(axis=1)]
         return found
 
-    def _restore(self) -> None:
+    def _restore(self, flat: bool) -> None:
         self.classes_ = np.array(self.predictor_.note.classes)

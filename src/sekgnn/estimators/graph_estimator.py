@@ -123,7 +123,7 @@ class GraphEstimator(BaseEstimator):
             seed=seed,
         )
         done = fit(network, objective, joined, train, val, config, seed=order)
-        note = TaskNote.of(data, objective, config.max_neighbors)
+        note = TaskNote.of(data, objective, config.max_neighbors, seed)
         self.predictor_ = Predictor([done.model], [note])
         self.curves_ = done.curves
         self.best_epoch_ = done.kept_epoch
@@ -156,6 +156,7 @@ class GraphEstimator(BaseEstimator):
                 "curves": self.curves_,
                 "best_epoch": self.best_epoch_,
                 "n_features_in": self.n_features_in_,
+                "flat": getattr(self, "_flat", True),
             },
         }
         save_model(self.predictor_.models[0], path, about)
@@ -175,11 +176,15 @@ class GraphEstimator(BaseEstimator):
         estimator.curves_ = found["curves"]
         estimator.best_epoch_ = found["best_epoch"]
         estimator.n_features_in_ = found["n_features_in"]
-        estimator._restore()
+        estimator._restore(found["flat"])
         return estimator
 
-    def _restore(self) -> None:
-        """Set what a subclass derives from the predictor."""
+    def _restore(self, flat: bool) -> None:
+        """Set what a subclass derives from the predictor.
+
+        Args:
+            flat: Whether targets had one dimension.
+        """
 
     def __getstate__(self) -> dict[str, Any]:
         """Put the network into the pickle as the bytes of a safe file."""

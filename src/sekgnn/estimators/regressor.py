@@ -67,6 +67,6 @@ class SEKRegressor(RegressorMixin, GraphEstimator):
         found = self._outputs(X)
         return found[:, 0] if self._flat else found
 
-    def _restore(self) -> None:
+    def _restore(self, flat: bool) -> None:
         self.n_outputs_ = len(self.predictor_.note.targets)
-        self._flat = self.n_outputs_ == 1
+        self._flat = flat

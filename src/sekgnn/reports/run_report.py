@@ -15,6 +15,8 @@ from sekgnn.reports.run_page import run_page
 from sekgnn.reports.run_prediction_file import read_predictions
 from sekgnn.reports.run_predictions import predictions_png
 from sekgnn.reports.run_table import TableRow, table_markdown, table_rows
+from sekgnn.training.record import RECORD_FILE
+from sekgnn.training.run_folder import CONFIG_FILE
 
 PAGE_FILE = "report.html"
 TABLE_FILE = "table.md"
@@ -29,12 +31,14 @@ class Report:
         files: Names of the files.
         rows: The table.
         left_out: Runs that have none of the metrics asked for.
+        unfinished: Folders of runs that have not finished.
     """
 
     folder: Path
     files: tuple[str, ...]
     rows: list[TableRow]
     left_out: tuple[str, ...]
+    unfinished: tuple[str, ...]
 
     @property
     def page(self) -> Path:
@@ -59,10 +63,11 @@ def write_report(
         progress: Called with (done, total) runs.
 
     Raises:
-        GraphInputError: If a run is missing, unfinished or damaged.
+        GraphInputError: If a run is missing or damaged, or none has finished.
         OutputError: If a file cannot be written.
     """
-    found = load_runs([Path(run) for run in runs])
+    begun = [Path(run) for run in runs if _is_unfinished(Path(run))]
+    found = load_runs([Path(run) for run in runs if Path(run) not in begun] or begun)
     rows = table_rows(found, list(metrics))
     files: dict[str, bytes] = {}
     figures: dict[str, dict[str, bytes]] = {}
@@ -78,7 +83,13 @@ def write_report(
     write_files(folder, files)
     shown = {row.run for row in rows}
     left_out = tuple(run.name for run in found if run.name not in shown)
-    return Report(folder, tuple(files), rows, left_out)
+    unfinished = tuple(run.name for run in begun)
+    return Report(folder, tuple(files), rows, left_out, unfinished)
+
+
+def _is_unfinished(path: Path) -> bool:
+    """Tell whether a folder holds a run that has only begun."""
+    return (path / CONFIG_FILE).is_file() and not (path / RECORD_FILE).is_file()
 
 
 def _figures(run: Run) -> dict[str, bytes]:

@@ -129,7 +129,10 @@ def table_rows(runs: Sequence[Run], metrics: Sequence[str] = ()) -> list[TableRo
 
 def dataset_name(record: RunRecord) -> str:
     """Return what the run's config calls the data, else the name in the record."""
-    return str(record.config.get("data") or record.data.get("name") or "")
+    named = str(record.config.get("data") or record.data.get("name") or "")
+    known = str(record.data.get("name") or "")
+    same = named.replace("-", "_").casefold() == known.replace("-", "_").casefold()
+    return known if same else named
 
 
 def _row(run: Run, result: Result) -> TableRow:

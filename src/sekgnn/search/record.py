@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from sekgnn.errors import ConfigError
-from sekgnn.files import write_atomically
+from sekgnn.files import write_files
 from sekgnn.search.space import SearchSpace
 from sekgnn.search.turns import REASON, SLOT, is_counted
 from sekgnn.training.config import RunConfig
@@ -183,8 +183,7 @@ class SearchRecord:
                 self.best_config().to_dict(), sort_keys=False, allow_unicode=True
             )
         files[RECORD_FILE] = self.to_json()
-        for name, text in files.items():
-            _write(folder / name, text.encode())
+        write_files(folder, {name: text.encode() for name, text in files.items()})
 
 
 def rows_of(trials: Sequence[Any], space: SearchSpace) -> tuple[TrialRow, ...]:
@@ -242,7 +241,3 @@ def _cell(value: Any) -> Any:
     if isinstance(value, bool):
         return str(value).lower()
     return repr(value) if isinstance(value, float) else value
-
-
-def _write(path: Path, content: bytes) -> None:
-    write_atomically(path, lambda file: file.write(content))

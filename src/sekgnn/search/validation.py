@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from sekgnn.datasets import Split
-from sekgnn.datasets.cache_folder import cache_folder
 from sekgnn.datasets.graph_task import Y_MASK
 from sekgnn.errors import ConfigError
 from sekgnn.parallel import Progress
-from sekgnn.training.batches import JoinedGraphs
+from sekgnn.training.batches import JoinedGraphs, encoding_cache
 from sekgnn.training.build import make_model
 from sekgnn.training.config import RunConfig
 from sekgnn.training.fit import fit
@@ -145,7 +144,7 @@ class Validation:
                 model.encoding,
                 max_neighbors=config.max_neighbors,
                 seed=config.seed,
-                cache_dir=cache_folder() / "encodings",
+                cache_dir=encoding_cache(),
                 progress=self.progress,
             )
         self._joined[key] = found  # now the last to be dropped

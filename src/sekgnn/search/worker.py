@@ -121,6 +121,12 @@ class Worker:
         except _HOPELESS as error:
             trial.set_user_attr(REASON, str(error) or "not enough memory")
             self.study.tell(trial, state=TrialState.PRUNED, skip_if_finished=True)
+        except RuntimeError as error:
+            if "allocate memory" not in str(error):  # of torch, on the CPU
+                self.turns.fail(trial, f"interrupted by {type(error).__name__}")
+                raise
+            trial.set_user_attr(REASON, "not enough memory")
+            self.study.tell(trial, state=TrialState.PRUNED, skip_if_finished=True)
         except BaseException as error:
             self.turns.fail(trial, f"interrupted by {type(error).__name__}")
             raise

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -11,7 +13,9 @@ import torch
 from numpy.typing import NDArray
 from torch.utils.data import DataLoader
 
+from sekgnn.datasets.cache_folder import cache_folder
 from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.errors import CacheWarning
 from sekgnn.nn.graph_store import GraphStore
 from sekgnn.nn.hop_loader import HopBatcher, hops_of_store
 from sekgnn.parallel import Progress
@@ -55,7 +59,6 @@ class JoinedGraphs:
         """Join, search hops, encode."""
         store = GraphStore(graphs)
         self.num_graphs = store.num_graphs
-        self.num_nodes = int(store.node_ptr[-1])
         encodings = None
         if encoding is not None:
             encodings = encode_dataset(
@@ -95,6 +98,25 @@ class JoinedGraphs:
         """Return a loader that keeps the order."""
         order = EpochBatches(chosen, batch_size, None, rank, world)
         return BatchLoader(self.evaluation, order, self.num_graphs, workers)
+
+
+def encoding_cache() -> Path | None:
+    """Return the folder for encodings; ``None`` if it cannot be made.
+
+    Warns:
+        CacheWarning: If so.
+    """
+    folder = cache_folder() / "encodings"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        text = (
+            f"encodings are not cached: {folder} cannot be made ({error.strerror}); "
+            "name another folder in SEKGNN_CACHE."
+        )
+        warnings.warn(text, CacheWarning, stacklevel=2)
+        return None
+    return folder
 
 
 class EpochBatches:

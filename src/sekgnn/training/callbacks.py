@@ -14,6 +14,7 @@ import torch
 from lightning.pytorch import Callback
 from torch import Tensor
 
+from sekgnn.errors import ConfigError
 from sekgnn.models import GraphModel, save_model
 from sekgnn.parallel import Progress
 from sekgnn.training.curve_file import CurveFile
@@ -177,8 +178,13 @@ class KeepBest(Callback):
         value = math.nan
         if self.monitor is not None:
             value = self.history.curves[self.monitor][-1]
+            if math.isnan(value):
+                raise ConfigError(
+                    f"{self.monitor} is not defined on these validation graphs, so it "
+                    "cannot choose the epoch; use another monitor, or more graphs."
+                )
             value = -value if is_better_high(self.monitor) else value
-        better = math.isnan(self.value) or value < self.value
+        better = self.epoch == 0 or value < self.value
         if self.monitor is None or better:
             self.epoch, self.value = epoch, value
             self.weights = _copy(pl_module.model)

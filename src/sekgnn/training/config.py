@@ -156,6 +156,15 @@ class RunConfig:
             )
         if self.split is not None and self.protocol != "holdout":
             raise ConfigError("split is for protocol holdout; leave it out.")
+        if self.split is not None and self.skip_invalid:
+            raise ConfigError(
+                "split counts the graphs of the file, and skip_invalid leaves some of "
+                "them out; correct or remove invalid SMILES instead."
+            )
+        if self.published_folds and self.protocol == "holdout":
+            raise ConfigError("published_folds is for protocols with folds.")
+        if self.published_folds and self.folds != 10:
+            raise ConfigError("there are 10 published folds; leave folds out.")
         if self.strategy.endswith(("_spawn", "_fork", "_notebook")):
             raise ConfigError(
                 f"strategy {self.strategy!r} trains in processes that take the weights "

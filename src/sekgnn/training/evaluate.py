@@ -10,12 +10,13 @@ import torch
 from sekgnn.checks import check_choice
 from sekgnn.datasets import read_task
 from sekgnn.datasets.graph_task import Y_MASK
-from sekgnn.errors import GraphInputError
+from sekgnn.errors import GraphInputError, ModelFileError
 from sekgnn.training.config import RunConfig
 from sekgnn.training.input_options import reader_options
 from sekgnn.training.learning_data import LearningData, load_data, without_masked
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.protocols import make_splits
+from sekgnn.training.record import RunRecord
 from sekgnn.training.run_folder import CONFIG_FILE, read_config
 
 PARTS = ("train", "val", "test")
@@ -40,13 +41,19 @@ def evaluate_run(
     check_choice("part", part, PARTS)
     place = Path(folder)
     config = RunConfig.from_dict(read_config(place / CONFIG_FILE))
+    record = RunRecord.load(place)
     data = without_masked(load_data(config, root))
+    if data.fingerprint() != record.data.get("fingerprint"):
+        raise GraphInputError(
+            f"the data of {folder} has changed since, so that its split is another; "
+            "name the file to evaluate on all of it."
+        )
     splits = make_splits(config, data, root)
     whole = Predictor.load(place)
     if len(whole.models) != len(splits):
-        raise GraphInputError(
-            f"{folder} holds {len(whole.models)} models of {len(splits)} folds; finish "
-            "the run first."
+        raise ModelFileError(
+            f"{folder} holds {len(whole.models)} models of {len(splits)} folds; others "
+            "were removed."
         )
     out = []
     for model, note, split in zip(whole.models, whole.notes, splits, strict=True):

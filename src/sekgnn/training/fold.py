@@ -99,7 +99,7 @@ def run_fold(
     weights, order = fold_seeds(config.seed, number)
     model = make_model(config, data, weights)
     objective = fold_objective(config, data, split.train)
-    note = TaskNote.of(data, objective, config.max_neighbors)
+    note = TaskNote.of(data, objective, config.max_neighbors, config.seed)
     watched = split.val if config.selects_on_validation else split.test
     done = fit(
         model,

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from sekgnn.datasets.read_task import task_format
 from sekgnn.errors import GraphInputError
 from sekgnn.training.task_note import TaskNote
 
@@ -14,14 +15,6 @@ _WORDS = {
     "json": "JSON lines",
     "tu": "a TU folder",
 }
-
-
-def input_format(path: str | os.PathLike[str]) -> str:
-    """Return the format of a file or folder: ``"smiles"``, ``"json"`` or ``"tu"``."""
-    place = Path(path)
-    if place.is_dir():
-        return "tu"
-    return "smiles" if place.suffix.lower() in (".csv", ".tsv", ".parquet") else "json"
 
 
 def reader_options(
@@ -42,10 +35,15 @@ def reader_options(
     Raises:
         GraphInputError: If the model was trained on another format.
     """
-    form = input_format(path)
+    form = task_format(Path(path))
     trained = note.reader or {}
     known = trained.get("format")
-    if known is not None and known != form:
+    if known == "benchmark" and form != "json":
+        raise GraphInputError(
+            f"the model was trained on a benchmark, whose features {path} lacks; give "
+            "graphs as JSON lines, with x as in that benchmark."
+        )
+    if known not in (None, "benchmark", form):
         raise GraphInputError(
             f"the model was trained on {_WORDS[known]}; {path} is {_WORDS[form]}, "
             "whose features mean something else."

@@ -78,15 +78,15 @@ class GraphLearner(LightningModule):
         """
         out = self.model(batch)
         total, count = self.objective.loss_sum(out, batch.y, batch[Y_MASK])
-        if self.trainer.world_size > 1:
-            # gradients are averaged over processes; weigh by each one's targets
-            everywhere = self.trainer.strategy.reduce(count.float(), reduce_op="sum")
-            share = self.trainer.world_size / max(float(everywhere), 1.0)
-            loss = total * share
-        else:
-            loss = total / count.clamp(min=1)
         value = float(total.detach())
-        self._check_finite(value, self.global_step + 1)
+        everywhere, present = value, int(count)
+        if self.trainer.world_size > 1:  # all see the same, and stop together
+            both = torch.stack([total.detach(), count.to(total.dtype)])
+            both = self.trainer.strategy.reduce(both, reduce_op="sum")
+            everywhere, present = float(both[0]), int(both[1])
+        self._check_finite(everywhere, self.global_step + 1)
+        # gradients are averaged over processes: weigh by each one's targets
+        loss = total * (self.trainer.world_size / max(present, 1))
         self.loss_total += value
         self.loss_count += int(count)
         return loss
@@ -120,7 +120,7 @@ class GraphLearner(LightningModule):
         """Return the mean loss of the epoch so far, over all processes."""
         sums = torch.tensor([self.loss_total, self.loss_count], dtype=torch.float64)
         if self.trainer.world_size > 1:
-            sums = self.trainer.strategy.reduce(sums, reduce_op="sum")
+            sums = self.trainer.strategy.reduce(sums.to(self.device), reduce_op="sum")
         return float(sums[0] / sums[1].clamp(min=1))
 
 

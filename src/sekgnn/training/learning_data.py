@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,8 +27,10 @@ from sekgnn.datasets import (
     tu_dataset,
 )
 from sekgnn.datasets.graph_task import Y_MASK
+from sekgnn.datasets.read_task import task_format
 from sekgnn.datasets.target_kind import TaskKind
-from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
+from sekgnn.graphs.table import read_table
 from sekgnn.models.graph_model import Level
 from sekgnn.training.config import RunConfig
 
@@ -215,7 +218,8 @@ def _tu(config: RunConfig, root: str | Path | None) -> LearningData:
     dataset = tu_dataset(config.data, root)
     kind: TaskKind = "binary" if dataset.num_classes == 2 else "multiclass"
     task = pyg_task(dataset, kind=kind)
-    return LearningData(config.data, task, "TU collection")
+    reader = {"format": "benchmark"}
+    return LearningData(config.data, task, "TU collection", reader=reader)
 
 
 def _qm9(config: RunConfig, root: str | Path | None) -> LearningData:
@@ -232,10 +236,9 @@ def _qm9(config: RunConfig, root: str | Path | None) -> LearningData:
 
 def _own(config: RunConfig) -> LearningData:
     path = Path(config.data)
+    form = task_format(path)
     options: dict[str, Any] = {}
-    form = "tu" if path.is_dir() else "json"
-    if path.suffix.lower() in (".csv", ".tsv", ".parquet"):
-        form = "smiles"
+    if form == "smiles":
         options = {
             "smiles": config.smiles,
             "skip_invalid": config.skip_invalid,
@@ -250,6 +253,11 @@ def _own(config: RunConfig) -> LearningData:
     task = read_task(path, config.target, kind=kind, **options)
     if task.kind is None:
         raise GraphInputError(f"{path} holds no targets to learn.")
+    if form == "smiles" and config.skip_invalid:
+        count = sum(1 for _ in read_table(path, [config.smiles]))
+        if count > len(task):
+            text = f"{count - len(task)} of {count} SMILES in {path} are left out."
+            warnings.warn(text, GraphInputWarning, stacklevel=2)
     reader: dict[str, Any] = {"format": form}
     if form == "smiles":
         reader |= {"add_hydrogens": config.add_hydrogens, "smiles": config.smiles}

@@ -72,15 +72,18 @@ class PredictionCollector(Metric):
 
     def compute(self) -> Any:
         """Not for use: torchmetrics takes the dimensions of single rows away."""
-        return self._ordered()
+        return self.ordered()
 
     def gather(self) -> Predictions:
         """Return all rows of all processes, each once, in rising order."""
         with self.sync_context():
-            return self._ordered()
+            return self.ordered()
 
-    def _ordered(self) -> Predictions:
-        found = Predictions(*(_joined(getattr(self, n)) for n in Predictions._fields))
+    def ordered(self) -> Predictions:
+        """Return the rows of this process, on the CPU, each once, in rising order."""
+        found = Predictions(
+            *(_joined(getattr(self, n)).cpu() for n in Predictions._fields)
+        )
         # rows of a graph count from 0, so this numbers all rows that can be
         key = found.graph * (int(found.row.max()) + 1) + found.row
         key, order = torch.sort(key, stable=True)
@@ -104,7 +107,7 @@ def predict_batches(model: GraphModel, batches: Iterable[Any]) -> Predictions:
                 collector.update(model, batch)
     finally:
         model.train(was_training)
-    return collector.gather()
+    return collector.ordered()
 
 
 def _joined(value: Any) -> Tensor:

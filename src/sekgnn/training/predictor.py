@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,15 @@ from numpy.typing import NDArray
 
 from sekgnn.datasets import GraphTask
 from sekgnn.datasets.graph_task import Y_MASK
-from sekgnn.errors import GraphInputError, ModelFileError
+from sekgnn.errors import GraphInputError, GraphInputWarning, ModelFileError
 from sekgnn.models import GraphModel, load_model
 from sekgnn.models.model_file import read_about
 from sekgnn.training.batches import JoinedGraphs
 from sekgnn.training.fit import MODEL_FILE
+from sekgnn.training.fold import FOLD_FILE
 from sekgnn.training.learning_data import edge_width
 from sekgnn.training.predictions import predict_batches
+from sekgnn.training.record import RECORD_FILE
 from sekgnn.training.task_note import TaskNote
 
 _MEMORY_SHARE = 0.5  # of the machine's memory that one graph may take
@@ -45,22 +48,30 @@ class Predictor:
     def load(cls, path: str | os.PathLike[str]) -> Predictor:
         """Return the predictor in a run folder or a model file.
 
-        Reading it runs no code from it. A run of several folds gives all their models.
+        Reading it runs no code from it. A run of several folds gives all their models,
+        when all have finished.
 
         Raises:
             ModelFileError: If there is none, or it is damaged or foreign.
+
+        Warns:
+            GraphInputWarning: If the run has not finished: the model is its best yet.
         """
         place = Path(path)
         files = [place]
         if place.is_dir():
             files = [place / MODEL_FILE]
-            if not files[0].is_file():
+            finished = (place / RECORD_FILE).is_file()
+            if not files[0].is_file() and finished:
                 files = sorted(place.glob(f"fold-*/{MODEL_FILE}"))
-            if not files:
+            if not files or not files[0].is_file():
                 raise ModelFileError(
                     f"{path} holds no {MODEL_FILE}; it is no run folder, or the run "
-                    "has not come far enough."
+                    "has not come far enough: repeat its command to continue it."
                 )
+            if not finished and not (place / FOLD_FILE).is_file():
+                text = f"the run in {path} has not finished; its best model is used."
+                warnings.warn(text, GraphInputWarning, stacklevel=2)
         notes = [TaskNote.from_dict(read_about(file).get("task", {})) for file in files]
         return cls([load_model(file) for file in files], notes)
 
@@ -128,6 +139,7 @@ class Predictor:
             first.num_hops,
             first.encoding,
             max_neighbors=self.note.max_neighbors,
+            seed=self.note.sample_seed,
         )
         everything = np.arange(joined.num_graphs)
         parts: list[NDArray[np.float64]] = []
@@ -137,16 +149,6 @@ class Predictor:
             parts.append(note.objective.predictions(found.out).numpy())
         mean: NDArray[np.float64] = np.mean(parts, axis=0)
         return mean
-
-    def labels(self, predicted: NDArray[np.float64]) -> list[Any]:
-        """Return the most probable label of every row.
-
-        Raises:
-            GraphInputError: If the task has no classes.
-        """
-        if self.note.classes is None:
-            raise GraphInputError(f"a {self.note.kind} task has no class labels.")
-        return [self.note.classes[i] for i in predicted.argmax(axis=1).tolist()]
 
 
 def _without_targets(data: Any, model: GraphModel) -> Any:

@@ -100,6 +100,9 @@ def summarise(
 ) -> tuple[Result, ...]:
     """Return the numbers to report; the first is the protocol's own.
 
+    Raises:
+        GraphInputError: If the metric is not defined on some test fold.
+
     The two protocols that select on the test folds are different readings of the same
     curves, so a run of one reports both, and the last epoch, which selects nothing.
     """
@@ -116,6 +119,12 @@ def summarise(
         )
     metric = f"test_{METRICS[kind][0]}"
     curves = np.array([fold.curves[metric] for fold in folds])  # [F, E]
+    undefined = np.flatnonzero(np.isnan(curves).any(axis=1)) + 1
+    if undefined.size:
+        raise GraphInputError(
+            f"{metric} is not defined in fold {undefined[0]}, whose test graphs are of "
+            "one class; use fewer folds."
+        )
     best = np.argmax if is_better_high(metric) else np.argmin
     shared = int(best(curves.mean(axis=0)))
     rows = {

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import warnings
 from datetime import datetime, timezone
 from pathlib import Path
 
 import torch
 
 from sekgnn.datasets import GraphTask
-from sekgnn.datasets.cache_folder import cache_folder
-from sekgnn.errors import GraphInputError
+from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.files import write_atomically
 from sekgnn.models import GraphModel
 from sekgnn.parallel import Progress
 from sekgnn.provenance import package_versions, source_commit
-from sekgnn.training.batches import JoinedGraphs
+from sekgnn.training.batches import JoinedGraphs, encoding_cache
 from sekgnn.training.build import make_model
 from sekgnn.training.callbacks import EpochReport
 from sekgnn.training.config import RunConfig
@@ -72,6 +71,9 @@ def prepare(
             f"{loaded.name}: {left_out} graphs without a target are left out, so that "
             "positions in split would be those of others; remove them from the data."
         )
+    if left_out:
+        text = f"{loaded.name}: {left_out} graphs have no target and are left out."
+        warnings.warn(text, GraphInputWarning, stacklevel=2)
     splits = make_splits(config, loaded, root)
     model = make_model(config, loaded, 0)
     fold_objective(config, loaded, splits[0].train)
@@ -81,7 +83,7 @@ def prepare(
         model.encoding,
         max_neighbors=config.max_neighbors,
         seed=config.seed,
-        cache_dir=cache_folder() / "encodings",
+        cache_dir=encoding_cache(),
         progress=progress,
     )
     return Preparation(config, loaded, splits, joined)
@@ -97,7 +99,6 @@ def run(
     encoding_progress: Progress | None = None,
     progress: Progress | None = None,
     report: EpochReport | None = None,
-    on_start: Callable[[GraphModel, LearningData], None] | None = None,
 ) -> RunRecord:
     """Train and test as ``config`` says, in ``folder``.
 
@@ -115,7 +116,6 @@ def run(
         encoding_progress: Called with (done, total) while encodings are computed.
         progress: Called with (done, total): batches, or epochs of all folds.
         report: Called with (epoch, values) after every epoch of a single training.
-        on_start: Called with model and data before training begins.
 
     Returns:
         The record, which is also in ``folder``.
@@ -131,28 +131,25 @@ def run(
     main = is_main_process()
     if main:
         check_same_config(config, place)
-        if (place / RECORD_FILE).is_file():
-            return RunRecord.load(place)
     if isinstance(data, GraphTask):
         data = LearningData(config.data or "graphs", data, "memory")
+    if main and (place / RECORD_FILE).is_file():
+        return _finished(config, place, data)
     prepared = prepare(config, root, data=data, progress=encoding_progress)
     model = make_model(config, prepared.data, fold_seeds(config.seed, 0)[0])
-    if on_start is not None:
-        on_start(model, prepared.data)
     if not main:
         folds = [run_fold(prepared, 0, place)]
         return _record(prepared, model, folds, "")
     make_folder(place)
     with locked(place):
         started = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        check_same_data(prepared.data.fingerprint(), place)
+        check_same_config(config, place)  # nobody was faster
         write_config(config, place)
+        check_same_data(prepared.data.fingerprint(), place)
         if len(prepared.splits) == 1:
             folds = [run_fold(prepared, 0, place, progress=progress, report=report)]
         else:
-            folders = [
-                place / f"fold-{i:02d}" for i in range(1, len(prepared.splits) + 1)
-            ]
+            folders = fold_folders(place, len(prepared.splits))
             folds = run_folds(prepared, folders, jobs, root, data, progress)
             _join_predictions(folders, place)
         record = _record(prepared, model, folds, started)
@@ -160,9 +157,34 @@ def run(
     return record
 
 
+def fold_folders(place: Path, count: int) -> list[Path]:
+    """Return the folders of a run's folds, whose order is that of their names."""
+    width = max(2, len(str(count)))
+    return [place / f"fold-{i:0{width}d}" for i in range(1, count + 1)]
+
+
+def _finished(config: RunConfig, place: Path, data: LearningData | None) -> RunRecord:
+    """Return the record of a finished run, if it is of the data as they are now.
+
+    Raises:
+        ConfigError: If the data has changed since.
+    """
+    record = RunRecord.load(place)
+    if data is None and Path(config.data).exists():
+        data = load_data(config)
+    if data is not None:
+        now = without_masked(data).fingerprint()
+        if now != record.data.get("fingerprint"):
+            raise ConfigError(
+                f"the data has changed since the run in {place} finished; choose "
+                "another output to train on it."
+            )
+    return record
+
+
 def is_main_process() -> bool:
     """Tell whether this is the process that writes, or one that was started later."""
-    names = ("RANK", "LOCAL_RANK", "NODE_RANK")
+    names = ("RANK", "LOCAL_RANK", "NODE_RANK", "SLURM_PROCID", "JSM_NAMESPACE_RANK")
     return all(os.environ.get(name, "0") == "0" for name in names)
 
 

@@ -76,7 +76,7 @@ def check_same_config(config: RunConfig, folder: Path) -> None:
     if not any(folder.iterdir()):
         return
     if not (folder / CONFIG_FILE).is_file():
-        found = [p.name for p in folder.iterdir() if p.name != _LOCK_FILE]
+        found = [p.name for p in folder.iterdir() if not p.name.startswith(".")]
         if not found:
             return
         raise ConfigError(

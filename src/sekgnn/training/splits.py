@@ -84,7 +84,7 @@ def inner_split(
     own = None if classes is None else classes[train]
     order = _by_class(train.size, own, np.random.default_rng(seed))
     steps = np.arange(0, train.size, 1 / fraction).astype(np.int64)
-    chosen = np.sort(order[steps])
+    chosen = np.sort(order[steps[steps < train.size]])  # rounding may add one
     return np.delete(train, chosen), train[chosen]
 
 

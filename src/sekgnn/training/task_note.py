@@ -28,6 +28,7 @@ class TaskNote:
         reader: Format and options of the file it was trained on; ``None`` for
             benchmarks and objects in memory.
         max_neighbors: Sample of every hop, or ``None``.
+        sample_seed: Of that sample.
     """
 
     kind: TaskKind
@@ -40,10 +41,15 @@ class TaskNote:
     edge_feature_names: tuple[str, ...] | None = None
     reader: dict[str, Any] | None = None
     max_neighbors: int | None = None
+    sample_seed: int = 0
 
     @classmethod
     def of(
-        cls, data: LearningData, objective: Objective, max_neighbors: int | None = None
+        cls,
+        data: LearningData,
+        objective: Objective,
+        max_neighbors: int | None = None,
+        sample_seed: int = 0,
     ) -> TaskNote:
         """Return the note for a model that is trained on ``data``."""
         return cls(
@@ -57,6 +63,7 @@ class TaskNote:
             edge_feature_names=data.task.edge_feature_names,
             reader=data.reader,
             max_neighbors=max_neighbors,
+            sample_seed=sample_seed,
         )
 
     @property
