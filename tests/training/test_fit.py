@@ -237,13 +237,14 @@ def test_what_the_machine_has_not_is_a_config_error(
         run(config(lines, **more), tmp_path / "run")
 
 
-def test_a_monitor_that_is_never_defined_keeps_an_epoch(
+def test_a_monitor_that_is_not_defined_chooses_nothing(
     lines: Path, tmp_path: Path
 ) -> None:
-    """One validation graph: the area under its curve is NaN in every epoch."""
+    """One validation graph: the area under its curve is NaN, which is no reason."""
     settings = config(lines, "ring", monitor="auroc", val_fraction=0.04)
-    record = run(settings, tmp_path / "run")
+    with pytest.raises(ConfigError, match="val_auroc is not defined"):
+        run(settings, tmp_path / "run")
+    record = run(config(lines, "ring", val_fraction=0.04), tmp_path / "loss")
     assert all(map(math.isnan, record.folds[0].curves["val_auroc"]))
-    assert record.folds[0].kept_epoch >= 1
-    again = RunRecord.load(tmp_path / "run")
+    again = RunRecord.load(tmp_path / "loss")
     assert math.isnan(again.folds[0].curves["val_auroc"][0])

@@ -213,7 +213,7 @@ def test_foreign_files(tmp_path: Path) -> None:
         Predictor.load(file)
     file.write_bytes(file.read_bytes()[:-5])
     with pytest.raises(ModelFileError, match="damaged"):
-        Predictor.load(tmp_path)
+        Predictor.load(file)
 
 
 def test_what_is_said_about_a_model_is_sealed(lines: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.training.helpers import config, leavings, records, weights, write_lines
 
-from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.models import load_model
 from sekgnn.training.fold import fold_objective
 from sekgnn.training.predictions import predict_batches
@@ -195,7 +195,8 @@ def test_a_run_never_continues_with_other_data(lines: Path, tmp_path: Path) -> N
 
 def test_missing_targets_are_left_out_of_a_run(tmp_path: Path) -> None:
     lines = write_lines(tmp_path / "data.jsonl", records())
-    record = run(config(lines, "weight", epochs=1), tmp_path / "run")
+    with pytest.warns(GraphInputWarning, match="6 graphs have no target"):
+        record = run(config(lines, "weight", epochs=1), tmp_path / "run")
     assert record.data["graphs"] == 24
     both = run(config(lines, "size,weight", epochs=1), tmp_path / "both")
     assert both.data["graphs"] == 30
