@@ -111,7 +111,6 @@ def _scatter(record: RunRecord, predictions: Predictions, name: str) -> bytes:
     values = [predictions.numbers(target) for target in targets]
     columns = min(len(targets), 4) if len(targets) != 4 else 2
     lines = math.ceil(len(targets) / columns)
-    units = _units(record)
 
     def draw(figure: Any) -> None:
         panels = list(figure.subplots(lines, columns, squeeze=False).flat)
@@ -119,8 +118,11 @@ def _scatter(record: RunRecord, predictions: Predictions, name: str) -> bytes:
             axes.set_axis_off()
         used = panels[: len(targets)]
         for axes, target, pair in zip(used, targets, values, strict=True):
-            _identity_panel(axes, target, units.get(target, ""), *pair)
+            _identity_panel(axes, target, *pair)
         text = f"Predicted against true: {subject(record)}"
+        units = record.data.get("units")
+        if units not in (None, "as given"):
+            text += f"\n{as_text(str(units), 90)}"
         if len(predictions.targets) > len(targets):
             text += f"; {len(targets)} of {len(predictions.targets)} targets"
         heading(figure, name, text)
@@ -128,9 +130,7 @@ def _scatter(record: RunRecord, predictions: Predictions, name: str) -> bytes:
     return draw_png((max(3.4 * columns, 5.4), 3.5 * lines + 0.8), draw)
 
 
-def _identity_panel(
-    axes: Any, target: str, unit: str, true: Floats, predicted: Floats
-) -> None:
+def _identity_panel(axes: Any, target: str, true: Floats, predicted: Floats) -> None:
     known = np.isfinite(true) & np.isfinite(predicted)
     left_out = int((np.isfinite(true) & ~known).sum())
     true, predicted = true[known], predicted[known]
@@ -140,8 +140,7 @@ def _identity_panel(
     if left_out:
         about += f"\n{left_out} predictions are not finite"
     axes.set_title(about, loc="left", size=9)
-    ending = f" ({as_text(unit, 16)})" if unit else ""
-    axes.set(xlabel=f"true{ending}", ylabel=f"predicted{ending}")
+    axes.set(xlabel="true", ylabel="predicted")
     if not true.size:
         say(axes, "nothing to compare")
         return
@@ -156,18 +155,6 @@ def _identity_panel(
     )
     axes.set(xlim=ends, ylim=ends)
     axes.set_aspect("equal", adjustable="box")
-
-
-def _units(record: RunRecord) -> dict[str, str]:
-    """Return the unit of every target that has one, however the record lists them."""
-    units = record.data.get("units")
-    if isinstance(units, dict):
-        return {str(name): str(unit) for name, unit in units.items() if unit}
-    if isinstance(units, list | tuple):
-        names = record.data.get("targets") or ()
-        pairs = zip(names, units, strict=False)
-        return {str(name): str(unit) for name, unit in pairs if unit}
-    return {}
 
 
 def _confusion(record: RunRecord, predictions: Predictions, name: str) -> bytes:
