@@ -86,7 +86,7 @@ class GraphLearner(LightningModule):
             everywhere, present = float(both[0]), int(both[1])
         self._check_finite(everywhere, self.global_step + 1)
         # gradients are averaged over processes: weigh by each one's targets
-        loss = total * (self.trainer.world_size / max(present, 1))
+        loss = total * self.trainer.world_size / max(present, 1)
         self.loss_total += value
         self.loss_count += int(count)
         return loss

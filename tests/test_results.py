@@ -1,0 +1,86 @@
+"""What README and results/ say is what the records say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sekgnn.reports.paper_numbers import paper_number
+from sekgnn.reports.run_folder import load_runs
+from sekgnn.reports.run_table import table_markdown, table_rows
+from sekgnn.reports.run_values import show_result, show_value
+from sekgnn.training.config import RunConfig
+from sekgnn.training.record import RunRecord
+from sekgnn.training.run_folder import read_config
+
+ROOT = Path(__file__).parents[1]
+RUNS = ROOT / "results" / "runs"
+README = (ROOT / "README.md").read_text("utf-8")
+NAMES = {"SEK-GIN": "sek-gin", "K-GIN+": "k-gin", "GIN": "gin"}
+
+
+def table(heading: str) -> list[list[str]]:
+    """Return the cells of the README's table whose first heading is this."""
+    rows = re.search(rf"^\| {re.escape(heading)} \|.*(?:\n\|.*)*", README, re.M)
+    assert rows is not None
+    return [[c.strip() for c in row.strip("|").split("|")] for row in
+            rows.group().splitlines()]  # fmt: skip
+
+
+def cell(run: str, metric: str, protocol: str) -> str:
+    """Return a cell of the README: our number and, in brackets, the paper's."""
+    record = RunRecord.load(RUNS / run)
+    found = record.result(metric, protocol)
+    text = show_result(metric, found.value, found.spread)
+    paper = paper_number(
+        record.config["data"],
+        record.data["targets"],
+        record.config["model"],
+        protocol,
+        metric,
+    )
+    if paper is None:
+        return text
+    return f"{text} ({show_value(metric, paper.value)})"
+
+
+def test_the_table_is_made_of_the_records() -> None:
+    made = table_markdown(table_rows(load_runs(sorted(RUNS.iterdir()))))
+    assert (ROOT / "results" / "training" / "table.md").read_text("utf-8") == made
+
+
+@pytest.mark.parametrize("path", sorted(RUNS.iterdir()), ids=lambda path: path.name)
+def test_every_record_is_of_its_config(path: Path) -> None:
+    (file,) = (ROOT / "configs").glob(f"*/{path.name}.yaml")
+    config = RunConfig.from_dict(read_config(file))
+    record = RunRecord.load(path)
+    assert config.differences(RunConfig.from_dict(record.config)) == []
+    assert config.differences(RunConfig.from_dict(read_config(path / "config.yaml"))) == []  # fmt: skip
+    assert record.commit and record.versions["torch"] and record.data["fingerprint"]
+
+
+def test_counting_in_the_readme() -> None:
+    header, _, *rows = table("pattern")
+    for name, *cells in rows:
+        for model, text in zip(header[1:], cells, strict=True):
+            run = f"{name}-{NAMES[model.split(',')[0]]}"
+            metric = "test_mse" if "MSE" in model else "test_mae"
+            assert text == cell(run, metric, "holdout"), (run, metric)
+
+
+def test_graph_properties_in_the_readme() -> None:
+    _, _, *rows = table("property")
+    for name, text in rows:
+        assert text == cell(f"{name}-sek-gin", "test_log10_mse", "holdout")
+
+
+def test_tu_sets_in_the_readme() -> None:
+    header, _, *rows = table("dataset, model")
+    for name, *cells in rows:
+        data, model = name.split(", ")
+        for protocol, text in zip(header[1:], cells, strict=True):
+            kind = "nested" if protocol == "nested" else "xu2019"
+            run = f"{data}-{NAMES[model]}-{kind}"
+            assert text == cell(run, "test_accuracy", protocol), (run, protocol)
