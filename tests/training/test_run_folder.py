@@ -126,3 +126,17 @@ def test_empty_and_marked_config_files_are_read(tmp_path: Path) -> None:
     assert values == [{}, {"epochs": 3}]
     with pytest.raises(ConfigError, match="cannot read the config"):
         read_config(tmp_path / "none.yaml")
+
+
+def test_drafts_of_a_killed_process_are_removed(lines: Path, tmp_path: Path) -> None:
+    """Whatever kill -9 left half written goes when the run goes on."""
+    folder = tmp_path / "run"
+    (folder / "fold-01").mkdir(parents=True)
+    drafts = [folder / ".last.0123.tmp.ckpt", folder / "fold-01" / ".model.45.tmp.st"]
+    for draft in drafts:
+        draft.write_text("half")
+    (folder / "fold-01" / "kept.txt").write_text("mine")
+    write_config(config(lines, epochs=1), folder)
+    run(config(lines, epochs=1), folder)
+    assert not any(draft.exists() for draft in drafts)
+    assert (folder / "fold-01" / "kept.txt").read_text() == "mine"

@@ -34,6 +34,7 @@ from sekgnn.training.run_folder import (
     check_same_data,
     locked,
     make_folder,
+    remove_drafts,
     write_config,
 )
 
@@ -144,6 +145,7 @@ def run(
     with locked(place):
         started = datetime.now(timezone.utc).isoformat(timespec="seconds")
         check_same_config(config, place)  # nobody was faster
+        remove_drafts(place)
         write_config(config, place)
         check_same_data(prepared.data.fingerprint(), place)
         if len(prepared.splits) == 1:

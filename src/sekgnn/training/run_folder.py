@@ -117,6 +117,12 @@ def check_same_data(fingerprint: str, folder: Path) -> None:
         )
 
 
+def remove_drafts(folder: Path) -> None:
+    """Remove the drafts of files that a killed process left in a run's folders."""
+    for draft in folder.glob("**/.*.tmp*"):
+        draft.unlink(missing_ok=True)
+
+
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Hold a run's folder, which must exist, for this process alone.
