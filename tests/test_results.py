@@ -56,8 +56,8 @@ def test_every_record_is_of_its_config(path: Path) -> None:
     (file,) = (ROOT / "configs").glob(f"*/{path.name}.yaml")
     config = RunConfig.from_dict(read_config(file))
     record = RunRecord.load(path)
-    assert config.differences(RunConfig.from_dict(record.config)) == []
-    assert config.differences(RunConfig.from_dict(read_config(path / "config.yaml"))) == []  # fmt: skip
+    for values in (record.config, read_config(path / "config.yaml")):
+        assert config.differences(RunConfig.from_dict(values)) == []
     assert record.commit and record.versions["torch"] and record.data["fingerprint"]
 
 
