@@ -9,7 +9,8 @@ import pytest
 from sekgnn.datasets import CountingDataset
 from sekgnn.search.validation import Outcome, Report, Validation
 from sekgnn.training.config import RunConfig
-from sekgnn.training.learning_data import LearningData, counting_data
+from sekgnn.training.learning_data import LearningData
+from sekgnn.training.sources import counting_data
 
 BASE = RunConfig(
     data="counting",

@@ -16,13 +16,8 @@ from sekgnn.datasets import CountingDataset
 from sekgnn.datasets.graph_task import Y_MASK
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.training.config import RunConfig
-from sekgnn.training.learning_data import (
-    DATASET_NAMES,
-    LearningData,
-    counting_data,
-    load_data,
-    without_masked,
-)
+from sekgnn.training.learning_data import LearningData, without_masked
+from sekgnn.training.sources import DATASET_NAMES, counting_data, load_data
 
 SMILES = ["CCO", "c1ccccc1", "CC(=O)O", "C", "[Na+]", "CCN", "C1CC1", "CO"]
 

@@ -11,9 +11,9 @@ from tests.training.helpers import config, fold_record, records, write_lines
 
 from sekgnn.errors import GraphInputError
 from sekgnn.training.config import RunConfig
-from sekgnn.training.learning_data import load_data
 from sekgnn.training.protocols import make_splits, summarise
 from sekgnn.training.run import fold_folders
+from sekgnn.training.sources import load_data
 
 ACCURACY = [
     fold_record(test_accuracy=[0.5, 0.9, 0.6, 0.7]),

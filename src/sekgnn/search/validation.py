@@ -20,9 +20,10 @@ from sekgnn.training.build import make_model
 from sekgnn.training.config import RunConfig
 from sekgnn.training.fit import fit
 from sekgnn.training.fold import fold_objective, fold_seeds
-from sekgnn.training.learning_data import LearningData, load_data, without_masked
+from sekgnn.training.learning_data import LearningData, without_masked
 from sekgnn.training.objective import is_better_high
 from sekgnn.training.protocols import make_splits
+from sekgnn.training.sources import load_data
 
 Report = Callable[[int, float], None]
 """Called with the number of epochs, over all folds, and the value so far."""

@@ -7,8 +7,9 @@ from sekgnn.training.config import RunConfig
 from sekgnn.training.record import FoldRecord, Result, RunRecord
 
 if TYPE_CHECKING:
-    from sekgnn.training.learning_data import LearningData, load_data
+    from sekgnn.training.learning_data import LearningData
     from sekgnn.training.run import run as train
+    from sekgnn.training.sources import load_data
 
 __all__ = [
     "FoldRecord",
@@ -22,7 +23,7 @@ __all__ = [
 
 _HOMES = {
     "LearningData": ("sekgnn.training.learning_data", "LearningData"),
-    "load_data": ("sekgnn.training.learning_data", "load_data"),
+    "load_data": ("sekgnn.training.sources", "load_data"),
     "train": ("sekgnn.training.run", "run"),
 }
 

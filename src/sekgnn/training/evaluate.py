@@ -13,11 +13,12 @@ from sekgnn.datasets.graph_task import Y_MASK
 from sekgnn.errors import GraphInputError, ModelFileError
 from sekgnn.training.config import RunConfig
 from sekgnn.training.input_options import reader_options
-from sekgnn.training.learning_data import LearningData, load_data, without_masked
+from sekgnn.training.learning_data import LearningData, without_masked
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.protocols import make_splits
 from sekgnn.training.record import RunRecord
 from sekgnn.training.run_folder import CONFIG_FILE, read_config
+from sekgnn.training.sources import load_data
 
 PARTS = ("train", "val", "test")
 

@@ -21,7 +21,7 @@ from sekgnn.training.callbacks import EpochReport
 from sekgnn.training.config import RunConfig
 from sekgnn.training.fold import Preparation, fold_objective, fold_seeds, run_fold
 from sekgnn.training.fold_pool import run_folds
-from sekgnn.training.learning_data import LearningData, load_data, without_masked
+from sekgnn.training.learning_data import LearningData, without_masked
 from sekgnn.training.protocols import SELECTS_ON, make_splits, summarise
 from sekgnn.training.record import (
     PREDICTIONS_FILE,
@@ -37,6 +37,7 @@ from sekgnn.training.run_folder import (
     remove_drafts,
     write_config,
 )
+from sekgnn.training.sources import load_data
 
 PACKAGES = ("sekgnn", "torch", "torch-geometric", "lightning", "numpy", "numba",
             "scipy", "torchmetrics")  # fmt: skip

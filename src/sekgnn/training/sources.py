@@ -1,0 +1,195 @@
+"""Where data comes from: a benchmark by name, or a file of one's own."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from sekgnn.checks import check_choice
+from sekgnn.datasets import (
+    QM9_TARGETS,
+    TU_NAMES,
+    CountingDataset,
+    GraphPropertyDataset,
+    GraphTask,
+    QM9Dataset,
+    pyg_task,
+    read_task,
+    tu_dataset,
+)
+from sekgnn.datasets.graph_task import Y_MASK
+from sekgnn.datasets.read_task import task_format
+from sekgnn.datasets.target_kind import TaskKind
+from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
+from sekgnn.graphs.table import read_table
+from sekgnn.training.config import RunConfig
+from sekgnn.training.learning_data import LearningData
+
+DATASET_NAMES = ("counting", "graph_property", *TU_NAMES, "QM9")
+"""What ``data`` may be besides a path."""
+
+
+def load_data(config: RunConfig, root: str | Path | None = None) -> LearningData:
+    """Return the data that a config names.
+
+    Args:
+        config: Its keys ``data``, ``target``, ``kind``, ...
+        root: The data folder of benchmarks; by default what ``SEKGNN_DATA`` names.
+
+    Raises:
+        ConfigError: If there is no such dataset, file or target.
+        GraphInputError: If a file is wrong.
+        DataNotFoundError: If benchmark data is missing and cannot be had.
+    """
+    name = config.data
+    if not name:
+        raise ConfigError(
+            "no data is named; give a dataset "
+            f"({', '.join(DATASET_NAMES)}) or a file of your own."
+        )
+    makers: dict[str, Callable[..., LearningData]] = {
+        "counting": _counting,
+        "graph_property": _graph_property,
+        "QM9": _qm9,
+        **dict.fromkeys(TU_NAMES, _tu),
+    }
+    for wanted in makers:
+        if name.lower() in (wanted.lower(), wanted.replace("_", "-").lower()):
+            return makers[wanted](replace(config, data=wanted), root)
+    if not Path(name).exists():
+        try:
+            check_choice("data", name, DATASET_NAMES)
+        except ConfigError as error:
+            raise ConfigError(f"there is no file {name}, and {error}") from None
+    return _own(config)
+
+
+def _counting(config: RunConfig, root: str | Path | None) -> LearningData:
+    if config.generated:
+        dataset = CountingDataset.generated(config.data_seed)
+    else:
+        dataset = CountingDataset(root, seed=config.data_seed)
+    return counting_data(dataset, config.target)
+
+
+def counting_data(dataset: CountingDataset, targets: Sequence[str]) -> LearningData:
+    """Return patterns to count, in units of their standard deviation.
+
+    Raises:
+        ConfigError: If no target is named, or there is no such pattern.
+    """
+    names = _targets("counting", targets, dataset.target_names)
+    graphs = dataset.to_pyg(names)
+    columns = [dataset.target_names.index(name) for name in names]
+    scale = torch.tensor(dataset.scale[columns], dtype=torch.float32)
+    for data in graphs:
+        data.y = data.y / scale
+    return LearningData(
+        "counting",
+        _regression(graphs, names),
+        dataset.source,
+        units="counts divided by their standard deviation over all graphs",
+        split=dataset.split,
+    )
+
+
+def _graph_property(config: RunConfig, root: str | Path | None) -> LearningData:
+    if config.generated:
+        dataset = GraphPropertyDataset.generated(config.data_seed)
+    else:
+        dataset = GraphPropertyDataset(root, seed=config.data_seed)
+    known = (*dataset.target_names, *dataset.node_target_names)
+    names = _targets("graph_property", config.target, known)
+    graphs = dataset.to_pyg(names)
+    return LearningData(
+        "graph_property",
+        _regression(graphs, names),
+        dataset.source,
+        level="node" if names[0] in dataset.node_target_names else "graph",
+        units="values divided by their maximum over the training graphs",
+        split=dataset.split,
+    )
+
+
+def _tu(config: RunConfig, root: str | Path | None) -> LearningData:
+    if config.target:
+        raise ConfigError(f"{config.data} has one target, its class; name none.")
+    dataset = tu_dataset(config.data, root)
+    kind: TaskKind = "binary" if dataset.num_classes == 2 else "multiclass"
+    task = pyg_task(dataset, kind=kind)
+    reader = {"format": "benchmark"}
+    return LearningData(config.data, task, "TU collection", reader=reader)
+
+
+def _qm9(config: RunConfig, root: str | Path | None) -> LearningData:
+    names = _targets("QM9", config.target, [target.name for target in QM9_TARGETS])
+    dataset = QM9Dataset()
+    columns = [dataset.target_names.index(name) for name in names]
+    graphs = dataset.to_pyg()
+    for data in graphs:
+        data.y = data.y[:, columns].contiguous()
+    units = ", ".join(f"{QM9_TARGETS[c].name} in {QM9_TARGETS[c].unit}"
+                      for c in columns)  # fmt: skip
+    return LearningData("QM9", _regression(graphs, names), "qm9pack", units=units)
+
+
+def _own(config: RunConfig) -> LearningData:
+    path = Path(config.data)
+    form = task_format(path)
+    options: dict[str, Any] = {}
+    if form == "smiles":
+        options = {
+            "smiles": config.smiles,
+            "skip_invalid": config.skip_invalid,
+            "add_hydrogens": config.add_hydrogens,
+        }
+    if form != "tu" and not config.target:
+        raise ConfigError(
+            f"say what to predict: name a {'column' if form == 'smiles' else 'key'} "
+            f"of {path} with target (--target)."
+        )
+    kind: Any = config.kind  # checked by the reader
+    task = read_task(path, config.target, kind=kind, **options)
+    if task.kind is None:
+        raise GraphInputError(f"{path} holds no targets to learn.")
+    if form == "smiles" and config.skip_invalid:
+        count = sum(1 for _ in read_table(path, [config.smiles]))
+        if count > len(task):
+            text = f"{count - len(task)} of {count} SMILES in {path} are left out."
+            warnings.warn(text, GraphInputWarning, stacklevel=2)
+    reader: dict[str, Any] = {"format": form}
+    if form == "smiles":
+        reader |= {"add_hydrogens": config.add_hydrogens, "smiles": config.smiles}
+    return LearningData(path.name, task, reader=reader)
+
+
+def _targets(name: str, given: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Return the targets that are asked for, each once and known."""
+    if not given:
+        raise ConfigError(
+            f"{name} has several targets; choose with target (--target) from "
+            f"{', '.join(known)}."
+        )
+    if len(set(given)) != len(given):
+        raise ConfigError(f"targets must be different, got {', '.join(given)}.")
+    return [check_choice("target", target, known) for target in given]
+
+
+def _regression(graphs: Sequence[Any], names: Sequence[str]) -> GraphTask:
+    """Return a task of numbers, none missing."""
+    for data in graphs:
+        data[Y_MASK] = torch.ones_like(data.y, dtype=torch.bool)
+    return GraphTask(
+        tuple(graphs),
+        "regression",
+        tuple(names),
+        None,
+        np.ones((len(graphs), len(names)), dtype=np.bool_),
+        tuple(f"graph {i}" for i in range(len(graphs))),
+    )
