@@ -195,6 +195,10 @@ def test_the_sample_of_neighbours_is_that_of_the_run(
 ) -> None:
     """All graphs in their order are sampled as in the run, so they repeat its file."""
     settings = {"model": "k-gin", "num_hops": 2, "max_neighbors": 1, "seed": 3}
+    items = records()
+    for item in items:  # features that differ, or any sample would do
+        item["x"] = [[float(node)] for node in range(item["num_nodes"])]
+    write_lines(lines, items)
     run(config(lines, "size", **settings), tmp_path / "run")
     streamed = stream(Predictor.load(tmp_path / "run"), lines)
     with (tmp_path / "run" / "predictions.csv").open(newline="") as file:
