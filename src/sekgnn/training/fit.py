@@ -18,19 +18,15 @@ from sekgnn.graphs.extras import require
 from sekgnn.models import GraphModel
 from sekgnn.parallel import Progress
 from sekgnn.training.batches import BatchLoader, JoinedGraphs
-from sekgnn.training.callbacks import (
-    EndWithParent,
-    EpochReport,
-    History,
-    KeepBest,
-    Plateau,
-    ProgressReport,
-)
+from sekgnn.training.callbacks import EndWithParent, ProgressReport
 from sekgnn.training.checkpoint_io import SafeCheckpointIO, read_checkpoint
 from sekgnn.training.config import RunConfig
 from sekgnn.training.curve_file import CurveFile
+from sekgnn.training.history import EpochReport, History
+from sekgnn.training.keep_best import KeepBest
 from sekgnn.training.learner import GraphLearner
 from sekgnn.training.objective import Objective, check_monitor
+from sekgnn.training.plateau import Plateau
 from sekgnn.training.surroundings import quiet, same_interrupts, same_torch
 
 MODEL_FILE = "model.safetensors"

@@ -18,9 +18,9 @@ from sekgnn.files import write_atomically
 from sekgnn.parallel import Progress
 from sekgnn.training.batches import JoinedGraphs
 from sekgnn.training.build import make_model
-from sekgnn.training.callbacks import EpochReport
 from sekgnn.training.config import RunConfig
 from sekgnn.training.fit import CHECKPOINT_FILE, fit
+from sekgnn.training.history import EpochReport
 from sekgnn.training.learning_data import LearningData
 from sekgnn.training.objective import Objective, check_monitor, make_objective
 from sekgnn.training.prediction_table import test_headings, test_rows, to_csv

@@ -17,10 +17,10 @@ from sekgnn.parallel import Progress
 from sekgnn.provenance import package_versions, source_commit
 from sekgnn.training.batches import JoinedGraphs, encoding_cache
 from sekgnn.training.build import make_model
-from sekgnn.training.callbacks import EpochReport
 from sekgnn.training.config import RunConfig
 from sekgnn.training.fold import Preparation, fold_objective, fold_seeds, run_fold
 from sekgnn.training.fold_pool import run_folds
+from sekgnn.training.history import EpochReport
 from sekgnn.training.learning_data import LearningData, without_masked
 from sekgnn.training.protocols import SELECTS_ON, make_splits, summarise
 from sekgnn.training.record import (
