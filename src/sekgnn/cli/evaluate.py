@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from sekgnn.cli.shared_options import DataRoot, SkipInvalid, SmilesColumn
+
 
 def evaluate(
     run: Annotated[Path, typer.Argument(help="run folder, or model file with INPUT")],
@@ -27,17 +29,9 @@ def evaluate(
             help="columns of INPUT, divided by commas", show_default="as in training"
         ),
     ] = None,
-    smiles: Annotated[
-        str | None,
-        typer.Option(help="column of the SMILES", show_default="as in training"),
-    ] = None,
-    skip_invalid: Annotated[
-        bool, typer.Option(help="leave out SMILES that rdkit cannot read")
-    ] = False,
-    data_root: Annotated[
-        Path | None,
-        typer.Option(help="folder of benchmark data", show_default="$SEKGNN_DATA"),
-    ] = None,
+    smiles: SmilesColumn = None,
+    skip_invalid: SkipInvalid = False,
+    data_root: DataRoot = None,
     json: Annotated[bool, typer.Option("--json", help="print a JSON object")] = False,
 ) -> None:
     """Measure a trained model: on its own test graphs, or on others with targets."""

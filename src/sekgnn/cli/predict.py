@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from sekgnn.cli.shared_options import SkipInvalid, SmilesColumn, Threads
+
 
 def predict(
     run: Annotated[Path, typer.Argument(help="run folder or model file")],
@@ -18,17 +20,10 @@ def predict(
         Path | None,
         typer.Option("--output", "-o", help="CSV file", show_default="stdout"),
     ] = None,
-    smiles: Annotated[
-        str | None,
-        typer.Option(help="column of the SMILES", show_default="as in training"),
-    ] = None,
-    skip_invalid: Annotated[
-        bool, typer.Option(help="leave out SMILES that rdkit cannot read")
-    ] = False,
+    smiles: SmilesColumn = None,
+    skip_invalid: SkipInvalid = False,
     chunk_size: Annotated[int, typer.Option(help="graphs in memory at a time")] = 1024,
-    threads: Annotated[
-        int, typer.Option(help="of torch; more than one pays off on large graphs only")
-    ] = 1,
+    threads: Threads = 1,
     json: Annotated[
         bool, typer.Option("--json", help="print a JSON object when done")
     ] = False,

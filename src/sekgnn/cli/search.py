@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sekgnn.cli.config_options import merged_config, with_config_options
+from sekgnn.cli.shared_options import DataRoot, Threads
 
 if TYPE_CHECKING:
     from sekgnn.search import SearchRecord
@@ -61,13 +62,8 @@ def search(
         float | None,
         typer.Option(help="seconds after which no trial is begun", show_default="none"),
     ] = None,
-    data_root: Annotated[
-        Path | None,
-        typer.Option(help="folder of benchmark data", show_default="$SEKGNN_DATA"),
-    ] = None,
-    threads: Annotated[
-        int, typer.Option(help="of torch; more than one pays off on large graphs only")
-    ] = 1,
+    data_root: DataRoot = None,
+    threads: Threads = 1,
     json: Annotated[bool, typer.Option("--json", help="print the record")] = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="no progress, no summary")

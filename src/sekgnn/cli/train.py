@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sekgnn.cli.config_options import merged_config, with_config_options
+from sekgnn.cli.shared_options import DataRoot, Threads
 
 if TYPE_CHECKING:
     from sekgnn.training.record import RunRecord
@@ -31,17 +32,12 @@ def train(
     config: Annotated[
         Path | None, typer.Option("--config", "-c", help="YAML file with config keys")
     ] = None,
-    data_root: Annotated[
-        Path | None,
-        typer.Option(help="folder of benchmark data", show_default="$SEKGNN_DATA"),
-    ] = None,
+    data_root: DataRoot = None,
     jobs: Annotated[
         int | None,
         typer.Option(help="folds at a time", show_default="all usable cores"),
     ] = None,
-    threads: Annotated[
-        int, typer.Option(help="of torch; more than one pays off on large graphs only")
-    ] = 1,
+    threads: Threads = 1,
     json: Annotated[bool, typer.Option("--json", help="print the results")] = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="no progress, no summary")

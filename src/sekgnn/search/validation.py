@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from sekgnn.datasets import Split
-from sekgnn.datasets.graph_task import Y_MASK
 from sekgnn.errors import ConfigError
 from sekgnn.parallel import Progress
 from sekgnn.training.batches import JoinedGraphs, encoding_cache
@@ -113,13 +112,7 @@ class Validation:
                 digest.update(np.sort(part).tobytes() + b"|")
         seen = np.unique(np.concatenate([p for s in self.splits
                                          for p in (s.train, s.val)]))  # fmt: skip
-        for i in seen:
-            graph = self.data.task.graphs[int(i)]
-            for name in ("edge_index", "x", "edge_attr", "y", Y_MASK):
-                value = graph.get(name)
-                if value is not None:
-                    digest.update(f"{name}{list(value.shape)}".encode())
-                    digest.update(np.ascontiguousarray(value.numpy()).tobytes())
+        digest.update(self.data.subset(seen).fingerprint().encode())
         return digest.hexdigest()
 
     def check(self, config: RunConfig) -> None:

@@ -9,7 +9,6 @@ import torch
 
 from sekgnn.checks import check_choice
 from sekgnn.datasets import read_task
-from sekgnn.datasets.graph_task import Y_MASK
 from sekgnn.errors import GraphInputError, ModelFileError
 from sekgnn.training.config import RunConfig
 from sekgnn.training.input_options import reader_options
@@ -101,8 +100,5 @@ def evaluate_file(
 
 def measure(predictor: Predictor, data: LearningData) -> dict[str, float]:
     """Return the metrics of a predictor on graphs with targets."""
-    graphs = data.task.graphs
-    predicted = torch.from_numpy(predictor.predict(graphs))
-    y = torch.cat([graph.y for graph in graphs])
-    mask = torch.cat([graph[Y_MASK] for graph in graphs])
-    return predictor.note.objective.metrics(predicted, y, mask)
+    predicted = torch.from_numpy(predictor.predict(data.task.graphs))
+    return predictor.note.objective.metrics(predicted, *data.targets())

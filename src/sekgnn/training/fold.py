@@ -8,11 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from sekgnn.datasets import Split
-from sekgnn.datasets.graph_task import Y_MASK
 from sekgnn.errors import GraphInputError
 from sekgnn.files import write_atomically
 from sekgnn.parallel import Progress
@@ -61,9 +58,7 @@ def fold_objective(config: RunConfig, data: LearningData, train: Any) -> Objecti
     Raises:
         ConfigError: If loss or monitor do not fit the kind of task.
     """
-    chosen = [data.task.graphs[i] for i in train]
-    y: Tensor = torch.cat([graph.y for graph in chosen])
-    mask: Tensor = torch.cat([graph[Y_MASK] for graph in chosen])
+    y, mask = data.subset(train).targets()
     objective = make_objective(data.kind, config.loss, config.normalize, y, mask)
     check_monitor(objective.kind, config.monitor)
     return objective

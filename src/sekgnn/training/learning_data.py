@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from sekgnn.datasets import GraphTask, Split
 from sekgnn.datasets.graph_task import Y_MASK
@@ -70,6 +71,15 @@ class LearningData:
                     digest.update(f"{name}{list(value.shape)}".encode())
                     digest.update(np.ascontiguousarray(value.numpy()).tobytes())
         return digest.hexdigest()
+
+    def targets(self) -> tuple[Tensor, Tensor]:
+        """Return ``y`` of all graphs, ``[G]`` or ``[G, T]``, and where it is present.
+
+        Rows are nodes where targets are of nodes.
+        """
+        graphs = self.task.graphs
+        y = torch.cat([graph.y for graph in graphs])
+        return y, torch.cat([graph[Y_MASK] for graph in graphs])
 
     def subset(self, chosen: NDArray[np.int64]) -> LearningData:
         """Return the data of the graphs at some positions, without their split."""

@@ -1,0 +1,23 @@
+"""Options that several commands have, described once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DataRoot = Annotated[
+    Path | None,
+    typer.Option(help="folder of benchmark data", show_default="$SEKGNN_DATA"),
+]
+Threads = Annotated[
+    int, typer.Option(help="of torch; more than one pays off on large graphs only")
+]
+SmilesColumn = Annotated[
+    str | None,
+    typer.Option(help="column of the SMILES", show_default="as in training"),
+]
+SkipInvalid = Annotated[
+    bool, typer.Option(help="leave out SMILES that rdkit cannot read")
+]
