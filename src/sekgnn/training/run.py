@@ -6,6 +6,7 @@ import os
 import warnings
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -139,23 +140,24 @@ def run(
         return _finished(config, place, data)
     prepared = prepare(config, root, data=data, progress=encoding_progress)
     model = make_model(config, prepared.data, fold_seeds(config.seed, 0)[0])
+    described = prepared.data.describe()
     if not main:
         folds = [run_fold(prepared, 0, place)]
-        return _record(prepared, model, folds, "")
+        return _record(prepared, described, model, folds, "")
     make_folder(place)
     with locked(place):
         started = datetime.now(timezone.utc).isoformat(timespec="seconds")
         check_same_config(config, place)  # nobody was faster
         remove_drafts(place)
         write_config(config, place)
-        check_same_data(prepared.data.fingerprint(), place)
+        check_same_data(described["fingerprint"], place)
         if len(prepared.splits) == 1:
             folds = [run_fold(prepared, 0, place, progress=progress, report=report)]
         else:
             folders = fold_folders(place, len(prepared.splits))
             folds = run_folds(prepared, folders, jobs, root, data, progress)
             _join_predictions(folders, place)
-        record = _record(prepared, model, folds, started)
+        record = _record(prepared, described, model, folds, started)
         record.save(place)
     return record
 
@@ -192,20 +194,24 @@ def is_main_process() -> bool:
 
 
 def _record(
-    prepared: Preparation, model: GraphModel, folds: list[FoldRecord], started: str
+    prepared: Preparation,
+    described: dict[str, Any],
+    model: GraphModel,
+    folds: list[FoldRecord],
+    started: str,
 ) -> RunRecord:
-    config, data = prepared.config, prepared.data
+    config = prepared.config
     selects = config.selects_on_validation
     return RunRecord(
         config=config.to_dict(),
-        data=data.describe(),
+        data=described,
         model=model.to_config(),
         num_parameters=model.num_parameters,
         protocol=config.protocol,
         selects_on=SELECTS_ON[config.protocol].format(monitor=config.monitor),
         monitor=f"val_{config.monitor}" if selects else "nothing",
         folds=tuple(folds),
-        results=summarise(config, data.kind, folds),
+        results=summarise(config, prepared.data.kind, folds),
         versions=package_versions(PACKAGES),
         commit=source_commit(),
         started=started,
