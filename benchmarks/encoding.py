@@ -51,14 +51,14 @@ def tu_throughput(data_root: Path, repeats: int) -> list[dict[str, Any]]:
     from torch_geometric.datasets import TUDataset
     from torch_geometric.transforms import AddRandomWalkPE
 
-    from sekgnn import EncodingSpec, encode_dataset
+    from sekgnn import WalkEncoding, encode_dataset
     from sekgnn.encoding import encode_packed
     from sekgnn.graphs import from_pyg, pack
 
     torch.set_num_threads(1)
-    every = EncodingSpec(num_hops=5, walk_length=32)
-    inside = EncodingSpec(num_hops=2, walk_length=16, scope="internal", radius=2)
-    kernel = partial(encode_packed, dtype=np.float32, workers=1)
+    every = WalkEncoding(num_shells=5, walk_length=32)
+    inside = WalkEncoding(num_shells=2, walk_length=16, scope="internal", radius=2)
+    kernel = partial(encode_packed, dtype=np.float32, threads=1)
     rows: list[dict[str, Any]] = []
     for name in TU_SETS:
         with tempfile.TemporaryDirectory() as root:
@@ -72,13 +72,13 @@ def tu_throughput(data_root: Path, repeats: int) -> list[dict[str, Any]]:
             for data in graphs:
                 pyg(data.clone())
 
-        paper = EncodingSpec.paper()
+        paper = WalkEncoding.paper()
         times = interleaved(
             {
                 "AddRandomWalkPE(32)": baseline,
-                "graph": partial(encode_dataset, dataset, every, workers=1),
-                "paper": partial(encode_dataset, dataset, paper, workers=1),
-                "internal": partial(encode_dataset, dataset, inside, workers=1),
+                "graph": partial(encode_dataset, dataset, every, threads=1),
+                "paper": partial(encode_dataset, dataset, paper, threads=1),
+                "internal": partial(encode_dataset, dataset, inside, threads=1),
                 "graph, kernel alone": partial(kernel, packed, every),
                 "internal, kernel alone": partial(kernel, packed, inside),
             },
@@ -133,14 +133,14 @@ def peak_memory() -> float:
 
 
 def growth_work(job: str, graph: Any) -> Callable[[], object]:
-    from sekgnn import EncodingSpec, encode, encode_sampled, return_probabilities
+    from sekgnn import WalkEncoding, encode, encode_sampled, return_probabilities
 
-    spec = EncodingSpec(num_hops=2, walk_length=4)
+    spec = WalkEncoding(num_shells=2, walk_length=4)
     if job == "exact":
-        return lambda: encode(graph, spec, dtype=np.float32, workers=1, backend="push")
+        return lambda: encode(graph, spec, dtype=np.float32, threads=1, backend="push")
     if job == "returns":
-        return lambda: return_probabilities(graph, 4, workers=1)
-    return lambda: encode_sampled(graph, spec, num_walks=16, workers=1)
+        return lambda: return_probabilities(graph, 4, threads=1)
+    return lambda: encode_sampled(graph, spec, num_walks=16, threads=1)
 
 
 def measure_growth(family: str, job: str, n: int, repeats: int) -> dict[str, Any]:
@@ -209,18 +209,18 @@ def growth(repeats: int, quick: bool) -> list[dict[str, Any]]:
 
 
 def long_walk(quick: bool) -> dict[str, Any]:
-    from sekgnn import EncodingSpec, encode, encode_sampled
+    from sekgnn import WalkEncoding, encode, encode_sampled
 
-    spec = EncodingSpec(num_hops=2, walk_length=32)
+    spec = WalkEncoding(num_shells=2, walk_length=32)
     small = make_graph("regular", 1_000)
-    estimate = encode_sampled(small, spec, num_walks=256, workers=1)
+    estimate = encode_sampled(small, spec, num_walks=256, threads=1)
     exact = encode(small, spec)
     known = estimate.standard_error > 0
     z = (estimate.values - exact)[known] / estimate.standard_error[known]
     n = 10_000 if quick else 100_000
     graph = make_graph("regular", n)
     start = time.perf_counter()
-    result = encode_sampled(graph, spec, num_walks=64, workers=1)
+    result = encode_sampled(graph, spec, num_walks=64, threads=1)
     seconds = time.perf_counter() - start
     row = {
         "nodes": n,

@@ -65,15 +65,15 @@ def proteins(data_root: Path) -> tuple[list[Any], Any]:
     """Return PROTEINS with encodings and hops on every graph, and the spec."""
     from torch_geometric.datasets import TUDataset
 
-    from sekgnn import AddKHopEdges, EncodingSpec, encode_dataset
+    from sekgnn import AddKHopEdges, WalkEncoding, encode_dataset
 
     with tempfile.TemporaryDirectory() as root:
         shutil.copytree(
             data_root / "tu" / "PROTEINS" / "raw", Path(root) / "PROTEINS" / "raw"
         )
         dataset = TUDataset(root, "PROTEINS")
-    spec = EncodingSpec.paper()
-    encoded = encode_dataset(dataset, spec, workers=1)
+    spec = WalkEncoding.paper()
+    encoded = encode_dataset(dataset, spec, threads=1)
     add = AddKHopEdges(HOPS)
     return [add(encoded[i]) for i in range(len(encoded))], spec
 
@@ -368,17 +368,17 @@ def measure_growth(n: int, repeats: int) -> dict[str, Any]:
     import numpy as np
     from torch_geometric.data import Data
 
-    from sekgnn import EncodingSpec, encode
+    from sekgnn import WalkEncoding, encode
     from sekgnn.graphs import random_regular_graph
     from sekgnn.models import SEKGIN
     from sekgnn.nn import HopLoader
 
     torch.set_num_threads(1)
-    spec = EncodingSpec(num_hops=1, walk_length=4)
+    spec = WalkEncoding(num_shells=1, walk_length=4)
 
     def make(size: int) -> Any:
         graph = random_regular_graph(size, 6, np.random.default_rng(size))
-        encoding = encode(graph, spec, dtype=np.float32, workers=1, backend="push")
+        encoding = encode(graph, spec, dtype=np.float32, threads=1, backend="push")
         return Data(
             edge_index=torch.from_numpy(graph.edge_index().copy()),
             sub_enc=torch.from_numpy(encoding),
@@ -536,7 +536,7 @@ def table(report: dict[str, Any]) -> str:
             f"batch {BATCH}",
             "",
             "Collate, forward, backward, Adam; SEK-GIN with the paper's encoding "
-            "(`EncodingSpec.paper()`, weighted) and the last layer alone read out, as "
+            "(`WalkEncoding.paper()`, weighted) and the last layer alone read out, as "
             "PyG's GIN; fused Adam for all. Times are medians of interleaved "
             "repeats, the ratio the median of ratios within a repeat (least to "
             "greatest); last the ratio of processor times, which leaves out "

@@ -56,7 +56,7 @@ def brec_rows(data_root: str, repeats: int, quick: bool) -> list[dict[str, Any]]
         found: list[int] = []
 
         def run(test: Any = entry.test, found: list[int] = found) -> None:
-            score = score_exact(test, pairs=pairs, copies=0, workers=2)
+            score = score_exact(test, pairs=pairs, copies=0, threads=2)
             found.append(score.separated)
 
         times = [timed(run) for _ in range(1 if entry.key == "3fwl" else repeats)]
@@ -87,7 +87,7 @@ def ours(graph: Any, rounds: int | None) -> Any:
     from sekgnn.wl.batch import Batch
 
     batch = Batch.of([LabelledGraph(graph)])
-    return refine(OneWL(), batch, max_rounds=rounds, keep_history=False, workers=1)
+    return refine(OneWL(), batch, max_rounds=rounds, keep_history=False, threads=1)
 
 
 def networkx_rounds(graph: Any) -> Callable[[], object]:

@@ -22,16 +22,16 @@ def test_even_chunks_cover_the_range_once(total: int, size: int) -> None:
     assert all(0 < stop - start <= size for start, stop in chunks)
 
 
-@pytest.mark.parametrize("workers", WORKERS)
-def test_every_chunk_runs_once(workers: int) -> None:
+@pytest.mark.parametrize("threads", WORKERS)
+def test_every_chunk_runs_once(threads: int) -> None:
     chunks = [(0, 3), (3, 4), (10, 30)]
     seen: list[tuple[int, int]] = []
-    run_chunks(lambda start, stop: seen.append((start, stop)), chunks, workers)
+    run_chunks(lambda start, stop: seen.append((start, stop)), chunks, threads)
     assert sorted(seen) == chunks
 
 
-@pytest.mark.parametrize("workers", WORKERS)
-def test_progress_counts_finished_units_from_the_calling_thread(workers: int) -> None:
+@pytest.mark.parametrize("threads", WORKERS)
+def test_progress_counts_finished_units_from_the_calling_thread(threads: int) -> None:
     """Chunks of unequal size: units are counted, not chunks, and after their work."""
     finished: list[int] = []
     seen: list[tuple[int, int]] = []
@@ -45,7 +45,7 @@ def test_progress_counts_finished_units_from_the_calling_thread(workers: int) ->
     run_chunks(
         lambda start, stop: finished.append(stop - start),
         [(0, 3), (3, 4), (10, 30)],
-        workers,
+        threads,
         progress,
     )
     assert [done for done, _ in seen] == sorted({done for done, _ in seen})
@@ -64,8 +64,8 @@ def test_one_worker_reports_every_chunk() -> None:
     assert seen == [2, 4, 5]
 
 
-@pytest.mark.parametrize("workers", WORKERS)
-def test_an_error_reaches_the_caller_and_stops_the_rest(workers: int) -> None:
+@pytest.mark.parametrize("threads", WORKERS)
+def test_an_error_reaches_the_caller_and_stops_the_rest(threads: int) -> None:
     """Chunks that nobody has begun are not begun after a failure."""
     begun: list[int] = []
     failed = threading.Event()
@@ -79,12 +79,12 @@ def test_an_error_reaches_the_caller_and_stops_the_rest(workers: int) -> None:
         threading.Event().wait(0.01)
 
     with pytest.raises(ZeroDivisionError, match="chunk 0"):
-        run_chunks(work, even_chunks(400, 1), workers)
+        run_chunks(work, even_chunks(400, 1), threads)
     assert len(begun) < 200
 
 
-@pytest.mark.parametrize("workers", WORKERS)
-def test_an_error_in_progress_stops_the_work(workers: int) -> None:
+@pytest.mark.parametrize("threads", WORKERS)
+def test_an_error_in_progress_stops_the_work(threads: int) -> None:
     def stop(done: int, total: int) -> None:
         raise KeyboardInterrupt
 
@@ -95,20 +95,20 @@ def test_an_error_in_progress_stops_the_work(workers: int) -> None:
         threading.Event().wait(0.005)
 
     with pytest.raises(KeyboardInterrupt):
-        run_chunks(work, even_chunks(400, 1), workers, stop)
+        run_chunks(work, even_chunks(400, 1), threads, stop)
     assert len(begun) < 200
 
 
-@pytest.mark.parametrize("workers", [1, 3])
-def test_no_more_threads_than_asked_for(workers: int) -> None:
+@pytest.mark.parametrize("threads", [1, 3])
+def test_no_more_threads_than_asked_for(threads: int) -> None:
     names: set[int] = set()
 
     def work(start: int, stop: int) -> None:
         names.add(threading.get_ident())
         threading.Event().wait(0.002)
 
-    run_chunks(work, even_chunks(30, 1), workers)
-    assert len(names) == workers
+    run_chunks(work, even_chunks(30, 1), threads)
+    assert len(names) == threads
 
 
 def test_nothing_to_do_is_not_an_error() -> None:
@@ -118,5 +118,5 @@ def test_nothing_to_do_is_not_an_error() -> None:
 
 
 def test_workers_are_checked_even_without_work() -> None:
-    with pytest.raises(ConfigError, match="workers must be at least 1"):
+    with pytest.raises(ConfigError, match="threads must be at least 1"):
         run_chunks(lambda start, stop: None, [], 0)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sekgnn.encoding.encoder import encode, encode_many
     from sekgnn.encoding.exact import encode_exact
     from sekgnn.encoding.sampled import encode_sampled
-    from sekgnn.encoding.spec import EncodingSpec
+    from sekgnn.encoding.spec import WalkEncoding
     from sekgnn.estimators import SEKClassifier, SEKRegressor
     from sekgnn.graphs import Graph
     from sekgnn.hops import hop_pairs
@@ -59,7 +59,6 @@ __all__ = [
     "CacheWarning",
     "ConfigError",
     "DataNotFoundError",
-    "EncodingSpec",
     "GINEPlusConv",
     "Graph",
     "GraphInputError",
@@ -73,6 +72,7 @@ __all__ = [
     "SEKClassifier",
     "SEKConv",
     "SEKRegressor",
+    "WalkEncoding",
     "__version__",
     "brec",
     "build_model",
@@ -98,7 +98,7 @@ __all__ = [
 _HOMES = {
     "AddKHopEdges": "sekgnn.transforms",
     "AddSubstructureEncoding": "sekgnn.transforms",
-    "EncodingSpec": "sekgnn.encoding.spec",
+    "WalkEncoding": "sekgnn.encoding.spec",
     "GIN": "sekgnn.models",
     "GINEPlusConv": "sekgnn.nn",
     "Graph": "sekgnn.graphs",

@@ -27,37 +27,37 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def resolve_workers(workers: int | None) -> int:
-    """Return ``workers``, or the number of usable cores for ``None``."""
-    return usable_cores() if workers is None else check_positive("workers", workers)
+def resolve_threads(threads: int | None) -> int:
+    """Return ``threads``, or the number of usable cores for ``None``."""
+    return usable_cores() if threads is None else check_positive("threads", threads)
 
 
 def run_chunks(
     work: Callable[[int, int], object],
     bounds: Iterable[tuple[int, int]],
-    workers: int | None = None,
+    threads: int | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """Call ``work(start, stop)`` for every chunk, on ``workers`` threads.
+    """Call ``work(start, stop)`` for every chunk, on ``threads`` threads.
 
     Args:
         work: Called once per chunk; must be safe to run concurrently on other chunks.
         bounds: The chunks, as (start, stop).
-        workers: Threads; ``None`` for all usable cores.
+        threads: Threads; ``None`` for all usable cores.
         progress: Called from the calling thread as chunks finish.
     """
     chunks = list(bounds)
     total = sum(stop - start for start, stop in chunks)
-    threads = min(resolve_workers(workers), len(chunks))
+    pool_size = min(resolve_threads(threads), len(chunks))
     done = 0
-    if threads <= 1:
+    if pool_size <= 1:
         for start, stop in chunks:
             work(start, stop)
             done += stop - start
             if progress is not None:
                 progress(done, total)
         return
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(pool_size) as pool:
         pending: dict[Future[object], int] = {
             pool.submit(work, start, stop): stop - start for start, stop in chunks
         }

@@ -30,12 +30,12 @@ class NodeNumbers(WLTest):
 
     name = "numbers"
 
-    def start(self, batch: Batch, workers: int | None = None) -> Colouring:
+    def start(self, batch: Batch, threads: int | None = None) -> Colouring:
         numbered = Batch.of(
             LabelledGraph(item.graph, np.arange(item.num_nodes))
             for item in batch.graphs
         )
-        return OneWL().start(numbered, workers)
+        return OneWL().start(numbered, threads)
 
     def memory(self, sizes: Sequence[int]) -> int:
         return 0

@@ -101,15 +101,17 @@ def test_memory_grows_as_the_class_says() -> None:
 
 def test_known_results_are_of_the_published_settings() -> None:
     """K = 4; l = 16 on the graph, 12 inside ego-nets, all pairs of shells there."""
-    inside = tuple(Walks("internal", h, steps=12, pairs="all") for h in (1, 2, 3))
-    everything = (Walks("graph", hops=4, steps=16), *inside)
+    inside = tuple(Walks("internal", h, walk_length=12, pairs="all") for h in (1, 2, 3))
+    everything = (Walks("graph", num_shells=4, walk_length=16), *inside)
     expected = {
         "1wl": OneWL(),
         "khop2": KHopWL(2),
         "khop4": KHopWL(4),
         "khop8": KHopWL(8),
         "2fwl": TwoFWL(),
-        "graph_f1": SEK(4, (Walks("graph", hops=4, steps=16, parts=("f1",)),)),
+        "graph_f1": SEK(
+            4, (Walks("graph", num_shells=4, walk_length=16, parts=("f1",)),)
+        ),
         "graph": SEK(4, everything[:1]),
         "full": SEK(4, everything),
         "sek2fwl": SEKTwoFWL(4, everything),
@@ -179,7 +181,7 @@ def test_an_interrupted_run_goes_on(asked: list[str], tmp_path: Path) -> None:
     assert [row.key for row in kept.rows] == ["1wl"]
     asked.clear()
     resumed = run_board(ENTRIES, pairs=SMALL, partial=partial)
-    assert asked == ["khop(hops=2)", "2fwl"]
+    assert asked == ["khop(num_hops=2)", "2fwl"]
     assert still(resumed) == still(whole)
     assert resumed.rows[0] == kept.rows[0]
     assert Board.from_json(partial.read_text("utf-8")) == resumed

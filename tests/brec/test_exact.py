@@ -51,7 +51,7 @@ def test_workers_never_change_the_verdicts(test: str) -> None:
         BRECPair(i, pair.category, pair.first, pair.second)
         for i, pair in enumerate(PAIRS * 5)
     )
-    runs = [score_exact(test, pairs=many, workers=w, copies=2) for w in (1, 2, 7)]
+    runs = [score_exact(test, pairs=many, threads=w, copies=2) for w in (1, 2, 7)]
     assert timeless(runs[0]) == timeless(runs[1]) == timeless(runs[2])
     assert runs[0].pairs != ()
 
@@ -61,7 +61,7 @@ def test_progress_counts_pairs() -> None:
     score_exact(
         "1wl",
         pairs=PAIRS,
-        workers=1,
+        threads=1,
         progress=lambda done, total: calls.append((done, total)),
     )
     assert calls == [(i + 1, 4) for i in range(4)]
@@ -171,13 +171,13 @@ def test_graphs_too_large_are_refused_before_any_work(
         raise AssertionError("work began")
 
     with pytest.raises(GraphInputError, match="2fwl on graphs of 30 nodes"):
-        score_exact("2fwl", pairs=pairs, progress=never, workers=1)
+        score_exact("2fwl", pairs=pairs, progress=never, threads=1)
 
 
 def test_parameters_and_bad_values() -> None:
-    by_name = score_exact("khop", hops=2, pairs=PAIRS)
+    by_name = score_exact("khop", num_hops=2, pairs=PAIRS)
     assert timeless(by_name) == timeless(score_exact(KHopWL(2), pairs=PAIRS))
-    assert by_name.test["hops"] == 2
+    assert by_name.test["num_hops"] == 2
     with pytest.raises(ConfigError, match="copies must be at least 0, got -1"):
         score_exact("1wl", pairs=PAIRS, copies=-1)
     with pytest.raises(ConfigError, match="seed must be at least 0, got -1"):
@@ -185,7 +185,7 @@ def test_parameters_and_bad_values() -> None:
     with pytest.raises(ConfigError, match="test must be one of"):
         score_exact("2wl", pairs=PAIRS)
     with pytest.raises(ConfigError, match="not with a test"):
-        score_exact(KHopWL(2), pairs=PAIRS, hops=2)
+        score_exact(KHopWL(2), pairs=PAIRS, num_hops=2)
 
 
 def test_without_data(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def test_triangles_separate_hexagon_and_two_triangles() -> None:
 
 def test_encodings_separate_what_gin_cannot() -> None:
     transform = AddSubstructureEncoding(
-        num_hops=1, walk_length=4, scope="internal", radius=1, attr_name=None
+        num_shells=1, walk_length=4, scope="internal", radius=1, attr_name=None
     )
     width = 1 + transform.spec.num_channels * 4
     result = score(
@@ -137,7 +137,7 @@ def test_encodings_separate_what_gin_cannot() -> None:
 
 
 def test_training_lowers_the_loss_and_stops_early() -> None:
-    transform = AddSubstructureEncoding(num_hops=1, walk_length=4, attr_name=None)
+    transform = AddSubstructureEncoding(num_shells=1, walk_length=4, attr_name=None)
     width = 1 + transform.spec.num_channels * 4
 
     def losses(**settings: Any) -> tuple[float, int]:

@@ -107,8 +107,8 @@ def test_invalid_smiles_are_listed_by_row(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["--hops", 0], ["--hops must be at least 1, got 0"]),
-        (["--steps", -3], ["--steps must be at least 1, got -3"]),
+        (["--num-hops", 0], ["--num-hops must be at least 1, got 0"]),
+        (["--walk-length", -3], ["--walk-length must be at least 1, got -3"]),
         (["--radius", 0, "--scope", "ego"], ["--radius must be at least 1"]),
         (["--radius", 1], ["radius has no meaning"]),
         (["--scope", "intern"], ["--scope must be one of", "mean 'internal'"]),
@@ -123,7 +123,7 @@ def test_invalid_smiles_are_listed_by_row(run: Run, tmp_path: Path) -> None:
         (["--format", "graph"], ["--format must be one of", "mean 'graph6'"]),
         (["--undirected", "yes"], ["--undirected must be one of"]),
         (["--self-loops", "keep"], ["--self-loops must be one of"]),
-        (["--workers", 0], ["--workers must be at least 1"]),
+        (["--threads", 0], ["--threads must be at least 1"]),
     ],
 )
 def test_unusable_options(

@@ -52,7 +52,7 @@ def printed_table(text: str) -> dict[str, tuple[int, int]]:
     ("args", "basic", "simple"),
     [
         (("--test", "1wl"), 0, 0),
-        (("--test", "khop", "--hops", 4), 16, 14),
+        (("--test", "khop", "--num-hops", 4), 16, 14),
         (("--test", "2fwl"), 60, 50),
         (("--scope", "graph", "--part", "f1"), 60, 50),
     ],
@@ -89,9 +89,9 @@ def test_the_variable_names_the_data(
 
 
 def test_the_score_is_the_library_s(run: Run, small: None) -> None:
-    args = ("brec", "--test", "khop", "--hops", 2, "--copies", 3, "--seed", 5)
-    expected = score_exact("khop", hops=2, pairs=PAIRS, copies=3, seed=5)
-    found = run(*args, "--json", "--workers", 1)
+    args = ("brec", "--test", "khop", "--num-hops", 2, "--copies", 3, "--seed", 5)
+    expected = score_exact("khop", num_hops=2, pairs=PAIRS, copies=3, seed=5)
+    found = run(*args, "--json", "--threads", 1)
     assert (found.exit_code, found.stdout.count("\n")) == (0, 1)
     score = ExactScore.from_dict(json.loads(found.stdout))
     assert timeless(score) == timeless(expected)
@@ -133,8 +133,8 @@ def test_missing_data(
         (("--category", "cfy"), "Did you mean 'cfi'"),
         (("--copies", -1), "--copies must be at least 0"),
         (("--seed", -1), "--seed must be at least 0"),
-        (("--workers", 0), "--workers must be at least 1"),
-        (("--hops", 3), "leave out the options of a single test"),
+        (("--threads", 0), "--threads must be at least 1"),
+        (("--num-hops", 3), "leave out the options of a single test"),
         (("--no-context",), "leave out the options of a single test"),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 
 from sekgnn.cli import encoding_file, encoding_job
 from sekgnn.encoding.encoder import encode_many
-from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.graphs import (
     FORMATS,
     cycle_graph,
@@ -27,27 +27,27 @@ from .conftest import Run
 @pytest.mark.parametrize(
     ("args", "spec"),
     [
-        ((), EncodingSpec()),
-        (("--hops", 2, "--steps", 5), EncodingSpec(2, 5)),
-        (("--preset", "paper"), EncodingSpec.paper()),
+        ((), WalkEncoding()),
+        (("--num-hops", 2, "--walk-length", 5), WalkEncoding(2, 5)),
+        (("--preset", "paper"), WalkEncoding.paper()),
         (
-            ("--preset", "paper", "--hops", 2),
-            EncodingSpec(2, 32, aggregate="landing", combine="parts"),
+            ("--preset", "paper", "--num-hops", 2),
+            WalkEncoding(2, 32, aggregate="landing", merge="parts"),
         ),
         (
             ("--scope", "graph", "--scope", "internal", "--radius", 1, "--radius", 2),
-            EncodingSpec(scope=("graph", "internal"), radius=(1, 2)),
+            WalkEncoding(scope=("graph", "internal"), radius=(1, 2)),
         ),
         (
             ("--scope", "ego", "--aggregate", "mean", "--combine", "mean"),
-            EncodingSpec(scope="ego", aggregate="mean", combine="mean"),
+            WalkEncoding(scope="ego", aggregate="mean", merge="mean"),
         ),
-        (("--no-self-loops", "--backend", "dense"), EncodingSpec(self_loops=False)),
-        (("--aggregate", "moments"), EncodingSpec(aggregate="moments")),
+        (("--no-self-loops", "--backend", "dense"), WalkEncoding(self_loops=False)),
+        (("--aggregate", "moments"), WalkEncoding(aggregate="moments")),
     ],
 )
 def test_npz_holds_the_librarys_values(
-    run: Run, g6: Path, tmp_path: Path, args: tuple[object, ...], spec: EncodingSpec
+    run: Run, g6: Path, tmp_path: Path, args: tuple[object, ...], spec: WalkEncoding
 ) -> None:
     output = tmp_path / "out.npz"
     result = run("encode", g6, "--output", output, *args)
@@ -61,7 +61,7 @@ def test_npz_holds_the_librarys_values(
         assert file["encoding"].dtype == np.float64
         assert file["node_ptr"].tolist() == [0, 4, 13, 24]
         assert tuple(file["channels"].tolist()) == spec.channels
-        assert EncodingSpec(**json.loads(str(file["spec"]))) == spec
+        assert WalkEncoding(**json.loads(str(file["spec"]))) == spec
 
 
 def test_parquet_holds_one_row_per_node(
@@ -69,9 +69,9 @@ def test_parquet_holds_one_row_per_node(
 ) -> None:
     monkeypatch.setattr(encoding_file, "ROW_GROUP_NUMBERS", 200)
     output = tmp_path / "out.parquet"
-    result = run("encode", g6, "-o", output, "--hops", 2, "--steps", 3)
+    result = run("encode", g6, "-o", output, "--num-hops", 2, "--walk-length", 3)
     assert result.exit_code == 0, result.output
-    spec = EncodingSpec(2, 3)
+    spec = WalkEncoding(2, 3)
     expected = np.concatenate(encode_many(read_graphs(g6), spec))
     file = pq.ParquetFile(output)
     assert file.num_row_groups > 2
@@ -83,7 +83,7 @@ def test_parquet_holds_one_row_per_node(
     values = np.stack([table.column(name).to_numpy() for name in names], axis=1)
     np.testing.assert_allclose(values.reshape(expected.shape), expected, atol=1e-13)
     metadata = table.schema.metadata[b"sekgnn.spec"]
-    assert EncodingSpec(**json.loads(metadata)) == spec
+    assert WalkEncoding(**json.loads(metadata)) == spec
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".parquet"])
@@ -111,15 +111,15 @@ def test_json_is_one_object(run: Run, g6: Path, tmp_path: Path) -> None:
     result = run("encode", g6, "-o", output, "--dtype", "float32", "--json")
     assert result.exit_code == 0, result.output
     said = json.loads(result.stdout)
-    spec = EncodingSpec()
+    spec = WalkEncoding()
     assert said["graphs"] == 3
     assert said["nodes"] == 24
     assert said["edges"] == 3 + 18 + 22
     assert said["channels"] == list(spec.channels)
-    assert said["steps"] == 16
+    assert said["walk_length"] == 16
     assert said["shape"] == [24, 10, 16] == list(np.load(output)["encoding"].shape)
     assert said["dtype"] == "float32" == str(np.load(output)["encoding"].dtype)
-    assert EncodingSpec(**said["spec"]) == spec
+    assert WalkEncoding(**said["spec"]) == spec
     assert said["seconds"] > 0
     assert said["total_seconds"] >= said["seconds"]
     assert said["graphs_per_second"] == pytest.approx(3 / said["seconds"])

@@ -16,7 +16,7 @@ from sekgnn.wl.encodings.walks import PARTS
 
 FLAGS = {"--scope", "--radius"}
 VALUES = {"--scope": ["graph", "ego", "internal"], "--radius": ["1", "2", "30"]}
-OTHERS = ["rook:4", "--hops", "3x", "--json", "-o", "x.png", "-1", "f1", "walks"]
+OTHERS = ["rook:4", "--num-hops", "3x", "--json", "-o", "x.png", "-1", "f1", "walks"]
 
 
 def repeatable(command: TyperCommand) -> set[str]:

@@ -54,7 +54,7 @@ def test_json_and_quiet(run: Run, tmp_path: Path) -> None:
         (("--hops", 0), "hops must be at least 1"),
         (("--graphs", 1), "graphs must be at least 2"),
         (("--seed", -1), "seed must be at least 0"),
-        (("--workers", 0), "--workers must be at least 1"),
+        (("--threads", 0), "--threads must be at least 1"),
     ],
 )
 def test_bad_parameters_write_nothing(

@@ -75,7 +75,7 @@ def test_every_test_answers_as_the_library(
     code = SEPARATED if expected.separated else NOT_SEPARATED
     words = run("wl", first, second, "--test", test)
     assert (words.exit_code, words.stdout) == (code, expected.explain() + "\n")
-    printed = run("wl", first, second, "--test", test, "--json", "--workers", 1)
+    printed = run("wl", first, second, "--test", test, "--json", "--threads", 1)
     assert printed.exit_code == code
     assert printed.stdout.count("\n") == 1
     found = json.loads(printed.stdout)
@@ -90,13 +90,13 @@ def test_options_reach_the_test(run: Run) -> None:
         "--radius", 1, "--radius", 2,
     )  # fmt: skip
     dashes = ("--radius", 1, 2, "--scope", "graph", "internal", "--", *PAIRS[0])
-    rest = ("wl", "--json", "--steps", 3)
+    rest = ("wl", "--json", "--walk-length", 3)
     found = [json.loads(run(*rest, *args).stdout) for args in (once, again, dashes)]
     assert timeless(found[0]) == timeless(found[1]) == timeless(found[2])
     f = (
-        Walks("graph", steps=3),
-        Walks("internal", 1, steps=3, pairs="all"),
-        Walks("internal", 2, steps=3, pairs="all"),
+        Walks("graph", walk_length=3),
+        Walks("internal", 1, walk_length=3, pairs="all"),
+        Walks("internal", 2, walk_length=3, pairs="all"),
     )
     a, b = (named_graph(name) for name in PAIRS[0])
     expected = compare(a, b, "sek", encodings=f, names=PAIRS[0])
@@ -244,13 +244,16 @@ def test_a_plot_that_fails_leaves_the_older_file(
     [
         (("--plot", "a.jpg"), "--plot writes .png, .svg or .pdf, got 'a.jpg'"),
         (("--plot", "png"), "--plot writes .png, .svg or .pdf"),
-        (("--workers", 0), "--workers must be at least 1"),
+        (("--threads", 0), "--threads must be at least 1"),
         (("--test", "4fwl"), "--test must be one of"),
-        (("--test", "2fwl", "--hops", 2), "--hops means nothing to --test 2fwl"),
+        (
+            ("--test", "2fwl", "--num-hops", 2),
+            "--num-hops means nothing to --test 2fwl",
+        ),
         (("--test", "1wl", "--marked"), "--marked means nothing to --test 1wl"),
         (("--undirected", "no"), "--undirected must be one of"),
         (("--all", "--plot", "a.png"), "leave out --plot"),
-        (("--all", "--hops", 2), "the options of a single test"),
+        (("--all", "--num-hops", 2), "the options of a single test"),
         (("--all", "--sums"), "the options of a single test"),
         (("--all", "--radius", 1, 2), "the options of a single test"),
     ],

@@ -24,11 +24,11 @@ from sekgnn.wl import (
 )
 
 UNSET: dict[str, Any] = {
-    "hops": None,
+    "num_hops": None,
     "kernel": None,
     "scope": None,
     "radius": None,
-    "steps": None,
+    "walk_length": None,
     "part": None,
     "encoding": None,
     "sums": False,
@@ -36,21 +36,21 @@ UNSET: dict[str, Any] = {
     "marked": False,
 }
 SET: dict[str, Any] = {
-    "hops": 2,
+    "num_hops": 2,
     "kernel": "diffusion",
     "scope": ["internal"],
     "radius": [2],
-    "steps": 5,
+    "walk_length": 5,
     "part": ["f3"],
     "encoding": ["walks"],
     "sums": True,
     "no_context": True,
     "marked": True,
 }
-ALWAYS = {"hops", "kernel", "encoding", "no_context"}
-WALKS = {"scope", "steps", "part", "sums"}
+ALWAYS = {"num_hops", "kernel", "encoding", "no_context"}
+WALKS = {"scope", "walk_length", "part", "sums"}
 MEANT = {
-    "khop": {"hops", "kernel"},
+    "khop": {"num_hops", "kernel"},
     "subgraph": {"radius", "marked"},
     "sek": {*ALWAYS, *WALKS, "radius"},
     "sek2fwl": {*ALWAYS, *WALKS, "radius"},
@@ -73,18 +73,24 @@ def test_without_options_every_test_is_the_library_s(test: str) -> None:
 @pytest.mark.parametrize(
     ("test", "options", "expected"),
     [
-        ("khop", {"hops": 2}, KHopWL(2)),
+        ("khop", {"num_hops": 2}, KHopWL(2)),
         ("khop", {"kernel": "diffusion"}, KHopWL(4, "diffusion")),
         ("subgraph", {"radius": [2]}, SubgraphWL(2)),
         ("subgraph", {"marked": True}, SubgraphWL(3, True)),
         ("sek", {"scope": ["graph"]}, SEK(4, (Walks("graph"),))),
         (
             "sek",
-            {"scope": ["internal"], "radius": [2, 1, 2], "steps": 5, "hops": 3},
+            {
+                "scope": ["internal"],
+                "radius": [2, 1, 2],
+                "walk_length": 5,
+                "num_hops": 3,
+            },
             SEK(
                 3,
                 tuple(
-                    Walks("internal", h, hops=3, steps=5, pairs="all") for h in (2, 1)
+                    Walks("internal", h, num_shells=3, walk_length=5, pairs="all")
+                    for h in (2, 1)
                 ),
             ),
         ),
@@ -117,7 +123,7 @@ def test_without_options_every_test_is_the_library_s(test: str) -> None:
         ),
         (
             "sek",
-            {"encoding": ["patterns", "distances", "patterns"], "hops": 6},
+            {"encoding": ["patterns", "distances", "patterns"], "num_hops": 6},
             SEK(6, (PatternCounts(), DistanceProfile(6))),
         ),
         ("sek", {"encoding": ["inner_wl"]}, SEK(4, (InnerWL(3),))),
@@ -128,8 +134,8 @@ def test_without_options_every_test_is_the_library_s(test: str) -> None:
         ),
         (
             "sek",
-            {"encoding": ["distances", "walks"], "scope": ["graph"], "steps": 2},
-            SEK(4, (DistanceProfile(4), Walks("graph", steps=2))),
+            {"encoding": ["distances", "walks"], "scope": ["graph"], "walk_length": 2},
+            SEK(4, (DistanceProfile(4), Walks("graph", walk_length=2))),
         ),
     ],
 )
@@ -168,7 +174,7 @@ def test_options_that_mean_nothing_to_an_encoding_are_refused(
 ) -> None:
     chosen = {"encoding": encoding, "scope": scope}
     plain = build(test, **chosen)
-    for name in ("scope", "radius", "steps", "part", "sums", "marked"):
+    for name in ("scope", "radius", "walk_length", "part", "sums", "marked"):
         if scope is not None and name == "scope":
             continue
         if name in meant:
@@ -183,17 +189,17 @@ def test_options_that_mean_nothing_to_an_encoding_are_refused(
     ("test", "options", "words"),
     [
         ("secks", {}, "--test must be one of .* Did you mean 'sek'"),
-        ("1wl", {"steps": 0}, "--steps means nothing to --test 1wl;"),
-        ("1wl", {"hops": 0}, "--hops means nothing to --test 1wl;"),
-        ("khop", {"hops": 0}, "hops must be at least 1"),
+        ("1wl", {"walk_length": 0}, "--walk-length means nothing to --test 1wl;"),
+        ("1wl", {"num_hops": 0}, "--num-hops means nothing to --test 1wl;"),
+        ("khop", {"num_hops": 0}, "num_hops must be at least 1"),
         ("khop", {"kernel": "diffuse"}, "Did you mean 'diffusion'"),
         ("subgraph", {"radius": [1, 2]}, "takes one --radius"),
         ("subgraph", {"radius": [0]}, "radius must be at least 1"),
         ("sek", {"radius": [0]}, "radius must be at least 1"),
-        ("sek", {"steps": 0}, "steps must be at least 1"),
-        ("sek", {"hops": 0}, "hops must be at least 1"),
+        ("sek", {"walk_length": 0}, "walk_length must be at least 1"),
+        ("sek", {"num_hops": 0}, "num_hops must be at least 1"),
         ("sek", {"scope": ["grap"]}, "Did you mean 'graph'"),
-        ("sek", {"encoding": ["walk"], "steps": 3}, "Did you mean 'walks'"),
+        ("sek", {"encoding": ["walk"], "walk_length": 3}, "Did you mean 'walks'"),
         ("sek", {"part": ["f4"]}, "parts must be one of"),
         ("sek", {"sums": True, "part": ["f3"]}, "sums keep every part"),
         ("sek", {"scope": ["internal"], "part": ["f1"]}, "only f3"),

@@ -7,13 +7,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sekgnn.encoding import EncodingSpec, encode, encode_exact
+from sekgnn.encoding import WalkEncoding, encode, encode_exact
 from sekgnn.encoding.spec import Scope
 from sekgnn.graphs import Graph, barabasi_albert_graph, path_graph
 from sekgnn.walks import PRIMES
 
 
-def ego_by_matrices(g: Graph, v: int, spec: EncodingSpec) -> np.ndarray:
+def ego_by_matrices(g: Graph, v: int, spec: WalkEncoding) -> np.ndarray:
     """Sums of f1, f2, f3 and of their squares around ``v``, by dense matrices."""
     (block,) = spec.blocks
     scope, radius = block.scope, block.radius
@@ -59,8 +59,8 @@ def test_ego_nets_larger_than_a_block(scope: Scope, radius: int) -> None:
     g = g.disjoint_union(path_graph(9))
     perm = np.random.default_rng(6).permutation(g.num_nodes)
     g = g.relabel(perm)
-    spec = EncodingSpec(
-        num_hops=3, walk_length=4, scope=scope, radius=radius, aggregate="moments"
+    spec = WalkEncoding(
+        num_shells=3, walk_length=4, scope=scope, radius=radius, aggregate="moments"
     )
     got = encode(g, spec)
     for v in range(g.num_nodes):
@@ -77,7 +77,7 @@ def test_exact_sums_stay_residues_in_large_shells() -> None:
     """
     n = 61
     g = Graph.from_edge_index(np.array(np.nonzero(1 - np.eye(n))), n)
-    spec = EncodingSpec(num_hops=1, walk_length=3, scope=("graph", "internal"))
+    spec = WalkEncoding(num_shells=1, walk_length=3, scope=("graph", "internal"))
     got = encode_exact(g, spec)
     assert (got >= 0).all()
     assert (got < np.array(PRIMES)).all()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sekgnn.encoding import EncodingSpec, encode, encode_many, encode_packed
+from sekgnn.encoding import WalkEncoding, encode, encode_many, encode_packed
 from sekgnn.encoding.tasks import Backend
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import (
@@ -32,12 +32,12 @@ from sekgnn.testing import (
 )
 
 BACKENDS: tuple[Backend, ...] = ("auto", "dense", "spectral", "push")
-EVERYTHING = EncodingSpec(
-    num_hops=2, walk_length=5, scope=("graph", "ego", "internal"), aggregate="moments"
+EVERYTHING = WalkEncoding(
+    num_shells=2, walk_length=5, scope=("graph", "ego", "internal"), aggregate="moments"
 )
 
 
-def fits(spec: EncodingSpec, backend: Backend) -> bool:
+def fits(spec: WalkEncoding, backend: Backend) -> bool:
     return not (backend == "spectral" and spec.aggregate == "moments")
 
 
@@ -45,7 +45,7 @@ def fits(spec: EncodingSpec, backend: Backend) -> bool:
 @settings(max_examples=60)
 @given(g=graphs(max_nodes=7), spec=specs())
 def test_every_backend_matches_the_definition(
-    backend: Backend, g: Graph, spec: EncodingSpec
+    backend: Backend, g: Graph, spec: WalkEncoding
 ) -> None:
     if fits(spec, backend):
         expected = brute_force_encoding(g, spec).astype(np.float64)
@@ -58,7 +58,7 @@ def test_backends_agree_on_graphs_larger_than_their_blocks(backend: Backend) -> 
     """More landing nodes than one block of columns, more steps than one tile."""
     rng = np.random.default_rng(3)
     for aggregate in ("sum", "moments"):
-        spec = EncodingSpec(num_hops=3, walk_length=19, aggregate=aggregate)
+        spec = WalkEncoding(num_shells=3, walk_length=19, aggregate=aggregate)
         if not fits(spec, backend):
             continue
         for g in (random_graph(150, 0.02, rng), barabasi_albert_graph(90, 3, rng)):
@@ -67,9 +67,9 @@ def test_backends_agree_on_graphs_larger_than_their_blocks(backend: Backend) -> 
             np.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-10)
 
 
-def powers_by_matrix_products(g: Graph, spec: EncodingSpec) -> np.ndarray:
+def powers_by_matrix_products(g: Graph, spec: WalkEncoding) -> np.ndarray:
     """``graph`` scope, sums (and squares), by dense numpy matrices."""
-    n, hops = g.num_nodes, spec.num_hops
+    n, hops = g.num_nodes, spec.num_shells
     loops = g.adjacency() + np.eye(n)
     p = loops / loops.sum(1, keepdims=True)
     reach, shells = np.eye(n, dtype=bool), []
@@ -100,7 +100,7 @@ def test_encodings_are_permutation_equivariant(
     g: Graph, seed: int, backend: Backend
 ) -> None:
     perm = random.Random(seed).sample(range(g.num_nodes), g.num_nodes)
-    spec = EncodingSpec(num_hops=2, walk_length=9, scope=("graph", "ego", "internal"))
+    spec = WalkEncoding(num_shells=2, walk_length=9, scope=("graph", "ego", "internal"))
     assert_permutation_equivariant(
         lambda h: encode(h, spec, backend=backend), g, perm, atol=1e-12
     )
@@ -111,7 +111,7 @@ def test_encodings_are_permutation_equivariant(
 def test_a_component_does_not_see_the_others(
     a: Graph, b: Graph, backend: Backend
 ) -> None:
-    spec = EncodingSpec(num_hops=2, walk_length=6, scope=("graph", "ego", "internal"))
+    spec = WalkEncoding(num_shells=2, walk_length=6, scope=("graph", "ego", "internal"))
     both = encode(a.disjoint_union(b), spec, backend=backend)
     apart = [encode(a, spec, backend=backend), encode(b, spec, backend=backend)]
     np.testing.assert_allclose(both, np.concatenate(apart), rtol=0, atol=1e-12)
@@ -128,12 +128,12 @@ def test_many_at_once_is_one_by_one(many: list[Graph]) -> None:
 def test_threads_and_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     many = [random_graph(int(rng.integers(1, 30)), 0.2, rng) for _ in range(20)]
-    one = encode_packed(pack(many), EVERYTHING, workers=1)
+    one = encode_packed(pack(many), EVERYTHING, threads=1)
     monkeypatch.setattr("sekgnn.encoding.tasks.SMALL_GRAPHS_CHUNK", 7)
-    for workers in (1, 2, None):
-        again = encode_packed(pack(many), EVERYTHING, workers=workers)
+    for threads in (1, 2, None):
+        again = encode_packed(pack(many), EVERYTHING, threads=threads)
         np.testing.assert_array_equal(again, one)
-    pushed = encode_packed(pack(many), EVERYTHING, workers=2, backend="push")
+    pushed = encode_packed(pack(many), EVERYTHING, threads=2, backend="push")
     np.testing.assert_allclose(pushed, one, rtol=0, atol=1e-12)
 
 
@@ -148,7 +148,7 @@ def test_large_graphs_beside_small_ones(monkeypatch: pytest.MonkeyPatch) -> None
         path_graph(1),
     ]
     for aggregate in ("sum", "moments"):
-        spec = EncodingSpec(num_hops=2, walk_length=7, aggregate=aggregate)
+        spec = WalkEncoding(num_shells=2, walk_length=7, aggregate=aggregate)
         got = encode_packed(pack(many), spec)
         dense = encode_packed(pack(many), spec, backend="dense")
         np.testing.assert_allclose(got, dense, rtol=0, atol=1e-12)
@@ -157,7 +157,7 @@ def test_large_graphs_beside_small_ones(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize("n", [1, 2, 5, 9])
 def test_returns_on_complete_graphs_are_one_nth(n: int) -> None:
     """K_n with loops: one step is uniform, and stays so."""
-    got = encode(complete_graph(n), EncodingSpec(num_hops=1, walk_length=6))
+    got = encode(complete_graph(n), WalkEncoding(num_shells=1, walk_length=6))
     np.testing.assert_allclose(got[:, 0], 1 / n, rtol=0, atol=1e-14)
 
 
@@ -165,7 +165,7 @@ def test_returns_on_complete_graphs_are_one_nth(n: int) -> None:
 @pytest.mark.parametrize("loop", [0, 1])
 def test_returns_on_cycles_by_their_eigenvalues(n: int, loop: int) -> None:
     r"""C_n: H_vv^(t) = mean over r of ((loop + 2 cos(2πr/n)) / (2 + loop))^t."""
-    spec = EncodingSpec(num_hops=2, walk_length=12, self_loops=bool(loop))
+    spec = WalkEncoding(num_shells=2, walk_length=12, self_loops=bool(loop))
     values = (loop + 2 * np.cos(2 * np.pi * np.arange(n) / n)) / (2 + loop)
     expected = [np.mean(values**t) for t in range(1, 13)]
     for backend in BACKENDS:
@@ -175,7 +175,7 @@ def test_returns_on_cycles_by_their_eigenvalues(n: int, loop: int) -> None:
 
 def test_path_of_three_by_hand() -> None:
     """0 - 1 - 2 from node 0, t = 1: d = (2, 3, 2)."""
-    spec = EncodingSpec(num_hops=2, walk_length=1)
+    spec = WalkEncoding(num_shells=2, walk_length=1)
     got = dict(zip(spec.channels, encode(path_graph(3), spec)[0, :, 0], strict=True))
     assert got["graph/return"] == pytest.approx(1 / 2)
     assert got["graph/to_shell/1"] == pytest.approx(1 / 2)
@@ -187,7 +187,7 @@ def test_path_of_three_by_hand() -> None:
 
 def test_twins_are_walked_once_in_large_graphs_too() -> None:
     """K_n has one class of twins: half walks over all its nodes would take minutes."""
-    spec = EncodingSpec(num_hops=1, walk_length=4)
+    spec = WalkEncoding(num_shells=1, walk_length=4)
     got = encode(complete_graph(1500), spec, backend="push")
     dense = encode(complete_graph(1500), spec, backend="dense")
     np.testing.assert_allclose(got, dense, rtol=1e-10, atol=1e-12)
@@ -196,7 +196,7 @@ def test_twins_are_walked_once_in_large_graphs_too() -> None:
 
 def test_a_walk_always_lands_somewhere() -> None:
     """Summed over all shells of a connected graph, f1 + f2 is 1 at every step."""
-    spec = EncodingSpec(num_hops=4, walk_length=10)
+    spec = WalkEncoding(num_shells=4, walk_length=10)
     for g in (petersen_graph(), path_graph(5), rook_graph(3)):
         got = encode(g, spec)
         landed = got[:, 0] + got[:, 1:5].sum(1)
@@ -206,18 +206,18 @@ def test_a_walk_always_lands_somewhere() -> None:
 def test_internal_scope_separates_what_graph_scope_cannot() -> None:
     """Rook 4x4 and Shrikhande: strongly regular with equal parameters."""
     rook, shrikhande = rook_graph(4), shrikhande_graph()
-    whole = EncodingSpec(num_hops=2, walk_length=16)
+    whole = WalkEncoding(num_shells=2, walk_length=16)
     np.testing.assert_allclose(
         encode(rook, whole), encode(shrikhande, whole), atol=1e-12
     )
-    inside = EncodingSpec(num_hops=1, walk_length=16, scope="internal", radius=1)
+    inside = WalkEncoding(num_shells=1, walk_length=16, scope="internal", radius=1)
     gap = np.abs(encode(rook, inside)[0] - encode(shrikhande, inside)[0])
     assert gap.max() > 0.1
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_corners(backend: Backend) -> None:
-    spec = EncodingSpec(num_hops=3, walk_length=4, scope=("graph", "ego", "internal"))
+    spec = WalkEncoding(num_shells=3, walk_length=4, scope=("graph", "ego", "internal"))
     assert encode(path_graph(0), spec, backend=backend).shape == (0, 10 + 10 + 10, 4)
     alone = encode(path_graph(1), spec, backend=backend)[0]
     by_name = dict(zip(spec.channels, alone, strict=True))
@@ -229,16 +229,16 @@ def test_corners(backend: Backend) -> None:
 
 
 def test_without_self_loops_an_isolated_node_goes_nowhere() -> None:
-    spec = EncodingSpec(
-        num_hops=1, walk_length=3, self_loops=False, scope=("graph", "ego")
+    spec = WalkEncoding(
+        num_shells=1, walk_length=3, self_loops=False, scope=("graph", "ego")
     )
     for backend in BACKENDS:
         assert not encode(path_graph(1), spec, backend=backend).any()
 
 
 def test_hops_beyond_the_diameter_are_zero_and_change_nothing_else() -> None:
-    near = EncodingSpec(num_hops=2, walk_length=5)
-    far = EncodingSpec(num_hops=9, walk_length=5)
+    near = WalkEncoding(num_shells=2, walk_length=5)
+    far = WalkEncoding(num_shells=9, walk_length=5)
     for backend in BACKENDS:
         a = encode(petersen_graph(), near, backend=backend)
         b = encode(petersen_graph(), far, backend=backend)
@@ -257,7 +257,7 @@ def test_float32_is_float64_rounded() -> None:
 def test_any_kind_of_graph_may_be_given() -> None:
     import networkx as nx
 
-    spec = EncodingSpec(num_hops=2, walk_length=4)
+    spec = WalkEncoding(num_shells=2, walk_length=4)
     expected = encode(petersen_graph(), spec)
     for other in (nx.petersen_graph(), petersen_graph().to_scipy()):
         assert np.sort(encode(other, spec), axis=0) == pytest.approx(
@@ -271,7 +271,7 @@ def test_progress_reaches_the_end() -> None:
     many = [random_graph(600, 0.01, rng) for _ in range(4)]
     encode_many(
         many,
-        EncodingSpec(num_hops=1, walk_length=2, scope=("graph", "internal")),
+        WalkEncoding(num_shells=1, walk_length=2, scope=("graph", "internal")),
         progress=lambda done, total: seen.append((done, total)),
     )
     assert seen == sorted(seen)
@@ -288,9 +288,9 @@ def test_bad_calls_name_cause_and_cure() -> None:
     with pytest.raises(ConfigError, match="backend must be one of"):
         encode(path_graph(2), backend="fast")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="no squares"):
-        encode(path_graph(2), EncodingSpec(aggregate="moments"), backend="spectral")
-    with pytest.raises(ConfigError, match="workers must be at least 1"):
-        encode(path_graph(2), workers=0)
+        encode(path_graph(2), WalkEncoding(aggregate="moments"), backend="spectral")
+    with pytest.raises(ConfigError, match="threads must be at least 1"):
+        encode(path_graph(2), threads=0)
 
 
 def test_a_matrix_that_cannot_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sekgnn.encoding import EncodingSpec, encode_exact
+from sekgnn.encoding import WalkEncoding, encode_exact
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs import Graph, path_graph, rook_graph, shrikhande_graph
 from sekgnn.testing import brute_force_encoding, graphs, specs
@@ -19,7 +19,7 @@ from sekgnn.walks import PRIMES, modular_landing, residues
 
 @settings(max_examples=80)
 @given(g=graphs(max_nodes=6), spec=specs())
-def test_residues_are_those_of_the_fractions(g: Graph, spec: EncodingSpec) -> None:
+def test_residues_are_those_of_the_fractions(g: Graph, spec: WalkEncoding) -> None:
     expected = brute_force_encoding(g, spec)
     got = encode_exact(g, spec)
     assert got.shape == (*expected.shape, len(PRIMES))
@@ -32,7 +32,7 @@ def test_residues_are_those_of_the_fractions(g: Graph, spec: EncodingSpec) -> No
 def test_a_relabelled_copy_has_the_same_residues(g: Graph, seed: int) -> None:
     """Bit for bit, which float walks do not achieve."""
     perm = random.Random(seed).sample(range(g.num_nodes), g.num_nodes)
-    spec = EncodingSpec(num_hops=3, walk_length=12, scope=("graph", "internal"))
+    spec = WalkEncoding(num_shells=3, walk_length=12, scope=("graph", "internal"))
     np.testing.assert_array_equal(
         encode_exact(g.relabel(perm), spec)[perm], encode_exact(g, spec)
     )
@@ -40,19 +40,19 @@ def test_a_relabelled_copy_has_the_same_residues(g: Graph, seed: int) -> None:
 
 def test_rook_and_shrikhande() -> None:
     """Equal in ``graph`` scope for every walk length; different inside."""
-    whole = EncodingSpec(num_hops=2, walk_length=32)
+    whole = WalkEncoding(num_shells=2, walk_length=32)
     rook, shrikhande = rook_graph(4), shrikhande_graph()
     np.testing.assert_array_equal(
         encode_exact(rook, whole), encode_exact(shrikhande, whole)
     )
-    inside = EncodingSpec(num_hops=1, walk_length=4, scope="internal")
+    inside = WalkEncoding(num_shells=1, walk_length=4, scope="internal")
     assert (encode_exact(rook, inside) != encode_exact(shrikhande, inside)).any()
 
 
 def test_threads_change_nothing() -> None:
-    spec = EncodingSpec(num_hops=2, walk_length=4, scope=("graph", "ego"))
-    one = encode_exact(path_graph(150), spec, workers=1)
-    np.testing.assert_array_equal(encode_exact(path_graph(150), spec, workers=2), one)
+    spec = WalkEncoding(num_shells=2, walk_length=4, scope=("graph", "ego"))
+    one = encode_exact(path_graph(150), spec, threads=1)
+    np.testing.assert_array_equal(encode_exact(path_graph(150), spec, threads=2), one)
 
 
 def test_modular_landing_adds_up_to_one() -> None:
@@ -75,4 +75,4 @@ def test_too_large_is_refused() -> None:
     with pytest.raises(
         GraphInputError, match="handles up to 8192 nodes; the graph has 9000"
     ):
-        encode_exact(path_graph(9000), EncodingSpec(walk_length=1))
+        encode_exact(path_graph(9000), WalkEncoding(walk_length=1))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sekgnn.encoding import EncodingSpec, encode, encode_sampled
+from sekgnn.encoding import WalkEncoding, encode, encode_sampled
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import (
     Graph,
@@ -18,9 +18,9 @@ from sekgnn.graphs import (
 )
 
 SPECS = [
-    EncodingSpec(num_hops=2, walk_length=8),
-    EncodingSpec(num_hops=3, walk_length=5, aggregate="mean", self_loops=False),
-    EncodingSpec(num_hops=2, walk_length=6, aggregate="landing", combine="parts"),
+    WalkEncoding(num_shells=2, walk_length=8),
+    WalkEncoding(num_shells=3, walk_length=5, aggregate="mean", self_loops=False),
+    WalkEncoding(num_shells=2, walk_length=6, aggregate="landing", merge="parts"),
 ]
 
 
@@ -29,7 +29,7 @@ def small_power_law() -> Graph:
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_the_mean_over_seeds_is_the_exact_value(spec: EncodingSpec) -> None:
+def test_the_mean_over_seeds_is_the_exact_value(spec: WalkEncoding) -> None:
     """Averaged over S seeds the deviation shrinks like 1/√S: no bias is left."""
     g = small_power_law()
     runs = [encode_sampled(g, spec, num_walks=200, seed=seed) for seed in range(25)]
@@ -52,7 +52,7 @@ def test_standard_errors_match_the_spread_over_seeds() -> None:
 
 def test_variances_are_unbiased_even_from_two_walks() -> None:
     """On a cycle every return at t = 1 has p = 1/3: variance p (1 - p) / M = 1/9."""
-    spec = EncodingSpec(num_hops=1, walk_length=1)
+    spec = WalkEncoding(num_shells=1, walk_length=1)
     result = encode_sampled(cycle_graph(4000), spec, num_walks=2)
     variance = (result.standard_error[:, 0, 0] ** 2).mean()
     assert variance == pytest.approx(1 / 9, rel=0.1)
@@ -60,7 +60,7 @@ def test_variances_are_unbiased_even_from_two_walks() -> None:
 
 def test_walks_from_different_shells_are_independent() -> None:
     """Whether the centre's walks stay says nothing of whether the shell's do."""
-    spec = EncodingSpec(num_hops=2, walk_length=1)
+    spec = WalkEncoding(num_shells=2, walk_length=1)
     values = encode_sampled(cycle_graph(4000), spec, num_walks=2).values[:, :, 0]
     stays = [spec.channels.index(f"graph/across_diagonal/{k}") for k in (1, 2)]
     apart = np.corrcoef(values[:, [0, *stays]].T) - np.eye(3)
@@ -75,15 +75,15 @@ def test_errors_fall_with_the_square_root_of_the_walks() -> None:
 
 def test_same_seed_same_walks_whatever_the_threads() -> None:
     g = barabasi_albert_graph(600, 2, np.random.default_rng(1))
-    one = encode_sampled(g, SPECS[0], num_walks=8, seed=7, workers=1)
-    two = encode_sampled(g, SPECS[0], num_walks=8, seed=7, workers=2)
-    other = encode_sampled(g, SPECS[0], num_walks=8, seed=8, workers=2)
+    one = encode_sampled(g, SPECS[0], num_walks=8, seed=7, threads=1)
+    two = encode_sampled(g, SPECS[0], num_walks=8, seed=7, threads=2)
+    other = encode_sampled(g, SPECS[0], num_walks=8, seed=8, threads=2)
     np.testing.assert_array_equal(one.values, two.values)
     assert (one.values != other.values).any()
 
 
 def test_corners() -> None:
-    spec = EncodingSpec(num_hops=2, walk_length=3)
+    spec = WalkEncoding(num_shells=2, walk_length=3)
     assert encode_sampled(path_graph(0), spec).values.shape == (0, 7, 3)
     alone = encode_sampled(path_graph(1), spec).values[0]
     np.testing.assert_array_equal(alone, encode(path_graph(1), spec)[0])
@@ -103,4 +103,4 @@ def test_bad_calls(
     parameters: dict[str, Any], options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
-        encode_sampled(path_graph(3), EncodingSpec(**parameters), **options)
+        encode_sampled(path_graph(3), WalkEncoding(**parameters), **options)

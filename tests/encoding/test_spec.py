@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.errors import ConfigError
 
 
@@ -35,16 +35,16 @@ def test_bad_parameters_name_cause_and_cure(
     parameters: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
-        EncodingSpec(**parameters)
+        WalkEncoding(**parameters)
 
 
 def test_shells_beyond_the_ego_net_are_left_out() -> None:
-    spec = EncodingSpec(num_hops=3, scope=("graph", "ego"), radius=(1, 5))
+    spec = WalkEncoding(num_shells=3, scope=("graph", "ego"), radius=(1, 5))
     assert [block.num_shells for block in spec.blocks] == [3, 1, 3]
 
 
 def test_channel_names_say_scope_radius_kind_and_hop() -> None:
-    spec = EncodingSpec(num_hops=2, scope=("graph", "internal"), radius=2)
+    spec = WalkEncoding(num_shells=2, scope=("graph", "internal"), radius=2)
     assert spec.channels == (
         "graph/return",
         "graph/to_shell/1",
@@ -63,22 +63,22 @@ def test_channel_names_say_scope_radius_kind_and_hop() -> None:
 
 
 def test_paper_preset() -> None:
-    spec = EncodingSpec.paper()
-    assert (spec.num_hops, spec.walk_length, spec.scope) == (5, 32, ("graph",))
+    spec = WalkEncoding.paper()
+    assert (spec.num_shells, spec.walk_length, spec.scope) == (5, 32, ("graph",))
     assert spec.channels == ("graph/return", "graph/to_shell", "graph/across")
 
 
 def test_a_spec_can_be_copied_and_rebuilt() -> None:
-    for spec in (EncodingSpec(), EncodingSpec(scope="ego", radius=2)):
+    for spec in (WalkEncoding(), WalkEncoding(scope="ego", radius=2)):
         assert replace(spec) == spec
-        assert EncodingSpec(**spec.to_dict()) == spec
-        assert hash(EncodingSpec(**spec.to_dict())) == hash(spec)
+        assert WalkEncoding(**spec.to_dict()) == spec
+        assert hash(WalkEncoding(**spec.to_dict())) == hash(spec)
 
 
 def test_numpy_numbers_become_plain_ones() -> None:
-    spec = EncodingSpec(num_hops=np.int64(2), scope="ego", radius=(np.int32(1),))  # type: ignore[arg-type]
+    spec = WalkEncoding(num_shells=np.int64(2), scope="ego", radius=(np.int32(1),))  # type: ignore[arg-type]
     assert json.loads(json.dumps(spec.to_dict())) == spec.to_dict()
 
 
 def test_num_features_counts_channels_times_steps() -> None:
-    assert EncodingSpec(num_hops=1, walk_length=7).num_features == 4 * 7
+    assert WalkEncoding(num_shells=1, walk_length=7).num_features == 4 * 7

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sekgnn.encoding import EncodingSpec, encode
+from sekgnn.encoding import WalkEncoding, encode
 from sekgnn.graphs import Graph, cycle_graph, path_graph
 from sekgnn.testing import assert_permutation_equivariant
 
-PAPER = EncodingSpec.paper()
+PAPER = WalkEncoding.paper()
 
 
 def star(leaves: int) -> Graph:
@@ -46,7 +46,7 @@ def test_isolated_nodes_are_kept_and_return_with_certainty() -> None:
 
 def test_large_graphs_are_not_skipped() -> None:
     """There, graphs of 1,000 nodes or more were left out."""
-    spec = EncodingSpec(num_hops=2, walk_length=4)
+    spec = WalkEncoding(num_shells=2, walk_length=4)
     large = encode(cycle_graph(2000), spec)
     np.testing.assert_allclose(large, np.tile(large[:1], (2000, 1, 1)), atol=1e-14)
     np.testing.assert_allclose(large[0], encode(cycle_graph(50), spec)[0], atol=1e-14)

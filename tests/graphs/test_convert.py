@@ -92,7 +92,7 @@ def test_rules_are_passed_on() -> None:
     data = Data(edge_index=torch.tensor([[0, 0, 1], [0, 1, 0]]), num_nodes=2)
     for obj in (loop, sp.csr_array(loop), looped, data):
         with pytest.raises(GraphInputError, match="1 self-loop"):
-            as_graph(obj, self_loops="error")
+            as_graph(obj, loops="error")
         with pytest.warns(GraphInputWarning, match="1 self-loop"):
             assert as_graph(obj) == path_graph(2)
 

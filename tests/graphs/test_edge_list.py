@@ -91,7 +91,7 @@ def test_loops() -> None:
     with pytest.warns(GraphInputWarning, match="1 self-loop"):
         assert parse_edge_list("0 0\n0 1\n1 0") == path_graph(2)
     with warnings.catch_warnings(), pytest.raises(GraphInputError, match="self-loop"):
-        parse_edge_list("0 0", self_loops="error")
+        parse_edge_list("0 0", loops="error")
 
 
 def test_file(tmp_path: Path) -> None:

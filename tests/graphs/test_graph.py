@@ -131,8 +131,8 @@ def test_self_loops_warn_or_fail() -> None:
         g = Graph.from_edge_index(edges, 3)
     assert seen[0].filename == __file__
     assert g.num_edges == 1
-    with pytest.raises(GraphInputError, match=r'first at node 1.*self_loops="drop"'):
-        Graph.from_edge_index(edges, 3, self_loops="error")
+    with pytest.raises(GraphInputError, match=r'first at node 1.*loops="drop"'):
+        Graph.from_edge_index(edges, 3, loops="error")
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,8 @@ def test_other_errors() -> None:
     g = path_graph(3)
     with pytest.raises(ConfigError, match="Did you mean 'add'"):
         Graph.from_edge_index([], 2, undirected="addd")  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="self_loops"):
-        Graph.from_edge_index([], 2, self_loops="keep")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="loops"):
+        Graph.from_edge_index([], 2, loops="keep")  # type: ignore[arg-type]
     with pytest.raises(GraphInputError, match="exactly once"):
         g.relabel([0, 0, 1])
     with pytest.raises(GraphInputError, match="repeat"):

@@ -83,7 +83,7 @@ def test_wrong_arrays(tmp_path: Path, change: dict[str, Any], message: str) -> N
     arrays = {k: v for k, v in (GOOD | change).items() if v is not None}
     np.savez(file, **arrays)
     with pytest.raises(GraphInputError, match=rf"a\.npz.*{message}"):
-        read_npz(file, self_loops="error")
+        read_npz(file, loops="error")
 
 
 def test_damaged_files(tmp_path: Path) -> None:

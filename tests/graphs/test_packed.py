@@ -98,7 +98,7 @@ def test_rules_name_the_graph() -> None:
     assert seen[0].filename == __file__
     assert unpack(packed)[1] == path_graph(2).disjoint_union(path_graph(1))
     with pytest.raises(GraphInputError, match=r"1 self-loop found.*node 2 of graph 1"):
-        pack_edge_indices(loop, [0, 2, 5], [0, 2, 5], self_loops="error")
+        pack_edge_indices(loop, [0, 2, 5], [0, 2, 5], loops="error")
     with pytest.raises(GraphInputError, match="1 -> 2 without 2 -> 1 of graph 1"):
         pack_edge_indices([[0, 1, 1], [1, 0, 2]], [0, 2, 5], [0, 2, 3])
 

@@ -71,7 +71,7 @@ def test_options_are_passed_on(tmp_path: Path) -> None:
     with pytest.warns(GraphInputWarning, match="self-loop"):
         assert read_graphs(file, undirected="add") == [path_graph(2)]
     with pytest.raises(GraphInputError, match="self-loop"):
-        read_graphs(file, undirected="add", self_loops="error")
+        read_graphs(file, undirected="add", loops="error")
     with pytest.raises(ConfigError, match="undirected"):
         read_graphs(file, undirected="yes")  # type: ignore[arg-type]
 
@@ -83,8 +83,8 @@ def test_smiles_options(tmp_path: Path) -> None:
     with pytest.raises(GraphInputError, match=r"\['mol'\]"):
         read_graphs(file)
     with pytest.raises(GraphInputError, match="--skip-invalid"):
-        read_graphs(file, smiles_column="mol")
-    found = read_graphs(file, smiles_column="mol", skip_invalid=True)
+        read_graphs(file, smiles="mol")
+    found = read_graphs(file, smiles="mol", skip_invalid=True)
     assert found == [path_graph(3)]
 
 

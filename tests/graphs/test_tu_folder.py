@@ -66,7 +66,7 @@ def test_rules(tmp_path: Path) -> None:
     with pytest.warns(GraphInputWarning, match="node 1 of graph 0"):
         assert read_tu_folder(folder) == [path_graph(2)]
     with pytest.raises(GraphInputError, match="self-loop"):
-        read_tu_folder(folder, self_loops="error")
+        read_tu_folder(folder, loops="error")
 
 
 @pytest.mark.parametrize(

@@ -168,10 +168,10 @@ def test_neither_threads_nor_chunks_change_the_answer(
             3,
             diffusion=diffusion,
             max_neighbors=cap,
-            workers=workers,
+            threads=threads,
             chunk_size=chunk_size,
         )
-        for workers, chunk_size in ((1, 10**6), (2, size))
+        for threads, chunk_size in ((1, 10**6), (2, size))
     )
     assert triples(alone) == triples(shared)
 
@@ -180,7 +180,7 @@ def test_neither_threads_nor_chunks_change_the_answer(
 def test_public_workers_agree_on_several_chunks(kernel: HopKernel) -> None:
     g = path(3000)
     one, two = (
-        hop_pairs(g, 3, kernel=kernel, max_neighbors=1, workers=w) for w in (1, 2)
+        hop_pairs(g, 3, kernel=kernel, max_neighbors=1, threads=w) for w in (1, 2)
     )
     np.testing.assert_array_equal(one.col, two.col)
     np.testing.assert_array_equal(one.row, two.row)
@@ -242,7 +242,7 @@ def test_hop_lists_are_not_cut_at_the_first_40_nodes() -> None:
         {"kernel": "shortest_pth"},
         {"seed": -1},
         {"seed": 2**64},
-        {"workers": 0},
+        {"threads": 0},
     ],
     ids=str,
 )

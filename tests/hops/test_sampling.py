@@ -113,7 +113,7 @@ def test_every_subset_is_equally_likely() -> None:
     subsets = {s: i for i, s in enumerate(combinations(range(1, 7), 3))}
     seen = np.zeros(len(subsets))
     for seed in range(4000):
-        pairs = hop_pairs(star(6), 1, max_neighbors=3, seed=seed, workers=1)
+        pairs = hop_pairs(star(6), 1, max_neighbors=3, seed=seed, threads=1)
         seen[subsets[tuple(pairs.col[:3].tolist())]] += 1
     assert 1e-3 < scipy.stats.chisquare(seen).pvalue < 1 - 1e-3
 

@@ -11,15 +11,15 @@ import torch
 from tests.nn.helpers import dress
 from torch_geometric.data import Batch
 
-from sekgnn import EncodingSpec
+from sekgnn import WalkEncoding
 from sekgnn.datasets import BREC
 from sekgnn.graphs import Graph, rook_graph, shrikhande_graph
 from sekgnn.models import GIN, PPGN, SEKGIN, SEKGNN, SEKPPGN, GraphModel, KHopGNN
 from sekgnn.wl import SEK, Walks, compare
 
-GRAPH = EncodingSpec(num_hops=4, walk_length=16, aggregate="moments")
-INSIDE = EncodingSpec(
-    num_hops=2, walk_length=8, scope="internal", radius=(1, 2), aggregate="moments"
+GRAPH = WalkEncoding(num_shells=4, walk_length=16, aggregate="moments")
+INSIDE = WalkEncoding(
+    num_shells=2, walk_length=8, scope="internal", radius=(1, 2), aggregate="moments"
 )
 WIDTH: dict[str, Any] = {"hidden_channels": 16, "num_layers": 3}
 COPIES = 4
@@ -49,7 +49,7 @@ def shuffled(graph: Graph, seed: int) -> Graph:
     return graph.relabel(np.random.default_rng(seed).permutation(graph.num_nodes))
 
 
-def sek(spec: EncodingSpec, kind: Any = SEKGNN) -> GraphModel:
+def sek(spec: WalkEncoding, kind: Any = SEKGNN) -> GraphModel:
     model: GraphModel = kind(0, 8, spec, num_hops=4, **WIDTH)
     return model
 
@@ -80,8 +80,8 @@ def brec(data_root: Path) -> BREC:
 BASIC, SIMPLE = range(0, 60, 6), range(60, 110, 6)
 STRONG, EXTENSION = range(110, 160, 12), range(160, 260, 12)
 SAMPLE = [*BASIC, *SIMPLE, *STRONG, *EXTENSION]
-GRAPH_TEST = SEK(4, (Walks("graph", steps=16),))
-INSIDE_TEST = SEK(4, tuple(Walks("internal", h, steps=8) for h in (1, 2)))
+GRAPH_TEST = SEK(4, (Walks("graph", walk_length=16),))
+INSIDE_TEST = SEK(4, tuple(Walks("internal", h, walk_length=8) for h in (1, 2)))
 
 
 @pytest.mark.dataset
@@ -114,5 +114,5 @@ def test_random_k_hop_networks_separate_what_k_hop_1_wl_does(
     model = KHopGNN(
         0, 8, num_hops=4, message="gin", hidden_channels=32, num_layers=5, jump="concat"
     )
-    verdict = compare(pair.first, pair.second, "khop", hops=4).separated
+    verdict = compare(pair.first, pair.second, "khop", num_hops=4).separated
     assert separates(model, None, pair.first, pair.second) == verdict

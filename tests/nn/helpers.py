@@ -10,15 +10,15 @@ from tests.transforms.helpers import to_data
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from sekgnn import AddKHopEdges, AddSubstructureEncoding, EncodingSpec
+from sekgnn import AddKHopEdges, AddSubstructureEncoding, WalkEncoding
 from sekgnn.graphs import Graph
 from sekgnn.nn import HopCSR, hop_csr
 
-SPEC = EncodingSpec(num_hops=2, walk_length=3, scope=("graph", "internal"), radius=2)
+SPEC = WalkEncoding(num_shells=2, walk_length=3, scope=("graph", "internal"), radius=2)
 
 
 def dress(
-    graph: Graph, num_hops: int = 3, *, spec: EncodingSpec | None = SPEC, **more: Any
+    graph: Graph, num_hops: int = 3, *, spec: WalkEncoding | None = SPEC, **more: Any
 ) -> Data:
     """Return ``graph`` as ``Data`` with hops, f in float64, and the given fields."""
     data = AddKHopEdges(num_hops)(to_data(graph, **more))

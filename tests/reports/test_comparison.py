@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import (
     Graph,
@@ -22,7 +22,7 @@ from sekgnn.reports.comparison import compare_graphs, compare_multisets
 from sekgnn.reports.explanation import explain_neighbours
 from sekgnn.testing import graphs
 
-SPEC = EncodingSpec(num_hops=2, walk_length=6, scope=("graph", "internal"), radius=1)
+SPEC = WalkEncoding(num_shells=2, walk_length=6, scope=("graph", "internal"), radius=1)
 PAIR = (rook_graph(4), shrikhande_graph())
 NAMES = ("rook", "Shrikhande")
 
@@ -63,7 +63,7 @@ def test_why() -> None:
 @given(graphs(min_nodes=1, max_nodes=8), st.randoms())
 def test_a_relabelled_copy_is_never_separated(g: Graph, rng: object) -> None:
     perm = rng.sample(range(g.num_nodes), g.num_nodes)  # type: ignore[attr-defined]
-    spec = EncodingSpec(2, 4, scope=("graph", "ego", "internal"), radius=(1, 2))
+    spec = WalkEncoding(2, 4, scope=("graph", "ego", "internal"), radius=(1, 2))
     found = compare_graphs(g, g.relabel(perm), spec)
     assert len(found.scopes) == 5
     for verdict in found.scopes:
@@ -74,7 +74,7 @@ def test_a_relabelled_copy_is_never_separated(g: Graph, rng: object) -> None:
 
 
 def test_a_plain_difference() -> None:
-    found = compare_graphs(path_graph(3), cycle_graph(3), EncodingSpec(1, 2))
+    found = compare_graphs(path_graph(3), cycle_graph(3), WalkEncoding(1, 2))
     d = found.scopes[0].difference
     assert d is not None
     assert (d.channel, d.step) == ("graph/return", 1)

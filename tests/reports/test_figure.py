@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from matplotlib.image import imread
 
-from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.graphs import Graph, cycle_graph, path_graph, rook_graph, shrikhande_graph
 from sekgnn.reports.comparison import compare_graphs
 from sekgnn.reports.encoding_figure import _headline, comparison_png
@@ -27,14 +27,14 @@ EMPTY = Graph.from_edge_index(np.zeros((2, 0), dtype=np.int64), 3)
         (
             rook_graph(4),
             shrikhande_graph(),
-            EncodingSpec(2, 12, scope=("graph", "internal"), radius=1),
+            WalkEncoding(2, 12, scope=("graph", "internal"), radius=1),
         ),
-        (path_graph(3), cycle_graph(3), EncodingSpec(1, 1)),
-        (EMPTY, path_graph(3), EncodingSpec(3, 40, scope=("ego", "internal", "graph"))),
-        (path_graph(1), path_graph(1), EncodingSpec(1, 2)),
+        (path_graph(3), cycle_graph(3), WalkEncoding(1, 1)),
+        (EMPTY, path_graph(3), WalkEncoding(3, 40, scope=("ego", "internal", "graph"))),
+        (path_graph(1), path_graph(1), WalkEncoding(1, 2)),
     ],
 )
-def test_png(first: Graph, second: Graph, spec: EncodingSpec) -> None:
+def test_png(first: Graph, second: Graph, spec: WalkEncoding) -> None:
     comparison = compare_graphs(first, second, spec)
     png = comparison_png((first, second), NAMES, comparison)
     pixels = imread(io.BytesIO(png), format="png")
@@ -67,7 +67,7 @@ def test_headline_follows_the_verdict(
     first: str, second: str, scope: tuple[str, ...], text: str
 ) -> None:
     known = {"rook": rook_graph(4), "shri": shrikhande_graph()}
-    spec = EncodingSpec(1, 4, scope=scope)  # type: ignore[arg-type]
+    spec = WalkEncoding(1, 4, scope=scope)  # type: ignore[arg-type]
     assert _headline(NAMES, compare_graphs(known[first], known[second], spec)) == text
 
 

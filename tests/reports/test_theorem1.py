@@ -21,7 +21,7 @@ def record() -> Theorem1Record:
     config = Theorem1Config(
         nodes=(46, 60), degrees=(3, 4), hops=(1, 2, 3, 5), graphs=3, seed=2
     )
-    return run_theorem1(config, workers=1)
+    return run_theorem1(config, threads=1)
 
 
 def tables(page: str) -> dict[str, list[dict[str, str]]]:

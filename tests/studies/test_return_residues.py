@@ -57,8 +57,8 @@ def test_many_graphs_and_threads_change_nothing() -> None:
     rng = np.random.default_rng(0)
     many = [random_regular_graph(n, 4, rng) for n in (300, 301, 40)]
     alone = [return_residues(pack([g]), 8) for g in many]
-    for workers in (1, 2):
-        found = return_residues(pack(many), 8, workers=workers)
+    for threads in (1, 2):
+        found = return_residues(pack(many), 8, threads=threads)
         np.testing.assert_array_equal(found, np.concatenate(alone))
 
 

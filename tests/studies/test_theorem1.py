@@ -37,7 +37,7 @@ SMALL = Theorem1Config(nodes=(10, 16), degrees=(3, 4), hops=(1, 2), graphs=3, se
 
 @pytest.fixture(scope="module")
 def record() -> Theorem1Record:
-    return run_theorem1(SMALL, workers=1)
+    return run_theorem1(SMALL, threads=1)
 
 
 def same_root(a: dict[str, bool], b: dict[str, bool]) -> bool:
@@ -54,7 +54,7 @@ def test_counts_are_those_of_the_definition() -> None:
     """Every number of a small cell, pair by pair, in fractions and with networkx."""
     config = Theorem1Config(nodes=(10,), degrees=(3,), hops=(1, 2), graphs=3, seed=1)
     graphs = unpack(draw_graphs(config, 10, 3))
-    cell = run_cell(config, 10, 3, workers=1)
+    cell = run_cell(config, 10, 3, threads=1)
     nodes = [(i, v) for i in range(3) for v in range(10)]
     everyone = list(range(10))
     walks = [landing(g, everyone, config.steps, True) for g in graphs]
@@ -182,7 +182,7 @@ def test_relabelling_changes_no_count(seed: int, rng: np.random.Generator) -> No
     graphs = [random_regular_graph(12, 3, generator) for _ in range(3)]
     moved = [g.relabel(rng.sample(range(12), 12)) for g in graphs]  # type: ignore[attr-defined]
     config = Theorem1Config(nodes=(12,), degrees=(3,), hops=(1, 2, 3), graphs=3)
-    a, b = (count_cell(pack(some), config, 3, workers=1) for some in (graphs, moved))
+    a, b = (count_cell(pack(some), config, 3, threads=1) for some in (graphs, moved))
     assert a == b
 
 
@@ -230,7 +230,7 @@ def test_without_self_loops_the_whole_graph_says_the_same() -> None:
 
 
 def test_the_seed_decides(record: Theorem1Record) -> None:
-    assert run_theorem1(SMALL, workers=2) == record
+    assert run_theorem1(SMALL, threads=2) == record
     other = Theorem1Config(**{**SMALL.to_dict(), "seed": 6})
     assert run_theorem1(other).cells != record.cells
     part = Theorem1Config(nodes=(16,), degrees=(4,), hops=(1, 2), graphs=3, seed=5)

@@ -129,7 +129,7 @@ def test_workers_load_the_same_batches(graphs: list[Any]) -> None:
     joined = JoinedGraphs(graphs, 2, SPEC, max_neighbors=2)
     both = []
     for workers in (0, 2):
-        loader = joined.training_batches(np.arange(12), 5, seed=3, workers=workers)
+        loader = joined.training_batches(np.arange(12), 5, seed=3, num_workers=workers)
         loader.order.set_epoch(4)
         both.append(contents(loader))
     assert both[0] == both[1]

@@ -9,7 +9,7 @@ import torch
 from torch_geometric.data import Data
 
 from sekgnn.datasets import pyg_task
-from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.training.build import encoding_spec, make_model, model_config
 from sekgnn.training.config import MODEL_NAMES, RunConfig
@@ -70,12 +70,12 @@ def test_unset_keys_are_the_models_own_defaults() -> None:
 def test_the_papers_encoding_can_be_written_in_keys() -> None:
     keys = RunConfig(
         scope=("graph",),
-        shells=5,
+        num_shells=5,
         walk_length=32,
         aggregate="landing",
-        encoding_combine="parts",
+        merge="parts",
     )
-    assert encoding_spec(keys) == EncodingSpec.paper()
+    assert encoding_spec(keys) == WalkEncoding.paper()
 
 
 def test_weights_depend_on_the_seed_alone() -> None:

@@ -45,7 +45,7 @@ DRAWN: dict[str, st.SearchStrategy[Any]] = {
     "clip": st.none() | st.floats(1e-3, 1e3),
     "weight_decay": st.floats(0, 1),
     "tensorboard": st.booleans(),
-    "workers": st.integers(0, 8),
+    "num_workers": st.integers(0, 8),
 }
 
 
@@ -118,7 +118,7 @@ def test_a_value_of_the_wrong_type_names_its_key(name: str) -> None:
         ("folds", [1]),
         ("seed", [-1]),
         ("data_seed", [-1]),
-        ("workers", [-1]),
+        ("num_workers", [-1]),
         ("plateau_patience", [-1]),
         ("patience", [0]),
         ("lr", [0, -1.0, "nan", "inf", ".nan"]),
@@ -159,7 +159,7 @@ def test_keys_that_cannot_work_together_are_named(
 
 def test_differences_leave_out_keys_of_the_machine() -> None:
     one = RunConfig(data="a")
-    other = replace(one, devices=2, workers=3, strategy="ddp", accelerator="gpu")
+    other = replace(one, devices=2, num_workers=3, strategy="ddp", accelerator="gpu")
     assert one.differences(other) == []
     assert one.differences(replace(other, lr=1.0, radius=(2,))) == ["radius", "lr"]
 

@@ -60,7 +60,7 @@ def test_configs_come_back_from_their_file(tmp_path: Path) -> None:
 
 def test_another_config_names_the_keys_that_differ(tmp_path: Path) -> None:
     write_config(RunConfig(data="a", lr=0.1), tmp_path)
-    check_same_config(RunConfig(data="a", lr=0.1, workers=2), tmp_path)
+    check_same_config(RunConfig(data="a", lr=0.1, num_workers=2), tmp_path)
     message = r"lr \(0\.1 there, 0\.2 here\).*Choose another output"
     with pytest.raises(ConfigError, match=message):
         check_same_config(RunConfig(data="a", lr=0.2), tmp_path)

@@ -149,18 +149,18 @@ OTHER: dict[str, Any] = {
     "max_neighbors": 5,
     "seed": 1,
     "undirected": "add",
-    "self_loop_edges": "error",
+    "loops": "error",
 }
 
 
 def test_every_parameter_changes_the_repr() -> None:
     names = set(inspect.signature(AddKHopEdges.__init__).parameters)
-    assert set(OTHER) == names - {"self", "workers"}
+    assert set(OTHER) == names - {"self", "threads"}
     for key, value in OTHER.items():
         changed = AddKHopEdges(**{"num_hops": 2, key: value})
         assert repr(changed) != repr(AddKHopEdges(2))
         assert f"{key}={value!r}" in repr(changed)
-    assert repr(AddKHopEdges(2, workers=2)) == repr(AddKHopEdges(2))
+    assert repr(AddKHopEdges(2, threads=2)) == repr(AddKHopEdges(2))
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_every_parameter_changes_the_repr() -> None:
         ({"seed": -1}, "seed must be at least 0"),
         ({"seed": 2**64}, "seed must be below"),
         ({"undirected": 1}, "undirected must be one of"),
-        ({"self_loop_edges": "x"}, "self_loop_edges must be one of"),
+        ({"loops": "x"}, "loops must be one of"),
     ],
 )
 def test_bad_parameters(kwargs: dict[str, Any], message: str) -> None:

@@ -27,21 +27,21 @@ from torch_geometric.transforms import AddRandomWalkPE, BaseTransform, Compose
 
 from sekgnn import fields
 from sekgnn.encoding.encoder import encode
-from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.graphs import Graph, cycle_graph, path_graph
 from sekgnn.testing import graphs
 from sekgnn.transforms import AddSubstructureEncoding
 
 SPECS = [
-    EncodingSpec(num_hops=2, walk_length=4),
-    EncodingSpec(num_hops=2, walk_length=5, scope=("ego", "internal"), radius=2),
-    EncodingSpec(num_hops=2, walk_length=3, aggregate="landing", combine="parts"),
+    WalkEncoding(num_shells=2, walk_length=4),
+    WalkEncoding(num_shells=2, walk_length=5, scope=("ego", "internal"), radius=2),
+    WalkEncoding(num_shells=2, walk_length=3, aggregate="landing", merge="parts"),
 ]
 SMALL = SPECS[0]
 
 
-def expected(graph: Graph, spec: EncodingSpec = SMALL) -> torch.Tensor:
+def expected(graph: Graph, spec: WalkEncoding = SMALL) -> torch.Tensor:
     return torch.from_numpy(encode(graph, spec, dtype=np.float32))
 
 
@@ -50,7 +50,7 @@ def expected(graph: Graph, spec: EncodingSpec = SMALL) -> torch.Tensor:
 
 @settings(max_examples=40)
 @given(graphs(max_nodes=7), st.sampled_from(SPECS))
-def test_equals_encode(graph: Graph, spec: EncodingSpec) -> None:
+def test_equals_encode(graph: Graph, spec: WalkEncoding) -> None:
     data = to_data(graph)
     out = AddSubstructureEncoding(spec)(data)
     assert out.sub_enc.dtype == torch.float32
@@ -62,7 +62,7 @@ def test_equals_encode(graph: Graph, spec: EncodingSpec) -> None:
 def test_hand_worked_value() -> None:
     """On an edge with loops, every probability is 1/2 from the first step on."""
     data = to_data(path_graph(2))
-    out = AddSubstructureEncoding(num_hops=1, walk_length=3)(data)
+    out = AddSubstructureEncoding(num_shells=1, walk_length=3)(data)
     assert torch.allclose(out.sub_enc[:, 0], torch.full((2, 3), 0.5))
 
 
@@ -119,7 +119,7 @@ def test_one_way_edges_with_features() -> None:
 def test_self_loop_edges() -> None:
     data = Data(edge_index=torch.tensor([[0, 1, 0], [1, 0, 0]]), num_nodes=2)
     with pytest.raises(GraphInputError, match="self-loop"):
-        AddSubstructureEncoding(SMALL, self_loop_edges="error")(data)
+        AddSubstructureEncoding(SMALL, loops="error")(data)
     with pytest.warns(GraphInputWarning, match="self-loop"):
         out = AddSubstructureEncoding(SMALL)(data)
     assert out.edge_index.shape == (2, 3)
@@ -220,10 +220,10 @@ def test_encoding_a_batch_is_encoding_its_graphs() -> None:
 
 # Python 3.12 and later warn of forking with threads, which DataLoader does
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-@pytest.mark.parametrize("workers", [1, 2])
-def test_data_loader_with_worker_processes(workers: int) -> None:
+@pytest.mark.parametrize("threads", [1, 2])
+def test_data_loader_with_worker_processes(threads: int) -> None:
     """The parent has used its threads before the fork; the children must not hang."""
-    transform = AddSubstructureEncoding(num_hops=2, walk_length=4, workers=workers)
+    transform = AddSubstructureEncoding(num_shells=2, walk_length=4, threads=threads)
     transform(to_data(cycle_graph(2000)))
 
     class Lazy(torch.utils.data.Dataset[Any]):
@@ -288,14 +288,14 @@ OTHER: dict[str, Any] = {
     "attr_name": "other",
     "dtype": torch.float64,
     "undirected": "add",
-    "self_loop_edges": "error",
+    "loops": "error",
 }
 
 
 def test_every_parameter_is_listed_above() -> None:
     own = set(inspect.signature(AddSubstructureEncoding.__init__).parameters)
-    own -= {"self", "spec", "workers", "spec_kwargs"}
-    assert set(OTHER) == own | set(inspect.signature(EncodingSpec).parameters)
+    own -= {"self", "spec", "threads", "spec_kwargs"}
+    assert set(OTHER) == own | set(inspect.signature(WalkEncoding).parameters)
 
 
 @pytest.mark.parametrize("key", OTHER)
@@ -308,7 +308,7 @@ def test_every_parameter_changes_the_repr(key: str) -> None:
 
 
 def test_repr_makes_the_transform_again() -> None:
-    a = AddSubstructureEncoding(num_hops=2, scope=("ego", "internal"), radius=(1, 2))
+    a = AddSubstructureEncoding(num_shells=2, scope=("ego", "internal"), radius=(1, 2))
     b = eval(
         repr(a), {"AddSubstructureEncoding": AddSubstructureEncoding, "torch": torch}
     )
@@ -318,12 +318,12 @@ def test_repr_makes_the_transform_again() -> None:
 
 def test_workers_do_not_change_the_repr() -> None:
     """More threads give the same numbers: PyG must not call the cache stale."""
-    assert repr(AddSubstructureEncoding()) == repr(AddSubstructureEncoding(workers=2))
+    assert repr(AddSubstructureEncoding()) == repr(AddSubstructureEncoding(threads=2))
 
 
 def test_spelling_does_not_change_the_repr() -> None:
     a = AddSubstructureEncoding(scope="graph", dtype="float32")
-    assert repr(a) == repr(AddSubstructureEncoding(EncodingSpec()))
+    assert repr(a) == repr(AddSubstructureEncoding(WalkEncoding()))
 
 
 def test_pyg_recognises_a_stale_dataset(tmp_path: Path) -> None:
@@ -341,10 +341,10 @@ def test_pyg_recognises_a_stale_dataset(tmp_path: Path) -> None:
 
 def test_paper() -> None:
     transform = AddSubstructureEncoding.paper(attr_name="enc")
-    assert transform.spec == EncodingSpec.paper()
+    assert transform.spec == WalkEncoding.paper()
     assert transform.attr_name == "enc"
     assert repr(transform) == repr(
-        AddSubstructureEncoding(EncodingSpec.paper(), attr_name="enc")
+        AddSubstructureEncoding(WalkEncoding.paper(), attr_name="enc")
     )
 
 
@@ -354,8 +354,8 @@ def test_paper() -> None:
         ({"num_hop": 3}, "Did you mean 'num_hops'"),
         ({"attr_nam": "a"}, "Did you mean 'attr_name'"),
         ({"num_hops": 0}, "num_hops must be at least 1"),
-        ({"spec": 3}, "spec must be an EncodingSpec, got 3"),
-        ({"spec": EncodingSpec(), "num_hops": 3}, "not both; got num_hops"),
+        ({"spec": 3}, "spec must be an WalkEncoding, got 3"),
+        ({"spec": WalkEncoding(), "num_hops": 3}, "not both; got num_hops"),
         ({"attr_name": "my_index"}, "contain 'index'"),
         ({"attr_name": "batch_enc"}, "'batch'"),
         ({"attr_name": "ptr"}, "must not be one of"),
@@ -364,8 +364,8 @@ def test_paper() -> None:
         ({"dtype": "int64"}, "dtype must be one of"),
         ({"dtype": object()}, "dtype must be one of"),
         ({"undirected": "yes"}, "undirected must be one of"),
-        ({"self_loop_edges": "keep"}, "self_loop_edges must be one of"),
-        ({"workers": 0}, "workers must be at least 1"),
+        ({"loops": "keep"}, "loops must be one of"),
+        ({"threads": 0}, "threads must be at least 1"),
     ],
 )
 def test_bad_parameters(kwargs: dict[str, Any], message: str) -> None:

@@ -30,7 +30,7 @@ from torch_geometric.datasets import TUDataset
 from torch_geometric.loader import DataLoader
 
 from sekgnn.encoding.encoder import encode
-from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.errors import (
     CacheWarning,
     ConfigError,
@@ -48,7 +48,7 @@ from sekgnn.transforms import (
     encoding_cache,
 )
 
-SMALL = EncodingSpec(num_hops=2, walk_length=4)
+SMALL = WalkEncoding(num_shells=2, walk_length=4)
 
 
 def sources() -> list[Data]:
@@ -184,7 +184,7 @@ def test_transform_as_encoder() -> None:
     assert encode_dataset(sources(), transform, dtype="float64").attr_name is None
     with pytest.raises(ConfigError, match=r"dtype is torch\.float64 in the transform"):
         encode_dataset(sources(), transform, dtype=torch.float32)
-    with pytest.raises(ConfigError, match="spec must be an EncodingSpec"):
+    with pytest.raises(ConfigError, match="spec must be an WalkEncoding"):
         encode_dataset(sources(), "paper")  # type: ignore[arg-type]
 
 
@@ -194,7 +194,7 @@ def test_rules_for_edges() -> None:
     with pytest.raises(GraphInputError, match="of graph 1"):
         encode_dataset([to_data(path_graph(2)), one_way], SMALL)
     with pytest.raises(GraphInputError, match="self-loop"):
-        encode_dataset([loop], SMALL, self_loops="error")
+        encode_dataset([loop], SMALL, loops="error")
     with pytest.warns(GraphInputWarning, match="dropped"):
         encoded = encode_dataset([one_way, loop], SMALL, undirected="add")
     assert_right(encoded, [path_graph(3), path_graph(2)])
@@ -298,13 +298,13 @@ def test_no_nodes_at_all(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        {"encoder": EncodingSpec(num_hops=3, walk_length=4)},
-        {"encoder": EncodingSpec(num_hops=2, walk_length=5)},
-        {"encoder": EncodingSpec(num_hops=2, walk_length=4, aggregate="mean")},
-        {"encoder": EncodingSpec(num_hops=2, walk_length=4, combine="parts")},
-        {"encoder": EncodingSpec(num_hops=2, walk_length=4, self_loops=False)},
-        {"encoder": EncodingSpec(num_hops=2, walk_length=4, scope="ego")},
-        {"encoder": EncodingSpec(num_hops=2, walk_length=4, scope="ego", radius=3)},
+        {"encoder": WalkEncoding(num_shells=3, walk_length=4)},
+        {"encoder": WalkEncoding(num_shells=2, walk_length=5)},
+        {"encoder": WalkEncoding(num_shells=2, walk_length=4, aggregate="mean")},
+        {"encoder": WalkEncoding(num_shells=2, walk_length=4, merge="parts")},
+        {"encoder": WalkEncoding(num_shells=2, walk_length=4, self_loops=False)},
+        {"encoder": WalkEncoding(num_shells=2, walk_length=4, scope="ego")},
+        {"encoder": WalkEncoding(num_shells=2, walk_length=4, scope="ego", radius=3)},
         {"dtype": torch.float64},
         {"dataset": sources()[::-1]},
         {"dataset": sources()[:-1]},

@@ -46,8 +46,8 @@ def test_rows_are_distributions() -> None:
 
 def test_threads_change_nothing() -> None:
     g = random_graph(3000, 0.001, np.random.default_rng(0))
-    one = return_probabilities(g, 6, workers=1)
-    np.testing.assert_array_equal(return_probabilities(g, 6, workers=2), one)
+    one = return_probabilities(g, 6, threads=1)
+    np.testing.assert_array_equal(return_probabilities(g, 6, threads=2), one)
 
 
 def test_no_nodes() -> None:

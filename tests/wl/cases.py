@@ -48,8 +48,8 @@ def walks(draw: st.DrawFn) -> Walks:
     return Walks(
         scope,
         radius=None if scope == "graph" else draw(SMALL),
-        hops=draw(SMALL),
-        steps=draw(st.integers(1, 5)),
+        num_shells=draw(SMALL),
+        walk_length=draw(st.integers(1, 5)),
         parts=parts,
         pairs=pairs,
         multisets=multisets,

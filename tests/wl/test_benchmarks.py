@@ -32,7 +32,7 @@ F1 = (Walks(parts=("f1",)),)
 GRAPH = (Walks(),)
 INTERNAL = (
     Walks(),
-    *(Walks("internal", radius=h, steps=12, pairs="all") for h in (1, 2, 3)),
+    *(Walks("internal", radius=h, walk_length=12, pairs="all") for h in (1, 2, 3)),
 )
 # in the order of CATEGORIES: basic, simple regular, strongly regular, four-vertex,
 # distance-regular, extension, cfi; first of all 400 pairs, then of every
@@ -144,7 +144,7 @@ def test_strongly_regular_graphs(data_root: Path) -> None:
     blind: list[WLTest] = [OneWL(), KHopWL(), TwoFWL(), SEK(encodings=GRAPH)]
     for test in blind:
         assert set(partition(graphs, test).tolist()) == {0}, test
-    inside = Walks("internal", radius=1, steps=12)
+    inside = Walks("internal", radius=1, walk_length=12)
     seeing: list[WLTest] = [SEK(encodings=(inside,)), SEK(), ThreeFWL(), Isomorphism()]
     for test in seeing:
         assert partition(graphs, test).tolist() == list(range(15)), test

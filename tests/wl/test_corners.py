@@ -74,9 +74,13 @@ def test_hops_beyond_the_diameter() -> None:
             refine(far, batch).graph_classes(), refine(near, batch).graph_classes()
         )
     for scope in ("ego", "internal"):
-        few, many = (Walks(scope, radius=h, steps=4).colours(batch) for h in (3, 30))
+        few, many = (
+            Walks(scope, radius=h, walk_length=4).colours(batch) for h in (3, 30)
+        )
         assert np.array_equal(few, many)
-    assert np.array_equal(Walks(hops=3).colours(batch), Walks(hops=30).colours(batch))
+    assert np.array_equal(
+        Walks(num_shells=3).colours(batch), Walks(num_shells=30).colours(batch)
+    )
 
 
 @pytest.mark.parametrize("test", NAMES)

@@ -77,13 +77,13 @@ def test_unseen_colours_are_left_out() -> None:
 
 
 def test_scikit_learn_conventions() -> None:
-    features = WLFeatures("khop", rounds=2, parameters={"hops": 2})
+    features = WLFeatures("khop", rounds=2, parameters={"num_hops": 2})
     assert features.get_params() == {
         "test": "khop",
         "rounds": 2,
         "node_labels": None,
         "edge_labels": None,
-        "parameters": {"hops": 2},
+        "parameters": {"num_hops": 2},
     }
     with pytest.raises(NotFittedError):
         features.transform(TRAIN)

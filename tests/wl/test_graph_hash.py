@@ -98,8 +98,8 @@ def test_hashes_of_different_questions_differ() -> None:
     g = cycle_graph(5)
     names = [name for name in TESTS if name != "isomorphism"]
     hashes = [wl_hash(g, name) for name in names]
-    hashes += [wl_hash(g, "khop", hops=k) for k in (1, 2, 3)]
-    hashes += [wl_hash(g, "khop", hops=2, kernel="diffusion")]
+    hashes += [wl_hash(g, "khop", num_hops=k) for k in (1, 2, 3)]
+    hashes += [wl_hash(g, "khop", num_hops=2, kernel="diffusion")]
     hashes += [wl_hash(g, "sek", encodings="patterns")]
     zeros = [0] * 5
     hashes += [wl_hash(g, node_labels=zeros)]

@@ -58,7 +58,7 @@ INTERNAL = Walks("internal", radius=1)
         SEK(encodings=(DistanceProfile(),)),
         SEK(encodings=(InnerWL(),)),
         SEKTwoFWL(encodings=(Walks(),)),
-        SEK(encodings=(Walks("internal", radius=1, steps=1),)),
+        SEK(encodings=(Walks("internal", radius=1, walk_length=1),)),
     ],
     ids=str,
 )
@@ -72,9 +72,9 @@ def test_rook_and_shrikhande_look_alike(test: WLTest) -> None:
     [
         SEK(),
         SEK(encodings=(INTERNAL,)),
-        SEK(encodings=(Walks("internal", radius=1, steps=2),)),
+        SEK(encodings=(Walks("internal", radius=1, walk_length=2),)),
         SEK(encodings=(Walks("ego", radius=1),)),
-        SEK(encodings=(Walks("internal", radius=1, self_loops=False, steps=3),)),
+        SEK(encodings=(Walks("internal", radius=1, self_loops=False, walk_length=3),)),
         SEK(encodings=(Walks("internal", radius=1, multisets=False),)),
         SEK(encodings=(PatternCounts(("clique4",)),)),
         SEK(encodings=(InnerFWL(1),)),
@@ -100,9 +100,9 @@ def test_rook_and_shrikhande_are_told_apart(test: WLTest) -> None:
         (TwoFWL(), 1),
         (ThreeFWL(), 0),
         (Isomorphism(), 0),
-        (SEK(1, (Walks(steps=1, parts=("f1",)),)), None),
-        (SEK(1, (Walks(steps=3, parts=("f1",)),)), 0),
-        (SEK(1, (Walks(steps=2, hops=1, parts=("f3",)),)), 0),
+        (SEK(1, (Walks(walk_length=1, parts=("f1",)),)), None),
+        (SEK(1, (Walks(walk_length=3, parts=("f1",)),)), 0),
+        (SEK(1, (Walks(walk_length=2, num_shells=1, parts=("f3",)),)), 0),
     ],
     ids=str,
 )
@@ -122,7 +122,7 @@ def test_circular_skip_links() -> None:
             for g in graphs
         ]
         expected = [list(dict.fromkeys(sizes)).index(size) for size in sizes]
-        assert partition(graphs, "khop", hops=hops).tolist() == expected
+        assert partition(graphs, "khop", num_hops=hops).tolist() == expected
 
 
 @pytest.mark.parametrize(

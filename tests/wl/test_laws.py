@@ -30,7 +30,7 @@ from sekgnn.wl import (
 from sekgnn.wl.batch import Batch
 
 Pair = tuple[LabelledGraph, LabelledGraph]
-F = (Walks(steps=3), Walks("internal", radius=1, steps=3))
+F = (Walks(walk_length=3), Walks("internal", radius=1, walk_length=3))
 WEAKER_AND_STRONGER: list[tuple[WLTest, WLTest]] = [
     (OneWL(), KHopWL(1)),
     (KHopWL(1), OneWL()),
@@ -42,8 +42,8 @@ WEAKER_AND_STRONGER: list[tuple[WLTest, WLTest]] = [
     (KHopWL(3), SEK(3, F)),
     (SEK(3, F[:1]), SEK(3, F)),
     (SEK(3, F, context=False), SEK(3, F)),
-    (SEK(3, (Walks(steps=3, multisets=False),)), SEK(3, F)),
-    (SEK(3, (Walks(steps=2),)), SEK(3, (Walks(steps=3),))),
+    (SEK(3, (Walks(walk_length=3, multisets=False),)), SEK(3, F)),
+    (SEK(3, (Walks(walk_length=2),)), SEK(3, (Walks(walk_length=3),))),
     (SEK(3, F), SEKTwoFWL(3, F)),
     (TwoFWL(), SEKTwoFWL(3, F)),
     (TwoFWL(), ThreeFWL()),
@@ -78,9 +78,9 @@ def test_colours_do_not_depend_on_company(
     test: WLTest, items: list[LabelledGraph]
 ) -> None:
     """Canonical: a graph's colours are the same alone, in any order, on any threads."""
-    run = refine(test, Batch.of(items), workers=2)
+    run = refine(test, Batch.of(items), threads=2)
     for g, item in enumerate(items):
-        alone = refine(test, Batch.of([item]), workers=1)
+        alone = refine(test, Batch.of([item]), threads=1)
         low, high = run.colouring.ptr[g : g + 2]
         for mine, ours in zip(alone.history, run.history, strict=False):
             assert np.array_equal(mine, ours[low:high])
@@ -163,12 +163,12 @@ def test_many_chunks_and_threads() -> None:
     """More nodes than one chunk of any kernel holds."""
     rng = np.random.default_rng(3)
     big = LabelledGraph(random_graph(70_000, 4 / 70_000, rng))
-    runs = [refine(OneWL(), Batch.of([big]), workers=w, max_rounds=3) for w in (1, 2)]
+    runs = [refine(OneWL(), Batch.of([big]), threads=w, max_rounds=3) for w in (1, 2)]
     assert np.array_equal(runs[0].history[-1], runs[1].history[-1])
     some = LabelledGraph(random_graph(600, 0.01, rng))
     pieces = [LabelledGraph(path_graph(3)), some, LabelledGraph(cycle_graph(600))]
     for test in (KHopWL(2), SubgraphWL(1), SEK(2, F[1:])):
-        one, two = (refine(test, Batch.of(pieces), workers=w) for w in (1, 2))
+        one, two = (refine(test, Batch.of(pieces), threads=w) for w in (1, 2))
         assert np.array_equal(one.history[-1], two.history[-1])
         assert two.separated_at(1, 2) is not None
 

@@ -63,11 +63,11 @@ class SecondHop(WLTest):
 
     step: int = 2
 
-    def start(self, batch: Batch, workers: int | None = None) -> Colouring:
+    def start(self, batch: Batch, threads: int | None = None) -> Colouring:
         """Start from labels."""
-        hops = Hops(batch, self.step, workers=workers)
+        hops = Hops(batch, self.step, threads=threads)
         hops.rows = hops.rows[-1:]
-        return HopColouring(batch, hops, batch.label_colours, workers)
+        return HopColouring(batch, hops, batch.label_colours, threads)
 
     def memory(self, sizes: Sequence[int]) -> int:
         """Say little."""
@@ -82,7 +82,7 @@ class Degree(SubstructureEncoding):
 
     exact: bool = True
 
-    def colours(self, batch: Batch, workers: int | None = None) -> Colours:
+    def colours(self, batch: Batch, threads: int | None = None) -> Colours:
         """Digest the degrees."""
         degrees = np.diff(batch.packed.indptr)
         words = (degrees if self.exact else degrees > 0).astype(np.int64)
@@ -101,7 +101,7 @@ def test_a_test_of_ones_own() -> None:
     assert register(SecondHop) is SecondHop  # twice is once
     verdict = compare(cycle_graph(4), complete_graph(4), "second_hop")
     assert verdict.round == 1 and verdict.run.test == SecondHop()
-    assert str(SecondHop(3)) == "second_hop(step=3)"
+    assert str(SecondHop(3)) == "second_hop(walk_lenght=3)"
     assert json.loads(verdict.to_json())["step"] == 2
     assert wl_hash(cycle_graph(4), "second_hop") != wl_hash(cycle_graph(5), SecondHop())
 
@@ -117,13 +117,13 @@ def test_a_test_of_ones_own() -> None:
 def test_an_encoding_of_ones_own() -> None:
     assert register_encoding(Degree) is register_encoding(Degree)
     star, path = complete_graph(4), path_graph(4)
-    verdict = compare(star, path, "sek", encodings="degree", hops=1)
+    verdict = compare(star, path, "sek", encodings="degree", num_hops=1)
     assert verdict.round == 0
     assert "3 neighbours against 1 neighbours" in verdict.explain() or (
         "3 neighbours against 2 neighbours" in verdict.explain()
     )
     same = compare(
-        cycle_graph(4), complete_graph(4), "sek", hops=1, context=False,
+        cycle_graph(4), complete_graph(4), "sek", num_hops=1, context=False,
         encodings=[{"encoding": "degree", "exact": False}],
     )  # fmt: skip
     assert same.round == 1
@@ -162,14 +162,19 @@ def test_encodings_survive_json(f: SubstructureEncoding) -> None:
 
 
 def test_encodings_in_any_form() -> None:
-    walks = Walks(steps=3)
-    forms: list[Any] = [walks, {"encoding": "walks", "steps": 3}, [walks], (walks,)]
+    walks = Walks(walk_length=3)
+    forms: list[Any] = [
+        walks,
+        {"encoding": "walks", "walk_length": 3},
+        [walks],
+        (walks,),
+    ]
     for form in forms:
         assert make_test("sek", encodings=form) == SEK(encodings=(walks,))
     assert make_test("sek", encodings=["walks", "patterns"]) == SEK(
         encodings=(Walks(), PatternCounts())
     )
-    assert make_encoding({"encoding": "walks"}, steps=3) == walks
+    assert make_encoding({"encoding": "walks"}, walk_length=3) == walks
 
 
 @pytest.mark.parametrize(
@@ -180,27 +185,27 @@ def test_encodings_in_any_form() -> None:
          "'2fwl'?"),
         (lambda: make_test(OneWL), "test must be one of"),  # type: ignore
         (lambda: make_test("khop", hop=3), "khop has no parameter 'hop'; it takes "
-         "hops, kernel. Did you mean 'hops'?"),
-        (lambda: make_test("1wl", hops=3), "1wl has no parameter 'hops'; it takes no "
-         "parameters."),
-        (lambda: make_test(OneWL(), hops=3), "parameters go with a test's name"),
+         "num_hops, kernel."),
+        (lambda: make_test("1wl", num_hops=3), "1wl has no parameter 'num_hops'; it "
+         "takes no parameters."),
+        (lambda: make_test(OneWL(), num_hops=3), "parameters go with a test's name"),
         (lambda: make_encoding("walk"), "Did you mean 'walks'?"),
-        (lambda: make_encoding({"steps": 3}), "encoding must be one of"),
-        (lambda: make_encoding(Walks(), steps=3), "parameters go with an encoding's"),
-        (lambda: make_encoding("walks", step=3), "Did you mean 'steps'?"),
+        (lambda: make_encoding({"walk_length": 3}), "encoding must be one of"),
+        (lambda: make_encoding(Walks(), walk_length=3), "parameters go with an"),
+        (lambda: make_encoding("walks", walk_lenght=3), "Did you mean 'walk_length'?"),
         (lambda: make_test("sek", encodings=[]), "encodings must not be empty"),
         (lambda: make_test("sek", encodings=["nothing at all"]), "one of ['walks',"),
-        (lambda: KHopWL(0), "hops must be at least 1, got 0"),
+        (lambda: KHopWL(0), "num_shells must be at least 1, got 0"),
         (lambda: KHopWL(2, "shortest"), "Did you mean 'shortest_path'?"),  # type: ignore
         (lambda: SubgraphWL(0), "radius must be at least 1"),
-        (lambda: SEK(0), "hops must be at least 1"),
+        (lambda: SEK(0), "num_shells must be at least 1"),
         (lambda: SEK(kernel="diffuse"), "Did you mean 'diffusion'?"),  # type: ignore
         (lambda: Walks("grap"), "Did you mean 'graph'?"),  # type: ignore
         (lambda: Walks(radius=2), "radius has no meaning in scope"),
         (lambda: Walks("ego"), "radius must be at least 1, got 0"),
-        (lambda: Walks(hops=0), "hops must be at least 1"),
-        (lambda: Walks(steps=0), "steps must be at least 1"),
-        (lambda: Walks(steps=MAX_STEPS + 1), "steps must be at most 256, got 257"),
+        (lambda: Walks(num_shells=0), "num_shells must be at least 1"),
+        (lambda: Walks(walk_length=0), "walk_length must be at least 1"),
+        (lambda: Walks(walk_length=MAX_STEPS + 1), "must be at most 256, got 257"),
         (lambda: Walks(parts=()), "parts must not be empty"),
         (lambda: Walks(parts=("f4",)), "parts must be one of"),  # type: ignore
         (lambda: Walks("internal", radius=1, parts=("f1",)), "parts leaves nothing"),
@@ -209,7 +214,7 @@ def test_encodings_in_any_form() -> None:
         (lambda: Walks(multisets=False, pairs="all"), "sums keep every part"),
         (lambda: InnerWL(0), "radius must be at least 1"),
         (lambda: InnerFWL(0), "radius must be at least 1"),
-        (lambda: DistanceProfile(0), "hops must be at least 1"),
+        (lambda: DistanceProfile(0), "num_shells must be at least 1"),
         (lambda: PatternCounts(()), "patterns must not be empty"),
         (lambda: PatternCounts(("cycle9",)), "patterns must be one of"),
     ],
@@ -221,19 +226,19 @@ def test_bad_names_and_parameters(call: Any, message: str) -> None:
 
 def test_as_many_steps_as_there_are_keys() -> None:
     batch = Batch.of([])
-    assert Walks(steps=MAX_STEPS).colours(batch).shape == (0, 2)
+    assert Walks(walk_length=MAX_STEPS).colours(batch).shape == (0, 2)
 
 
 @pytest.mark.parametrize(
     ("test", "text"),
     [
         (OneWL(), "1wl"),
-        (KHopWL(), "khop(hops=4)"),
-        (KHopWL(2, "diffusion"), "khop(hops=2, kernel=diffusion)"),
+        (KHopWL(), "khop(num_hops=4)"),
+        (KHopWL(2, "diffusion"), "khop(num_hops=2, kernel=diffusion)"),
         (SubgraphWL(marked=True), "subgraph(radius=3, marked=True)"),
         (
-            SEK(2, (Walks(steps=3), PatternCounts(("cycle3",))), context=False),
-            "sek(hops=2, encodings=graph(l=3)+patterns(patterns=('cycle3',)), "
+            SEK(2, (Walks(walk_length=3), PatternCounts(("cycle3",))), context=False),
+            "sek(num_hops=2, encodings=graph(l=3)+patterns(patterns=('cycle3',)), "
             "context=False)",
         ),
     ],
@@ -243,6 +248,6 @@ def test_tests_name_their_parameters(test: WLTest, text: str) -> None:
 
 
 def test_encodings_may_be_a_list() -> None:
-    test = SEK(encodings=[Walks("graph", steps=2)])  # type: ignore[arg-type]
-    assert test == SEK(encodings=(Walks("graph", steps=2),))
+    test = SEK(encodings=[Walks("graph", walk_length=2)])  # type: ignore[arg-type]
+    assert test == SEK(encodings=(Walks("graph", walk_length=2),))
     assert json.loads(json.dumps(test.to_dict())) == test.to_dict()

@@ -58,21 +58,21 @@ FAMILIES: dict[str, list[Graph]] = {
 }
 KERNELS: list[HopKernel] = ["shortest_path", "diffusion"]
 ENCODINGS: list[SubstructureEncoding] = [
-    Walks(steps=3, parts=("f1",)),
-    Walks(steps=3, hops=2, parts=("f2",)),
-    Walks(steps=3, hops=2, parts=("f3",)),
-    Walks(steps=3, hops=1, parts=("f3",)),
-    Walks(steps=2, hops=3, pairs="all"),
-    Walks(steps=3, hops=2, self_loops=False),
-    Walks(steps=3, hops=2, multisets=False),
-    Walks("ego", radius=1, steps=3),
-    Walks("ego", radius=2, steps=3, parts=("f1", "f2")),
-    Walks("ego", radius=2, steps=2, multisets=False, self_loops=False),
-    Walks("internal", radius=1, steps=2),
-    Walks("internal", radius=2, steps=3),
-    Walks("internal", radius=2, steps=2, pairs="all"),
-    Walks("internal", radius=2, steps=2, multisets=False),
-    Walks("internal", radius=2, steps=2, self_loops=False),
+    Walks(walk_length=3, parts=("f1",)),
+    Walks(walk_length=3, num_shells=2, parts=("f2",)),
+    Walks(walk_length=3, num_shells=2, parts=("f3",)),
+    Walks(walk_length=3, num_shells=1, parts=("f3",)),
+    Walks(walk_length=2, num_shells=3, pairs="all"),
+    Walks(walk_length=3, num_shells=2, self_loops=False),
+    Walks(walk_length=3, num_shells=2, multisets=False),
+    Walks("ego", radius=1, walk_length=3),
+    Walks("ego", radius=2, walk_length=3, parts=("f1", "f2")),
+    Walks("ego", radius=2, walk_length=2, multisets=False, self_loops=False),
+    Walks("internal", radius=1, walk_length=2),
+    Walks("internal", radius=2, walk_length=3),
+    Walks("internal", radius=2, walk_length=2, pairs="all"),
+    Walks("internal", radius=2, walk_length=2, multisets=False),
+    Walks("internal", radius=2, walk_length=2, self_loops=False),
     DistanceProfile(1),
     DistanceProfile(3),
     PatternCounts(("cycle3",)),
@@ -92,14 +92,14 @@ TESTS: list[WLTest] = [
     *(KHopWL(hops, kernel) for hops in (2, 3, 4) for kernel in KERNELS),
     *(SubgraphWL(radius, marked) for radius in (1, 2) for marked in (True, False)),
     *(
-        SEK(2, (Walks(steps=2, hops=1, parts=("f3",)),), context, kernel)
+        SEK(2, (Walks(walk_length=2, num_shells=1, parts=("f3",)),), context, kernel)
         for context in (True, False)
         for kernel in KERNELS
     ),
     SEK(1, (PatternCounts(("cycle3",)), PatternCounts(("cycle4",)))),
     TwoFWL(),
     SEKTwoFWL(2, (PatternCounts(("cycle3",)),), False),
-    SEKTwoFWL(2, (Walks(steps=2, hops=1),)),
+    SEKTwoFWL(2, (Walks(walk_length=2, num_shells=1),)),
     ThreeFWL(),
 ]
 

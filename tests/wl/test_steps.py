@@ -55,7 +55,7 @@ def test_sums_over_all_shells_of_an_ego_net() -> None:
     items = [LabelledGraph(path_graph(n)) for n in (5, 6, 7)]
     for scope in ("ego", "internal"):
         few, many = (
-            Walks(scope, radius=3, hops=hops, steps=2, multisets=False)
+            Walks(scope, radius=3, num_shells=hops, walk_length=2, multisets=False)
             for hops in (1, 3)
         )
         batch = Batch.of(items)

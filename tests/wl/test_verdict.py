@@ -176,7 +176,7 @@ def test_a_cycle_and_two_triangles() -> None:
     assert "ways (u, w), (w, v)" in verdict.explain()
     assert (
         "nodes at hop 2: {2 × A0} against {}"
-        in compare(cycle_graph(6), two_triangles(), "khop", hops=2).explain()
+        in compare(cycle_graph(6), two_triangles(), "khop", num_hops=2).explain()
     )
 
 
@@ -201,7 +201,7 @@ def test_rook_and_shrikhande_worked_by_hand() -> None:
     neighbour with 2/9, behind these with 1/9.
     """
     pair = rook_graph(4), shrikhande_graph()
-    f = {"encoding": "walks", "scope": "internal", "radius": 1, "steps": 2}
+    f = {"encoding": "walks", "scope": "internal", "radius": 1, "walk_length": 2}
     verdict = compare(*pair, "sek", encodings=f, names=("rook", "Shrikhande"))
     assert verdict.round == 0
     text = verdict.explain()
@@ -212,7 +212,7 @@ def test_rook_and_shrikhande_worked_by_hand() -> None:
     ) in text
     assert "returns to the nodes at distance 1, t=1: {6 × 1/3}; t=2: {6 × 1/3}" in text
     assert "16 nodes of rook and 0 of Shrikhande" in text
-    sums = compare(*pair, "sek", encodings=f | {"multisets": False, "steps": 3})
+    sums = compare(*pair, "sek", encodings=f | {"multisets": False, "walk_length": 3})
     assert (  # 12 × 1/3 and 18/9 = 4 - 6 × 1/3: equal sums until the walk closes
         "returns to the nodes at distance 1 have after 3 steps the probabilities of "
         "sum 2 against sum 14/9"

@@ -44,10 +44,10 @@ def groups(graph: Graph, v: int, f: Walks) -> list[Multisets]:
     inside = f.scope == "internal"
     if inside:
         nodes.remove(v)
-    h = landing(graph, nodes, f.steps, f.self_loops)
+    h = landing(graph, nodes, f.walk_length, f.self_loops)
     shell = {
         k: [u for u, d in reach.items() if d == k]
-        for k in range(1, (f.radius or f.hops) + 1)
+        for k in range(1, (f.radius or f.num_shells) + 1)
     }
     shell = {k: nodes for k, nodes in shell.items() if nodes}
     pairs: dict[str, list[tuple[int, int]]] = {}
@@ -70,7 +70,7 @@ def groups(graph: Graph, v: int, f: Walks) -> list[Multisets]:
                 ]
     return [
         {name: Counter(h[i, j][t] for i, j in some) for name, some in pairs.items()}
-        for t in range(f.steps)
+        for t in range(f.walk_length)
     ]
 
 
@@ -207,7 +207,7 @@ def test_equal_words_are_not_set_against_each_other() -> None:
     ("f", "text"),
     [
         (Walks(), "graph(l=16)"),
-        (Walks("ego", radius=2, steps=3, parts=("f1",)), "ego[h=2]:f1(l=3)"),
+        (Walks("ego", radius=2, walk_length=3, parts=("f1",)), "ego[h=2]:f1(l=3)"),
         (
             Walks("internal", radius=1, pairs="all", self_loops=False),
             "internal[h=1](l=16,all pairs,no loops)",
@@ -222,14 +222,14 @@ def test_encodings_name_their_parameters(f: Walks, text: str) -> None:
 
 def test_walks_say_where_they_live() -> None:
     batch = Batch.of([LabelledGraph(path_graph(2)), LabelledGraph(path_graph(1))])
-    assert Walks(steps=2).words(batch, 0) == (
+    assert Walks(walk_length=2).words(batch, 0) == (
         "walks on the whole graph: "
         "returns to the centre, t=1: {1 × 1/2}; t=2: {1 × 1/2}"
     )
     inner = Walks("internal", radius=1)
     assert inner.words(batch, 2).endswith("centre: there are no other nodes")
     assert (
-        Walks("ego", radius=1, steps=1, multisets=False)
+        Walks("ego", radius=1, walk_length=1, multisets=False)
         .words(batch, 0)
         .endswith("radius 1: returns to the centre, t=1: sum 1/2")
     )

@@ -25,11 +25,11 @@ MEMORY_CLASSES = ("n·ball", "n²", "n³")
 WHOLE = 1_000
 """A radius beyond every graph of BREC: the ball is the whole graph."""
 
-_INTERNAL = tuple(Walks("internal", h, steps=12, pairs="all") for h in (1, 2, 3))
+_INTERNAL = tuple(Walks("internal", h, walk_length=12, pairs="all") for h in (1, 2, 3))
 _FULL = (Walks("graph"), *_INTERNAL)
 _SUMS = (
     Walks("graph", multisets=False),
-    *(Walks("internal", h, steps=12, multisets=False) for h in (1, 2, 3)),
+    *(Walks("internal", h, walk_length=12, multisets=False) for h in (1, 2, 3)),
 )
 
 
@@ -53,8 +53,8 @@ class Entry:
     after: tuple[WLTest, ...] = ()
 
 
-def _sek(*encodings: object, hops: int = 4) -> SEK:
-    return SEK(hops, encodings)  # type: ignore[arg-type]
+def _sek(*encodings: object, num_hops: int = 4) -> SEK:
+    return SEK(num_hops, encodings)  # type: ignore[arg-type]
 
 
 _STAIRS = (
@@ -82,7 +82,7 @@ BOARD: tuple[Entry, ...] = (
     Entry(
         "distances8",
         "SEK, distances, K = 8",
-        _sek(DistanceProfile(8), hops=8),
+        _sek(DistanceProfile(8), num_hops=8),
         "n·ball",
     ),
     Entry("patterns", "SEK, cycles to 5 and K4", _sek(PatternCounts()), "n·ball"),
@@ -95,7 +95,7 @@ BOARD: tuple[Entry, ...] = (
     Entry(
         "marking_internal2",
         "SEK, inner 1-WL whole graph + internal h = 2",
-        _sek(InnerWL(WHOLE), Walks("internal", 2, steps=12)),
+        _sek(InnerWL(WHOLE), Walks("internal", 2, walk_length=12)),
         "n·ball",
     ),
     Entry(

@@ -112,7 +112,7 @@ def run_board(
     copies: int = 1,
     seed: int = 0,
     partial: Path | None = None,
-    workers: int | None = None,
+    threads: int | None = None,
     progress: Callable[[str], Progress | None] | None = None,
 ) -> Board:
     """Run every row of the scoreboard.
@@ -125,7 +125,7 @@ def run_board(
         seed: Of the copies.
         partial: Finished rows are kept here, and taken from here if they were made
             with the same pairs, copies, seed, versions and commit.
-        workers: Threads; ``None`` for all usable cores.
+        threads: Threads; ``None`` for all usable cores.
         progress: Called with each row's label; returns its progress callback.
 
     Raises:
@@ -153,7 +153,7 @@ def run_board(
                 pairs=chosen,
                 copies=copies,
                 seed=seed,
-                workers=workers,
+                threads=threads,
                 progress=None if progress is None else progress(entry.label),
             )
             peak = _peak((*entry.after, entry.test), largest)

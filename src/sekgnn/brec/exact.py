@@ -136,7 +136,7 @@ def score_exact(
     root: str | os.PathLike[str] | None = None,
     copies: int = 1,
     seed: int = 0,
-    workers: int | None = None,
+    threads: int | None = None,
     progress: Progress | None = None,
     **parameters: Any,
 ) -> ExactScore:
@@ -150,7 +150,7 @@ def score_exact(
         root: The data folder; by default what ``SEKGNN_DATA`` names.
         copies: Relabelled copies of each graph that must not be separated from it.
         seed: Of the copies.
-        workers: Threads; ``None`` for all usable cores.
+        threads: Threads; ``None`` for all usable cores.
         progress: Called with (done, total) pairs.
         parameters: Of the test, when it is given by name.
 
@@ -166,7 +166,7 @@ def score_exact(
     for each in tests:
         for pair in wanted:
             each.check_memory([pair.first.num_nodes, pair.second.num_nodes])
-        refine(each, _batch(path_graph(3), cycle_graph(3)), workers=1)  # compiles
+        refine(each, _batch(path_graph(3), cycle_graph(3)), threads=1)  # compiles
     order = np.argsort([-pair.first.num_nodes for pair in wanted], kind="stable")
     done: dict[int, ExactPair] = {}
 
@@ -175,7 +175,7 @@ def score_exact(
             done[i] = _score_pair(tests, wanted[i], copies, seed)
 
     chunks = [(i, i + 1) for i in range(len(wanted))]
-    run_chunks(work, chunks, workers, progress)
+    run_chunks(work, chunks, threads, progress)
     scored = tuple(done[i] for i in range(len(wanted)))
     return ExactScore(
         described(chosen, after),
@@ -213,7 +213,7 @@ def _score_pair(
 
 def _verdict(test: WLTest, *graphs: Graph) -> Refinement:
     batch = _batch(*graphs)
-    return refine(test, batch, keep_history=False, stop_when_apart=True, workers=1)
+    return refine(test, batch, keep_history=False, stop_when_apart=True, threads=1)
 
 
 def _differences(run: Refinement, again: Refinement) -> int:

@@ -56,7 +56,7 @@ def _measure(task: dict[str, object]) -> int:
 
 def _run(test: WLTest, *graphs: Graph) -> None:
     batch = Batch.of(LabelledGraph(graph) for graph in graphs)
-    refine(test, batch, keep_history=False, stop_when_apart=True, workers=1)
+    refine(test, batch, keep_history=False, stop_when_apart=True, threads=1)
 
 
 def _read(field: str) -> int:

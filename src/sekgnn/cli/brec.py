@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 def brec(
     test: options.TestName = "sek",
-    hops: options.Hops = None,
+    num_hops: options.NumHops = None,
     kernel: options.Kernel = None,
     scope: options.Scope = None,
     radius: options.Radius = None,
-    steps: options.Steps = None,
+    walk_length: options.WalkLength = None,
     part: options.Part = None,
     encoding: options.Encoding = None,
     sums: options.Sums = False,
@@ -48,7 +48,7 @@ def brec(
         Path | None,
         typer.Option(help="folder with brec/brec.g6.txt", show_default="SEKGNN_DATA"),
     ] = None,
-    workers: Annotated[
+    threads: Annotated[
         int | None, typer.Option(help="threads", show_default="all usable cores")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
@@ -73,10 +73,11 @@ def brec(
 
     check_positive("--copies", copies, 0)
     check_positive("--seed", seed, 0)
-    if workers is not None:
-        check_positive("--workers", workers)
+    if threads is not None:
+        check_positive("--threads", threads)
     settings = (
-        hops, kernel, scope, radius, steps, part, encoding, sums, no_context, marked,
+        num_hops, kernel, scope, radius, walk_length, part, encoding, sums, no_context,
+        marked,
     )  # fmt: skip
     if all and any(settings):
         raise ConfigError(
@@ -89,7 +90,7 @@ def brec(
         pairs = pairs.select(*category)
     shown = not (quiet or json)
     if all:
-        _run_all(pairs, copies, seed, output, workers, json, shown)
+        _run_all(pairs, copies, seed, output, threads, json, shown)
         return
     with progress_bar("pairs", shown=shown) as progress:
         score = score_exact(
@@ -97,7 +98,7 @@ def brec(
             pairs=pairs,
             copies=copies,
             seed=seed,
-            workers=workers,
+            threads=threads,
             progress=progress,
         )
     typer.echo(json_format.dumps(score.to_dict()) if json else score.table())
@@ -108,7 +109,7 @@ def _run_all(
     copies: int,
     seed: int,
     output: Path,
-    workers: int | None,
+    threads: int | None,
     json: bool,
     shown: bool,
 ) -> None:
@@ -140,7 +141,7 @@ def _run_all(
             copies=copies,
             seed=seed,
             partial=partial,
-            workers=workers,
+            threads=threads,
             progress=row,
         )
     files = {

@@ -41,7 +41,7 @@ def demo(
     from sekgnn.cli.demo_graphs import demo_graphs
     from sekgnn.cli.encoding_job import Input, run_job
     from sekgnn.cli.progress import progress_bar
-    from sekgnn.encoding.spec import EncodingSpec
+    from sekgnn.encoding.spec import WalkEncoding
     from sekgnn.files import write_atomically
     from sekgnn.graphs import rook_graph, shrikhande_graph
     from sekgnn.reports.comparison import compare_graphs
@@ -52,8 +52,8 @@ def demo(
     check_positive("--seed", seed, 0)
     check_positive("--epochs", epochs, 0)
     output.mkdir(parents=True, exist_ok=True)
-    spec = EncodingSpec(
-        num_hops=2, walk_length=12, scope=("graph", "internal"), radius=1
+    spec = WalkEncoding(
+        num_shells=2, walk_length=12, scope=("graph", "internal"), radius=1
     )
 
     typer.echo(f"1. Encode {graphs} random graphs")

@@ -10,7 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from sekgnn.cli.encoding_job import JobResult
-    from sekgnn.encoding.spec import EncodingSpec
+    from sekgnn.encoding.spec import WalkEncoding
 
 _SPEC = "What to compute"
 _INPUT = "How to read the input"
@@ -50,13 +50,13 @@ def encode(
             rich_help_panel=_INPUT,
         ),
     ] = "error",
-    self_loops: Annotated[
+    loops: Annotated[
         str,
         typer.Option(
             help="self-loops in the input: drop or error", rich_help_panel=_INPUT
         ),
     ] = "drop",
-    smiles_column: Annotated[
+    smiles: Annotated[
         str,
         typer.Option(help="column that holds the SMILES", rich_help_panel=_INPUT),
     ] = "smiles",
@@ -75,13 +75,13 @@ def encode(
             rich_help_panel=_SPEC,
         ),
     ] = None,
-    hops: Annotated[
+    num_shells: Annotated[
         int | None,
         typer.Option(
             help="K, shells around a node", show_default="3", rich_help_panel=_SPEC
         ),
     ] = None,
-    steps: Annotated[
+    walk_length: Annotated[
         int | None,
         typer.Option(
             help="l, steps of the walk", show_default="16", rich_help_panel=_SPEC
@@ -111,7 +111,7 @@ def encode(
             rich_help_panel=_SPEC,
         ),
     ] = None,
-    combine: Annotated[
+    merge: Annotated[
         str | None,
         typer.Option(
             help="of the channels: concat, parts or mean",
@@ -119,19 +119,20 @@ def encode(
             rich_help_panel=_SPEC,
         ),
     ] = None,
-    no_self_loops: Annotated[
-        bool,
+    self_loops: Annotated[
+        bool | None,
         typer.Option(
-            "--no-self-loops",
-            help="walk on A instead of A + I",
+            "--self-loops/--no-self-loops",
+            help="walk on A + I or on A",
+            show_default="self-loops",
             rich_help_panel=_SPEC,
         ),
-    ] = False,
+    ] = None,
     backend: Annotated[
         str, typer.Option(help="auto, dense, spectral or push")
     ] = "auto",
     dtype: Annotated[str, typer.Option(help="float32 or float64")] = "float64",
-    workers: Annotated[
+    threads: Annotated[
         int | None, typer.Option(help="threads", show_default="all usable cores")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
@@ -158,18 +159,18 @@ def encode(
     if format is not None:
         check_choice("--format", format, FORMATS)
     check_choice("--dtype", dtype, ("float32", "float64"))
-    if workers is not None:
-        check_positive("--workers", workers)
+    if threads is not None:
+        check_positive("--threads", threads)
     spec = _build_spec(
-        preset, hops, steps, scope, radius, aggregate, combine, no_self_loops
+        preset, num_shells, walk_length, scope, radius, aggregate, merge, self_loops
     )
     check_backend(backend, spec)
     graphs = read_input(
         source,
         format=format,
         undirected=undirected,
-        self_loops=self_loops,
-        smiles_column=smiles_column,
+        loops=loops,
+        smiles=smiles,
         skip_invalid=skip_invalid,
     )
     with progress_bar("encoding", shown=not (quiet or json)) as progress:
@@ -179,7 +180,7 @@ def encode(
             output,
             backend=backend,
             dtype=dtype,
-            workers=workers,
+            threads=threads,
             progress=progress,
         )
     if result.skipped and not json:
@@ -192,39 +193,39 @@ def encode(
 
 def _build_spec(
     preset: str | None,
-    hops: int | None,
-    steps: int | None,
+    num_shells: int | None,
+    walk_length: int | None,
     scope: list[str] | None,
     radius: list[int] | None,
     aggregate: str | None,
-    combine: str | None,
-    no_self_loops: bool,
-) -> EncodingSpec:
+    merge: str | None,
+    self_loops: bool | None,
+) -> WalkEncoding:
     """Return the preset, or the default, with what was asked for put in."""
     from dataclasses import replace
 
     from sekgnn.checks import check_choice, check_positive
-    from sekgnn.encoding.spec import AGGREGATES, COMBINES, SCOPES, EncodingSpec
+    from sekgnn.encoding.spec import AGGREGATES, MERGES, SCOPES, WalkEncoding
 
     changes: dict[str, Any] = {}
-    if hops is not None:
-        changes["num_hops"] = check_positive("--hops", hops)
-    if steps is not None:
-        changes["walk_length"] = check_positive("--steps", steps)
+    if num_shells is not None:
+        changes["num_shells"] = check_positive("--num-shells", num_shells)
+    if walk_length is not None:
+        changes["walk_length"] = check_positive("--walk-length", walk_length)
     if scope:
         changes["scope"] = tuple(check_choice("--scope", s, SCOPES) for s in scope)
     if radius:
         changes["radius"] = tuple(check_positive("--radius", h) for h in radius)
     if aggregate is not None:
         changes["aggregate"] = check_choice("--aggregate", aggregate, AGGREGATES)
-    if combine is not None:
-        changes["combine"] = check_choice("--combine", combine, COMBINES)
-    if no_self_loops:
-        changes["self_loops"] = False
+    if merge is not None:
+        changes["merge"] = check_choice("--merge", merge, MERGES)
+    if self_loops is not None:
+        changes["self_loops"] = self_loops
     if preset is None:
-        return EncodingSpec(**changes)
+        return WalkEncoding(**changes)
     check_choice("--preset", preset, ("paper",))
-    return replace(EncodingSpec.paper(), **changes)
+    return replace(WalkEncoding.paper(), **changes)
 
 
 def _note_skipped(result: JobResult) -> None:

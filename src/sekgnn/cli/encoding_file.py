@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.errors import ConfigError, OutputError
 from sekgnn.graphs import Graph
 
@@ -36,7 +36,7 @@ class Contents:
         rows: For tables of SMILES, the data row (from 1) of each graph, else None.
     """
 
-    spec: EncodingSpec
+    spec: WalkEncoding
     dtype: np.dtype[Any]
     node_ptr: NDArray[np.int64]
     rows: NDArray[np.int64] | None = None
@@ -44,7 +44,7 @@ class Contents:
     @staticmethod
     def of(
         graphs: Sequence[Graph],
-        spec: EncodingSpec,
+        spec: WalkEncoding,
         dtype: str,
         rows: Sequence[int] | None = None,
     ) -> Contents:

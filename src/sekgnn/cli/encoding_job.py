@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sekgnn.checks import check_choice
 from sekgnn.cli.encoding_file import WRITERS, Contents, check_output
 from sekgnn.encoding.encoder import encode_packed
-from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.encoding.tasks import BACKENDS, Backend
 from sekgnn.errors import ConfigError
 from sekgnn.files import atomic_path
@@ -88,7 +88,7 @@ class JobResult:
             "nodes": self.num_nodes,
             "edges": self.num_edges,
             "channels": list(spec.channels),
-            "steps": spec.walk_length,
+            "walk_length": spec.walk_length,
             "shape": list(self.contents.shape),
             "dtype": str(self.contents.dtype),
             "spec": spec.to_dict(),
@@ -126,28 +126,28 @@ def read_input(
     *,
     format: str | None,
     undirected: str,
-    self_loops: str,
-    smiles_column: str,
+    loops: str,
+    smiles: str,
     skip_invalid: bool,
 ) -> Input:
     """Read graphs of any format; see :func:`~sekgnn.graphs.read_graphs`."""
     check_choice("--undirected", undirected, ("error", "add"))
-    check_choice("--self-loops", self_loops, ("drop", "error"))
+    check_choice("--loops", loops, ("drop", "error"))
     guessed = path.suffix.lower() in SMILES_SUFFIXES and not path.is_dir()
     if format == "smiles" or (format is None and guessed):
-        table = read_smiles_table(path, smiles_column, skip_invalid=skip_invalid)
+        table = read_smiles_table(path, smiles, skip_invalid=skip_invalid)
         return Input(table.graphs, table.rows, table.invalid)
     return Input(
         read_graphs(
             path,
             format=format,
             undirected=cast("Undirected", undirected),
-            self_loops=cast("SelfLoops", self_loops),
+            loops=cast("SelfLoops", loops),
         )
     )
 
 
-def check_backend(backend: str, spec: EncodingSpec) -> Backend:
+def check_backend(backend: str, spec: WalkEncoding) -> Backend:
     """Return ``backend`` if it is known and can compute ``spec``.
 
     Raises:
@@ -161,12 +161,12 @@ def check_backend(backend: str, spec: EncodingSpec) -> Backend:
 
 def run_job(
     source: Input,
-    spec: EncodingSpec,
+    spec: WalkEncoding,
     output: Path,
     *,
     backend: str = "auto",
     dtype: str = "float64",
-    workers: int | None = None,
+    threads: int | None = None,
     progress: Progress | None = None,
 ) -> JobResult:
     """Encode graphs and write the file; a failure leaves what was there before.
@@ -180,7 +180,7 @@ def run_job(
         output: ``.npz`` or ``.parquet``.
         backend: As for :func:`~sekgnn.encoding.encoder.encode`.
         dtype: ``"float32"`` or ``"float64"``.
-        workers: Threads; None for all usable cores.
+        threads: Threads; None for all usable cores.
         progress: Called with (done, total) nodes.
 
     Raises:
@@ -205,7 +205,7 @@ def run_job(
             begin, end = contents.node_ptr[[first, last]].tolist()
             moved = _within(progress, begin, end - begin, total)
             begun = time.perf_counter()
-            block = _encode_piece(graphs[first:last], spec, kind, dtype, workers, moved)
+            block = _encode_piece(graphs[first:last], spec, kind, dtype, threads, moved)
             seconds += time.perf_counter() - begun
             write(block)
     return JobResult(
@@ -222,10 +222,10 @@ def run_job(
 
 def _encode_piece(
     graphs: Sequence[Graph],
-    spec: EncodingSpec,
+    spec: WalkEncoding,
     backend: Backend,
     dtype: str,
-    workers: int | None,
+    threads: int | None,
     progress: Progress | None,
 ) -> NDArray[Any]:
     """Return ``[N, C, L]``; the one place that calls a backend."""
@@ -234,7 +234,7 @@ def _encode_piece(
         spec,
         backend=backend,
         dtype=dtype,
-        workers=workers,
+        threads=threads,
         progress=progress,
     )
 

@@ -34,7 +34,7 @@ def theorem1(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="folder for the results")
     ] = Path("results/theorem1"),
-    workers: Annotated[
+    threads: Annotated[
         int | None, typer.Option(help="threads", show_default="all usable cores")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="print the record")] = False,
@@ -66,15 +66,15 @@ def theorem1(
         seed=seed,
         self_loops=not no_self_loops,
     )
-    if workers is not None:
-        check_positive("--workers", workers)
+    if threads is not None:
+        check_positive("--threads", threads)
     require("igraph", "iso")
     output.mkdir(parents=True, exist_ok=True)
     partial = output / "theorem1.partial.json"
     shown = not (quiet or json)
     with progress_bar("counting", shown=shown) as progress, resumable():
         record = run_theorem1(
-            config, partial=partial, workers=workers, progress=progress
+            config, partial=partial, threads=threads, progress=progress
         )
     files = {
         "theorem1.png": theorem1_png(record),

@@ -53,7 +53,7 @@ def train(
     from sekgnn.checks import check_positive
     from sekgnn.cli.failures import resumable
     from sekgnn.cli.progress import progress_stages
-    from sekgnn.parallel import resolve_workers
+    from sekgnn.parallel import resolve_threads
 
     check_positive("--threads", threads)
     if jobs is not None:
@@ -70,7 +70,7 @@ def train(
             settings,
             folder,
             root=data_root,
-            jobs=jobs or resolve_workers(None),
+            jobs=jobs or resolve_threads(None),
             encoding_progress=stage("encoding"),
             progress=stage("training"),
         )

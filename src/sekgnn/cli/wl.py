@@ -22,11 +22,11 @@ def wl(
     first: Annotated[str, typer.Argument(metavar="A", help=_GRAPH)],
     second: Annotated[str, typer.Argument(metavar="B", help=_GRAPH)],
     test: options.TestName = "sek",
-    hops: options.Hops = None,
+    num_hops: options.NumHops = None,
     kernel: options.Kernel = None,
     scope: options.Scope = None,
     radius: options.Radius = None,
-    steps: options.Steps = None,
+    walk_length: options.WalkLength = None,
     part: options.Part = None,
     encoding: options.Encoding = None,
     sums: options.Sums = False,
@@ -52,7 +52,7 @@ def wl(
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
-    workers: Annotated[
+    threads: Annotated[
         int | None, typer.Option(help="threads", show_default="all usable cores")
     ] = None,
 ) -> None:
@@ -68,10 +68,11 @@ def wl(
 
     if plot is not None and plot.suffix not in (".png", ".svg", ".pdf"):
         raise ConfigError(f"--plot writes .png, .svg or .pdf, got {str(plot)!r}.")
-    if workers is not None:
-        check_positive("--workers", workers)
+    if threads is not None:
+        check_positive("--threads", threads)
     settings = (
-        hops, kernel, scope, radius, steps, part, encoding, sums, no_context, marked,
+        num_hops, kernel, scope, radius, walk_length, part, encoding, sums, no_context,
+        marked,
     )  # fmt: skip
     if all and (plot is not None or any(settings)):
         raise ConfigError(
@@ -84,9 +85,9 @@ def wl(
         for text in (first, second)
     )
     if all:
-        apart = _ask_all(a, b, (first, second), json, workers)
+        apart = _ask_all(a, b, (first, second), json, threads)
         raise typer.Exit(SEPARATED if apart else NOT_SEPARATED)
-    verdict = compare(a, b, chosen, names=(first, second), workers=workers)
+    verdict = compare(a, b, chosen, names=(first, second), threads=threads)
     if plot is not None:
         verdict.plot(plot)
     typer.echo(verdict.to_json() if json else verdict.explain())
@@ -98,7 +99,7 @@ def _ask_all(
     second: LabelledGraph,
     names: tuple[str, str],
     json: bool,
-    workers: int | None,
+    threads: int | None,
 ) -> bool:
     """Print a row per test, as each is done; tell whether any separates."""
     from sekgnn.cli.failures import note
@@ -114,7 +115,7 @@ def _ask_all(
         )
     for name in TESTS:
         try:
-            verdict = compare(first, second, name, names=names, workers=workers)
+            verdict = compare(first, second, name, names=names, threads=threads)
         except (GraphInputError, MissingExtraError) as error:  # too large, no igraph
             note(f"{name} is left out: {error}")
             continue

@@ -19,7 +19,7 @@ TestName = Annotated[
         rich_help_panel=_TEST,
     ),
 ]
-Hops = Annotated[
+NumHops = Annotated[
     int | None,
     typer.Option(
         help="K of khop, sek, sek2fwl", show_default="4", rich_help_panel=_TEST
@@ -49,7 +49,7 @@ Radius = Annotated[
         rich_help_panel=_TEST,
     ),
 ]
-Steps = Annotated[
+WalkLength = Annotated[
     int | None,
     typer.Option(
         help="l, steps of sek's walks", show_default="16", rich_help_panel=_TEST
@@ -100,11 +100,11 @@ Marked = Annotated[
 
 def build_test(
     test: str,
-    hops: int | None,
+    num_hops: int | None,
     kernel: str | None,
     scope: list[str] | None,
     radius: list[int] | None,
-    steps: int | None,
+    walk_length: int | None,
     part: list[str] | None,
     encoding: list[str] | None,
     sums: bool,
@@ -124,11 +124,11 @@ def build_test(
     for name in encoding or ():
         check_choice("--encoding", name, ENCODINGS)
     given: dict[str, Any] = {
-        "--hops": hops,
+        "--num-hops": num_hops,
         "--kernel": kernel,
         "--scope": scope,
         "--radius": radius,
-        "--steps": steps,
+        "--walk-length": walk_length,
         "--part": part,
         "--encoding": encoding,
         "--sums": sums,
@@ -136,7 +136,7 @@ def build_test(
         "--marked": marked,
     }
     meant = {
-        "khop": {"--hops", "--kernel"},
+        "khop": {"--num-hops", "--kernel"},
         "subgraph": {"--radius", "--marked"},
         "sek": _meant_by_sek(encoding, scope),
         "sek2fwl": _meant_by_sek(encoding, scope),
@@ -152,8 +152,8 @@ def build_test(
                 f"{flag} means nothing to {' '.join(chosen)}; leave it out."
             )
     parameters: dict[str, Any] = {}
-    if hops is not None:
-        parameters["hops"] = hops
+    if num_hops is not None:
+        parameters["num_hops"] = num_hops
     if kernel is not None:
         parameters["kernel"] = kernel
     if test == "subgraph":
@@ -165,10 +165,10 @@ def build_test(
     if test.startswith("sek"):
         parameters["context"] = not no_context
         parameters["encodings"] = _encodings(
-            4 if hops is None else hops,
+            4 if num_hops is None else num_hops,
             tuple(dict.fromkeys(scope or ("graph", "internal"))),
             None if radius is None else tuple(dict.fromkeys(radius)),
-            16 if steps is None else steps,
+            16 if walk_length is None else walk_length,
             tuple(dict.fromkeys(part or ("f1", "f2", "f3"))),
             tuple(dict.fromkeys(encoding or ("walks",))),
             sums,
@@ -179,9 +179,9 @@ def build_test(
 def _meant_by_sek(encoding: list[str] | None, scope: list[str] | None) -> set[str]:
     """Return the options that mean something to sek's functions f."""
     names = set(encoding or ("walks",))
-    out = {"--hops", "--kernel", "--encoding", "--no-context"}
+    out = {"--num-hops", "--kernel", "--encoding", "--no-context"}
     if "walks" in names:
-        out |= {"--scope", "--steps", "--part", "--sums"}
+        out |= {"--scope", "--walk-length", "--part", "--sums"}
     ego_nets = "walks" in names and set(scope or ("internal",)) != {"graph"}
     if ego_nets or names & {"inner_wl", "inner_fwl"}:
         out.add("--radius")
@@ -189,10 +189,10 @@ def _meant_by_sek(encoding: list[str] | None, scope: list[str] | None) -> set[st
 
 
 def _encodings(
-    hops: int,
+    num_hops: int,
     scopes: tuple[str, ...],
     radii: tuple[int, ...] | None,
-    steps: int,
+    walk_length: int,
     parts: tuple[str, ...],
     names: tuple[str, ...],
     sums: bool,
@@ -203,21 +203,23 @@ def _encodings(
     out = []
     for name in names:
         if name == "walks":
-            out += _walks(hops, scopes, radii or (1, 2, 3), steps, parts, sums)
+            out += _walks(
+                num_hops, scopes, radii or (1, 2, 3), walk_length, parts, sums
+            )
         elif name in ("inner_wl", "inner_fwl"):
             out += [make_encoding(name, radius=h) for h in radii or (3,)]
         elif name == "distances":
-            out.append(make_encoding(name, hops=hops))
+            out.append(make_encoding(name, num_shells=num_hops))
         else:
             out.append(make_encoding(name))
     return tuple(out)
 
 
 def _walks(
-    hops: int,
+    num_hops: int,
     scopes: tuple[str, ...],
     radii: tuple[int, ...],
-    steps: int,
+    walk_length: int,
     parts: tuple[str, ...],
     sums: bool,
 ) -> list[SubstructureEncoding]:
@@ -231,8 +233,8 @@ def _walks(
             parameters: dict[str, Any] = {
                 "scope": scope,
                 "radius": radius,
-                "hops": hops,
-                "steps": steps,
+                "num_hops": num_hops,
+                "walk_length": walk_length,
                 "parts": parts,
                 "pairs": pairs,
                 "multisets": not sums,

@@ -3,11 +3,11 @@
 from sekgnn.encoding.encoder import encode, encode_many, encode_packed
 from sekgnn.encoding.exact import encode_exact
 from sekgnn.encoding.sampled import SampledEncoding, encode_sampled
-from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.spec import WalkEncoding
 
 __all__ = [
-    "EncodingSpec",
     "SampledEncoding",
+    "WalkEncoding",
     "encode",
     "encode_exact",
     "encode_many",

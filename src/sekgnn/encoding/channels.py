@@ -15,7 +15,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.encoding.spec import Block, EncodingSpec
+from sekgnn.encoding.spec import Block, WalkEncoding
 
 # positions in RawLayout.offsets
 TO_SHELL, DIAGONAL, OFF_DIAGONAL, OUTWARD, INWARD, RETURN, SQUARES = range(7)
@@ -123,12 +123,12 @@ def _divisor(aggregate: str, kind: int, merged: bool) -> int:
     return BY_ONE
 
 
-def output_map(spec: EncodingSpec, block: Block) -> OutputMap:
+def output_map(spec: WalkEncoding, block: Block) -> OutputMap:
     """Return the map from the raw sums of ``block`` to its output channels."""
     squares = spec.aggregate == "moments"
     offsets = RawLayout.of(block, squares).offsets
     prefix = block.scope if block.scope == "graph" else f"{block.scope}{block.radius}"
-    if spec.combine == "concat":
+    if spec.merge == "concat":
         return _concatenated(spec.aggregate, block, offsets, prefix)
     parts = ["return", "to_shell", "across"]
     if block.scope == "internal":
@@ -140,7 +140,7 @@ def output_map(spec: EncodingSpec, block: Block) -> OutputMap:
         OUTWARD: "neighbouring",
         INWARD: "neighbouring",
     }
-    merge = spec.combine == "mean"
+    merge = spec.merge == "mean"
     share = len(parts) if merge else 1
     terms = []
     if offsets[RETURN] >= 0:

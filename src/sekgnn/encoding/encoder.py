@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sekgnn.checks import check_choice
-from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.encoding.tasks import BACKENDS, Backend, encoding_tasks, read_only
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.convert import as_graph
@@ -20,11 +20,11 @@ from sekgnn.parallel import Progress, run_chunks
 
 def encode(
     graph: Any,
-    spec: EncodingSpec | None = None,
+    spec: WalkEncoding | None = None,
     *,
     backend: Backend = "auto",
     dtype: DTypeLike = np.float64,
-    workers: int | None = None,
+    threads: int | None = None,
     progress: Progress | None = None,
 ) -> NDArray[Any]:
     r"""Return the substructure encoding f of every node (SEK paper, Eq. 1).
@@ -32,13 +32,13 @@ def encode(
     Args:
         graph: A :class:`~sekgnn.graphs.Graph`, or anything
             :func:`~sekgnn.graphs.as_graph` takes: PyG ``Data``, networkx, scipy, RDKit.
-        spec: What to compute; defaults to ``EncodingSpec()``.
+        spec: What to compute; defaults to ``WalkEncoding()``.
         backend: How ``graph`` scope is computed: ``"dense"`` (explicit powers),
             ``"spectral"`` (one eigendecomposition, no ``moments``), ``"push"`` (half
             walks in memory proportional to a ball) or ``"auto"``, by size and cost.
             Ego-nets are always walked one by one in memory proportional to each.
         dtype: float32 or float64, of the result; probabilities are float64 until then.
-        workers: Threads; ``None`` for all usable cores.
+        threads: Threads; ``None`` for all usable cores.
         progress: Called with (done, total) units of work.
 
     Returns:
@@ -50,23 +50,23 @@ def encode(
 
     Example:
         >>> from sekgnn.graphs import cycle_graph
-        >>> spec = EncodingSpec(num_hops=1, walk_length=2)
+        >>> spec = WalkEncoding(num_shells=1, walk_length=2)
         >>> encode(cycle_graph(3), spec)[0, 0].round(3).tolist()
         [0.333, 0.333]
     """
     packed = pack([as_graph(graph)])
     return encode_packed(
-        packed, spec, backend=backend, dtype=dtype, workers=workers, progress=progress
+        packed, spec, backend=backend, dtype=dtype, threads=threads, progress=progress
     )
 
 
 def encode_many(
     graphs: Sequence[Any],
-    spec: EncodingSpec | None = None,
+    spec: WalkEncoding | None = None,
     *,
     backend: Backend = "auto",
     dtype: DTypeLike = np.float64,
-    workers: int | None = None,
+    threads: int | None = None,
     progress: Progress | None = None,
 ) -> list[NDArray[Any]]:
     """Return :func:`encode` of every graph, by one compiled call over all of them.
@@ -76,7 +76,7 @@ def encode_many(
         spec: As for :func:`encode`.
         backend: As for :func:`encode`.
         dtype: As for :func:`encode`.
-        workers: As for :func:`encode`.
+        threads: As for :func:`encode`.
         progress: As for :func:`encode`.
 
     Returns:
@@ -89,22 +89,22 @@ def encode_many(
         raise GraphInputError("no graphs to encode: the dataset is empty.")
     packed = pack([as_graph(graph) for graph in graphs])
     out = encode_packed(
-        packed, spec, backend=backend, dtype=dtype, workers=workers, progress=progress
+        packed, spec, backend=backend, dtype=dtype, threads=threads, progress=progress
     )
     return np.split(out, packed.node_ptr[1:-1])
 
 
 def encode_packed(
     packed: PackedGraphs,
-    spec: EncodingSpec | None = None,
+    spec: WalkEncoding | None = None,
     *,
     backend: Backend = "auto",
     dtype: DTypeLike = np.float64,
-    workers: int | None = None,
+    threads: int | None = None,
     progress: Progress | None = None,
 ) -> NDArray[Any]:
     """Return the encodings of packed graphs, ``[N, C, L]``; see :func:`encode`."""
-    spec = EncodingSpec() if spec is None else spec
+    spec = WalkEncoding() if spec is None else spec
     check_choice("backend", backend, BACKENDS)
     kind = _float_type(dtype)
     if backend == "spectral" and spec.aggregate == "moments":
@@ -122,7 +122,7 @@ def encode_packed(
     total = sum(stop - start for task in tasks for start, stop in task.chunks)
     done = 0
     for task in tasks:
-        run_chunks(task.work, task.chunks, workers, _shifted(progress, done, total))
+        run_chunks(task.work, task.chunks, threads, _shifted(progress, done, total))
         done += sum(stop - start for start, stop in task.chunks)
     twins = np.flatnonzero(twin_of != np.arange(n))
     out[twins] = out[twin_of[twins]]

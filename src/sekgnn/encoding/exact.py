@@ -20,7 +20,7 @@ from sekgnn.encoding.channels import (
     divisor_value,
     output_map,
 )
-from sekgnn.encoding.spec import Block, EncodingSpec
+from sekgnn.encoding.spec import Block, WalkEncoding
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.convert import as_graph
 from sekgnn.graphs.graph import Graph
@@ -184,9 +184,9 @@ def exact_ego_nets(
 
 def encode_exact(
     graph: Any,
-    spec: EncodingSpec | None = None,
+    spec: WalkEncoding | None = None,
     *,
-    workers: int | None = None,
+    threads: int | None = None,
     progress: Progress | None = None,
 ) -> NDArray[np.int64]:
     """Return the encoding of every node in exact arithmetic.
@@ -198,7 +198,7 @@ def encode_exact(
     Args:
         graph: As for :func:`~sekgnn.encoding.encoder.encode`.
         spec: What to compute.
-        workers: Threads; ``None`` for all usable cores.
+        threads: Threads; ``None`` for all usable cores.
         progress: Called with (done, total) nodes.
 
     Returns:
@@ -210,12 +210,12 @@ def encode_exact(
 
     Example:
         >>> from sekgnn.graphs import complete_graph
-        >>> spec = EncodingSpec(num_hops=1, walk_length=1)
+        >>> spec = WalkEncoding(num_shells=1, walk_length=1)
         >>> third = encode_exact(complete_graph(3), spec)[0, 0, 0]
         >>> (3 * third % PRIMES).tolist()
         [1, 1]
     """
-    spec = EncodingSpec() if spec is None else spec
+    spec = WalkEncoding() if spec is None else spec
     g = as_graph(graph)
     n = g.num_nodes
     _check_size(g, spec)
@@ -231,7 +231,7 @@ def encode_exact(
         first_channel = channels.stop
         for p, prime in enumerate(PRIMES):
             result = np.zeros((n, len(mapping.names), spec.walk_length), dtype=np.int64)
-            _run_block(g, spec, block, layout, mapping.arrays(), prime, workers, result)
+            _run_block(g, spec, block, layout, mapping.arrays(), prime, threads, result)
             out[p, :, channels] = result
             done += n
             if progress is not None:
@@ -241,12 +241,12 @@ def encode_exact(
 
 def _run_block(
     g: Graph,
-    spec: EncodingSpec,
+    spec: WalkEncoding,
     block: Block,
     layout: RawLayout,
     terms: NDArray[np.int64],
     prime: int,
-    workers: int | None,
+    threads: int | None,
     result: NDArray[np.int64],
 ) -> None:
     loop, n = int(spec.self_loops), g.num_nodes
@@ -265,10 +265,10 @@ def _run_block(
             layout.offsets, layout.num_channels, terms, prime, place.value, result,
         )  # fmt: skip
 
-    run_chunks(work, even_chunks(n, 64), workers)
+    run_chunks(work, even_chunks(n, 64), threads)
 
 
-def _check_size(g: Graph, spec: EncodingSpec) -> None:
+def _check_size(g: Graph, spec: WalkEncoding) -> None:
     """Refuse what needs residues over too many pairs of nodes."""
     for block in spec.blocks:
         most, what = g.num_nodes, "the graph"

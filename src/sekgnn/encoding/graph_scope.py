@@ -39,7 +39,7 @@ def encode_small_graphs(
     start: int,
     stop: int,
     loop: int,
-    num_hops: int,
+    num_shells: int,
     offsets: NDArray[np.int64],
     num_raw: int,
     terms: NDArray[np.int64],
@@ -56,7 +56,7 @@ def encode_small_graphs(
         start: First graph.
         stop: One past the last graph.
         loop: 1 with self-loops, else 0.
-        num_hops: K.
+        num_shells: K.
         offsets: Of the :class:`~sekgnn.encoding.channels.RawLayout`.
         num_raw: C_raw.
         terms: Of the :class:`~sekgnn.encoding.channels.OutputMap`.
@@ -77,8 +77,8 @@ def encode_small_graphs(
             v = first + nodes[c]
             places[c] = v
             degrees[c] = indptr[v + 1] - indptr[v] + loop
-        members, bounds = class_shells(sizes, rows, columns, num_hops)
-        counts = np.empty((q, num_hops), dtype=np.int64)
+        members, bounds = class_shells(sizes, rows, columns, num_shells)
+        counts = np.empty((q, num_shells), dtype=np.int64)
         shell_sizes(sizes, members, bounds, counts)
         raw = np.zeros((q, num_raw, steps))
         spectral = method == SPECTRAL

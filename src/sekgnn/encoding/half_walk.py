@@ -61,7 +61,7 @@ def write_products(
     degrees: NDArray[np.float64],
     count: int,
     width: int,
-    num_hops: int,
+    num_shells: int,
     left: NDArray[np.float64],
     right: NDArray[np.float64],
     sums: NDArray[np.float64],
@@ -72,17 +72,17 @@ def write_products(
         degrees: ``[>= count]``.
         count: Rows in which the vectors may differ from zero.
         width: Row length.
-        num_hops: K.
+        num_shells: K.
         left: Holds g in column 0 and :math:`z^k` in column K + k.
         right: Holds :math:`x^k` in column k.
         sums: Written, ``[2, K]``.
     """
-    for k in range(1, num_hops + 1):
+    for k in range(1, num_shells + 1):
         landing = across = 0.0
         for a in range(count):
             x = degrees[a] * right[a * width + k]
             landing += left[a * width] * x
-            across += left[a * width + num_hops + k] * x
+            across += left[a * width + num_shells + k] * x
         sums[0, k - 1] = landing
         sums[1, k - 1] = across
 
@@ -119,7 +119,7 @@ def half_walk_nodes(
     start: int,
     stop: int,
     loop: int,
-    num_hops: int,
+    num_shells: int,
     returns: NDArray[np.float64],
     offsets: NDArray[np.int64],
     num_raw: int,
@@ -135,7 +135,7 @@ def half_walk_nodes(
         start: First node.
         stop: One past the last node.
         loop: 1 with self-loops, else 0.
-        num_hops: K.
+        num_shells: K.
         returns: :math:`H_{vv}` of every node, from
             :func:`~sekgnn.walks.returns.half_walk_returns`, ``[N, L]``.
         offsets: Of the :class:`~sekgnn.encoding.channels.RawLayout`; no squares.
@@ -145,18 +145,18 @@ def half_walk_nodes(
     """
     steps = out.shape[2]
     half = (steps + 1) // 2
-    width = padded(2 * num_hops + 1)
+    width = padded(2 * num_shells + 1)
     raw = np.zeros((1, num_raw, steps))
-    counts = np.zeros((1, num_hops), dtype=np.int64)
+    counts = np.zeros((1, num_shells), dtype=np.int64)
     node = np.zeros(1, dtype=np.int64)
-    bounds = np.zeros(num_hops + half + 2, dtype=np.int64)
+    bounds = np.zeros(num_shells + half + 2, dtype=np.int64)
     nodes, columns = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int32)
     rows = np.zeros(65, dtype=np.int64)
     degrees, ones = np.empty(64), np.empty(0)
     ids = np.empty(0, dtype=np.int32)
     matrix = np.empty(0)
     table = new_table(64)
-    sums = np.zeros((2, num_hops))
+    sums = np.zeros((2, num_shells))
     for v in range(start, stop):
         if twin_of[v] != v:
             continue
@@ -175,14 +175,14 @@ def half_walk_nodes(
         raw[:] = 0.0
         if degrees[0] > 0:
             before[0] = 1.0 / degrees[0]
-        for k in range(1, num_hops + 1):
+        for k in range(1, num_shells + 1):
             counts[0, k - 1] = bounds[k + 1] - bounds[k]
             for a in range(bounds[k], bounds[k + 1]):
                 before[a * width + k] = 1.0
-                before[a * width + num_hops + k] = 1.0 / degrees[a]
+                before[a * width + num_shells + k] = 1.0 / degrees[a]
         for s in range(1, half + 1):
-            edge, inner = bounds[num_hops + s - 1], bounds[num_hops + s]
-            outer = bounds[num_hops + s + 1]
+            edge, inner = bounds[num_shells + s - 1], bounds[num_shells + s]
+            outer = bounds[num_shells + s + 1]
             step_outward(
                 rows, columns, degrees, edge, inner, width, ids, ones,
                 before, after,
@@ -190,8 +190,8 @@ def half_walk_nodes(
             for t in range(2 * s - 2, min(2 * s, steps)):
                 odd = t == 2 * s - 2
                 left, count = (before, inner) if odd else (after, outer)
-                write_products(degrees, count, width, num_hops, left, after, sums)
-                for k in range(num_hops):
+                write_products(degrees, count, width, num_shells, left, after, sums)
+                for k in range(num_shells):
                     raw[0, offsets[TO_SHELL] + k, t] = sums[0, k]
                     raw[0, offsets[OFF_DIAGONAL] + k, t] = sums[1, k]
             before, after = after, before

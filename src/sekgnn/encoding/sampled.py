@@ -26,7 +26,7 @@ from sekgnn.encoding.channels import (
     divisor_value,
     output_map,
 )
-from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.convert import as_graph
 from sekgnn.hops.sampling import absorb, mix
@@ -84,7 +84,7 @@ def sample_nodes(
     start: int,
     stop: int,
     loop: int,
-    num_hops: int,
+    num_shells: int,
     num_walks: int,
     seed: np.uint64,
     offsets: NDArray[np.int64],
@@ -102,7 +102,7 @@ def sample_nodes(
         start: First node.
         stop: One past the last node.
         loop: 1 with self-loops, else 0.
-        num_hops: K.
+        num_shells: K.
         num_walks: M.
         seed: Walks of v depend on it and on v alone.
         offsets: Of the :class:`~sekgnn.encoding.channels.RawLayout`.
@@ -114,8 +114,8 @@ def sample_nodes(
     """
     steps = values.shape[2]
     hits = np.zeros((num_raw, steps), dtype=np.int64)
-    sizes = np.zeros(num_hops, dtype=np.int64)
-    bounds = np.zeros(num_hops + 2, dtype=np.int64)
+    sizes = np.zeros(num_shells, dtype=np.int64)
+    bounds = np.zeros(num_shells + 2, dtype=np.int64)
     nodes = np.empty(64, dtype=np.int32)
     step_word = np.uint64(0x9E3779B97F4A7C15)
     for v in range(start, stop):
@@ -123,7 +123,7 @@ def sample_nodes(
         shell_of[v] = 0
         bounds[1] = 1
         found = 1
-        for k in range(1, num_hops + 1):
+        for k in range(1, num_shells + 1):
             for a in range(bounds[k - 1], bounds[k]):
                 for e in range(indptr[nodes[a]], indptr[nodes[a] + 1]):
                     u = indices[e]
@@ -139,7 +139,7 @@ def sample_nodes(
             sizes[k - 1] = bounds[k + 1] - bounds[k]
         hits[:] = 0
         origin = absorb(mix(seed), v)
-        for k in range(num_hops + 1):
+        for k in range(num_shells + 1):
             if bounds[k + 1] == bounds[k]:
                 continue
             for walk in range(num_walks):
@@ -180,11 +180,11 @@ def sample_nodes(
 
 def encode_sampled(
     graph: Any,
-    spec: EncodingSpec | None = None,
+    spec: WalkEncoding | None = None,
     *,
     num_walks: int = 256,
     seed: int = 0,
-    workers: int | None = None,
+    threads: int | None = None,
     progress: Progress | None = None,
 ) -> SampledEncoding:
     """Estimate the ``graph``-scope encoding of every node from random walks.
@@ -194,8 +194,8 @@ def encode_sampled(
         spec: ``scope="graph"``; any aggregate but ``moments``, whose squares would be
             biased. Defaults to 32 steps.
         num_walks: M, walks from each node and from each of its shells.
-        seed: The result depends on it, not on ``workers``.
-        workers: Threads; ``None`` for all usable cores.
+        seed: The result depends on it, not on ``threads``.
+        threads: Threads; ``None`` for all usable cores.
         progress: Called with (done, total) nodes.
 
     Raises:
@@ -203,11 +203,11 @@ def encode_sampled(
 
     Example:
         >>> from sekgnn.graphs import cycle_graph
-        >>> result = encode_sampled(cycle_graph(5), EncodingSpec(walk_length=4))
+        >>> result = encode_sampled(cycle_graph(5), WalkEncoding(walk_length=4))
         >>> result.values.shape
         (5, 10, 4)
     """
-    spec = EncodingSpec(walk_length=32) if spec is None else spec
+    spec = WalkEncoding(walk_length=32) if spec is None else spec
     check_positive("num_walks", num_walks, minimum=2)
     if check_positive("seed", seed, minimum=0) >= 2**64:
         raise ConfigError(f"seed must be below 2^64, got {seed}.")
@@ -227,10 +227,10 @@ def encode_sampled(
 
     def work(start: int, stop: int) -> None:
         sample_nodes(
-            g.indptr, g.indices, start, stop, int(spec.self_loops), spec.num_hops,
+            g.indptr, g.indices, start, stop, int(spec.self_loops), spec.num_shells,
             num_walks, np.uint64(seed), layout.offsets, layout.num_channels, terms,
             shell_of.value, values, variances,
         )  # fmt: skip
 
-    run_chunks(work, even_chunks(n, 256), workers, progress)
+    run_chunks(work, even_chunks(n, 256), threads, progress)
     return SampledEncoding(values, np.sqrt(variances), num_walks, seed)

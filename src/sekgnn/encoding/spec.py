@@ -11,11 +11,11 @@ from sekgnn.errors import ConfigError
 
 Scope = Literal["graph", "ego", "internal"]
 Aggregate = Literal["sum", "mean", "landing", "moments"]
-Combine = Literal["concat", "parts", "mean"]
+Merge = Literal["concat", "parts", "mean"]
 
 SCOPES: tuple[Scope, ...] = ("graph", "ego", "internal")
 AGGREGATES: tuple[Aggregate, ...] = ("sum", "mean", "landing", "moments")
-COMBINES: tuple[Combine, ...] = ("concat", "parts", "mean")
+MERGES: tuple[Merge, ...] = ("concat", "parts", "mean")
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class EncodingSpec:
+class WalkEncoding:
     r"""Parameters of the substructure encoding f (SEK paper, Eq. 1).
 
     For every node v, walk lengths t = 1..l and shells :math:`N_k(v)`, with
@@ -47,7 +47,7 @@ class EncodingSpec:
       :math:`N_k(v)` and :math:`N_{k+1}(v)`, both ways.
 
     Args:
-        num_hops: K, the shells that are summarised.
+        num_shells: K, the shells that are summarised.
         walk_length: l, the number of steps.
         scope: ``"graph"`` (the walk sees all of G), ``"ego"`` (the subgraph induced on
             the nodes within ``radius`` of v) or ``"internal"`` (the same without v,
@@ -57,7 +57,7 @@ class EncodingSpec:
         aggregate: ``"sum"``; ``"mean"`` over nodes or ordered pairs; ``"landing"``:
             mean over where the walk starts, sum over where it lands (what the paper's
             released code computes); ``"moments"``: sum and sum of squares.
-        combine: ``"concat"`` keeps every channel; ``"parts"`` averages each of f1, f2,
+        merge: ``"concat"`` keeps every channel; ``"parts"`` averages each of f1, f2,
             f3 over the K hops (absent hops count as zero), the input of a learned
             weighting; ``"mean"`` is the mean of those parts.
         self_loops: Walk on A + I (the paper) or on A, where an isolated node goes
@@ -67,31 +67,31 @@ class EncodingSpec:
         ConfigError: If a value cannot work.
 
     Example:
-        >>> spec = EncodingSpec(num_hops=2, walk_length=8, scope="internal")
+        >>> spec = WalkEncoding(num_shells=2, walk_length=8, scope="internal")
         >>> spec.num_channels
         6
     """
 
-    num_hops: int = 3
+    num_shells: int = 3
     walk_length: int = 16
     scope: Scope | tuple[Scope, ...] = "graph"
     radius: int | tuple[int, ...] | None = None
     aggregate: Aggregate = "sum"
-    combine: Combine = "concat"
+    merge: Merge = "concat"
     self_loops: bool = True
 
     def __post_init__(self) -> None:
         """Check every value and bring scope and radius to tuples."""
-        for name in ("num_hops", "walk_length"):
+        for name in ("num_shells", "walk_length"):
             object.__setattr__(self, name, check_positive(name, getattr(self, name)))
         check_choice("aggregate", self.aggregate, AGGREGATES)
-        check_choice("combine", self.combine, COMBINES)
+        check_choice("merge", self.merge, MERGES)
         if not isinstance(self.self_loops, bool):
             raise ConfigError(f"self_loops must be a bool, got {self.self_loops!r}.")
-        if self.aggregate == "moments" and self.combine != "concat":
+        if self.aggregate == "moments" and self.merge != "concat":
             raise ConfigError(
                 'aggregate="moments" keeps two numbers per hop; averaging them '
-                'mixes sums and squares. Use combine="concat".'
+                'mixes sums and squares. Use merge="concat".'
             )
         scopes = _as_tuple("scope", self.scope)
         for scope in scopes:
@@ -105,19 +105,19 @@ class EncodingSpec:
                 )
             return
         radii = _as_tuple(
-            "radius", self.num_hops if self.radius is None else self.radius
+            "radius", self.num_shells if self.radius is None else self.radius
         )
         radii = tuple(check_positive("radius", radius) for radius in radii)
         object.__setattr__(self, "radius", radii)
 
     @classmethod
-    def paper(cls) -> EncodingSpec:
+    def paper(cls) -> WalkEncoding:
         """Return what the paper's released code computes, without its bugs.
 
         Whole graph, K = 5, l = 32; f2 is summed over the shell, f3 summed over shell
         pairs and divided by the shell's size, each averaged over the K hops.
         """
-        return cls(num_hops=5, walk_length=32, aggregate="landing", combine="parts")
+        return cls(num_shells=5, walk_length=32, aggregate="landing", merge="parts")
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -125,10 +125,10 @@ class EncodingSpec:
         out: list[Block] = []
         for scope in cast("tuple[Scope, ...]", self.scope):
             if scope == "graph":
-                out.append(Block("graph", 0, self.num_hops))
+                out.append(Block("graph", 0, self.num_shells))
                 continue
             for radius in cast("tuple[int, ...]", self.radius):
-                out.append(Block(scope, radius, min(self.num_hops, radius)))
+                out.append(Block(scope, radius, min(self.num_shells, radius)))
         return tuple(out)
 
     @property

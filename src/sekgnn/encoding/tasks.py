@@ -13,7 +13,7 @@ from sekgnn.encoding.channels import SQUARES, RawLayout, output_map
 from sekgnn.encoding.ego_scope import encode_ego_nets
 from sekgnn.encoding.graph_scope import CHEAPER, DENSE, SPECTRAL, encode_small_graphs
 from sekgnn.encoding.half_walk import half_walk_nodes
-from sekgnn.encoding.spec import Block, EncodingSpec
+from sekgnn.encoding.spec import Block, WalkEncoding
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.parallel import PerThread, even_chunks
@@ -56,7 +56,7 @@ class Plan:
     num_channels: int
 
     @staticmethod
-    def of(spec: EncodingSpec, block: Block, first_channel: int) -> Plan:
+    def of(spec: WalkEncoding, block: Block, first_channel: int) -> Plan:
         """Return the plan of a block whose output starts at ``first_channel``."""
         mapping = output_map(spec, block)
         terms = mapping.arrays()
@@ -68,7 +68,7 @@ class Plan:
 
 def encoding_tasks(
     packed: PackedGraphs,
-    spec: EncodingSpec,
+    spec: WalkEncoding,
     twin_of: NDArray[np.int32],
     backend: Backend,
     out: NDArray[Any],

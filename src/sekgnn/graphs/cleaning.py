@@ -23,14 +23,14 @@ def describe_plainly(node: int) -> tuple[str, str]:
     return str(node), ""
 
 
-def check_rules(undirected: str, self_loops: str) -> None:
+def check_rules(undirected: str, loops: str) -> None:
     """Check the two rules before any work is done.
 
     Raises:
         ConfigError: If one of them has an unknown value.
     """
     check_choice("undirected", undirected, ("error", "add"))
-    check_choice("self_loops", self_loops, ("drop", "error"))
+    check_choice("loops", loops, ("drop", "error"))
 
 
 def clean_edges(
@@ -39,7 +39,7 @@ def clean_edges(
     num_nodes: int,
     *,
     undirected: Undirected = "error",
-    self_loops: SelfLoops = "drop",
+    loops: SelfLoops = "drop",
     describe: NodeDescriber = describe_plainly,
     stacklevel: int = 3,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -53,7 +53,7 @@ def clean_edges(
         col: Second node of every pair, ``[E]``.
         num_nodes: Number of nodes, below 2^31.
         undirected: ``"error"`` or ``"add"`` when a pair lacks its reverse.
-        self_loops: ``"drop"`` (with a warning) or ``"error"``.
+        loops: ``"drop"`` (with a warning) or ``"error"``.
         describe: How messages call a node.
         stacklevel: Frames between the warning and the user's line.
 
@@ -63,11 +63,11 @@ def clean_edges(
     Raises:
         GraphInputError: If a rule is broken.
     """
-    check_rules(undirected, self_loops)
-    loops = row == col
-    if loops.any():
-        _report_loops(row[loops], num_nodes, self_loops, describe, stacklevel + 1)
-        row, col = row[~loops], col[~loops]
+    check_rules(undirected, loops)
+    looped = row == col
+    if looped.any():
+        _report_loops(row[looped], num_nodes, loops, describe, stacklevel + 1)
+        row, col = row[~looped], col[~looped]
     key = row * num_nodes + col
     if not (key[1:] > key[:-1]).all():
         key = _sorted_distinct(key)
@@ -97,21 +97,21 @@ def _sorted_distinct(key: NDArray[np.int64]) -> NDArray[np.int64]:
 def _report_loops(
     nodes: NDArray[np.int64],
     num_nodes: int,
-    self_loops: SelfLoops,
+    loops: SelfLoops,
     describe: NodeDescriber,
     stacklevel: int,
 ) -> None:
     """Raise for, or warn of, loops at ``nodes``."""
     count = np.count_nonzero(np.bincount(nodes, minlength=num_nodes))
-    loops = "1 self-loop" if count == 1 else f"{count} self-loops"
+    found = "1 self-loop" if count == 1 else f"{count} self-loops"
     name, place = describe(int(nodes[0]))
-    if self_loops == "error":
+    if loops == "error":
         raise GraphInputError(
-            f"{loops} found (first at node {name}{place}); "
-            'remove them, or pass self_loops="drop".'
+            f"{found} found (first at node {name}{place}); "
+            'remove them, or pass loops="drop".'
         )
     warnings.warn(
-        f"{loops} dropped (first at node {name}{place}); graphs here are "
+        f"{found} dropped (first at node {name}{place}); graphs here are "
         "simple (walks add their own loops).",
         GraphInputWarning,
         stacklevel=stacklevel,

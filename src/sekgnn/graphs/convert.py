@@ -21,7 +21,7 @@ _ACCEPTED = (
 
 
 def as_graph(
-    obj: Any, *, undirected: Undirected = "error", self_loops: SelfLoops = "drop"
+    obj: Any, *, undirected: Undirected = "error", loops: SelfLoops = "drop"
 ) -> Graph:
     """Return ``obj`` as a :class:`Graph`, whatever library it comes from.
 
@@ -31,7 +31,7 @@ def as_graph(
         obj: A Graph (returned unchanged), PyG ``Data``, networkx graph, scipy sparse
             matrix, square 0/1 numpy array, rdkit ``Mol`` or graph6 text.
         undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse.
-        self_loops: ``"drop"`` (with a warning) or ``"error"``.
+        loops: ``"drop"`` (with a warning) or ``"error"``.
 
     Raises:
         GraphInputError: If the type is none of these or the content is wrong.
@@ -40,7 +40,7 @@ def as_graph(
         >>> as_graph("Bw")
         Graph(num_nodes=3, num_edges=3)
     """
-    check_rules(undirected, self_loops)
+    check_rules(undirected, loops)
     if isinstance(obj, Graph):
         return obj
     if isinstance(obj, str | bytes):
@@ -51,22 +51,22 @@ def as_graph(
                 "an adjacency array must hold 0 and 1 only; for weights call "
                 "from_scipy, for node pairs Graph.from_edge_index."
             )
-        return from_scipy(obj, undirected=undirected, self_loops=self_loops)
+        return from_scipy(obj, undirected=undirected, loops=loops)
     if _is_a(obj, "scipy.sparse", "sparray") or _is_a(obj, "scipy.sparse", "spmatrix"):
-        return from_scipy(obj, undirected=undirected, self_loops=self_loops)
+        return from_scipy(obj, undirected=undirected, loops=loops)
     if _is_a(obj, "networkx", "Graph"):
-        return from_networkx(obj, undirected=undirected, self_loops=self_loops)
+        return from_networkx(obj, undirected=undirected, loops=loops)
     if _is_a(obj, "rdkit.Chem.rdchem", "Mol"):
         return from_rdkit(obj)
     if hasattr(obj, "edge_index"):  # asking for num_nodes would make PyG guess
-        return from_pyg(obj, undirected=undirected, self_loops=self_loops)
+        return from_pyg(obj, undirected=undirected, loops=loops)
     raise GraphInputError(
         f"cannot make a graph of {type(obj).__name__}; accepted: {_ACCEPTED}."
     )
 
 
 def from_pyg(
-    data: Any, *, undirected: Undirected = "error", self_loops: SelfLoops = "drop"
+    data: Any, *, undirected: Undirected = "error", loops: SelfLoops = "drop"
 ) -> Graph:
     """Build a graph from a PyG ``Data`` with ``edge_index`` (or ``adj_t``).
 
@@ -90,12 +90,12 @@ def from_pyg(
         _pairs_of_adj_t(adj_t) if edge_index is None else edge_index,
         _known_num_nodes(data),
         undirected=undirected,
-        self_loops=self_loops,
+        loops=loops,
     )
 
 
 def from_networkx(
-    graph: Any, *, undirected: Undirected = "error", self_loops: SelfLoops = "drop"
+    graph: Any, *, undirected: Undirected = "error", loops: SelfLoops = "drop"
 ) -> Graph:
     """Build a graph from a networkx one; node i is the i-th in its iteration order.
 
@@ -125,14 +125,14 @@ def from_networkx(
             col,
             len(nodes),
             undirected=undirected,
-            self_loops=self_loops,
+            loops=loops,
             describe=lambda node: (repr(nodes[node]), ""),
         )
     )
 
 
 def from_scipy(
-    matrix: Any, *, undirected: Undirected = "error", self_loops: SelfLoops = "drop"
+    matrix: Any, *, undirected: Undirected = "error", loops: SelfLoops = "drop"
 ) -> Graph:
     """Build a graph from a square matrix; entries other than 0 are edges.
 
@@ -140,7 +140,7 @@ def from_scipy(
         matrix: scipy sparse, any format, or dense. Repeated entries are added up
             first, and an explicit zero is no edge.
         undirected: ``"error"`` or ``"add"`` when the matrix is not symmetric.
-        self_loops: ``"drop"`` the diagonal (with a warning) or ``"error"``.
+        loops: ``"drop"`` the diagonal (with a warning) or ``"error"``.
 
     Raises:
         GraphInputError: If the matrix is not square, not numeric or not finite.
@@ -166,9 +166,7 @@ def from_scipy(
             f"{col[bad[0]]}; entries must be finite. Use 0 where there is no edge."
         )
     edges = np.stack([row, col])[:, data != 0]
-    return Graph.from_edge_index(
-        edges, shape[0], undirected=undirected, self_loops=self_loops
-    )
+    return Graph.from_edge_index(edges, shape[0], undirected=undirected, loops=loops)
 
 
 def _is_a(obj: object, module: str, name: str) -> bool:

@@ -20,7 +20,7 @@ def read_edge_list(
     path: str | Path,
     *,
     undirected: Undirected = "error",
-    self_loops: SelfLoops = "drop",
+    loops: SelfLoops = "drop",
     num_nodes: int | None = None,
 ) -> Graph:
     """Read one graph from an edge list file; see :func:`parse_edge_list`.
@@ -31,7 +31,7 @@ def read_edge_list(
     return parse_edge_list(
         read_text(path),
         undirected=undirected,
-        self_loops=self_loops,
+        loops=loops,
         num_nodes=num_nodes,
         source=str(path),
     )
@@ -41,7 +41,7 @@ def parse_edge_list(
     text: str,
     *,
     undirected: Undirected = "error",
-    self_loops: SelfLoops = "drop",
+    loops: SelfLoops = "drop",
     num_nodes: int | None = None,
     source: str = "edge list",
 ) -> Graph:
@@ -56,7 +56,7 @@ def parse_edge_list(
     Args:
         text: The edge list.
         undirected: ``"error"``, or ``"add"`` the reverse of edges listed once.
-        self_loops: ``"drop"`` (with a warning) or ``"error"``.
+        loops: ``"drop"`` (with a warning) or ``"error"``.
         num_nodes: Number of nodes.
         source: What error messages call the text, for example its file.
 
@@ -100,9 +100,7 @@ def parse_edge_list(
                 f"node {largest} occurs, but the node count is {n}; ids must lie in "
                 f"[0, {n})."
             )
-        return Graph.from_edge_index(
-            edges, n, undirected=undirected, self_loops=self_loops
-        )
+        return Graph.from_edge_index(edges, n, undirected=undirected, loops=loops)
     except GraphInputError as error:
         raise GraphInputError(f"{source}: {error}") from None
 

@@ -68,7 +68,7 @@ class Graph:
         num_nodes: int | None,
         *,
         undirected: Undirected = "error",
-        self_loops: SelfLoops = "drop",
+        loops: SelfLoops = "drop",
     ) -> Graph:
         """Build a graph from an array of node pairs.
 
@@ -80,7 +80,7 @@ class Graph:
             num_nodes: Number of nodes; never guessed, isolated nodes would be lost.
             undirected: What to do when a pair lacks its reverse: ``"error"``, or
                 ``"add"`` the missing direction.
-            self_loops: ``"drop"`` or ``"error"``.
+            loops: ``"drop"`` or ``"error"``.
 
         Raises:
             GraphInputError: If shape, dtype, node ids or symmetry are wrong.
@@ -89,7 +89,7 @@ class Graph:
             >>> Graph.from_edge_index([[0, 1], [1, 2]], 4, undirected="add")
             Graph(num_nodes=4, num_edges=2)
         """
-        check_rules(undirected, self_loops)
+        check_rules(undirected, loops)
         edges = check_edge_index(edge_index, num_nodes)
         assert num_nodes is not None
         indptr, indices = clean_edges(
@@ -97,7 +97,7 @@ class Graph:
             edges[1],
             int(num_nodes),
             undirected=undirected,
-            self_loops=self_loops,
+            loops=loops,
         )
         return cls(indptr, indices)
 

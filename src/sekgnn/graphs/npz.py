@@ -41,7 +41,7 @@ def read_npz(
     path: str | Path,
     *,
     undirected: Undirected = "error",
-    self_loops: SelfLoops = "drop",
+    loops: SelfLoops = "drop",
 ) -> list[Graph]:
     """Read the graphs of an ``.npz`` file.
 
@@ -51,7 +51,7 @@ def read_npz(
             ``[G + 1]``: graph g owns columns ``edge_ptr[g]:edge_ptr[g + 1]`` and has
             ``node_ptr[g + 1] - node_ptr[g]`` nodes. Other arrays are not looked at.
         undirected: ``"error"`` or ``"add"`` when a pair lacks its reverse.
-        self_loops: ``"drop"`` (with a warning) or ``"error"``.
+        loops: ``"drop"`` (with a warning) or ``"error"``.
 
     Raises:
         GraphInputError: If the file is damaged, or an array missing or malformed.
@@ -64,7 +64,7 @@ def read_npz(
                 arrays["node_ptr"],
                 arrays["edge_ptr"],
                 undirected=undirected,
-                self_loops=self_loops,
+                loops=loops,
             )
         )
     except GraphInputError as error:

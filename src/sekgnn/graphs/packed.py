@@ -80,7 +80,7 @@ def pack_edge_indices(
     edge_ptr: Any,
     *,
     undirected: Undirected = "error",
-    self_loops: SelfLoops = "drop",
+    loops: SelfLoops = "drop",
 ) -> PackedGraphs:
     """Build a whole dataset from one concatenated ``edge_index``, at once.
 
@@ -92,7 +92,7 @@ def pack_edge_indices(
         node_ptr: Graph g has ``node_ptr[g + 1] - node_ptr[g]`` nodes, ``[G + 1]``.
         edge_ptr: Graph g owns columns ``edge_ptr[g]:edge_ptr[g + 1]``, ``[G + 1]``.
         undirected: ``"error"`` or ``"add"`` when a pair lacks its reverse.
-        self_loops: ``"drop"`` (with a warning) or ``"error"``.
+        loops: ``"drop"`` (with a warning) or ``"error"``.
 
     Raises:
         GraphInputError: If shapes, pointers, node ids or symmetry are wrong.
@@ -104,7 +104,7 @@ def pack_edge_indices(
         >>> packed.indices.tolist()
         [1, 0, 3, 2]
     """
-    check_rules(undirected, self_loops)
+    check_rules(undirected, loops)
     edges = edge_array(edge_index)
     nodes = check_ptr("node_ptr", node_ptr)
     columns = check_ptr("edge_ptr", edge_ptr)
@@ -129,7 +129,7 @@ def pack_edge_indices(
             f"it has {n} nodes; ids are local to each graph and lie in [0, {n})."
         )
     row, col = edges + nodes[:-1][graph]
-    return pack_union(row, col, nodes, undirected, self_loops, stacklevel=4)
+    return pack_union(row, col, nodes, undirected, loops, stacklevel=4)
 
 
 def pack_union(
@@ -137,7 +137,7 @@ def pack_union(
     col: NDArray[np.int64],
     node_ptr: NDArray[np.int64],
     undirected: Undirected,
-    self_loops: SelfLoops,
+    loops: SelfLoops,
     *,
     stacklevel: int = 3,
 ) -> PackedGraphs:
@@ -148,7 +148,7 @@ def pack_union(
         col: Second node, in the same graph as the first.
         node_ptr: Where each graph's nodes begin, ``[G + 1]``.
         undirected: ``"error"`` or ``"add"`` when a pair lacks its reverse.
-        self_loops: ``"drop"`` (with a warning) or ``"error"``.
+        loops: ``"drop"`` (with a warning) or ``"error"``.
         stacklevel: Frames between a warning and the user's line.
 
     Raises:
@@ -164,7 +164,7 @@ def pack_union(
         col,
         check_num_nodes(int(node_ptr[-1])),
         undirected=undirected,
-        self_loops=self_loops,
+        loops=loops,
         describe=describe,
         stacklevel=stacklevel,
     )

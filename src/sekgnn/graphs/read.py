@@ -39,8 +39,8 @@ def read_graphs(
     *,
     format: str | None = None,
     undirected: Undirected = "error",
-    self_loops: SelfLoops = "drop",
-    smiles_column: str = "smiles",
+    loops: SelfLoops = "drop",
+    smiles: str = "smiles",
     skip_invalid: bool = False,
 ) -> list[Graph]:
     """Read all graphs of a file or folder.
@@ -52,31 +52,27 @@ def read_graphs(
             TU folder, and a ``.txt`` file as edge list if its first line is an edge,
             else as graph6.
         undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse.
-        self_loops: ``"drop"`` (with a warning) or ``"error"``.
-        smiles_column: The column of a table that holds the SMILES.
+        loops: ``"drop"`` (with a warning) or ``"error"``.
+        smiles: The column of a table that holds the SMILES.
         skip_invalid: Leave out SMILES that rdkit cannot read.
 
     Raises:
         GraphInputError: If the path cannot be read or holds no valid graphs.
         ConfigError: If ``format`` is unknown.
     """
-    check_rules(undirected, self_loops)
+    check_rules(undirected, loops)
     if format is not None:
         check_choice("format", format, FORMATS)
     if not os.path.exists(path):
         raise GraphInputError(f"{path} does not exist; check the path.")
     readers: dict[str, Callable[[], list[Graph]]] = {
         "graph6": lambda: read_graph6(path),
-        "edges": lambda: [
-            read_edge_list(path, undirected=undirected, self_loops=self_loops)
-        ],
-        "npz": lambda: read_npz(path, undirected=undirected, self_loops=self_loops),
+        "edges": lambda: [read_edge_list(path, undirected=undirected, loops=loops)],
+        "npz": lambda: read_npz(path, undirected=undirected, loops=loops),
         "smiles": lambda: list(
-            read_smiles_table(path, smiles_column, skip_invalid=skip_invalid).graphs
+            read_smiles_table(path, smiles, skip_invalid=skip_invalid).graphs
         ),
-        "tu": lambda: read_tu_folder(
-            path, undirected=undirected, self_loops=self_loops
-        ),
+        "tu": lambda: read_tu_folder(path, undirected=undirected, loops=loops),
     }
     graphs = readers[format or _guess_format(Path(path))]()
     if not graphs:

@@ -19,7 +19,7 @@ def read_tu_folder(
     path: str | Path,
     *,
     undirected: Undirected = "error",
-    self_loops: SelfLoops = "drop",
+    loops: SelfLoops = "drop",
 ) -> list[Graph]:
     """Read all graphs of a TU folder, in file order, isolated nodes included.
 
@@ -30,13 +30,13 @@ def read_tu_folder(
     Args:
         path: The folder that holds these files, or its parent if they are in ``raw``.
         undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse.
-        self_loops: ``"drop"`` (with a warning) or ``"error"``.
+        loops: ``"drop"`` (with a warning) or ``"error"``.
 
     Raises:
         GraphInputError: If a file is missing, cut short or malformed, or an edge joins
             two graphs.
     """
-    check_rules(undirected, self_loops)
+    check_rules(undirected, loops)
     edge_file = find_tu_edges(path)
     stem = edge_file.name.removesuffix("_A.txt")
     indicator_file = edge_file.with_name(f"{stem}_graph_indicator.txt")
@@ -49,7 +49,7 @@ def read_tu_folder(
     _check_labels(edge_file.with_name(f"{stem}_graph_labels.txt"), node_ptr.size - 1)
     row, col = _read_edges(edge_file, graph)
     try:
-        return unpack(pack_union(row, col, node_ptr, undirected, self_loops))
+        return unpack(pack_union(row, col, node_ptr, undirected, loops))
     except GraphInputError as error:
         raise GraphInputError(f"{edge_file}: {error}") from None
 

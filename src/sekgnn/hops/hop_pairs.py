@@ -24,7 +24,7 @@ def hop_pairs(
     kernel: HopKernel = "shortest_path",
     max_neighbors: int | None = None,
     seed: int = 0,
-    workers: int | None = None,
+    threads: int | None = None,
 ) -> HopPairs:
     r"""Return :math:`\{(v, u, k) : u \in N_k(v)\}` for k = 1..K and every node v.
 
@@ -44,7 +44,7 @@ def hop_pairs(
             of (seed, v, k) and the set :math:`N_k(v)`, so it is not symmetric, and
             relabelling the nodes draws another one.
         seed: Seed of the samples, in [0, 2^64).
-        workers: Threads, ``None`` for all usable cores. Never changes the answer.
+        threads: Threads, ``None`` for all usable cores. Never changes the answer.
 
     Raises:
         ConfigError: If a parameter cannot work.
@@ -64,7 +64,7 @@ def hop_pairs(
         kernel=kernel,
         max_neighbors=max_neighbors,
         seed=seed,
-        workers=workers,
+        threads=threads,
     )
 
 
@@ -75,7 +75,7 @@ def hop_pairs_packed(
     kernel: HopKernel = "shortest_path",
     max_neighbors: int | None = None,
     seed: int = 0,
-    workers: int | None = None,
+    threads: int | None = None,
 ) -> HopPairs:
     """Return the pairs of many graphs, with the node numbers of their union.
 
@@ -88,7 +88,7 @@ def hop_pairs_packed(
         kernel: As in :func:`hop_pairs`.
         max_neighbors: As in :func:`hop_pairs`.
         seed: As in :func:`hop_pairs`.
-        workers: As in :func:`hop_pairs`.
+        threads: As in :func:`hop_pairs`.
 
     Raises:
         ConfigError: If a parameter cannot work.
@@ -104,5 +104,5 @@ def hop_pairs_packed(
         diffusion=kernel == "diffusion",
         max_neighbors=max_neighbors,
         seed=int(seed),
-        workers=workers,
+        threads=threads,
     )

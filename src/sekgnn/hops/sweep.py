@@ -23,7 +23,7 @@ from sekgnn.hops.frontier import sort_level
 from sekgnn.hops.pairs import HopPairs
 from sekgnn.hops.sampling import hop_state, sample_level
 from sekgnn.hops.shortest_path import first_shell, leave_source, next_shell
-from sekgnn.parallel import even_chunks, resolve_workers, run_chunks
+from sekgnn.parallel import even_chunks, resolve_threads, run_chunks
 
 _Int = TypeVar("_Int", np.int32, np.int64)
 
@@ -144,7 +144,7 @@ def sweep(
     diffusion: bool,
     max_neighbors: int | None = None,
     seed: int = 0,
-    workers: int | None = None,
+    threads: int | None = None,
     chunk_size: int | None = None,
 ) -> HopPairs:
     """Return the hops of every node; parameters are taken as checked.
@@ -156,7 +156,7 @@ def sweep(
             :mod:`sekgnn.hops.shortest_path`.
         max_neighbors: At most this many nodes per node and hop, or ``None``.
         seed: In [0, 2^64); only used with ``max_neighbors``.
-        workers: Threads, ``None`` for all cores. Never changes the answer.
+        threads: Threads, ``None`` for all cores. Never changes the answer.
         chunk_size: Source nodes per chunk, ``None`` to choose. Never changes the
             answer.
     """
@@ -167,7 +167,7 @@ def sweep(
     node_ptr = _read_only(packed.node_ptr)
     csr = _read_only(packed.indptr), _read_only(packed.indices)
     if chunk_size is None:  # every chunk clears n bytes: many, but not too many
-        share = -(-n // (_CHUNKS_PER_WORKER * resolve_workers(workers)))
+        share = -(-n // (_CHUNKS_PER_WORKER * resolve_threads(threads)))
         chunk_size = max(_SMALLEST_CHUNK, share)
     chunks = even_chunks(n, chunk_size)
 
@@ -177,7 +177,7 @@ def sweep(
     def count(start: int, stop: int) -> None:
         _count(*csr, (start, stop), diffusion, room, cap, sizes)
 
-    run_chunks(count, chunks, workers)
+    run_chunks(count, chunks, threads)
     np.cumsum(ends, out=ends)  # ends[k n + v] is now where hop k + 1 of v begins
     starts = ends[:-1].reshape(depth, n)
     row, col, hop = (np.empty(ends[-1], dtype=np.int64) for _ in range(3))
@@ -186,7 +186,7 @@ def sweep(
         rule = diffusion, room, cap, np.uint64(seed)
         _fill(node_ptr, *csr, (start, stop), *rule, starts, row, col, hop)
 
-    run_chunks(fill, chunks, workers)
+    run_chunks(fill, chunks, threads)
     return HopPairs(row, col, hop, n, num_hops)
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from sekgnn.checks import check_choice
-from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.models.graph_inputs import GraphInputs, InputNeeds, graph_inputs
 from sekgnn.nn import Csr, GraphReadout
@@ -41,7 +41,7 @@ class GraphModel(nn.Module):
     hidden_channels: int
     num_hops: int = 1
     edge_channels: int
-    encoding: EncodingSpec | None = None
+    encoding: WalkEncoding | None = None
     level: Level
     needs_pairs: ClassVar[bool] = False
 
@@ -119,7 +119,7 @@ class GraphModel(nn.Module):
         config: dict[str, Any] = {"model": type(self).__name__}
         for name in _arguments(type(self)):
             value = getattr(self, name)
-            config[name] = value.to_dict() if isinstance(value, EncodingSpec) else value
+            config[name] = value.to_dict() if isinstance(value, WalkEncoding) else value
         return config
 
     @classmethod
@@ -178,9 +178,9 @@ def _arguments(model: GraphModel | type[GraphModel]) -> dict[str, bool]:
     return {p.name: p.default is inspect.Parameter.empty for p in parameters}
 
 
-def _spec(values: Mapping[str, Any]) -> EncodingSpec:
+def _spec(values: Mapping[str, Any]) -> WalkEncoding:
     """Return an encoding spec from plain values."""
-    known = inspect.signature(EncodingSpec).parameters
+    known = inspect.signature(WalkEncoding).parameters
     for key in values:
         check_choice("keys of an encoding", key, known)
-    return EncodingSpec(**values)
+    return WalkEncoding(**values)

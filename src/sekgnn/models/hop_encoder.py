@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from sekgnn.checks import check_choice, check_positive
-from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.models.graph_inputs import GraphInputs
 from sekgnn.models.node_embedding import NodeEmbedding
@@ -69,7 +69,7 @@ class HopEncoder(nn.Module):
         channels: int,
         num_layers: int,
         num_hops: int,
-        encoding: EncodingSpec | None = None,
+        encoding: WalkEncoding | None = None,
         *,
         message: EncoderMessage = "gin",
         update: Update = "mlp",

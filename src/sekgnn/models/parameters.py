@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numbers
 
-from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.errors import ConfigError
 
 
-def check_spec(encoding: object) -> EncodingSpec:
+def check_spec(encoding: object) -> WalkEncoding:
     """Return ``encoding`` if it is a spec.
 
     Raises:
         ConfigError: If it is anything else.
     """
-    if isinstance(encoding, EncodingSpec):
+    if isinstance(encoding, WalkEncoding):
         return encoding
     raise ConfigError(
-        f"encoding must be the EncodingSpec of the transform, got {encoding!r}; "
+        f"encoding must be the WalkEncoding of the transform, got {encoding!r}; "
         "KHopGNN and GIN work without one."
     )
 

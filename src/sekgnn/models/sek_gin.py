@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sekgnn.checks import check_positive
-from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.models.gin import gin_encoder
 from sekgnn.models.graph_model import GraphModel, Level
 from sekgnn.models.hop_encoder import HopEncoder, Inject
@@ -42,7 +42,7 @@ class SEKGIN(GraphModel):
         self,
         in_channels: int,
         out_channels: int,
-        encoding: EncodingSpec,
+        encoding: WalkEncoding,
         *,
         hidden_channels: int = 64,
         num_layers: int = 3,

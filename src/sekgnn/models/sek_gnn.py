@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sekgnn.checks import check_positive
-from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.models.graph_model import GraphModel, Level
 from sekgnn.models.hop_encoder import EncoderMessage, HopEncoder, Inject
 from sekgnn.models.parameters import check_dropout, check_spec
@@ -37,7 +37,7 @@ class SEKGNN(GraphModel):
         ConfigError: If parameters cannot work, alone or together.
 
     Example:
-        >>> spec = EncodingSpec(num_hops=1, walk_length=8, scope="internal")
+        >>> spec = WalkEncoding(num_shells=1, walk_length=8, scope="internal")
         >>> model = SEKGNN(0, 1, spec, hidden_channels=8, num_layers=2, num_hops=2)
         >>> model.num_parameters
         965
@@ -47,7 +47,7 @@ class SEKGNN(GraphModel):
         self,
         in_channels: int,
         out_channels: int,
-        encoding: EncodingSpec,
+        encoding: WalkEncoding,
         *,
         hidden_channels: int = 64,
         num_layers: int = 3,

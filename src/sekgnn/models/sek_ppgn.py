@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from sekgnn.checks import check_positive
-from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.models.graph_model import GraphModel, Level
 from sekgnn.models.hop_encoder import HopEncoder
 from sekgnn.models.pair_encoder import PairEncoder
@@ -42,7 +42,7 @@ class SEKPPGN(GraphModel):
         self,
         in_channels: int,
         out_channels: int,
-        encoding: EncodingSpec,
+        encoding: WalkEncoding,
         *,
         hidden_channels: int = 64,
         num_layers: int = 3,

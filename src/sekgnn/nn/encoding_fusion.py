@@ -23,7 +23,7 @@ class EncodingFusion(nn.Module):
     * ``"weighted"``: :math:`W \sum_c w_c f_c` with :math:`w = \mathrm{softmax}(a)`
       learned, equal at the start.
 
-    With ``EncodingSpec(combine="parts")`` the channels are the f1, f2, f3 of the paper;
+    With ``WalkEncoding(merge="parts")`` the channels are the f1, f2, f3 of the paper;
     with ``combine="concat"`` there is one for every hop and kind.
 
     Args:

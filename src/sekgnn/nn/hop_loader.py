@@ -195,5 +195,5 @@ def _packed(graphs: GraphStore, undirected: Undirected) -> PackedGraphs:
         graphs.node_ptr,
         graphs.ptrs["edge_index"],
         undirected=undirected,
-        self_loops="drop",
+        loops="drop",
     )

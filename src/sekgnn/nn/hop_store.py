@@ -114,7 +114,7 @@ class HopStore:
             kernel=self.kernel,
             max_neighbors=self.max_neighbors,
             seed=seed,
-            workers=torch.get_num_threads(),
+            threads=torch.get_num_threads(),
         )
         n = pairs.num_nodes
         sizes = np.bincount(

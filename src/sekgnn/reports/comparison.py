@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sekgnn.encoding.channels import output_map
 from sekgnn.encoding.encoder import encode_many
-from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import Graph
 
@@ -99,7 +99,7 @@ class Comparison:
         encodings: Both graphs', float64 ``[n, C, L]`` each.
     """
 
-    spec: EncodingSpec
+    spec: WalkEncoding
     scopes: tuple[ScopeComparison, ...]
     encodings: tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -119,7 +119,7 @@ class Comparison:
 def compare_graphs(
     first: Graph,
     second: Graph,
-    spec: EncodingSpec,
+    spec: WalkEncoding,
     *,
     tolerance: float = TOLERANCE,
 ) -> Comparison:
@@ -140,7 +140,7 @@ def compare_graphs(
 
     Example:
         >>> from sekgnn.graphs import rook_graph, shrikhande_graph
-        >>> spec = EncodingSpec(num_hops=1, walk_length=4, scope="internal")
+        >>> spec = WalkEncoding(num_shells=1, walk_length=4, scope="internal")
         >>> found = compare_graphs(rook_graph(4), shrikhande_graph(), spec)
         >>> found.scopes[0].difference.step
         3

@@ -68,7 +68,7 @@ def check_base(config: RunConfig) -> None:
             "would choose the config that fits the test graphs best; search with "
             "protocol holdout or nested, and use the others for the config it finds."
         )
-    if config.devices > 1 or config.num_nodes > 1:
+    if config.devices > 1 or config.num_machines > 1:
         raise ConfigError(
             "a search trains each model in one process; leave devices and num_nodes "
             "at 1, and start several jobs."

@@ -97,7 +97,7 @@ def add_context(
             sums[v, k] = total
 
 
-def shells_of(packed: PackedGraphs, hops: int, workers: int | None = None) -> Shells:
+def shells_of(packed: PackedGraphs, hops: int, threads: int | None = None) -> Shells:
     """Return the shells up to ``hops`` around every node."""
     n = packed.num_nodes
     most = int(np.diff(packed.indptr).max(initial=0))
@@ -110,7 +110,7 @@ def shells_of(packed: PackedGraphs, hops: int, workers: int | None = None) -> Sh
             packed.indptr, packed.indices, start, stop, sizes, inside, configurations
         )
 
-    run_chunks(work, even_chunks(n, _CHUNK), workers)
+    run_chunks(work, even_chunks(n, _CHUNK), threads)
     return Shells(sizes, inside, configurations)
 
 
@@ -119,7 +119,7 @@ def context_sums(
     labels: NDArray[np.int64],
     hops: int,
     rng: np.random.Generator,
-    workers: int | None = None,
+    threads: int | None = None,
 ) -> NDArray[np.int64]:
     r"""Hash the multiset of labels over every ball :math:`S_v^k`, k = 0..K.
 
@@ -132,7 +132,7 @@ def context_sums(
         labels: L different labellings of the nodes, ``[L, N]``.
         hops: K.
         rng: Draws the numbers.
-        workers: Threads.
+        threads: Threads.
 
     Returns:
         int64 ``[N, K + 1, L, 2]``.
@@ -147,5 +147,5 @@ def context_sums(
     def work(start: int, stop: int) -> None:
         add_context(packed.indptr, packed.indices, start, stop, flat, sums)
 
-    run_chunks(work, even_chunks(n, _CHUNK), workers)
+    run_chunks(work, even_chunks(n, _CHUNK), threads)
     return sums.reshape(n, hops + 1, length, 2)

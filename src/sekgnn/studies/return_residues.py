@@ -132,7 +132,7 @@ def return_residues(
     *,
     radius: int | None = None,
     self_loops: bool = True,
-    workers: int | None = None,
+    threads: int | None = None,
     progress: Progress | None = None,
 ) -> NDArray[np.int64]:
     r"""Return :math:`H^{(t)}_{vv}`, t = 1..l, of every node modulo both primes.
@@ -143,7 +143,7 @@ def return_residues(
         radius: Walk on the ego-net :math:`G_v^h` of this radius h; on the whole graph
             if None.
         self_loops: Walk on A + I (the paper's P) or on A.
-        workers: Threads; ``None`` for all usable cores.
+        threads: Threads; ``None`` for all usable cores.
         progress: Called with (done, total) nodes.
 
     Returns:
@@ -171,5 +171,5 @@ def return_residues(
             reach, radius is not None, loop, inverses, out,
         )  # fmt: skip
 
-    run_chunks(work, even_chunks(packed.num_nodes, _CHUNK), workers, progress)
+    run_chunks(work, even_chunks(packed.num_nodes, _CHUNK), threads, progress)
     return out

@@ -31,7 +31,7 @@ def run_theorem1(
     config: Theorem1Config,
     *,
     partial: Path | None = None,
-    workers: int | None = None,
+    threads: int | None = None,
     progress: Progress | None = None,
 ) -> Theorem1Record:
     """Run the simulation, or what is missing of it.
@@ -40,7 +40,7 @@ def run_theorem1(
         config: What to look at.
         partial: File that keeps finished cells. If it holds some of the same
             ``config`` and version, only the others are run. It is left in place.
-        workers: Threads; ``None`` for all usable cores.
+        threads: Threads; ``None`` for all usable cores.
         progress: Called with (done, total) units of work.
 
     Raises:
@@ -62,7 +62,7 @@ def run_theorem1(
                 progress(done, total)
 
         if (n, r) not in cells:
-            cells[n, r] = run_cell(config, n, r, workers=workers, advance=advance)
+            cells[n, r] = run_cell(config, n, r, threads=threads, advance=advance)
             if partial is not None:
                 kept = tuple(cells[key] for key in config.cells if key in cells)
                 record = Theorem1Record(config, kept, versions, commit)

@@ -42,7 +42,7 @@ def run_cell(
     nodes: int,
     degree: int,
     *,
-    workers: int | None = None,
+    threads: int | None = None,
     advance: Callable[[], None] | None = None,
 ) -> Cell:
     """Draw the graphs of one cell and count.
@@ -51,7 +51,7 @@ def run_cell(
         config: What to look at.
         nodes: n.
         degree: r.
-        workers: Threads; ``None`` for all usable cores.
+        threads: Threads; ``None`` for all usable cores.
         advance: Called once the graphs' walks are done, and after every K.
 
     Raises:
@@ -59,7 +59,7 @@ def run_cell(
     """
     begin = time.perf_counter()
     packed = draw_graphs(config, nodes, degree)
-    cell = count_cell(packed, config, degree, workers=workers, advance=advance)
+    cell = count_cell(packed, config, degree, threads=threads, advance=advance)
     object.__setattr__(cell, "seconds", round(time.perf_counter() - begin, 2))
     return cell
 
@@ -69,19 +69,19 @@ def count_cell(
     config: Theorem1Config,
     degree: int,
     *,
-    workers: int | None = None,
+    threads: int | None = None,
     advance: Callable[[], None] | None = None,
 ) -> Cell:
     """Count on given regular graphs of one size; see :func:`run_cell`."""
     step = advance or (lambda: None)
     graph = np.repeat(np.arange(packed.num_graphs), np.diff(packed.node_ptr))
     residues = return_residues(
-        packed, config.steps, self_loops=config.self_loops, workers=workers
+        packed, config.steps, self_loops=config.self_loops, threads=threads
     )
     labels = prefix_labels(residues)
-    shells = shells_of(packed, config.hops[-1], workers)
+    shells = shells_of(packed, config.hops[-1], threads)
     rng = np.random.default_rng(config.seed)
-    sums = context_sums(packed, labels, config.hops[-1], rng, workers)
+    sums = context_sums(packed, labels, config.hops[-1], rng, threads)
     step()
     radii = []
     rooted = np.zeros(packed.num_nodes, dtype=np.int64)
@@ -92,7 +92,7 @@ def count_cell(
                 config.steps,
                 radius=hops,
                 self_loops=config.self_loops,
-                workers=workers,
+                threads=threads,
             )
         )
         # isomorphic at K means isomorphic at every smaller radius, and all else equal

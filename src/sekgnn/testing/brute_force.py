@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.encoding.spec import Block, EncodingSpec
+from sekgnn.encoding.spec import Block, WalkEncoding
 from sekgnn.graphs.graph import Graph
 
 Steps = list[Fraction]
@@ -62,7 +62,7 @@ def _over(values: Steps, divisor: int) -> Steps:
 
 
 def _block_channels(
-    spec: EncodingSpec, block: Block, shells: list[list[int]], h: Any, v: int
+    spec: WalkEncoding, block: Block, shells: list[list[int]], h: Any, v: int
 ) -> Iterator[Steps]:
     length = spec.walk_length
     inside = block.scope == "internal"
@@ -93,7 +93,7 @@ def _block_channels(
     s = block.num_shells
     names = ["diagonal", "off", "outward", "inward"] if inside else list(pairs)[:3]
     hops = {name: range(1, s if name.endswith("ward") else s + 1) for name in names}
-    if spec.combine == "concat":
+    if spec.merge == "concat":
         if not inside:
             yield h[v, v]
         for name in names:
@@ -113,12 +113,12 @@ def _block_channels(
     for group in groups:
         over = [aggregate(group, k) for k in hops[group[0]]]
         parts.append(_over(_total(over, length), len(over)))
-    if spec.combine == "mean":
+    if spec.merge == "mean":
         parts = [_over(_total(parts, length), len(parts))]
     yield from parts
 
 
-def brute_force_encoding(graph: Graph, spec: EncodingSpec) -> NDArray[np.object_]:
+def brute_force_encoding(graph: Graph, spec: WalkEncoding) -> NDArray[np.object_]:
     """Return f of every node by summing over every pair of nodes, as the paper says.
 
     Returns:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from itertools import combinations, permutations
 
-from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.testing.brute_force import brute_force_encoding, distances, landing
 from sekgnn.testing.brute_force_colours import (
@@ -116,7 +116,7 @@ def walk_value(item: LabelledGraph, v: int, f: Walks) -> Hashable:
         nodes = [u for u, d in reach.items() if d <= f.radius]
     if f.scope == "internal":
         nodes.remove(v)
-    h = landing(item.graph, nodes, f.steps, f.self_loops)
+    h = landing(item.graph, nodes, f.walk_length, f.self_loops)
 
     def multiset(pairs: list[tuple[int, int]]) -> Hashable:
         labelled = ((i, j, node_label(item, i), node_label(item, j)) for i, j in pairs)
@@ -124,7 +124,7 @@ def walk_value(item: LabelledGraph, v: int, f: Walks) -> Hashable:
 
     shells = [
         [u for u, d in reach.items() if d == k]
-        for k in range(1, (f.radius or f.hops) + 1)
+        for k in range(1, (f.radius or f.num_shells) + 1)
     ]
     out: list[Hashable] = []
     if "f1" in f.parts and f.scope != "internal":
@@ -144,9 +144,9 @@ def walk_value(item: LabelledGraph, v: int, f: Walks) -> Hashable:
 
 def walk_sums(item: LabelledGraph, f: Walks) -> list[Hashable]:
     """Return the sums over the shells of every node, as fractions."""
-    spec = EncodingSpec(
-        num_hops=f.radius or f.hops,
-        walk_length=f.steps,
+    spec = WalkEncoding(
+        num_shells=f.radius or f.num_shells,
+        walk_length=f.walk_length,
         scope=f.scope,
         radius=f.radius,
         self_loops=f.self_loops,
@@ -158,7 +158,7 @@ def walk_sums(item: LabelledGraph, f: Walks) -> list[Hashable]:
 def distance_value(item: LabelledGraph, v: int, f: DistanceProfile) -> Hashable:
     """Return each shell's edges inwards, within and outwards, up to the last shell."""
     reach, edges = distances(item.graph)[v], edges_of(item)
-    near = [u for u, d in reach.items() if d <= f.hops]
+    near = [u for u, d in reach.items() if d <= f.num_shells]
 
     def kind(u: int) -> tuple[int, ...]:
         sides = [reach[w] - reach[u] for w in near if (u, w) in edges]
@@ -166,7 +166,7 @@ def distance_value(item: LabelledGraph, v: int, f: DistanceProfile) -> Hashable:
 
     return tuple(
         tuple(sorted(kind(u) for u in near if reach[u] == k))
-        for k in range(1, f.hops + 1)
+        for k in range(1, f.num_shells + 1)
     )
 
 

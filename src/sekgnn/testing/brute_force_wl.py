@@ -93,7 +93,7 @@ def _sek_first(graphs: Graphs, test: SEK) -> Values:
         return [list(graph) for graph in values]
     out: Values = []
     for item, value in zip(graphs, values, strict=True):
-        rows = hops_of(item, test.hops, test.kernel)
+        rows = hops_of(item, test.num_hops, test.kernel)
         out.append(
             [
                 (value[v], tuple(sorted(value[u] for shell in rows[v] for u in shell)))
@@ -160,7 +160,7 @@ def _parts(test: WLTest, graphs: Graphs) -> tuple[Values, Callable[[Numbers], Va
         nodes = numbered(_sek_first(graphs, test))
         return pair_first(graphs, nodes), lambda c: pair_step(graphs, c)
     if isinstance(test, SEK):
-        num_hops, kernel = test.hops, test.kernel
+        num_hops, kernel = test.num_hops, test.kernel
         return (
             _sek_first(graphs, test),
             lambda c: _hop_step(graphs, num_hops, kernel, c),
@@ -171,7 +171,7 @@ def _parts(test: WLTest, graphs: Graphs) -> tuple[Values, Callable[[Numbers], Va
         khop = test
         return (
             node_labels(graphs),
-            lambda c: _hop_step(graphs, khop.hops, khop.kernel, c),
+            lambda c: _hop_step(graphs, khop.num_hops, khop.kernel, c),
         )
     if isinstance(test, SubgraphWL):
         subgraph = test

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from sekgnn.checks import check_positive
-from sekgnn.encoding.spec import AGGREGATES, COMBINES, SCOPES, EncodingSpec
+from sekgnn.encoding.spec import AGGREGATES, MERGES, SCOPES, WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.labelled import LabelledGraph
@@ -84,22 +84,22 @@ def labelled_graphs(
     return build()
 
 
-def specs(max_hops: int = 3, max_steps: int = 5) -> st.SearchStrategy[EncodingSpec]:
-    """Draw any :class:`~sekgnn.encoding.spec.EncodingSpec` with small numbers."""
+def specs(max_hops: int = 3, max_steps: int = 5) -> st.SearchStrategy[WalkEncoding]:
+    """Draw any :class:`~sekgnn.encoding.spec.WalkEncoding` with small numbers."""
 
     @st.composite
-    def build(draw: st.DrawFn) -> EncodingSpec:
+    def build(draw: st.DrawFn) -> WalkEncoding:
         scope = draw(st.lists(st.sampled_from(SCOPES), min_size=1, unique=True))
         radii = st.lists(st.integers(1, max_hops + 1), min_size=1, unique=True)
         aggregate = draw(st.sampled_from(AGGREGATES))
-        return EncodingSpec(
-            num_hops=draw(st.integers(1, max_hops)),
+        return WalkEncoding(
+            num_shells=draw(st.integers(1, max_hops)),
             walk_length=draw(st.integers(1, max_steps)),
             scope=tuple(scope),
             radius=None if scope == ["graph"] else tuple(draw(radii)),
             aggregate=aggregate,
-            combine=(
-                "concat" if aggregate == "moments" else draw(st.sampled_from(COMBINES))
+            merge=(
+                "concat" if aggregate == "moments" else draw(st.sampled_from(MERGES))
             ),
             self_loops=draw(st.booleans()),
         )

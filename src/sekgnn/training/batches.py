@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch.utils.data import DataLoader
 
 from sekgnn.datasets.cache_folder import cache_folder
-from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.errors import CacheWarning
 from sekgnn.nn.graph_store import GraphStore
 from sekgnn.nn.hop_loader import HopBatcher, hops_of_store
@@ -49,7 +49,7 @@ class JoinedGraphs:
         self,
         graphs: Sequence[Any],
         num_hops: int,
-        encoding: EncodingSpec | None = None,
+        encoding: WalkEncoding | None = None,
         *,
         max_neighbors: int | None = None,
         seed: int = 0,
@@ -80,11 +80,11 @@ class JoinedGraphs:
         *,
         rank: int = 0,
         world: int = 1,
-        workers: int = 0,
+        num_workers: int = 0,
     ) -> BatchLoader:
         """Return a loader that shuffles anew every epoch."""
         order = EpochBatches(chosen, batch_size, seed, rank, world)
-        return BatchLoader(self.training, order, self.num_graphs, workers)
+        return BatchLoader(self.training, order, self.num_graphs, num_workers)
 
     def evaluation_batches(
         self,
@@ -93,11 +93,11 @@ class JoinedGraphs:
         *,
         rank: int = 0,
         world: int = 1,
-        workers: int = 0,
+        num_workers: int = 0,
     ) -> BatchLoader:
         """Return a loader that keeps the order."""
         order = EpochBatches(chosen, batch_size, None, rank, world)
-        return BatchLoader(self.evaluation, order, self.num_graphs, workers)
+        return BatchLoader(self.evaluation, order, self.num_graphs, num_workers)
 
 
 def encoding_cache() -> Path | None:
@@ -185,11 +185,15 @@ class BatchLoader(DataLoader[Any]):
         batcher: Cuts a batch.
         order: Says which graphs.
         num_graphs: Of the dataset.
-        workers: Processes that do it; 0 for none.
+        num_workers: Processes that do it; 0 for none.
     """
 
     def __init__(
-        self, batcher: HopBatcher, order: EpochBatches, num_graphs: int, workers: int
+        self,
+        batcher: HopBatcher,
+        order: EpochBatches,
+        num_graphs: int,
+        num_workers: int,
     ) -> None:
         """Join the parts."""
         self.batcher = batcher
@@ -198,7 +202,7 @@ class BatchLoader(DataLoader[Any]):
             cast("Any", range(num_graphs)),
             batch_sampler=cast("Any", order),
             collate_fn=self._cut,
-            num_workers=workers,
+            num_workers=num_workers,
             generator=torch.Generator(),  # else every epoch would draw from torch's
         )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.models import MODELS, GraphModel, build_model
 from sekgnn.training.config import MODEL_NAMES, RunConfig
@@ -30,23 +30,23 @@ _OPTIONS = (
 )
 
 
-def encoding_spec(config: RunConfig) -> EncodingSpec:
+def encoding_spec(config: RunConfig) -> WalkEncoding:
     """Return the encoding that a config describes.
 
     Raises:
         ConfigError: If its keys cannot work together.
     """
     values: dict[str, Any] = {
-        "num_hops": config.shells,
+        "num_shells": config.num_shells,
         "walk_length": config.walk_length,
         "scope": config.scope,
         "aggregate": config.aggregate,
-        "combine": config.encoding_combine,
+        "merge": config.merge,
         "self_loops": config.self_loops,
     }
     if set(config.scope) != {"graph"}:
         values["radius"] = config.radius
-    return EncodingSpec(**values)
+    return WalkEncoding(**values)
 
 
 def model_config(config: RunConfig, data: LearningData) -> dict[str, Any]:

@@ -90,9 +90,11 @@ class RunConfig:
     )
     radius: tuple[int, ...] = key("encoding", "h of ego and internal scope", (1,))
     walk_length: int = key("encoding", "l, steps of the walks", 16)
-    shells: int = key("encoding", "K of the encoding, shells that are summarised", 3)
+    num_shells: int = key(
+        "encoding", "K of the encoding, shells that are summarised", 3
+    )
     aggregate: str = key("encoding", "sum, mean, landing or moments", "sum")
-    encoding_combine: str = key("encoding", "concat, parts or mean", "concat")
+    merge: str = key("encoding", "concat, parts or mean", "concat")
     self_loops: bool = key("encoding", "walk on A + I", True)
 
     epochs: int = key("training", "at most", 100)
@@ -112,9 +114,9 @@ class RunConfig:
 
     accelerator: str = key("machine", ", ".join(ACCELERATORS), "cpu", free=True)
     devices: int = key("machine", "processes, or GPUs, per machine", 1, free=True)
-    num_nodes: int = key("machine", "machines", 1, free=True)
+    num_machines: int = key("machine", "machines", 1, free=True)
     strategy: str = key("machine", "Lightning's, such as ddp", "auto", free=True)
-    workers: int = key("machine", "processes that load batches", 0, free=True)
+    num_workers: int = key("machine", "processes that load batches", 0, free=True)
 
     def __post_init__(self) -> None:
         """Check what can be checked without data."""
@@ -130,9 +132,9 @@ class RunConfig:
         check_choice("accelerator", self.accelerator, ACCELERATORS)
         for name in ("epochs", "batch_size", "checkpoint_every", "devices"):
             check_positive(name, getattr(self, name))
-        for name in ("seed", "data_seed", "plateau_patience", "workers"):
+        for name in ("seed", "data_seed", "plateau_patience", "num_workers"):
             check_positive(name, getattr(self, name), 0)
-        check_positive("num_nodes", self.num_nodes)
+        check_positive("num_machines", self.num_machines)
         check_positive("folds", self.folds, 2)
         if self.patience is not None:
             check_positive("patience", self.patience)
@@ -170,10 +172,11 @@ class RunConfig:
                 f"strategy {self.strategy!r} trains in processes that take the weights "
                 "with them when they end; use 'ddp' or another without them."
             )
-        if self.devices * self.num_nodes > 1 and self.protocol != "holdout":
+        if self.devices * self.num_machines > 1 and self.protocol != "holdout":
             raise ConfigError(
-                f"protocol {self.protocol!r} trains folds, which devices and num_nodes "
-                "cannot share; leave them at 1 and train folds side by side with jobs."
+                f"protocol {self.protocol!r} trains folds, which devices and "
+                "num_machines cannot share; leave them at 1 and train folds "
+                "side by side with jobs."
             )
 
     @property

@@ -73,7 +73,7 @@ class LearningBatches(LightningDataModule):
         """Keep the parts."""
         super().__init__()
         self.joined, self.train, self.watched = joined, train, watched
-        self.batch_size, self.workers = config.batch_size, config.workers
+        self.batch_size, self.num_workers = config.batch_size, config.num_workers
         self.seed = seed
         self.first_epoch = 0
 
@@ -96,7 +96,7 @@ class LearningBatches(LightningDataModule):
             self.seed,
             rank=trainer.global_rank,
             world=trainer.world_size,
-            workers=self.workers,
+            num_workers=self.num_workers,
         )
         loader.order.set_epoch(self.first_epoch)
         return loader
@@ -109,7 +109,7 @@ class LearningBatches(LightningDataModule):
             max(self.batch_size, 256),
             rank=trainer.global_rank,
             world=trainer.world_size,
-            workers=self.workers,
+            num_workers=self.num_workers,
         )
 
 
@@ -219,7 +219,7 @@ def _trainer(config: RunConfig, folder: Path | None, callbacks: list[Any]) -> Tr
         return Trainer(
             accelerator=config.accelerator,
             devices=config.devices,
-            num_nodes=config.num_nodes,
+            num_nodes=config.num_machines,
             strategy=config.strategy,
             max_epochs=config.epochs,
             callbacks=callbacks,

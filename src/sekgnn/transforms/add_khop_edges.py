@@ -15,10 +15,10 @@ from sekgnn.checks import check_choice, check_positive
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import SelfLoops, Undirected, from_pyg
 from sekgnn.hops import HopKernel, hop_pairs
-from sekgnn.parallel import resolve_workers
+from sekgnn.parallel import resolve_threads
 from sekgnn.transforms.parameters import (
     check_data,
-    check_self_loop_edges,
+    check_loops,
     check_undirected,
     device_of,
 )
@@ -43,9 +43,9 @@ class AddKHopEdges(BaseTransform):
             function of the graph alone.
         undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse; the
             ``edge_index`` itself stays as it is.
-        self_loop_edges: Edges from a node to itself: ``"drop"`` (with a warning; in
+        loops: Edges from a node to itself: ``"drop"`` (with a warning; in
             ``edge_index`` they stay) or ``"error"``.
-        workers: Threads for one graph; ``None`` for all usable cores. Never changes the
+        threads: Threads for one graph; ``None`` for all usable cores. Never changes the
             result, and so is not shown.
 
     Shapes:
@@ -73,8 +73,8 @@ class AddKHopEdges(BaseTransform):
         max_neighbors: int | None = None,
         seed: int = 0,
         undirected: Undirected = "error",
-        self_loop_edges: SelfLoops = "drop",
-        workers: int | None = 1,
+        loops: SelfLoops = "drop",
+        threads: int | None = 1,
     ) -> None:
         """Check the parameters."""
         self.num_hops = check_positive("num_hops", num_hops)
@@ -90,15 +90,15 @@ class AddKHopEdges(BaseTransform):
         if self.seed >= 2**64:
             raise ConfigError(f"seed must be below 2^64, got {seed}.")
         self.undirected = check_undirected(undirected)
-        self.self_loop_edges = check_self_loop_edges(self_loop_edges)
-        self.workers = None if workers is None else resolve_workers(workers)
+        self.loops = check_loops(loops)
+        self.threads = None if threads is None else resolve_threads(threads)
 
     def forward(self, data: Data) -> Data:
         """Write the pairs on ``data``."""
         graph = from_pyg(
             check_data(data),
             undirected=self.undirected,
-            self_loops=self.self_loop_edges,
+            loops=self.loops,
         )
         pairs = hop_pairs(
             graph,
@@ -106,7 +106,7 @@ class AddKHopEdges(BaseTransform):
             kernel=self.kernel,
             max_neighbors=self.max_neighbors,
             seed=self.seed,
-            workers=self.workers,
+            threads=self.threads,
         )
         edges = torch.from_numpy(np.stack([pairs.col, pairs.row]))  # [2, M]
         order = torch.from_numpy(pairs.hop.copy())  # [M]; pairs are read-only
@@ -125,7 +125,7 @@ class AddKHopEdges(BaseTransform):
                 "max_neighbors",
                 "seed",
                 "undirected",
-                "self_loop_edges",
+                "loops",
             )
         )
         return f"{type(self).__name__}({args})"

@@ -13,28 +13,28 @@ from torch_geometric.transforms import BaseTransform
 from sekgnn import fields
 from sekgnn.checks import check_choice
 from sekgnn.encoding.encoder import encode
-from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import SelfLoops, Undirected, from_pyg
-from sekgnn.parallel import resolve_workers
+from sekgnn.parallel import resolve_threads
 from sekgnn.transforms.attach import attach_encoding
 from sekgnn.transforms.parameters import (
     check_attr_name,
     check_data,
     check_dtype,
-    check_self_loop_edges,
+    check_loops,
     check_undirected,
     numpy_dtype,
 )
 
-_SPEC_KEYS = tuple(field.name for field in spec_fields(EncodingSpec))
+_SPEC_KEYS = tuple(field.name for field in spec_fields(WalkEncoding))
 
 
 @functional_transform("add_substructure_encoding")
 class AddSubstructureEncoding(BaseTransform):
     r"""Write the substructure encoding f (SEK paper, Eq. 1) to ``data.sub_enc``.
 
-    What to compute is given by the keywords of :class:`~sekgnn.encoding.EncodingSpec`,
+    What to compute is given by the keywords of :class:`~sekgnn.encoding.WalkEncoding`,
     or by such an object. Nothing here is random. For a whole dataset
     :func:`~sekgnn.transforms.encode_dataset` is faster and keeps a cache.
 
@@ -45,13 +45,13 @@ class AddSubstructureEncoding(BaseTransform):
         dtype: ``torch.float32`` or ``torch.float64``; computed in float64 either way.
         undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse. Only the
             encoding sees the edges added; ``edge_index`` and ``edge_attr`` stay.
-        self_loop_edges: Edges from a node to itself: ``"drop"`` (with a warning; again
+        loops: Edges from a node to itself: ``"drop"`` (with a warning; again
             only for the encoding) or ``"error"``. Not to be confused with the keyword
             ``self_loops`` of the walk.
-        workers: Threads for one graph; ``None`` for all usable cores. Never changes the
+        threads: Threads for one graph; ``None`` for all usable cores. Never changes the
             result, and so is not shown.
         **spec_kwargs: ``num_hops``, ``walk_length``, ``scope``, ``radius``,
-            ``aggregate``, ``combine``, ``self_loops``: see ``EncodingSpec``.
+            ``aggregate``, ``merge``, ``self_loops``: see ``WalkEncoding``.
 
     Shapes:
         - **input:** a ``Data`` with ``edge_index`` :math:`(2, E)` and a known number of
@@ -66,19 +66,19 @@ class AddSubstructureEncoding(BaseTransform):
     Example:
         >>> edge_index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
         >>> data = Data(edge_index=edge_index, num_nodes=3)
-        >>> AddSubstructureEncoding(num_hops=2, walk_length=4)(data).sub_enc.shape
+        >>> AddSubstructureEncoding(num_shells=2, walk_length=4)(data).sub_enc.shape
         torch.Size([3, 7, 4])
     """
 
     def __init__(
         self,
-        spec: EncodingSpec | None = None,
+        spec: WalkEncoding | None = None,
         *,
         attr_name: str | None = fields.SUB_ENC,
         dtype: Any = torch.float32,
         undirected: Undirected = "error",
-        self_loop_edges: SelfLoops = "drop",
-        workers: int | None = 1,
+        loops: SelfLoops = "drop",
+        threads: int | None = 1,
         **spec_kwargs: Any,
     ) -> None:
         """Check the parameters."""
@@ -86,50 +86,50 @@ class AddSubstructureEncoding(BaseTransform):
         self.attr_name = check_attr_name(attr_name)
         self.dtype = check_dtype(dtype)
         self.undirected = check_undirected(undirected)
-        self.self_loop_edges = check_self_loop_edges(self_loop_edges)
-        self.workers = None if workers is None else resolve_workers(workers)
+        self.loops = check_loops(loops)
+        self.threads = None if threads is None else resolve_threads(threads)
 
     @classmethod
     def paper(cls, **kwargs: Any) -> AddSubstructureEncoding:
-        """Return the transform with :meth:`EncodingSpec.paper`.
+        """Return the transform with :meth:`WalkEncoding.paper`.
 
         Args:
             **kwargs: Parameters other than those of the spec.
         """
-        return cls(EncodingSpec.paper(), **kwargs)
+        return cls(WalkEncoding.paper(), **kwargs)
 
     def forward(self, data: Data) -> Data:
         """Write the encoding on ``data``."""
         graph = from_pyg(
             check_data(data),
             undirected=self.undirected,
-            self_loops=self.self_loop_edges,
+            loops=self.loops,
         )
         encoding = encode(
-            graph, self.spec, dtype=numpy_dtype(self.dtype), workers=self.workers
+            graph, self.spec, dtype=numpy_dtype(self.dtype), threads=self.threads
         )  # [N, C, L]
         return attach_encoding(data, torch.from_numpy(encoding), self.attr_name)
 
     def __repr__(self) -> str:
         """Every parameter that changes the result: PyG knows a stale cache by this."""
         shown = {key: getattr(self.spec, key) for key in _SPEC_KEYS}
-        for key in ("attr_name", "dtype", "undirected", "self_loop_edges"):
+        for key in ("attr_name", "dtype", "undirected", "loops"):
             shown[key] = getattr(self, key)
         args = ", ".join(f"{key}={value!r}" for key, value in shown.items())
         return f"{type(self).__name__}({args})"
 
 
-def _spec_of(spec: Any, spec_kwargs: dict[str, Any]) -> EncodingSpec:
+def _spec_of(spec: Any, spec_kwargs: dict[str, Any]) -> WalkEncoding:
     """Return the spec, given whole or by keywords."""
-    own = ("attr_name", "dtype", "undirected", "self_loop_edges", "workers")
+    own = ("attr_name", "dtype", "undirected", "loops", "threads")
     for key in spec_kwargs:
         check_choice("keywords of AddSubstructureEncoding", key, (*_SPEC_KEYS, *own))
     if spec is None:
-        return EncodingSpec(**spec_kwargs)
-    if not isinstance(spec, EncodingSpec):
+        return WalkEncoding(**spec_kwargs)
+    if not isinstance(spec, WalkEncoding):
         raise ConfigError(
-            f"spec must be an EncodingSpec, got {spec!r}; give its parameters by "
-            "name, as in AddSubstructureEncoding(num_hops=3)."
+            f"spec must be an WalkEncoding, got {spec!r}; give its parameters by "
+            "name, as in AddSubstructureEncoding(num_shells=3)."
         )
     if spec_kwargs:
         raise ConfigError(

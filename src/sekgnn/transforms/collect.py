@@ -35,14 +35,14 @@ class GraphDataset(Protocol):
 
 
 def pack_dataset(
-    dataset: GraphDataset, undirected: Undirected, self_loops: SelfLoops
+    dataset: GraphDataset, undirected: Undirected, loops: SelfLoops
 ) -> PackedGraphs:
     """Return the graphs ``dataset[0], ...`` under the rules of ``from_pyg``.
 
     Args:
         dataset: Anything with a length and ``Data`` objects in it.
         undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse.
-        self_loops: ``"drop"`` (with a warning) or ``"error"``.
+        loops: ``"drop"`` (with a warning) or ``"error"``.
 
     Raises:
         GraphInputError: If the dataset is empty or a graph unusable; names the graph.
@@ -56,8 +56,8 @@ def pack_dataset(
         raise GraphInputError("no graphs to encode: the dataset is empty.")
     found = _collated(dataset)
     if found is None:
-        found = _one_by_one(dataset, undirected, self_loops)
-    return pack_edge_indices(*found, undirected=undirected, self_loops=self_loops)
+        found = _one_by_one(dataset, undirected, loops)
+    return pack_edge_indices(*found, undirected=undirected, loops=loops)
 
 
 Arrays = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]
@@ -103,14 +103,14 @@ def _collated(dataset: Any) -> Arrays | None:
 
 
 def _one_by_one(
-    dataset: GraphDataset, undirected: Undirected, self_loops: SelfLoops
+    dataset: GraphDataset, undirected: Undirected, loops: SelfLoops
 ) -> Arrays:
     """Collect the edges of every ``dataset[i]``."""
     parts: list[NDArray[Any]] = []
     sizes: list[int] = []
     for i in range(len(dataset)):
         try:
-            edge_index, num_nodes = _edges(dataset[i], undirected, self_loops)
+            edge_index, num_nodes = _edges(dataset[i], undirected, loops)
         except GraphInputError as error:
             raise GraphInputError(f"graph {i}: {error}") from None
         parts.append(edge_index)
@@ -120,7 +120,7 @@ def _one_by_one(
 
 
 def _edges(
-    data: Any, undirected: Undirected, self_loops: SelfLoops
+    data: Any, undirected: Undirected, loops: SelfLoops
 ) -> tuple[NDArray[Any], int]:
     """Return pairs and node count of one graph; pack_edge_indices checks the rest."""
     store = check_data(data).stores[0]
@@ -135,7 +135,7 @@ def _edges(
     )
     if plain:
         return _numpy(edges), int(data.num_nodes)
-    graph = from_pyg(data, undirected=undirected, self_loops=self_loops)
+    graph = from_pyg(data, undirected=undirected, loops=loops)
     return graph.edge_index(), graph.num_nodes
 
 

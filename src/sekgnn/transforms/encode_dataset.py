@@ -17,7 +17,7 @@ from torch_geometric.data import Data
 
 from sekgnn import fields
 from sekgnn.encoding.encoder import encode_packed
-from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.errors import CacheWarning, ConfigError, GraphInputError, OutputError
 from sekgnn.graphs import PackedGraphs, SelfLoops, Undirected
 from sekgnn.parallel import Progress
@@ -116,14 +116,14 @@ class EncodedDataset(Sequence[Data]):
 
 def encode_dataset(
     dataset: GraphDataset,
-    encoder: EncodingSpec | AddSubstructureEncoding | None = None,
+    encoder: WalkEncoding | AddSubstructureEncoding | None = None,
     *,
     cache_dir: str | os.PathLike[str] | None = None,
-    workers: int | None = None,
+    threads: int | None = None,
     progress: Progress | None = None,
     dtype: Any = None,
     undirected: Undirected | None = None,
-    self_loops: SelfLoops | None = None,
+    loops: SelfLoops | None = None,
 ) -> EncodedDataset:
     """Encode every graph of a dataset at once.
 
@@ -133,15 +133,15 @@ def encode_dataset(
     Args:
         dataset: A PyG dataset (in memory or on disk), a part of one, or a list of
             ``Data``. Its own transform is applied, and must not be random.
-        encoder: What to compute: a spec or a transform. ``EncodingSpec()`` if left out.
+        encoder: What to compute: a spec or a transform. ``WalkEncoding()`` if left out.
         cache_dir: Folder for the result, made if it is missing. The file is named by a
             hash of all parameters and all graphs, so it can never serve others, and it
             is checked against its checksum when read. A damaged one is replaced.
-        workers: Threads; ``None`` for all usable cores.
+        threads: Threads; ``None`` for all usable cores.
         progress: Called with (done, total) units of work; not called after a hit.
         dtype: ``torch.float32`` (default) or ``torch.float64``.
         undirected: ``"error"`` (default) or ``"add"`` when an edge lacks its reverse.
-        self_loops: Edges from a node to itself: ``"drop"`` (default) or ``"error"``.
+        loops: Edges from a node to itself: ``"drop"`` (default) or ``"error"``.
 
     Raises:
         ConfigError: If a parameter cannot work, or contradicts the transform.
@@ -155,18 +155,18 @@ def encode_dataset(
     Example:
         >>> edge_index = torch.tensor([[0, 1], [1, 0]])
         >>> graphs = [Data(edge_index=edge_index, num_nodes=n) for n in (2, 3)]
-        >>> encoded = encode_dataset(graphs, EncodingSpec(num_hops=1, walk_length=4))
+        >>> encoded = encode_dataset(graphs, WalkEncoding(num_shells=1, walk_length=4))
         >>> encoded[1].sub_enc.shape
         torch.Size([3, 4, 4])
     """
-    transform = _transform_of(encoder, dtype, undirected, self_loops)
+    transform = _transform_of(encoder, dtype, undirected, loops)
     folder = None if cache_dir is None else _make_folder(Path(cache_dir))
-    packed = pack_dataset(dataset, transform.undirected, transform.self_loop_edges)
+    packed = pack_dataset(dataset, transform.undirected, transform.loops)
     spec, kind = transform.spec, numpy_dtype(transform.dtype)
 
     def compute() -> NDArray[Any]:
         return encode_packed(
-            packed, spec, dtype=kind, workers=workers, progress=progress
+            packed, spec, dtype=kind, threads=threads, progress=progress
         )
 
     file, hit = None, False
@@ -196,10 +196,10 @@ def encode_dataset(
 
 
 def _transform_of(
-    encoder: Any, dtype: Any, undirected: Any, self_loops: Any
+    encoder: Any, dtype: Any, undirected: Any, loops: Any
 ) -> AddSubstructureEncoding:
     """Bring the two forms of the encoder to one."""
-    given = {"dtype": dtype, "undirected": undirected, "self_loop_edges": self_loops}
+    given = {"dtype": dtype, "undirected": undirected, "loops": loops}
     given = {key: value for key, value in given.items() if value is not None}
     if not isinstance(encoder, AddSubstructureEncoding):
         return AddSubstructureEncoding(encoder, **given)
@@ -229,7 +229,7 @@ def _lookup(
     key: str,
     parameters: dict[str, Any],
     packed: PackedGraphs,
-    spec: EncodingSpec,
+    spec: WalkEncoding,
 ) -> NDArray[Any] | None:
     """Return what the cache holds, or ``None`` after a warning if it is damaged."""
     shape = (packed.num_nodes, spec.num_channels, spec.walk_length)

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.encoding.spec import EncodingSpec
+from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.files import write_atomically
 from sekgnn.graphs import PackedGraphs
 
@@ -40,7 +40,7 @@ class DamagedCacheError(Exception):
 
 
 def cache_key(
-    packed: PackedGraphs, spec: EncodingSpec, dtype: np.dtype[Any]
+    packed: PackedGraphs, spec: WalkEncoding, dtype: np.dtype[Any]
 ) -> tuple[str, dict[str, Any]]:
     """Return a name for the encoding of these graphs, and the parameters in it.
 

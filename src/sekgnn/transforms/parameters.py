@@ -92,10 +92,10 @@ def check_undirected(value: object) -> Undirected:
     return cast(Undirected, check_choice("undirected", value, ("error", "add")))
 
 
-def check_self_loop_edges(value: object) -> SelfLoops:
+def check_loops(value: object) -> SelfLoops:
     """Return ``value`` if it is a rule for edges from a node to itself.
 
     Raises:
         ConfigError: If it is not.
     """
-    return cast(SelfLoops, check_choice("self_loop_edges", value, ("drop", "error")))
+    return cast(SelfLoops, check_choice("loops", value, ("drop", "error")))

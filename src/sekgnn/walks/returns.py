@@ -85,7 +85,7 @@ def return_probabilities(
     walk_length: int,
     *,
     self_loops: bool = True,
-    workers: int | None = None,
+    threads: int | None = None,
     progress: Progress | None = None,
 ) -> NDArray[np.float64]:
     r"""Return :math:`H^{(t)}_{vv}` for t = 1..l, exact on graphs of any size.
@@ -94,7 +94,7 @@ def return_probabilities(
         graph: n nodes.
         walk_length: l.
         self_loops: Walk on A + I or on A.
-        workers: Threads; ``None`` for all usable cores.
+        threads: Threads; ``None`` for all usable cores.
         progress: Called with (done, total) nodes.
 
     Returns:
@@ -116,5 +116,5 @@ def return_probabilities(
     def work(start: int, stop: int) -> None:
         half_walk_returns(graph.indptr, edges, twin_of, start, stop, loop, out)
 
-    run_chunks(work, even_chunks(n, 1024), workers, progress)
+    run_chunks(work, even_chunks(n, 1024), threads, progress)
     return out[twin_of]

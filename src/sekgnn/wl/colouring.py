@@ -99,12 +99,17 @@ class WLTest(ABC):
     """What it colours."""
     complete: ClassVar[bool] = False
     """Whether graphs that it does not separate are isomorphic."""
-    always_shown: ClassVar[tuple[str, ...]] = ("hops", "radius", "encodings")
+    always_shown: ClassVar[tuple[str, ...]] = (
+        "num_hops",
+        "num_shells",
+        "radius",
+        "encodings",
+    )
     """Parameters that are named to people even at their defaults."""
 
     @abstractmethod
-    def start(self, batch: Batch, workers: int | None = None) -> Colouring:
-        """Return the test at work on ``batch``, on ``workers`` threads."""
+    def start(self, batch: Batch, threads: int | None = None) -> Colouring:
+        """Return the test at work on ``batch``, on ``threads`` threads."""
 
     @abstractmethod
     def memory(self, sizes: Sequence[int]) -> int:

@@ -23,7 +23,7 @@ def compare(
     node_labels: Any = None,
     edge_labels: Any = None,
     names: tuple[str, str] = ("first", "second"),
-    workers: int | None = None,
+    threads: int | None = None,
     **parameters: Any,
 ) -> Verdict:
     """Ask a test whether it separates two graphs, and why.
@@ -37,7 +37,7 @@ def compare(
             count.
         edge_labels: Likewise for edges (``"edge_attr"``).
         names: What to call the graphs.
-        workers: Threads; ``None`` for all usable cores.
+        threads: Threads; ``None`` for all usable cores.
         parameters: Of the test, when it is given by name.
 
     Raises:
@@ -53,7 +53,7 @@ def compare(
     """
     chosen = make_test(test, **parameters)
     batch = as_batch([first, second], node_labels=node_labels, edge_labels=edge_labels)
-    return Verdict(refine(chosen, batch, workers=workers), names)
+    return Verdict(refine(chosen, batch, threads=threads), names)
 
 
 def partition(
@@ -62,7 +62,7 @@ def partition(
     *,
     node_labels: Any = None,
     edge_labels: Any = None,
-    workers: int | None = None,
+    threads: int | None = None,
     **parameters: Any,
 ) -> NDArray[np.int64]:
     """Sort graphs into the classes that a test cannot tell apart.
@@ -72,7 +72,7 @@ def partition(
         test: As in :func:`compare`.
         node_labels: As in :func:`compare`.
         edge_labels: As in :func:`compare`.
-        workers: As in :func:`compare`.
+        threads: As in :func:`compare`.
         parameters: As in :func:`compare`.
 
     Returns:
@@ -86,5 +86,5 @@ def partition(
     """
     chosen = make_test(test, **parameters)
     batch = as_batch(graphs, node_labels=node_labels, edge_labels=edge_labels)
-    run = refine(chosen, batch, keep_history=False, workers=workers)
+    run = refine(chosen, batch, keep_history=False, threads=threads)
     return run.graph_classes()

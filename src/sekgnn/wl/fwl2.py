@@ -25,10 +25,10 @@ class TwoFWL(WLTest):
     name = "2fwl"
     objects = "pairs"
 
-    def start(self, batch: Batch, workers: int | None = None) -> Colouring:
+    def start(self, batch: Batch, threads: int | None = None) -> Colouring:
         """Start from the types of pairs."""
-        nodes = OneWL().start(batch, workers)
-        return PairColouring(batch, nodes.first, nodes, workers)
+        nodes = OneWL().start(batch, threads)
+        return PairColouring(batch, nodes.first, nodes, threads)
 
     def memory(self, sizes: Sequence[int]) -> int:
         """Return the bytes of some rounds of n² colours."""

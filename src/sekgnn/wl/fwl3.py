@@ -42,9 +42,9 @@ class ThreeFWL(WLTest):
     name = "3fwl"
     objects = "triples"
 
-    def start(self, batch: Batch, workers: int | None = None) -> Colouring:
+    def start(self, batch: Batch, threads: int | None = None) -> Colouring:
         """Start from the types of triples."""
-        return TripleColouring(batch, TwoFWL().start(batch, workers), workers)
+        return TripleColouring(batch, TwoFWL().start(batch, threads), threads)
 
     def memory(self, sizes: Sequence[int]) -> int:
         """Return the bytes of old and new colours, factors and colour table."""
@@ -117,9 +117,9 @@ def triple_step(
 class TripleColouring(Colouring):
     """Ordered triples of nodes, started from the types of their pairs."""
 
-    def __init__(self, batch: Batch, pairs: Colouring, workers: int | None) -> None:
+    def __init__(self, batch: Batch, pairs: Colouring, threads: int | None) -> None:
         """Write the triples' types."""
-        self.batch, self._pairs, self._workers = batch, pairs, workers
+        self.batch, self._pairs, self._threads = batch, pairs, threads
         self.ptr = np.zeros(len(batch.graphs) + 1, dtype=np.int64)
         np.cumsum(np.array(batch.sizes, dtype=np.int64) ** 3, out=self.ptr[1:])
         self.first = np.empty((self.ptr[-1], 2), dtype=np.uint64)
@@ -145,7 +145,7 @@ class TripleColouring(Colouring):
         def work(start: int, stop: int) -> None:
             triple_step(before, first, second, third, n, start, stop, after)
 
-        run_chunks(work, even_chunks(n, 8), self._workers)
+        run_chunks(work, even_chunks(n, 8), self._threads)
 
     def nodes_of(self, item: int) -> tuple[int, ...]:
         """Return the three nodes of a triple."""

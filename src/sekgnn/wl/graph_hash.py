@@ -20,7 +20,7 @@ def wl_hash(
     *,
     node_labels: Any = None,
     edge_labels: Any = None,
-    workers: int | None = None,
+    threads: int | None = None,
     **parameters: Any,
 ) -> str:
     """Return a hash that two graphs share exactly when the test cannot separate them.
@@ -37,7 +37,7 @@ def wl_hash(
         test: Likewise; not ``"isomorphism"``, whose canonical form is igraph's.
         node_labels: Likewise.
         edge_labels: Likewise.
-        workers: Likewise.
+        threads: Likewise.
         parameters: Likewise.
 
     Raises:
@@ -56,7 +56,7 @@ def wl_hash(
             "with another test, or compare with isomorphism."
         )
     batch = as_batch([graph], node_labels=node_labels, edge_labels=edge_labels)
-    run = refine(chosen, batch, keep_history=False, workers=workers)
+    run = refine(chosen, batch, keep_history=False, threads=threads)
     digest = hashlib.sha256(json.dumps(chosen.to_dict(), sort_keys=True).encode())
     digest.update(f"|{run.rounds}|{batch.has_node_labels}|".encode())
     digest.update(str(batch.has_edge_labels).encode())

@@ -90,7 +90,7 @@ class Hops:
         batch: Batch,
         num_hops: int,
         kernel: HopKernel = "shortest_path",
-        workers: int | None = None,
+        threads: int | None = None,
     ) -> None:
         """Find the hops; those of a single hop are the graph itself."""
         packed = batch.packed
@@ -98,7 +98,7 @@ class Hops:
             self.rows = packed.indptr[None]
             self.columns = packed.indices
             return
-        pairs = hop_pairs_packed(packed, num_hops, kernel=kernel, workers=workers)
+        pairs = hop_pairs_packed(packed, num_hops, kernel=kernel, threads=threads)
         slot = (pairs.hop.astype(np.int64) - 1) * packed.num_nodes + pairs.row
         sizes = np.bincount(slot, minlength=num_hops * packed.num_nodes)
         ends = np.cumsum(sizes).reshape(num_hops, packed.num_nodes)
@@ -117,11 +117,11 @@ class HopColouring(Colouring):
     """Nodes coloured through their hops, from given first colours."""
 
     def __init__(
-        self, batch: Batch, hops: Hops, first: Colours, workers: int | None
+        self, batch: Batch, hops: Hops, first: Colours, threads: int | None
     ) -> None:
         """Keep the parts; nothing is computed yet."""
         self.batch, self.ptr, self.first = batch, batch.node_ptr, first
-        self.hops, self._workers = hops, workers
+        self.hops, self._threads = hops, threads
 
     def step(self, colours: Colours) -> Colours:
         """Return the refined colours of all nodes."""
@@ -137,7 +137,7 @@ class HopColouring(Colouring):
             )  # fmt: skip
 
         for work in (scatter, gather):
-            run_chunks(work, even_chunks(len(out), _CHUNK), self._workers)
+            run_chunks(work, even_chunks(len(out), _CHUNK), self._threads)
         return out
 
     def nodes_of(self, item: int) -> tuple[int, ...]:

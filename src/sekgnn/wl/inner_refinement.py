@@ -153,7 +153,7 @@ def ego_net_colours(
     *,
     with_centre: bool,
     marked: bool,
-    workers: int | None,
+    threads: int | None,
 ) -> Colours:
     """Return the colour of every node's ego-net under inner 1-WL, ``[N, 2]``.
 
@@ -163,7 +163,7 @@ def ego_net_colours(
         radius: h.
         with_centre: Keep the centre in its ego-net.
         marked: Let every node know its distance to the centre.
-        workers: Threads.
+        threads: Threads.
     """
     n = batch.packed.num_nodes
     out = np.empty((n, 2), dtype=np.uint64)
@@ -175,5 +175,5 @@ def ego_net_colours(
             start, stop, radius, with_centre, marked, place.value, out,
         )  # fmt: skip
 
-    run_chunks(work, even_chunks(n, 256), workers)
+    run_chunks(work, even_chunks(n, 256), threads)
     return out

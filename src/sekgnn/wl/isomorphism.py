@@ -29,7 +29,7 @@ class Isomorphism(WLTest):
     objects = "graphs"
     complete = True
 
-    def start(self, batch: Batch, workers: int | None = None) -> Colouring:
+    def start(self, batch: Batch, threads: int | None = None) -> Colouring:
         """Find the canonical forms."""
         return CanonicalColouring(batch)
 

@@ -21,7 +21,7 @@ class KHopWL(WLTest):
               \{\!\{\chi^{t-1}(u) : u \in N_k(v)\}\!\}_{k=1}^K\big)
 
     Args:
-        hops: K.
+        num_hops: K.
         kernel: ``"shortest_path"`` or ``"diffusion"``; see
             :func:`sekgnn.hops.hop_pairs`. Labels of edges count at hop 1, where a pair
             is an edge.
@@ -29,18 +29,18 @@ class KHopWL(WLTest):
 
     name = "khop"
 
-    hops: int = 4
+    num_hops: int = 4
     kernel: HopKernel = "shortest_path"
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        check_positive("hops", self.hops)
+        check_positive("num_hops", self.num_hops)
         check_choice("kernel", self.kernel, get_args(HopKernel))
 
-    def start(self, batch: Batch, workers: int | None = None) -> Colouring:
+    def start(self, batch: Batch, threads: int | None = None) -> Colouring:
         """Start from the node labels."""
-        hops = Hops(batch, self.hops, self.kernel, workers)
-        return HopColouring(batch, hops, batch.label_colours, workers)
+        hops = Hops(batch, self.num_hops, self.kernel, threads)
+        return HopColouring(batch, hops, batch.label_colours, threads)
 
     def memory(self, sizes: Sequence[int]) -> int:
         """Return the bytes of some rounds of colours; the pairs come on top."""

@@ -23,9 +23,9 @@ class OneWL(WLTest):
 
     name = "1wl"
 
-    def start(self, batch: Batch, workers: int | None = None) -> Colouring:
+    def start(self, batch: Batch, threads: int | None = None) -> Colouring:
         """Start from the node labels."""
-        return HopColouring(batch, Hops(batch, 1), batch.label_colours, workers)
+        return HopColouring(batch, Hops(batch, 1), batch.label_colours, threads)
 
     def memory(self, sizes: Sequence[int]) -> int:
         """Return the bytes of some rounds of colours."""

@@ -129,7 +129,7 @@ class PairColouring(Colouring):
         batch: Batch,
         node_colours: Colours,
         node_words: Colouring,
-        workers: int | None,
+        threads: int | None,
     ) -> None:
         """Write the pairs' types.
 
@@ -137,9 +137,9 @@ class PairColouring(Colouring):
             batch: The graphs.
             node_colours: Part of every pair's type, ``[N, 2]``.
             node_words: The colouring that can put these into words.
-            workers: Threads.
+            threads: Threads.
         """
-        self.batch, self._workers = batch, workers
+        self.batch, self._threads = batch, threads
         self._node_words, self._node_colours = node_words, node_colours
         self.ptr = np.zeros(len(batch.graphs) + 1, dtype=np.int64)
         np.cumsum(np.array(batch.sizes, dtype=np.int64) ** 2, out=self.ptr[1:])
@@ -174,7 +174,7 @@ class PairColouring(Colouring):
 
             rows = max(16, 2_000_000 // max(1, n * n))
             chunks = [(low, min(low + rows, n)) for low in range(0, n, rows)]
-            run_chunks(work, chunks, self._workers)
+            run_chunks(work, chunks, self._threads)
         return out
 
     def nodes_of(self, item: int) -> tuple[int, ...]:

@@ -77,7 +77,7 @@ def refine(
     max_rounds: int | None = None,
     keep_history: bool = True,
     stop_when_apart: bool = False,
-    workers: int | None = None,
+    threads: int | None = None,
 ) -> Refinement:
     """Refine the colours of all graphs of ``batch`` together.
 
@@ -87,7 +87,7 @@ def refine(
         max_rounds: Stop after so many rounds even if not stable; ``None`` for never.
         keep_history: Keep the colours of every round, which explanations need.
         stop_when_apart: Stop as soon as no two graphs have the same colours.
-        workers: Threads; ``None`` for all usable cores.
+        threads: Threads; ``None`` for all usable cores.
 
     Raises:
         GraphInputError: If the graphs are too large for the test.
@@ -96,7 +96,7 @@ def refine(
         raise ConfigError(f"max_rounds must not be negative, got {max_rounds}.")
     begin = time.perf_counter()
     test.check_memory(batch.sizes)
-    colouring = test.start(batch, workers)
+    colouring = test.start(batch, threads)
     colours = colouring.first
     history, digests = [colours], [_digests(colours, colouring.ptr)]
     counts = [count_distinct(colours)]

@@ -84,8 +84,8 @@ def make_test(test: str | WLTest, **parameters: Any) -> WLTest:
         ConfigError: If the name or a parameter is unknown; the nearest is suggested.
 
     Example:
-        >>> make_test("khop", hops=2)
-        KHopWL(hops=2, kernel='shortest_path')
+        >>> make_test("khop", num_hops=2)
+        KHopWL(num_hops=2, kernel='shortest_path')
     """
     if isinstance(test, WLTest):
         if parameters:
@@ -116,7 +116,7 @@ def make_encoding(
         ConfigError: If the name or a parameter is unknown; the nearest is suggested.
 
     Example:
-        >>> print(make_encoding("walks", scope="internal", radius=1, steps=4))
+        >>> print(make_encoding("walks", scope="internal", radius=1, walk_length=4))
         internal[h=1](l=4)
     """
     if isinstance(encoding, SubstructureEncoding):

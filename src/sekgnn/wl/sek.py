@@ -47,7 +47,7 @@ class SEK(WLTest):
     it of every later one.
 
     Args:
-        hops: K of the refinement, and of the context.
+        num_hops: K of the refinement, and of the context.
         encodings: The functions f, any number of them, side by side.
         context: Include the multiset of f over the K-hop neighbourhood.
         kernel: ``"shortest_path"`` or ``"diffusion"``, as in
@@ -56,24 +56,24 @@ class SEK(WLTest):
 
     name = "sek"
 
-    hops: int = 4
+    num_hops: int = 4
     encodings: tuple[SubstructureEncoding, ...] = DEFAULT_ENCODINGS
     context: bool = True
     kernel: HopKernel = "shortest_path"
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        check_positive("hops", self.hops)
+        check_positive("num_hops", self.num_hops)
         check_choice("kernel", self.kernel, get_args(HopKernel))
         object.__setattr__(self, "encodings", tuple(self.encodings))
         if not self.encodings:
             raise ConfigError("encodings must not be empty; khop is SEK without them.")
 
-    def start(self, batch: Batch, workers: int | None = None) -> Colouring:
+    def start(self, batch: Batch, threads: int | None = None) -> Colouring:
         """Start from labels, f and the context of f."""
-        hops = Hops(batch, self.hops, self.kernel, workers)
+        hops = Hops(batch, self.num_hops, self.kernel, threads)
         value = batch.label_colours.copy()
-        parts = [f.colours(batch, workers) for f in self.encodings]
+        parts = [f.colours(batch, threads) for f in self.encodings]
         for part in parts:
             absorb_all(value, part, KEY_PART)
         first = value
@@ -82,7 +82,7 @@ class SEK(WLTest):
             members = np.empty_like(value)
             spread_all(value, KEY_MEMBER, members)
             add_context(hops.rows, hops.columns, value, members, first)
-        return SEKColouring(batch, hops, first, workers, self, parts)
+        return SEKColouring(batch, hops, first, threads, self, parts)
 
     def memory(self, sizes: Sequence[int]) -> int:
         """Return the bytes of colours and of the largest encoding at work."""
@@ -113,12 +113,12 @@ class SEKColouring(HopColouring):
         batch: Batch,
         hops: Hops,
         first: Colours,
-        workers: int | None,
+        threads: int | None,
         test: SEK,
         values: list[Colours],
     ) -> None:
         """Keep the encodings and their values, for words."""
-        super().__init__(batch, hops, first, workers)
+        super().__init__(batch, hops, first, threads)
         self._test, self._values = test, values
 
     def first_words(self, item: int) -> list[str]:
@@ -144,13 +144,12 @@ class SEKColouring(HopColouring):
     def _context_words(self, item: int) -> str:
         """Say how many kinds of substructure lie within K hops."""
         around = np.concatenate(
-            [self.hops.members(k, item) for k in range(1, self._test.hops + 1)]
+            [self.hops.members(k, item) for k in range(1, self._test.num_hops + 1)]
         )
         facts = [self.batch.label_colours, *self._values]
         kinds = np.concatenate([values[around] for values in facts], axis=1)
         sizes = Counter(row.tobytes() for row in kinds).values()
         text = " + ".join(str(n) for n in sorted(sizes, reverse=True)) or "none"
         again = ", as often as met," if self._test.kernel == "diffusion" else ","
-        return (
-            f"{around.size} nodes within {self._test.hops} hops{again} by value {text}"
-        )
+        reach = f"within {self._test.num_hops} hops{again}"
+        return f"{around.size} nodes {reach} by value {text}"

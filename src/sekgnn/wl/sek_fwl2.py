@@ -23,7 +23,7 @@ class SEKTwoFWL(SEK):
     context. What its rounds would add, 2-FWL finds by itself.
 
     Args:
-        hops: K of the context.
+        num_hops: K of the context.
         encodings: As in SEK.
         context: As in SEK.
         kernel: As in SEK.
@@ -32,10 +32,10 @@ class SEKTwoFWL(SEK):
     name = "sek2fwl"
     objects = "pairs"
 
-    def start(self, batch: Batch, workers: int | None = None) -> Colouring:
+    def start(self, batch: Batch, threads: int | None = None) -> Colouring:
         """Start from the types of pairs and the SEK colours of nodes."""
-        nodes = super().start(batch, workers)
-        return PairColouring(batch, nodes.first, nodes, workers)
+        nodes = super().start(batch, threads)
+        return PairColouring(batch, nodes.first, nodes, threads)
 
     def memory(self, sizes: Sequence[int]) -> int:
         """Return the bytes of the encodings and of n² colours."""

@@ -38,9 +38,9 @@ class SubgraphWL(WLTest):
         """Check the parameters."""
         check_positive("radius", self.radius)
 
-    def start(self, batch: Batch, workers: int | None = None) -> Colouring:
+    def start(self, batch: Batch, threads: int | None = None) -> Colouring:
         """Start from the node labels."""
-        return SubgraphColouring(batch, self, workers)
+        return SubgraphColouring(batch, self, threads)
 
     def memory(self, sizes: Sequence[int]) -> int:
         """Return the bytes of some rounds of colours."""
@@ -50,10 +50,10 @@ class SubgraphWL(WLTest):
 class SubgraphColouring(HopColouring):
     """Nodes coloured by their refined ego-nets."""
 
-    def __init__(self, batch: Batch, test: SubgraphWL, workers: int | None) -> None:
+    def __init__(self, batch: Batch, test: SubgraphWL, threads: int | None) -> None:
         """Start from labels; hops serve explanations only, and are found then."""
         self.batch, self.ptr, self.first = batch, batch.node_ptr, batch.label_colours
-        self._test, self._workers = test, workers
+        self._test, self._threads = test, threads
 
     def step(self, colours: Colours) -> Colours:
         """Return the refined colours of all nodes."""
@@ -63,7 +63,7 @@ class SubgraphColouring(HopColouring):
             self._test.radius,
             with_centre=True,
             marked=self._test.marked,
-            workers=self._workers,
+            threads=self._threads,
         )
         out = np.empty_like(colours)
         spread_all(colours, KEY_OWN, out)
@@ -73,7 +73,7 @@ class SubgraphColouring(HopColouring):
     def sources(self, item: int) -> list[Source]:
         """Return the nodes of the ego-net; how they are joined is part of the step."""
         radius = self._test.radius
-        hops = Hops(self.batch, radius, workers=self._workers)
+        hops = Hops(self.batch, radius, threads=self._threads)
         shells = [hops.members(k, item)[:, None] for k in range(1, radius + 1)]
         if self._test.marked:
             return [

@@ -24,7 +24,7 @@ class SubstructureEncoding(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def colours(self, batch: Batch, workers: int | None = None) -> Colours:
+    def colours(self, batch: Batch, threads: int | None = None) -> Colours:
         """Return the value of every node of the union, uint64 ``[N, 2]``."""
 
     @abstractmethod

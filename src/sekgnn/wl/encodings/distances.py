@@ -42,18 +42,18 @@ def profiles(
     labels: Colours,
     start: int,
     stop: int,
-    hops: int,
+    num_shells: int,
     place: NDArray[np.int32],
     out: Colours,
 ) -> None:
     """Write the digest of the profiles of nodes ``start..stop - 1``."""
     for v in range(start, stop):
         nodes, bounds, rows, columns = local_ball(
-            indptr, indices, v, hops, True, 0, place
+            indptr, indices, v, num_shells, True, 0, place
         )
         degrees = shell_degrees(bounds, rows, columns)
         s0, s1 = KEY_PROFILE, np.uint64(0)
-        for k in range(1, hops + 1):
+        for k in range(1, num_shells + 1):
             t0, t1 = np.uint64(0), np.uint64(0)
             for i in range(bounds[k], bounds[k + 1]):
                 m0, m1 = labels[nodes[i], 0], labels[nodes[i], 1]
@@ -72,18 +72,18 @@ class DistanceProfile(SubstructureEncoding):
     The edges within a shell are the peripheral edges of KP-GNN (Feng et al. 2022).
 
     Args:
-        hops: K, the shells; edges that leave the last one are not seen.
+        num_shells: K, the shells; edges that leave the last one are not seen.
     """
 
     name = "distances"
 
-    hops: int = 4
+    num_shells: int = 4
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        check_positive("hops", self.hops)
+        check_positive("num_shells", self.num_shells)
 
-    def colours(self, batch: Batch, workers: int | None = None) -> Colours:
+    def colours(self, batch: Batch, threads: int | None = None) -> Colours:
         """Return the digest of every node's profile."""
         n = batch.packed.num_nodes
         out = np.empty((n, 2), dtype=np.uint64)
@@ -92,21 +92,27 @@ class DistanceProfile(SubstructureEncoding):
         def work(start: int, stop: int) -> None:
             profiles(
                 batch.packed.indptr, batch.packed.indices, batch.label_colours,
-                start, stop, self.hops, place.value, out,
+                start, stop, self.num_shells, place.value, out,
             )  # fmt: skip
 
-        run_chunks(work, even_chunks(n, 1024), workers)
+        run_chunks(work, even_chunks(n, 1024), threads)
         return out
 
     def words(self, batch: Batch, node: int) -> str:
         """Say the profile of every shell that has nodes."""
         place = np.full(batch.packed.num_nodes, -1, dtype=np.int32)
         _, bounds, rows, columns = local_ball(
-            batch.packed.indptr, batch.packed.indices, node, self.hops, True, 0, place
+            batch.packed.indptr,
+            batch.packed.indices,
+            node,
+            self.num_shells,
+            True,
+            0,
+            place,
         )
         degrees = shell_degrees(bounds, rows, columns)
         shells = []
-        for k in range(1, self.hops + 1):
+        for k in range(1, self.num_shells + 1):
             part = degrees[bounds[k] : bounds[k + 1]].tolist()
             counts = sorted(Counter(map(tuple, part)).items())
             if counts:

@@ -21,7 +21,7 @@ def ego_values(
     start: int,
     stop: int,
     radius: int,
-    steps: int,
+    walk_length: int,
     loop: int,
     with_centre: bool,
     wanted: NDArray[np.bool_],
@@ -45,7 +45,7 @@ def ego_values(
             room = s
             pairs = np.empty((2, s, s), dtype=np.uint64)
             scratch = np.empty((2, 2, s, s), dtype=np.uint64)
-        walk_digests(rows, columns, steps, keys, scratch, pairs)
+        walk_digests(rows, columns, walk_length, keys, scratch, pairs)
         spread_pairs(pairs, labels[nodes] if labelled else labels[:0], labelled)
         members = np.arange(s).astype(np.int32)
         centre = 0 if with_centre else -1
@@ -56,12 +56,12 @@ def ego_values(
 def ego_walk_colours(
     batch: Batch,
     radius: int,
-    steps: int,
+    walk_length: int,
     loop: int,
     with_centre: bool,
     wanted: NDArray[np.bool_],
     every: bool,
-    workers: int | None,
+    threads: int | None,
     out: Colours,
 ) -> None:
     """Write the values of all nodes of the batch."""
@@ -70,9 +70,9 @@ def ego_walk_colours(
 
     def work(start: int, stop: int) -> None:
         ego_values(
-            batch.packed.indptr, batch.packed.indices, start, stop, radius, steps, loop,
-            with_centre, wanted, every, batch.label_colours, batch.has_node_labels,
-            STEP_KEYS, place.value, out,
+            batch.packed.indptr, batch.packed.indices, start, stop, radius, walk_length,
+            loop, with_centre, wanted, every, batch.label_colours,
+            batch.has_node_labels, STEP_KEYS, place.value, out,
         )  # fmt: skip
 
-    run_chunks(work, even_chunks(n, 256), workers)
+    run_chunks(work, even_chunks(n, 256), threads)

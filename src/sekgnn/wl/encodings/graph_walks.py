@@ -39,8 +39,8 @@ def graph_values(
     indices: NDArray[np.int32],
     begin: int,
     n: int,
-    hops: int,
-    steps: int,
+    num_shells: int,
+    walk_length: int,
     loop: int,
     wanted: NDArray[np.bool_],
     every: bool,
@@ -53,12 +53,12 @@ def graph_values(
     rows, columns = with_loops(indptr, indices, begin, n, loop)
     pairs = np.empty((2, n, n), dtype=np.uint64)
     scratch = np.empty((2, 2, n, n), dtype=np.uint64)
-    walk_digests(rows, columns, steps, keys, scratch, pairs)
+    walk_digests(rows, columns, walk_length, keys, scratch, pairs)
     spread_pairs(pairs, labels[begin : begin + n], labelled)
     place = np.full(indptr.size - 1, -1, dtype=np.int32)
     for v in range(n):
         nodes, bounds, _, _ = local_ball(
-            indptr, indices, begin + v, hops, True, 0, place
+            indptr, indices, begin + v, num_shells, True, 0, place
         )
         members = (nodes - begin).astype(np.int32)
         c0, c1 = centre_value(pairs, v, members, bounds[1:], wanted, every)
@@ -68,8 +68,8 @@ def graph_values(
 def graph_walk_colours(
     batch: Batch,
     graph: int,
-    hops: int,
-    steps: int,
+    num_shells: int,
+    walk_length: int,
     loop: int,
     wanted: NDArray[np.bool_],
     every: bool,
@@ -79,6 +79,6 @@ def graph_walk_colours(
     begin, end = batch.node_ptr[graph : graph + 2]
     graph_values(
         batch.packed.indptr, batch.packed.indices, int(begin), int(end - begin),
-        hops, steps, loop, wanted, every, batch.label_colours, batch.has_node_labels,
-        STEP_KEYS, out,
+        num_shells, walk_length, loop, wanted, every, batch.label_colours,
+        batch.has_node_labels, STEP_KEYS, out,
     )  # fmt: skip

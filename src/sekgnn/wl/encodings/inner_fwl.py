@@ -158,7 +158,7 @@ class InnerFWL(SubstructureEncoding):
         """Check the parameters."""
         check_positive("radius", self.radius)
 
-    def colours(self, batch: Batch, workers: int | None = None) -> Colours:
+    def colours(self, batch: Batch, threads: int | None = None) -> Colours:
         """Return the digest of every node's refined ego-net."""
         n = batch.packed.num_nodes
         out = np.empty((n, 2), dtype=np.uint64)
@@ -172,7 +172,7 @@ class InnerFWL(SubstructureEncoding):
                 place.value, out,
             )  # fmt: skip
 
-        run_chunks(work, even_chunks(n, 16), workers)
+        run_chunks(work, even_chunks(n, 16), threads)
         return out
 
     def words(self, batch: Batch, node: int) -> str:

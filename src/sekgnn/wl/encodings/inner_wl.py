@@ -34,7 +34,7 @@ class InnerWL(SubstructureEncoding):
         """Check the parameters."""
         check_positive("radius", self.radius)
 
-    def colours(self, batch: Batch, workers: int | None = None) -> Colours:
+    def colours(self, batch: Batch, threads: int | None = None) -> Colours:
         """Return the digest of every node's refined ego-net."""
         return ego_net_colours(
             batch,
@@ -42,7 +42,7 @@ class InnerWL(SubstructureEncoding):
             self.radius,
             with_centre=not self.internal,
             marked=self.marked,
-            workers=workers,
+            threads=threads,
         )
 
     def words(self, batch: Batch, node: int) -> str:

@@ -158,7 +158,7 @@ class PatternCounts(SubstructureEncoding):
         for pattern in self.patterns:
             check_choice("patterns", pattern, PATTERNS)
 
-    def counts(self, batch: Batch, workers: int | None = None) -> NDArray[np.int64]:
+    def counts(self, batch: Batch, threads: int | None = None) -> NDArray[np.int64]:
         """Return how many of each pattern contain each node, int64 ``[N, P]``."""
         n = batch.packed.num_nodes
         out = np.zeros((n, len(PATTERNS)), dtype=np.int64)
@@ -171,13 +171,13 @@ class PatternCounts(SubstructureEncoding):
                 "clique4" in self.patterns, out,
             )  # fmt: skip
 
-        run_chunks(work, even_chunks(n, 256), workers)
+        run_chunks(work, even_chunks(n, 256), threads)
         return out[:, [PATTERNS.index(pattern) for pattern in self.patterns]]
 
-    def colours(self, batch: Batch, workers: int | None = None) -> Colours:
+    def colours(self, batch: Batch, threads: int | None = None) -> Colours:
         """Return the digest of every node's counts."""
         out = np.empty((batch.packed.num_nodes, 2), dtype=np.uint64)
-        digest_words(self.counts(batch, workers), KEY_PATTERNS, out)
+        digest_words(self.counts(batch, threads), KEY_PATTERNS, out)
         return out
 
     def words(self, batch: Batch, node: int) -> str:

@@ -41,7 +41,7 @@ def step_multisets(graph: Graph, node: int, walks: Walks) -> Iterator[Multisets]
     common = lcm(*(int(d) for d in degrees if d))
     now = np.zeros((nodes.size, nodes.size), dtype=object)
     now[np.diag_indices(nodes.size)] = 1
-    for t in range(1, walks.steps + 1):
+    for t in range(1, walks.walk_length + 1):
         after = np.zeros_like(now)
         for i, degree in enumerate(degrees.tolist()):
             if degree:
@@ -66,7 +66,7 @@ def _groups(bounds: NDArray[np.int64], walks: Walks, centred: bool) -> dict[str,
         farthest = 0 if walks.multisets or centred else 1
     shells = [np.arange(a, b) for a, b in pairwise(bounds[1:])]
     if walks.radius is None:
-        shells = shells[: walks.hops]
+        shells = shells[: walks.num_shells]
     centre = np.zeros(1, dtype=np.int64)
     out: dict[str, Group] = {}
     if centred and "f1" in walks.parts:

@@ -14,7 +14,7 @@ import numpy as np
 
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.encoding.exact import encode_exact
-from sekgnn.encoding.spec import SCOPES, EncodingSpec, Scope
+from sekgnn.encoding.spec import SCOPES, Scope, WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.wl.batch import Batch
@@ -49,8 +49,8 @@ class Walks(SubstructureEncoding):
         scope: ``"graph"``, ``"ego"`` or ``"internal"``; where the walk lives.
         radius: h of the scopes ``"ego"`` and ``"internal"``; must not be given for
             ``"graph"``.
-        hops: K, shells of scope ``"graph"``; ego-nets have ``radius`` shells.
-        steps: l.
+        num_shells: K, shells of scope ``"graph"``; ego-nets have ``radius`` shells.
+        walk_length: l.
         parts: Which of f1, f2, f3.
         pairs: f3 within each shell (``"same"``, the paper), or between any two shells
             (``"all"``).
@@ -63,8 +63,8 @@ class Walks(SubstructureEncoding):
 
     scope: Scope = "graph"
     radius: int | None = None
-    hops: int = 4
-    steps: int = 16
+    num_shells: int = 4
+    walk_length: int = 16
     parts: tuple[Part, ...] = PARTS
     pairs: Pairs = "same"
     multisets: bool = True
@@ -74,9 +74,11 @@ class Walks(SubstructureEncoding):
         """Check the parameters."""
         check_choice("scope", self.scope, SCOPES)
         check_choice("pairs", self.pairs, get_args(Pairs))
-        check_positive("hops", self.hops)
-        if check_positive("steps", self.steps) > MAX_STEPS:
-            raise ConfigError(f"steps must be at most {MAX_STEPS}, got {self.steps}.")
+        check_positive("num_shells", self.num_shells)
+        if check_positive("walk_length", self.walk_length) > MAX_STEPS:
+            raise ConfigError(
+                f"walk_length must be at most {MAX_STEPS}, got {self.walk_length}."
+            )
         if self.scope == "graph" and self.radius is not None:
             raise ConfigError('radius has no meaning in scope "graph"; leave it out.')
         if self.scope != "graph":
@@ -95,11 +97,11 @@ class Walks(SubstructureEncoding):
         ):
             raise ConfigError("sums keep every part and the pairs of each shell.")
 
-    def colours(self, batch: Batch, workers: int | None = None) -> Colours:
+    def colours(self, batch: Batch, threads: int | None = None) -> Colours:
         """Return the digest of every node's value."""
         out = np.empty((batch.packed.num_nodes, 2), dtype=np.uint64)
         if not self.multisets:
-            self._sums(batch, workers, out)
+            self._sums(batch, threads, out)
             return out
         wanted = np.array([part in self.parts for part in PARTS])
         loop, every = int(self.self_loops), self.pairs == "all"
@@ -108,29 +110,36 @@ class Walks(SubstructureEncoding):
             def one_graph(start: int, stop: int) -> None:
                 for g in range(start, stop):
                     graph_walk_colours(
-                        batch, g, self.hops, self.steps, loop, wanted, every, out
+                        batch,
+                        g,
+                        self.num_shells,
+                        self.walk_length,
+                        loop,
+                        wanted,
+                        every,
+                        out,
                     )
 
-            run_chunks(one_graph, even_chunks(len(batch.graphs), 1), workers)
+            run_chunks(one_graph, even_chunks(len(batch.graphs), 1), threads)
             return out
         assert self.radius is not None
         ego_walk_colours(
-            batch, self.radius, self.steps, loop, self.scope == "ego", wanted, every,
-            workers, out,
+            batch, self.radius, self.walk_length, loop, self.scope == "ego", wanted,
+            every, threads, out,
         )  # fmt: skip
         return out
 
-    def _sums(self, batch: Batch, workers: int | None, out: Colours) -> None:
-        spec = EncodingSpec(
-            num_hops=self.hops if self.radius is None else self.radius,
-            walk_length=self.steps,
+    def _sums(self, batch: Batch, threads: int | None, out: Colours) -> None:
+        spec = WalkEncoding(
+            num_shells=self.num_shells if self.radius is None else self.radius,
+            walk_length=self.walk_length,
             scope=self.scope,
             radius=self.radius,
             self_loops=self.self_loops,
         )
         for g, item in enumerate(batch.graphs):
             low, high = batch.node_ptr[g : g + 2]
-            values = encode_exact(item.graph, spec, workers=workers)
+            values = encode_exact(item.graph, spec, threads=threads)
             rows = values.reshape(high - low, prod(values.shape[1:]))
             digest_words(rows, KEY_SUMS, out[low:high])
 
@@ -166,4 +175,4 @@ class Walks(SubstructureEncoding):
         pairs = ",all pairs" if self.pairs == "all" else ""
         kind = "" if self.multisets else ",sums"
         loops = "" if self.self_loops else ",no loops"
-        return f"{where}{parts}(l={self.steps}{pairs}{kind}{loops})"
+        return f"{where}{parts}(l={self.walk_length}{pairs}{kind}{loops})"
