@@ -49,6 +49,7 @@ unit: install
 bench: install
 	$(BIN)/python -m benchmarks.encoding --output results/benchmarks/encoding.json
 	$(BIN)/python -m benchmarks.wl --output results/benchmarks/wl.json
+	$(BIN)/python -m benchmarks.brec_memory
 	$(BIN)/python -m benchmarks.training --output results/benchmarks/training.json
 
 results: install

@@ -59,7 +59,6 @@ def test_import_is_light() -> None:
         "brec",
         "info",
         "demo",
-        "theorem1",
     ],
 )
 def test_help_is_light(command: str) -> None:

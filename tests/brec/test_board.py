@@ -55,7 +55,7 @@ class Interrupted(Exception):
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the titles of the tests that were run, memory not measured."""
+    """Return the titles of the tests that were run."""
     ran: list[str] = []
 
     def score(test: WLTest, **options: Any) -> ExactScore:
@@ -63,13 +63,12 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return score_exact(test, **options)
 
     monkeypatch.setattr(board_run, "score_exact", score)
-    monkeypatch.setattr(board_run, "peak_memory", lambda *args: 1000 + len(ran))
     return ran
 
 
 def still(board: Board) -> Board:
     """Return the record without times."""
-    rows = tuple(replace(row, peak=0, score=timeless(row.score)) for row in board.rows)
+    rows = tuple(replace(row, score=timeless(row.score)) for row in board.rows)
     return replace(board, rows=rows)
 
 
@@ -146,22 +145,9 @@ def test_a_run_holds_every_row(asked: list[str]) -> None:
             entry.key, entry.label, entry.memory,
         )  # fmt: skip
         assert timeless(row.score) == timeless(expected)
-    assert [row.peak for row in board.rows] == [1001, 1002, 1003]
     assert board.false_separations == 0
     assert {"python", "sekgnn", "numpy"} <= set(board.versions)
     assert Board.from_json(board.to_json()) == board
-
-
-def test_memory_is_that_of_the_largest_pair(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[tuple[object, ...]] = []
-
-    def measure(*args: object) -> None:
-        seen.append(args)
-
-    monkeypatch.setattr(board_run, "peak_memory", measure)
-    board = run_board(ENTRIES[:1], pairs=SMALL)
-    assert seen == [(OneWL(), PAIRS[2].first, PAIRS[2].second)]
-    assert board.rows[0].peak is None
 
 
 def test_an_interrupted_run_goes_on(asked: list[str], tmp_path: Path) -> None:

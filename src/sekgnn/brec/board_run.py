@@ -12,13 +12,11 @@ from typing import Any
 
 from sekgnn.brec.board import BOARD, Entry
 from sekgnn.brec.exact import ExactScore, described, score_exact
-from sekgnn.brec.peak_memory import peak_memory
-from sekgnn.datasets.brec import BREC, BRECPair
+from sekgnn.datasets.brec import BREC
 from sekgnn.errors import ConfigError, OutputError
 from sekgnn.files import atomic_path
 from sekgnn.parallel import Progress, usable_cores
 from sekgnn.provenance import package_versions, source_commit
-from sekgnn.wl.colouring import WLTest
 
 _PACKAGES = ("sekgnn", "numpy", "numba", "igraph")
 
@@ -31,7 +29,8 @@ class Row:
         key: Of the :class:`~sekgnn.brec.board.Entry`.
         label: Likewise.
         memory: Likewise.
-        peak: Bytes that the pair with the most nodes takes; ``None`` if not known.
+        peak: Bytes that the pair with the most nodes takes; ``None`` if not measured
+            (``benchmarks/brec_memory.py`` does).
         score: The verdicts.
     """
 
@@ -135,7 +134,6 @@ def run_board(
     chosen = BREC(root) if pairs is None else pairs
     if not chosen:
         raise ConfigError("the scoreboard needs at least one pair.")
-    largest = max(chosen, key=lambda pair: pair.first.num_nodes)
     board = Board(
         (),
         package_versions(_PACKAGES),
@@ -156,8 +154,7 @@ def run_board(
                 threads=threads,
                 progress=None if progress is None else progress(entry.label),
             )
-            peak = _peak((*entry.after, entry.test), largest)
-            row = Row(entry.key, entry.label, entry.memory, peak, score)
+            row = Row(entry.key, entry.label, entry.memory, None, score)
         board = Board((*board.rows, row), board.versions, board.commit, board.machine)
         if partial is not None:
             rest = [
@@ -179,13 +176,6 @@ def _same(row: Row, entry: Entry, wanted: list[int], copies: int, seed: int) -> 
         and [pair.index for pair in score.pairs] == wanted
         and (score.copies, score.seed) == (copies, seed)
     )
-
-
-def _peak(tests: Sequence[WLTest], pair: BRECPair) -> int | None:
-    """Return the memory of the test that takes the most, if all can be measured."""
-    peaks = [peak_memory(test, pair.first, pair.second) for test in tests]
-    known = [peak for peak in peaks if peak is not None]
-    return max(known) if len(known) == len(peaks) else None
 
 
 def _finished(partial: Path | None, board: Board) -> tuple[Row, ...]:

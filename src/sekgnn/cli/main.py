@@ -19,7 +19,6 @@ from sekgnn.cli.many_values import ManyValuesCommand
 from sekgnn.cli.predict import predict
 from sekgnn.cli.report import report
 from sekgnn.cli.search import search
-from sekgnn.cli.theorem1 import theorem1
 from sekgnn.cli.train import train
 from sekgnn.cli.wl import wl
 
@@ -39,7 +38,6 @@ for _command in (
     encode,
     wl,
     brec,
-    theorem1,
     info,
     demo,
 ):

@@ -20,7 +20,7 @@ _WORDS = {
         "cfi",
     ),
 }
-_NUMBERS = ("--radius", "--nodes", "--degree", "--hops")
+_NUMBERS = ("--radius", "--hops")
 
 
 class ManyValuesCommand(TyperCommand):

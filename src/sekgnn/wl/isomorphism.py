@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,7 +81,6 @@ class CanonicalColouring(Colouring):
 
 def canonical_digest(item: LabelledGraph) -> bytes:
     """Return 16 bytes that two labelled graphs share exactly when isomorphic."""
-    igraph = require("igraph", "iso")
     n = item.num_nodes
     row, col = item.graph.edge_index()
     upper = row < col
@@ -94,10 +94,34 @@ def canonical_digest(item: LabelledGraph) -> bytes:
         halves = [np.stack([ends[:, side], middle], axis=1) for side in (0, 1)]
         ends = np.concatenate(halves)
     ranks = {label: i for i, label in enumerate(sorted(set(labels)))}
-    colours = [ranks[label] for label in labels]
-    graph = igraph.Graph(n=len(labels), edges=ends.tolist())
-    graph.vs["label"] = labels
-    form = graph.permute_vertices(graph.canonical_permutation(color=colours))
-    edges = sorted(tuple(sorted(pair)) for pair in form.get_edgelist())
-    content = repr((n, form.vs["label"], edges))
-    return hashlib.blake2b(content.encode(), digest_size=16).digest()
+    colours = np.array([ranks[label] for label in labels], dtype=np.int32)
+    content = repr([*ranks]).encode() + canonical_form(colours, ends)
+    return hashlib.blake2b(content, digest_size=16).digest()
+
+
+def canonical_form(colours: NDArray[np.int32], edges: NDArray[Any]) -> bytes:
+    """Return bytes that are equal exactly for isomorphic coloured graphs.
+
+    Args:
+        colours: Of the nodes, ``[n]``.
+        edges: Pairs of nodes, each once, ``[m, 2]``.
+
+    Raises:
+        MissingExtraError: If igraph is not installed.
+
+    Example:
+        >>> plain = np.zeros(3, dtype=np.int32)
+        >>> one, other = np.array([[0, 1]]), np.array([[1, 2]])
+        >>> canonical_form(plain, one) == canonical_form(plain, other)
+        True
+    """
+    graph: Any = require("igraph", "iso").Graph(len(colours), edges.tolist())
+    graph.vs["colour"] = colours.tolist()
+    # igraph 0.11 and 1.0 number permutations in opposite ways, but each its own both
+    # in what it returns and in what it takes
+    order = graph.canonical_permutation(color=graph.vs["colour"])
+    canonical = graph.permute_vertices(order)
+    ends = np.sort(np.array(canonical.get_edgelist(), np.int32).reshape(-1, 2), axis=1)
+    moved = np.array(canonical.vs["colour"], np.int32)
+    size = np.int64(len(colours))
+    return b"".join(x.tobytes() for x in (size, moved, ends[np.lexsort(ends.T)]))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from sekgnn.reports.theorem1_numbers import main_cell, predicted_log10, rate
-from sekgnn.studies.theorem1_record import Cell, Theorem1Record
+from studies.theorem1.counts import Cell, Theorem1Record
+from studies.theorem1.page import main_cell, predicted_log10, rate
 
 _INK, _GREY = "#222222", "#8A8A8A"
 _OWN, _CONTEXT, _CLAIM = "#0072B2", "#D55E00", "#555555"
@@ -48,7 +48,7 @@ def theorem1_png(record: Theorem1Record) -> bytes:
             size=10.5, va="top", color="#555555",
         )  # fmt: skip
         _over_steps(axes[0, 0], main_cell(record))
-        _over_hops(axes[0, 1], record, main_cell(record).degree)
+        _over_radii(axes[0, 1], record, main_cell(record).degree)
         _over_sizes(axes[1, 0], record)
         _graphs(axes[1, 1], record)
         for panel in axes.flat:
@@ -79,9 +79,9 @@ def _over_steps(axes: Any, cell: Cell) -> None:
         if not different:
             continue
         share = [1 - rate(cell.collisions(h, t), different) for t in steps]
-        axes.plot(steps, share, color=colour, linewidth=1.8, label=f"K = {h.hops}")
+        axes.plot(steps, share, color=colour, linewidth=1.8, label=f"K = {h.radius}")
         axes.plot(
-            2 * h.hops, share[2 * h.hops - 1], "o", color=colour, markersize=8,
+            2 * h.radius, share[2 * h.radius - 1], "o", color=colour, markersize=8,
             markeredgecolor="white", zorder=3,
         )  # fmt: skip
     axes.set(xlabel="steps t", ylabel="share told apart", ylim=(-0.03, 1.05))
@@ -90,12 +90,12 @@ def _over_steps(axes: Any, cell: Cell) -> None:
     _title(axes, f"What t returns tell apart, n = {cell.nodes}, r = {cell.degree}")
 
 
-def _over_hops(axes: Any, record: Theorem1Record, degree: int) -> None:
+def _over_radii(axes: Any, record: Theorem1Record, degree: int) -> None:
     """Draw the collision rate after 2K steps over K, a line per n."""
     cells = [cell for cell in record.cells if cell.degree == degree]
     for cell, colour in zip(cells, _shades(len(cells)), strict=True):
         found = [
-            (h.hops, rate(cell.collisions(h, 2 * h.hops), cell.different(h)))
+            (h.radius, rate(cell.collisions(h, 2 * h.radius), cell.different(h)))
             for h in cell.radii
             if cell.different(h)
         ]
@@ -104,7 +104,7 @@ def _over_hops(axes: Any, record: Theorem1Record, degree: int) -> None:
             *zip(*shown, strict=True), color=colour, marker="o", markersize=4,
             label=f"n = {cell.nodes}" + ("" if cell.in_range else ", out of range"),
         )  # fmt: skip
-        bound = [(k, p) for k, p in shown if k == cell.hop_bound]
+        bound = [(k, p) for k, p in shown if k == cell.radius_bound]
         if bound:
             axes.plot(*bound[0], "D", color=colour, markersize=9, fillstyle="none")
     axes.set_yscale("log")
@@ -121,11 +121,11 @@ def _over_sizes(axes: Any, record: Theorem1Record) -> None:
     for cell in record.cells:
         for h in cell.radii:
             different, size = cell.different(h), cell.ball_mean(h)
-            p = rate(cell.collisions(h, 2 * h.hops), different)
+            p = rate(cell.collisions(h, 2 * h.radius), different)
             if p == 0:
                 continue
             own.append((size, p))
-            c = rate(cell.context_collisions(h, 2 * h.hops), different)
+            c = rate(cell.context_collisions(h, 2 * h.radius), different)
             if c:
                 context.append((size, c))
             else:
@@ -136,7 +136,7 @@ def _over_sizes(axes: Any, record: Theorem1Record) -> None:
     for points, marker, colour, label in (
         (own, "o", _OWN, "p: own returns"),
         (context, "s", _CONTEXT, "with the multiset over the ego-net"),
-        (bounds, "v", _CONTEXT, "no collision: at most one in so many"),
+        (bounds, "v", _CONTEXT, "no collision: at most 1 in N"),
         (claim, "_", _CLAIM, "the paper: p to the power of the size"),
     ):
         if points:

@@ -32,14 +32,14 @@ class Counterexample:
     """Two nodes whose ego-nets differ although their first 2K returns are equal.
 
     Attributes:
-        hops: K.
+        radius: K.
         graphs: Two regular graphs of equal size; node 0 of each is meant.
         names: What to call them.
         reason: What differs, and why the walk does not see it.
         first_step: First t at which the returns differ; None if they never do.
     """
 
-    hops: int
+    radius: int
     graphs: tuple[Graph, Graph]
     names: tuple[str, str]
     reason: str

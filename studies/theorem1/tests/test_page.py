@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
-
-from sekgnn.reports.theorem1_figure import theorem1_png
-from sekgnn.reports.theorem1_numbers import main_cell, percent, power, scientific
-from sekgnn.reports.theorem1_page import theorem1_page
-from sekgnn.reports.theorem1_summary import summary
-from sekgnn.studies.theorem1 import run_theorem1
-from sekgnn.studies.theorem1_config import Theorem1Config
-from sekgnn.studies.theorem1_record import Theorem1Record
+import studies.theorem1
+from studies.theorem1.counts import Theorem1Config, Theorem1Record
+from studies.theorem1.figure import theorem1_png
+from studies.theorem1.page import (
+    main_cell,
+    percent,
+    power,
+    scientific,
+    summary,
+    theorem1_page,
+)
+from studies.theorem1.simulation import run_theorem1
 
 
 @pytest.fixture(scope="module")
 def record() -> Theorem1Record:
     config = Theorem1Config(
-        nodes=(46, 60), degrees=(3, 4), hops=(1, 2, 3, 5), graphs=3, seed=2
+        nodes=(46, 60), degrees=(3, 4), radii=(1, 2, 3, 5), graphs=3, seed=2
     )
     return run_theorem1(config, threads=1)
 
@@ -49,7 +54,7 @@ def test_every_table_repeats_the_record(record: Theorem1Record) -> None:
     assert [(r["n"], r["r"]) for r in bound] == [("46", "3"), ("60", "3")]
     for row in bound:
         cell = by_size[int(row["n"]), int(row["r"])]
-        h = cell.radius(5)
+        h = cell.counts(5)
         assert h is not None
         assert number(row["different pairs"]) == cell.pairs - h.isomorphic
         collisions = cell.alike[9] - h.alike_isomorphic[9]
@@ -60,7 +65,7 @@ def test_every_table_repeats_the_record(record: Theorem1Record) -> None:
     cell = by_size[60, 3]
     assert [row["K"] for row in hops] == ["1", "2", "3", "5"]
     for row, h in zip(hops, cell.radii, strict=True):
-        different, t = cell.pairs - h.isomorphic, 2 * h.hops
+        different, t = cell.pairs - h.isomorphic, 2 * h.radius
         assert number(row["ego-nets"]) == h.types
         for column, step in (("t = 2K", t), ("t = 2K+1", t + 1), ("t = 2K+2", t + 2)):
             left = cell.alike[step - 1] - h.alike_isomorphic[step - 1]
@@ -73,9 +78,9 @@ def test_every_table_repeats_the_record(record: Theorem1Record) -> None:
     assert {row["theorem at 2K"] for row in outside} == {"–"}
     for row in found["The collision argument"]:
         cell = by_size[int(row["n"]), int(row["r"])]
-        h = cell.radius(int(row["K"]))
+        h = cell.counts(int(row["K"]))
         assert h is not None
-        t = 2 * h.hops - 1
+        t = 2 * h.radius - 1
         context = h.context_alike[t] - h.context_alike_isomorphic[t]
         assert number(row["collisions"]) == context
     for row, c in zip(found["Pairs of graphs"], record.cells, strict=True):
@@ -85,14 +90,20 @@ def test_every_table_repeats_the_record(record: Theorem1Record) -> None:
         assert number(row["first difference has equally many edges"]) == h.same_edges
 
 
+def test_the_committed_page_is_made_of_the_committed_record() -> None:
+    results = Path(studies.theorem1.__path__[0]) / "results"
+    record = Theorem1Record.from_json((results / "theorem1.json").read_text("utf-8"))
+    assert (results / "theorem1.md").read_text("utf-8") == theorem1_page(record)
+
+
 def test_the_words_count_too(record: Theorem1Record) -> None:
     page = theorem1_page(record)
     total = after = 0
     for cell in record.cells:
         for h in cell.radii:
-            if cell.degree == 3 and h.hops <= 5:
+            if cell.degree == 3 and h.radius <= 5:
                 total += cell.pairs - h.isomorphic
-                after += cell.collisions(h, 2 * h.hops)
+                after += cell.collisions(h, 2 * h.radius)
     assert "Of 8 combinations" in page
     assert f"{after:,} of {total:,} pairs" in page
     edges = sum(h.same_edges for c in record.cells for h in c.radii)

@@ -7,14 +7,17 @@ from fractions import Fraction
 import networkx as nx
 import numpy as np
 import pytest
+from studies.theorem1.counterexamples import Counterexample, counterexamples
+from studies.theorem1.counts import degree_in_range, radius_bound
+from studies.theorem1.ego_nets import internal_labels, rooted_labels
+from studies.theorem1.returns import (
+    pairs_within,
+    prefix_labels,
+    return_residues,
+    together,
+)
 
 from sekgnn.graphs import Graph, circulant_graph, complete_graph, from_networkx, pack
-from sekgnn.studies.counterexamples import Counterexample, counterexamples
-from sekgnn.studies.ego_forms import rooted_labels
-from sekgnn.studies.internal_forms import internal_labels
-from sekgnn.studies.pair_counts import pairs_within, prefix_labels, together
-from sekgnn.studies.return_residues import return_residues
-from sekgnn.studies.theorem1_config import degree_in_range, hop_bound
 
 EXAMPLES = counterexamples()
 
@@ -35,21 +38,21 @@ def test_the_ego_nets_differ_and_2k_returns_do_not(
     assert {*first.degrees.tolist(), *second.degrees.tolist()} == {3}
     packed = pack([first] * copies + [second] * copies)
     size, other = 2 * n * copies, n * copies
-    rooted = rooted_labels(packed, example.hops, nothing(size))
-    internal = internal_labels(packed, example.hops, rooted, nothing(size))
+    rooted = rooted_labels(packed, example.radius, nothing(size))
+    internal = internal_labels(packed, example.radius, rooted, nothing(size))
     assert rooted[0] != rooted[other]
     assert internal[0] != internal[other]
     labels = prefix_labels(return_residues(packed, 4 * n))
     equal = labels[:, 0] == labels[:, other]
-    assert equal[: 2 * example.hops].all()
+    assert equal[: 2 * example.radius].all()
     if example.first_step is None:
         assert equal.all()
     else:
-        assert example.first_step == 2 * example.hops + 1
+        assert example.first_step == 2 * example.radius + 1
         assert equal.tolist() == [t < example.first_step for t in range(1, 4 * n + 1)]
     if copies == 8:
         assert degree_in_range(other, 3)
-        assert example.hops <= hop_bound(other, 3)
+        assert example.radius <= radius_bound(other, 3)
 
 
 def test_returns_by_hand() -> None:

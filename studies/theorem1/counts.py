@@ -1,17 +1,119 @@
-"""What a simulation of Theorem 1 counted: whole numbers, and their fractions."""
+"""What a simulation of Theorem 1 looks at and counts: settings, integers, JSON."""
 
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import product
 from typing import Any
 
+from sekgnn.checks import check_positive
 from sekgnn.errors import ConfigError
-from sekgnn.studies.theorem1_config import (
-    Theorem1Config,
-    degree_in_range,
-    hop_bound,
-)
+
+BEYOND = 4
+"""Steps looked at beyond 2K for the largest K."""
+MEMORY = 4 * 2**30
+"""Bytes that the context multisets of one configuration may need."""
+
+
+@dataclass(frozen=True)
+class Theorem1Config:
+    """Random regular graphs to draw, and how far to look.
+
+    Lists are sorted and freed of repetitions, so that equal jobs are equal objects.
+
+    Args:
+        nodes: Numbers of nodes n.
+        degrees: Degrees r, at least 3 as in the theorem.
+        radii: Radii K of the ego-nets.
+        graphs: Graphs drawn for each n and r, at least 2.
+        seed: Of the graphs; those of one n and r do not depend on the other lists.
+        self_loops: Walk on A + I (the paper's P) or on A.
+
+    Raises:
+        ConfigError: If a number cannot work, or no such graph exists.
+    """
+
+    nodes: tuple[int, ...] = (50, 100, 200, 500, 1000, 2000)
+    degrees: tuple[int, ...] = (3, 4)
+    radii: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7)
+    graphs: int = 10
+    seed: int = 0
+    self_loops: bool = True
+
+    def __post_init__(self) -> None:
+        """Check every parameter, and every pair of n and r, before anything runs."""
+        for name, minimum in (("nodes", 2), ("degrees", 3), ("radii", 1)):
+            values = _numbers(name, getattr(self, name), minimum)
+            object.__setattr__(self, name, values)
+        check_positive("graphs", self.graphs, 2)
+        check_positive("seed", self.seed, 0)
+        for n, r in self.cells:
+            if r >= n:
+                raise ConfigError(
+                    f"no graph with {n} nodes is {r}-regular: a degree must be below "
+                    f"the number of nodes; use more than {r} nodes."
+                )
+            if n * r % 2:
+                raise ConfigError(
+                    f"no graph with {n} nodes is {r}-regular: {n} * {r} edge ends do "
+                    f"not pair up; use an even number of nodes, such as {n + 1}."
+                )
+        largest = self.graphs * self.nodes[-1]
+        need = 16 * largest * (self.radii[-1] + 1) * self.steps
+        if need > MEMORY:
+            raise ConfigError(
+                f"{self.graphs} graphs of {self.nodes[-1]} nodes would need "
+                f"{need / 2**30:.1f} GiB for K = {self.radii[-1]}; use fewer or "
+                f"smaller graphs, at most {MEMORY / 2**30:.0f} GiB."
+            )
+
+    @property
+    def steps(self) -> int:
+        """Walk length looked at: 2K of the largest K, and a little beyond."""
+        return 2 * self.radii[-1] + BEYOND
+
+    @property
+    def cells(self) -> list[tuple[int, int]]:
+        """Every (n, r), in the order in which they are run."""
+        return [(n, r) for r, n in product(self.degrees, self.nodes)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the constructor's arguments as plain JSON values."""
+        values = asdict(self)
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
+
+
+def degree_in_range(nodes: int, degree: int) -> bool:
+    r"""Say whether :math:`3 \le r < \sqrt{2 \ln 2n}`, as Theorem 1 asks.
+
+    Example:
+        >>> degree_in_range(44, 3), degree_in_range(46, 3), degree_in_range(1492, 4)
+        (False, True, True)
+    """
+    return 3 <= degree < math.sqrt(2 * math.log(2 * nodes))
+
+
+def radius_bound(nodes: int, degree: int) -> int:
+    r"""Return :math:`\lceil \frac{\log 2n}{2 \log(r-1)} + 1 \rceil`, for r > 2.
+
+    That is the largest K of Theorem 1, and the K of its proof, as ε goes to 0. The
+    theorem claims all K up to a bound that is at least this one.
+
+    Example:
+        >>> radius_bound(50, 3), radius_bound(1000, 3)
+        (5, 7)
+    """
+    return math.ceil(math.log(2 * nodes) / (2 * math.log(degree - 1)) + 1)
+
+
+def _numbers(name: str, values: Sequence[int], minimum: int) -> tuple[int, ...]:
+    if isinstance(values, str) or not isinstance(values, Sequence) or not values:
+        raise ConfigError(f"{name} must be a list of integers, got {values!r}.")
+    return tuple(sorted({check_positive(name, value, minimum) for value in values}))
+
 
 FORMAT = 1
 Counts = tuple[int, ...]
@@ -19,14 +121,14 @@ Counts = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class HopCounts:
+class RadiusCounts:
     """Pairs of nodes of different graphs, seen with ego-nets of one radius K.
 
     *Alike* means: equal in the first t returns. A *collision* is a pair that is alike
     although its rooted ego-nets are not isomorphic.
 
     Attributes:
-        hops: K.
+        radius: K.
         ball_nodes: Sum of the sizes of all ego-nets.
         smallest: Nodes of the smallest ego-net.
         largest: Nodes of the largest.
@@ -46,7 +148,7 @@ class HopCounts:
         same_edges_alike: Of these, alike after 2K steps.
     """
 
-    hops: int
+    radius: int
     ball_nodes: int
     smallest: int
     largest: int
@@ -92,7 +194,7 @@ class Cell:
     graph_pairs: int
     graph_isomorphic: int
     graph_alike: Counts
-    radii: tuple[HopCounts, ...]
+    radii: tuple[RadiusCounts, ...]
     seconds: float = field(default=0.0, compare=False)
 
     @property
@@ -101,41 +203,41 @@ class Cell:
         return degree_in_range(self.nodes, self.degree)
 
     @property
-    def hop_bound(self) -> int:
+    def radius_bound(self) -> int:
         """The largest K that Theorem 1 surely speaks of."""
-        return hop_bound(self.nodes, self.degree)
+        return radius_bound(self.nodes, self.degree)
 
-    def radius(self, hops: int) -> HopCounts | None:
+    def counts(self, radius: int) -> RadiusCounts | None:
         """Return the counts for one K, or None if it was not looked at."""
-        return next((h for h in self.radii if h.hops == hops), None)
+        return next((h for h in self.radii if h.radius == radius), None)
 
-    def ball_mean(self, h: HopCounts) -> float:
+    def ball_mean(self, h: RadiusCounts) -> float:
         """Return the mean number of nodes of an ego-net."""
         return h.ball_nodes / (self.graphs * self.nodes)
 
-    def different(self, h: HopCounts) -> int:
+    def different(self, h: RadiusCounts) -> int:
         """Return the number of pairs with different rooted ego-nets."""
         return self.pairs - h.isomorphic
 
-    def collisions(self, h: HopCounts, step: int) -> int:
+    def collisions(self, h: RadiusCounts, step: int) -> int:
         """Return the pairs that the first ``step`` returns wrongly take for equal."""
         return self.alike[step - 1] - h.alike_isomorphic[step - 1]
 
-    def ego_collisions(self, h: HopCounts, step: int) -> int:
+    def ego_collisions(self, h: RadiusCounts, step: int) -> int:
         """Return the same for walks on the ego-nets.
 
         These depend on the rooted ego-net alone, so isomorphic pairs are always alike.
         """
         return h.ego_alike[step - 1] - h.isomorphic
 
-    def context_collisions(self, h: HopCounts, step: int) -> int:
+    def context_collisions(self, h: RadiusCounts, step: int) -> int:
         """Return the same for own returns and the multiset over the ego-net."""
         return h.context_alike[step - 1] - h.context_alike_isomorphic[step - 1]
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Cell:
         """Return the cell that :func:`dataclasses.asdict` was made of."""
-        radii = tuple(HopCounts(**_frozen(h)) for h in values["radii"])
+        radii = tuple(RadiusCounts(**_frozen(h)) for h in values["radii"])
         return cls(**{**_frozen(values), "radii": radii})
 
 

@@ -11,6 +11,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from studies.theorem1 import simulation
+from studies.theorem1.counts import (
+    Cell,
+    Theorem1Config,
+    Theorem1Record,
+    degree_in_range,
+    radius_bound,
+)
+from studies.theorem1.simulation import (
+    count_cell,
+    draw_graphs,
+    run_cell,
+    run_theorem1,
+)
 
 from sekgnn.errors import CacheWarning, ConfigError
 from sekgnn.graphs import (
@@ -21,18 +35,9 @@ from sekgnn.graphs import (
     random_regular_graph,
     unpack,
 )
-from sekgnn.studies import theorem1
-from sekgnn.studies.theorem1 import run_theorem1
-from sekgnn.studies.theorem1_cell import count_cell, draw_graphs, run_cell
-from sekgnn.studies.theorem1_config import (
-    Theorem1Config,
-    degree_in_range,
-    hop_bound,
-)
-from sekgnn.studies.theorem1_record import Cell, Theorem1Record
 from sekgnn.testing.brute_force import distances, landing
 
-SMALL = Theorem1Config(nodes=(10, 16), degrees=(3, 4), hops=(1, 2), graphs=3, seed=5)
+SMALL = Theorem1Config(nodes=(10, 16), degrees=(3, 4), radii=(1, 2), graphs=3, seed=5)
 
 
 @pytest.fixture(scope="module")
@@ -44,15 +49,15 @@ def same_root(a: dict[str, bool], b: dict[str, bool]) -> bool:
     return a["root"] == b["root"]
 
 
-def net(g: Graph, v: int, hops: int) -> nx.Graph:
-    ego = nx.ego_graph(g.to_networkx(), v, hops)
+def net(g: Graph, v: int, radius: int) -> nx.Graph:
+    ego = nx.ego_graph(g.to_networkx(), v, radius)
     nx.set_node_attributes(ego, {u: u == v for u in ego}, "root")
     return ego
 
 
 def test_counts_are_those_of_the_definition() -> None:
     """Every number of a small cell, pair by pair, in fractions and with networkx."""
-    config = Theorem1Config(nodes=(10,), degrees=(3,), hops=(1, 2), graphs=3, seed=1)
+    config = Theorem1Config(nodes=(10,), degrees=(3,), radii=(1, 2), graphs=3, seed=1)
     graphs = unpack(draw_graphs(config, 10, 3))
     cell = run_cell(config, 10, 3, threads=1)
     nodes = [(i, v) for i in range(3) for v in range(10)]
@@ -66,12 +71,12 @@ def test_counts_are_those_of_the_definition() -> None:
     def returns(node: tuple[int, int], t: int) -> tuple[object, ...]:
         return tuple(walks[node[0]][node[1], node[1]][:t])
 
-    def ball(node: tuple[int, int], hops: int) -> list[tuple[int, int]]:
+    def ball(node: tuple[int, int], radius: int) -> list[tuple[int, int]]:
         near = reach[node[0]][node[1]]
-        return [(node[0], u) for u in near if near[u] <= hops]
+        return [(node[0], u) for u in near if near[u] <= radius]
 
-    def context(node: tuple[int, int], hops: int, t: int) -> object:
-        return returns(node, t), Counter(returns(u, t) for u in ball(node, hops))
+    def context(node: tuple[int, int], radius: int, t: int) -> object:
+        return returns(node, t), Counter(returns(u, t) for u in ball(node, radius))
 
     def configuration(node: tuple[int, int], k: int) -> Counter[int]:
         near, g = reach[node[0]][node[1]], graphs[node[0]]
@@ -92,7 +97,7 @@ def test_counts_are_those_of_the_definition() -> None:
         sum(returns(a, t) == returns(b, t) for a, b in own) for t in steps
     )
     for h in cell.radii:
-        k = h.hops
+        k = h.radius
         nets = {(i, v): net(graphs[i], v, k) for i, v in nodes}
         iso = {
             (a, b)
@@ -162,8 +167,8 @@ def test_laws(record: Theorem1Record) -> None:
                 assert all(b <= a for a, b in pairwise(counts_of))
                 assert min(counts_of) >= 0
             # within 2K + 1 steps the walk knows no more than the rooted ego-net
-            assert {*h.alike_isomorphic[: 2 * h.hops + 1]} == {h.isomorphic}
-            assert h.internal_collisions <= cell.collisions(h, 2 * h.hops)
+            assert {*h.alike_isomorphic[: 2 * h.radius + 1]} == {h.isomorphic}
+            assert h.internal_collisions <= cell.collisions(h, 2 * h.radius)
             assert all(c <= a for c, a in zip(h.context_alike, cell.alike, strict=True))
         smaller, larger = cell.radii
         assert larger.isomorphic <= smaller.isomorphic
@@ -181,13 +186,13 @@ def test_relabelling_changes_no_count(seed: int, rng: np.random.Generator) -> No
     generator = np.random.default_rng(seed)
     graphs = [random_regular_graph(12, 3, generator) for _ in range(3)]
     moved = [g.relabel(rng.sample(range(12), 12)) for g in graphs]  # type: ignore[attr-defined]
-    config = Theorem1Config(nodes=(12,), degrees=(3,), hops=(1, 2, 3), graphs=3)
+    config = Theorem1Config(nodes=(12,), degrees=(3,), radii=(1, 2, 3), graphs=3)
     a, b = (count_cell(pack(some), config, 3, threads=1) for some in (graphs, moved))
     assert a == b
 
 
 def test_a_vertex_transitive_graph_has_one_class() -> None:
-    config = Theorem1Config(nodes=(10,), degrees=(3,), hops=(1, 2), graphs=2)
+    config = Theorem1Config(nodes=(10,), degrees=(3,), radii=(1, 2), graphs=2)
     g = petersen_graph()
     cell = count_cell(pack([g, g.relabel(range(9, -1, -1))]), config, 3)
     assert {*cell.alike} == {100} == {cell.pairs}
@@ -199,7 +204,7 @@ def test_a_vertex_transitive_graph_has_one_class() -> None:
 
 def test_context_includes_the_node_itself() -> None:
     """Where all ego-nets are the whole graph, only a node's own returns differ."""
-    config = Theorem1Config(nodes=(12,), degrees=(3,), hops=(12,), graphs=2)
+    config = Theorem1Config(nodes=(12,), degrees=(3,), radii=(12,), graphs=2)
     g = random_regular_graph(12, 3, np.random.default_rng(0))
     cell = count_cell(pack([g, g.relabel(range(11, -1, -1))]), config, 3)
     assert cell.radii[0].context_alike == cell.alike
@@ -207,7 +212,7 @@ def test_context_includes_the_node_itself() -> None:
 
 
 def test_graphs_that_returns_tell_apart_are_not_isomorphic() -> None:
-    config = Theorem1Config(nodes=(41,), degrees=(4,), hops=(1,), graphs=2)
+    config = Theorem1Config(nodes=(41,), degrees=(4,), radii=(1,), graphs=2)
     cell = count_cell(pack([csl_graph(41, 2), csl_graph(41, 3)]), config, 4)
     assert cell.graph_isomorphic == 0
     assert cell.graph_alike == (1, 1, 0, 0, 0, 0)  # by triangles, of which one has none
@@ -217,7 +222,7 @@ def test_without_self_loops_the_whole_graph_says_the_same() -> None:
     a, b = (
         run_cell(
             Theorem1Config(
-                nodes=(20,), degrees=(3,), hops=(2,), graphs=3, self_loops=loops
+                nodes=(20,), degrees=(3,), radii=(2,), graphs=3, self_loops=loops
             ),
             20,
             3,
@@ -233,7 +238,7 @@ def test_the_seed_decides(record: Theorem1Record) -> None:
     assert run_theorem1(SMALL, threads=2) == record
     other = Theorem1Config(**{**SMALL.to_dict(), "seed": 6})
     assert run_theorem1(other).cells != record.cells
-    part = Theorem1Config(nodes=(16,), degrees=(4,), hops=(1, 2), graphs=3, seed=5)
+    part = Theorem1Config(nodes=(16,), degrees=(4,), radii=(1, 2), graphs=3, seed=5)
     assert run_theorem1(part).cells == record.cells[-1:]
 
 
@@ -268,7 +273,7 @@ def test_an_interrupted_run_continues(
         ran.append((n, r))
         return run_cell(config, n, r)
 
-    monkeypatch.setattr(theorem1, "run_cell", fragile)
+    monkeypatch.setattr(simulation, "run_cell", fragile)
     with pytest.raises(Stop):
         run_theorem1(SMALL, partial=partial)
     kept = Theorem1Record.from_json(partial.read_text())
@@ -284,7 +289,7 @@ def test_an_interrupted_run_continues(
 
 
 def test_a_broken_partial_file_is_said_and_replaced(tmp_path: Path) -> None:
-    config = Theorem1Config(nodes=(8,), degrees=(3,), hops=(1,), graphs=2)
+    config = Theorem1Config(nodes=(8,), degrees=(3,), radii=(1,), graphs=2)
     partial = tmp_path / "part.json"
     partial.write_bytes(b"\xff{")
     with pytest.warns(CacheWarning, match="cannot be continued from"):
@@ -295,12 +300,12 @@ def test_a_broken_partial_file_is_said_and_replaced(tmp_path: Path) -> None:
 def test_progress_reaches_the_end(tmp_path: Path) -> None:
     partial = tmp_path / "part.json"
     seen: list[tuple[int, int]] = []
-    for _ in range(2):  # anew, then with everything finished
+    for _ in range(2):  # from nothing, then with everything finished
         seen.clear()
         run_theorem1(SMALL, partial=partial, progress=lambda *x: seen.append(x))
         done = [d for d, _ in seen]
         assert done == sorted(done)
-        assert seen[-1] == (156, 156)  # 2 (10 + 16) nodes, 3 stages
+        assert seen[-1] == (52, 52)  # 2 (10 + 16) nodes
 
 
 @pytest.mark.parametrize(
@@ -309,8 +314,8 @@ def test_progress_reaches_the_end(tmp_path: Path) -> None:
         ({"nodes": (9,)}, "9 . 3 edge ends do not pair up"),
         ({"nodes": (4,), "degrees": (4,)}, "no graph with 4 nodes is 4-regular"),
         ({"degrees": (2,)}, "degrees must be at least 3"),
-        ({"hops": (0,)}, "hops must be at least 1"),
-        ({"hops": ()}, "hops must be a list"),
+        ({"radii": (0,)}, "radii must be at least 1"),
+        ({"radii": ()}, "radii must be a list"),
         ({"nodes": "10"}, "nodes must be a list"),
         ({"graphs": 1}, "graphs must be at least 2"),
         ({"seed": -1}, "seed must be at least 0"),
@@ -327,6 +332,6 @@ def test_range_of_the_theorem() -> None:
     assert [degree_in_range(n, 3) for n in (45, 46)] == [False, True]
     assert [degree_in_range(n, 4) for n in (1490, 1491)] == [False, True]
     assert not degree_in_range(10**6, 2)
-    assert hop_bound(128, 3) == 5  # log2 256 / 2 + 1
-    assert hop_bound(129, 3) == 6
-    assert Theorem1Config(hops=(2, 1, 2), degrees=(3,)).hops == (1, 2)
+    assert radius_bound(128, 3) == 5  # log2 256 / 2 + 1
+    assert radius_bound(129, 3) == 6
+    assert Theorem1Config(radii=(2, 1, 2), degrees=(3,)).radii == (1, 2)

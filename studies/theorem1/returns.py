@@ -1,6 +1,6 @@
-r"""Exact self-return probabilities of every node, by half walks inside its ball.
+r"""Exact self-return probabilities of every node, and which nodes share them.
 
-P is reversible, so with :math:`g^{(t)} = P^t D^{-1} e_v`
+Half walks: P is reversible, so with :math:`g^{(t)} = P^t D^{-1} e_v`
 
 .. math:: H^{(a+b)}_{vv} = d_v \sum_w d_w\, g^{(a)}_w g^{(b)}_w .
 
@@ -28,12 +28,15 @@ from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
 from sekgnn.graphs.packed import PackedGraphs
-from sekgnn.parallel import Progress, even_chunks, run_chunks
+from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.walks.ball import local_ball
 from sekgnn.walks.modular import PRIMES, inverse
 
 _P, _Q = PRIMES  # constants to the compiler, which then divides by multiplying
 _CHUNK = 256
+
+Labels = NDArray[np.int64]
+"""One number per node; nodes are alike if their numbers are equal, ``[N]``."""
 
 
 @nb.njit(cache=True, nogil=True)
@@ -46,7 +49,7 @@ def walk_back(
     work: NDArray[np.int64],
     out: NDArray[np.int64],
 ) -> None:
-    """Write the returns to row 0 of a ball, t = 1..L.
+    """Write the returns to row 0 of a ball, t = 1..L, to ``out``, ``[L, 2]``.
 
     Args:
         bounds: Shell k is rows ``bounds[k]..bounds[k + 1] - 1``.
@@ -55,7 +58,7 @@ def walk_back(
         degrees: Degree of every row in the graph that is walked on.
         inverses: Inverse of every degree modulo both primes, ``[max degree + 1, 2]``.
         work: Scratch, ``[2, at least s, 2]``.
-        out: ``[L, 2]``.
+        out: Written.
     """
     steps, size = out.shape[0], rows.size - 1
     last = bounds.size - 1
@@ -99,16 +102,8 @@ def residues_of_nodes(
 ) -> None:
     """Write the returns of nodes ``start..stop - 1`` to ``out``, ``[N, L, 2]``.
 
-    Args:
-        indptr: Row starts.
-        indices: Neighbours.
-        start: First node.
-        stop: One past the last.
-        radius: Of the ball; at least ⌈L/2⌉ unless ``ego``.
-        ego: Walk on the ball alone, with the degrees that its nodes have there.
-        loop: 1 with self-loops, else 0.
-        inverses: As for :func:`walk_back`.
-        out: Written for these nodes.
+    The radius is at least ⌈L/2⌉ unless ``ego``: then the walk stays on the ball, with
+    the degrees that its nodes have there. ``loop`` is 1 with self-loops, else 0.
     """
     place = np.full(indptr.size - 1, -1, dtype=np.int32)
     work = np.empty((2, 64, 2), dtype=np.int64)
@@ -133,7 +128,6 @@ def return_residues(
     radius: int | None = None,
     self_loops: bool = True,
     threads: int | None = None,
-    progress: Progress | None = None,
 ) -> NDArray[np.int64]:
     r"""Return :math:`H^{(t)}_{vv}`, t = 1..l, of every node modulo both primes.
 
@@ -143,8 +137,7 @@ def return_residues(
         radius: Walk on the ego-net :math:`G_v^h` of this radius h; on the whole graph
             if None.
         self_loops: Walk on A + I (the paper's P) or on A.
-        threads: Threads; ``None`` for all usable cores.
-        progress: Called with (done, total) nodes.
+        threads: Number of threads; ``None`` for all usable cores.
 
     Returns:
         int64 ``[N, l, 2]``.
@@ -171,5 +164,62 @@ def return_residues(
             reach, radius is not None, loop, inverses, out,
         )  # fmt: skip
 
-    run_chunks(work, even_chunks(packed.num_nodes, _CHUNK), threads, progress)
+    run_chunks(work, even_chunks(packed.num_nodes, _CHUNK), threads)
     return out
+
+
+def together(*columns: Labels) -> Labels:
+    """Return labels that are equal where all of ``columns`` are, numbered from 0.
+
+    Example:
+        >>> together(np.array([5, 5, 7]), np.array([0, 1, 1])).tolist()
+        [0, 1, 2]
+    """
+    label = np.zeros(columns[0].size, dtype=np.int64)
+    for column in columns:
+        _, place = np.unique(column, return_inverse=True)
+        label = label * (place.max(initial=0) + 1) + place
+        _, label = np.unique(label, return_inverse=True)
+    return label.astype(np.int64)
+
+
+def prefix_labels(residues: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Label nodes by their first t returns, for every t.
+
+    Args:
+        residues: From :func:`return_residues`, ``[N, L, 2]``.
+
+    Returns:
+        int64 ``[L, N]``; row t - 1 is equal where all returns up to step t are.
+    """
+    labels = np.zeros((residues.shape[1], residues.shape[0]), dtype=np.int64)
+    before = np.zeros(residues.shape[0], dtype=np.int64)
+    for t in range(residues.shape[1]):
+        before = together(before, residues[:, t, 0], residues[:, t, 1])
+        labels[t] = before
+    return labels
+
+
+def pairs_within(label: Labels) -> int:
+    """Return the number of unordered pairs of nodes with equal labels.
+
+    Example:
+        >>> pairs_within(np.array([1, 1, 1, 2]))
+        3
+    """
+    _, sizes = np.unique(label, return_counts=True)
+    return int((sizes * (sizes - 1) // 2).sum())
+
+
+def pairs_across(label: Labels, graph: Labels) -> int:
+    """Return the number of pairs with equal labels whose nodes' graphs differ.
+
+    Args:
+        label: One per node.
+        graph: The graph of each node.
+
+    Example:
+        >>> pairs_across(np.array([1, 1, 1, 2]), np.array([0, 0, 1, 1]))
+        2
+    """
+    return pairs_within(label) - pairs_within(together(label, graph))

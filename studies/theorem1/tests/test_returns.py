@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import random
+from itertools import combinations
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from studies.theorem1.returns import (
+    pairs_across,
+    pairs_within,
+    prefix_labels,
+    return_residues,
+    together,
+)
 
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import (
     Graph,
     pack,
     path_graph,
-    petersen_graph,
     random_regular_graph,
 )
-from sekgnn.studies.pair_counts import prefix_labels, together
-from sekgnn.studies.return_residues import return_residues
 from sekgnn.testing import graphs
 from sekgnn.testing.brute_force import distances, landing
 from sekgnn.walks.modular import residues
@@ -62,12 +67,7 @@ def test_many_graphs_and_threads_change_nothing() -> None:
         np.testing.assert_array_equal(found, np.concatenate(alone))
 
 
-def test_progress_and_corners() -> None:
-    seen: list[tuple[int, int]] = []
-    return_residues(
-        pack([petersen_graph()]), 3, progress=lambda *done: seen.append(done)
-    )
-    assert seen == [(10, 10)]
+def test_corners() -> None:
     assert return_residues(pack([path_graph(0)]), 3).shape == (0, 3, 2)
     with pytest.raises(ConfigError, match="walk_length must be at least 1"):
         return_residues(pack([path_graph(2)]), 0)
@@ -99,3 +99,39 @@ def test_self_loops_tell_regular_graphs_nothing_new(seed: int) -> None:
     for a, b in zip(with_loops, without, strict=True):
         classes = together(a, b).max() + 1
         assert classes == a.max() + 1 == b.max() + 1
+
+
+columns = st.integers(0, 12).flatmap(
+    lambda n: st.lists(
+        st.lists(st.integers(-2, 2), min_size=n, max_size=n), min_size=1, max_size=4
+    )
+)
+
+
+@given(columns)
+def test_together_is_equality_of_all(rows: list[list[int]]) -> None:
+    label = together(*(np.array(row, dtype=np.int64) for row in rows))
+    whole = list(zip(*rows, strict=True))
+    for i, j in combinations(range(len(whole)), 2):
+        assert (label[i] == label[j]) == (whole[i] == whole[j])
+    assert sorted({*label.tolist()}) == list(range(len({*whole})))
+
+
+@given(columns)
+def test_pairs(rows: list[list[int]]) -> None:
+    label, graph = (np.array(row, dtype=np.int64) for row in (rows[0], rows[-1]))
+    pairs = list(combinations(range(label.size), 2))
+    same = [(i, j) for i, j in pairs if label[i] == label[j]]
+    assert pairs_within(label) == len(same)
+    across = sum(graph[i] != graph[j] for i, j in same)
+    assert pairs_across(label, graph) == across
+
+
+@given(st.integers(0, 10**6))
+def test_prefixes_only_refine(seed: int) -> None:
+    values = np.random.default_rng(seed).integers(2, size=(9, 4, 2))
+    labels = prefix_labels(values)
+    for t in range(4):
+        for i, j in combinations(range(9), 2):
+            equal = bool((values[i, : t + 1] == values[j, : t + 1]).all())
+            assert (labels[t, i] == labels[t, j]) == equal

@@ -1,0 +1,94 @@
+"""How much memory each test of the scoreboard takes for BREC's largest pair.
+
+``python -m benchmarks.brec_memory`` adds its numbers to the record and the page that
+``sekgnn brec --all`` has written. Every verdict has a process of its own, which has
+compiled everything before, on a small pair; only Linux tells how much memory it took.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from sekgnn.brec.board import BOARD
+from sekgnn.brec.board_run import Board
+from sekgnn.datasets.brec import BREC
+from sekgnn.files import write_files
+from sekgnn.graphs import Graph, LabelledGraph, complete_graph
+from sekgnn.graphs.cfi import cfi_pair
+from sekgnn.graphs.graph6 import from_graph6, to_graph6
+from sekgnn.reports.brec_page import brec_page
+from sekgnn.wl.batch import Batch
+from sekgnn.wl.colouring import WLTest
+from sekgnn.wl.refinement import refine
+
+STATUS = Path("/proc/self/status")
+
+
+def peak_memory(key: str, first: Graph, second: Graph) -> int:
+    """Return the bytes that a verdict of one row of the scoreboard adds to a process.
+
+    Of a row with several tests, those of the test that takes the most.
+    """
+    done = subprocess.run(
+        (sys.executable, "-m", "benchmarks.brec_memory", "--measure", key),
+        input="\n".join(to_graph6(graph) for graph in (first, second)),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return int(done.stdout)
+
+
+def measure(key: str, *graphs: Graph) -> int:
+    """Run the tests of a row in this process and return how much its memory grew."""
+    entry = next(entry for entry in BOARD if entry.key == key)
+    grown = []
+    for test in (*entry.after, entry.test):
+        run(test, *cfi_pair(complete_graph(3)))
+        Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+        before = read("VmRSS")
+        run(test, *graphs)
+        grown.append(read("VmHWM") - before)  # the kernel counts pages in batches
+    return max(0, *grown)
+
+
+def run(test: WLTest, *graphs: Graph) -> None:
+    batch = Batch.of(LabelledGraph(graph) for graph in graphs)
+    refine(test, batch, keep_history=False, stop_when_apart=True, threads=1)
+
+
+def read(field: str) -> int:
+    """Return a field of the process's status in bytes."""
+    for line in STATUS.read_text().splitlines():
+        if line.startswith(f"{field}:"):
+            return int(line.split()[1]) * 1024
+    raise OSError(f"{STATUS} has no field {field}.")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--results", type=Path, default=Path("results/brec"), help="folder"
+    )
+    parser.add_argument("--measure", metavar="KEY", help="one row, on two graphs")
+    options = parser.parse_args()
+    if options.measure:
+        print(measure(options.measure, *map(from_graph6, sys.stdin.read().split())))
+        return
+    board = Board.from_json((options.results / "exact.json").read_text("utf-8"))
+    pair = max(BREC(), key=lambda pair: pair.first.num_nodes)
+    rows = []
+    for row in board.rows:
+        rows.append(replace(row, peak=peak_memory(row.key, pair.first, pair.second)))
+        print(f"{(rows[-1].peak or 0) / 2**20:>8.1f} MB  {row.label}", flush=True)
+    board = replace(board, rows=tuple(rows))
+    pages = {"exact.md": brec_page(board), "exact.json": board.to_json()}
+    write_files(options.results, {k: text.encode() for k, text in pages.items()})
+
+
+if __name__ == "__main__":
+    main()
