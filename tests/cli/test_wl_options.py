@@ -180,7 +180,8 @@ def test_options_that_mean_nothing_to_an_encoding_are_refused(
         if name in meant:
             assert build(test, **chosen | {name: SET[name]}) != plain, name
         else:
-            words = f"--{name} means nothing to --test {test} --encoding {encoding[0]}"
+            flag = name.replace("_", "-")
+            words = f"--{flag} means nothing to --test {test} --encoding {encoding[0]}"
             with pytest.raises(ConfigError, match=words):
                 build(test, **chosen | {name: SET[name]})
 
@@ -197,7 +198,7 @@ def test_options_that_mean_nothing_to_an_encoding_are_refused(
         ("subgraph", {"radius": [0]}, "radius must be at least 1"),
         ("sek", {"radius": [0]}, "radius must be at least 1"),
         ("sek", {"walk_length": 0}, "walk_length must be at least 1"),
-        ("sek", {"num_hops": 0}, "num_hops must be at least 1"),
+        ("sek", {"num_hops": 0}, "num_shells must be at least 1"),
         ("sek", {"scope": ["grap"]}, "Did you mean 'graph'"),
         ("sek", {"encoding": ["walk"], "walk_length": 3}, "Did you mean 'walks'"),
         ("sek", {"part": ["f4"]}, "parts must be one of"),

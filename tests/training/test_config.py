@@ -114,7 +114,7 @@ def test_a_value_of_the_wrong_type_names_its_key(name: str) -> None:
         ("batch_size", [0]),
         ("checkpoint_every", [0]),
         ("devices", [0]),
-        ("num_nodes", [0]),
+        ("num_machines", [0]),
         ("folds", [1]),
         ("seed", [-1]),
         ("data_seed", [-1]),
@@ -147,7 +147,7 @@ def test_a_value_out_of_range_names_its_key(name: str, values: list[Any]) -> Non
         ({"protocol": "xu2019", "patience": 3}, "leave patience out"),
         ({"protocol": "nested", "split": "a.json"}, "split is for protocol holdout"),
         ({"protocol": "nested", "devices": 2}, "devices.*jobs"),
-        ({"protocol": "xu2019", "num_nodes": 2}, "num_nodes.*jobs"),
+        ({"protocol": "xu2019", "num_machines": 2}, "num_machines.*jobs"),
     ],
 )
 def test_keys_that_cannot_work_together_are_named(

@@ -101,7 +101,7 @@ def test_a_test_of_ones_own() -> None:
     assert register(SecondHop) is SecondHop  # twice is once
     verdict = compare(cycle_graph(4), complete_graph(4), "second_hop")
     assert verdict.round == 1 and verdict.run.test == SecondHop()
-    assert str(SecondHop(3)) == "second_hop(walk_lenght=3)"
+    assert str(SecondHop(3)) == "second_hop(step=3)"
     assert json.loads(verdict.to_json())["step"] == 2
     assert wl_hash(cycle_graph(4), "second_hop") != wl_hash(cycle_graph(5), SecondHop())
 
@@ -195,10 +195,10 @@ def test_encodings_in_any_form() -> None:
         (lambda: make_encoding("walks", walk_lenght=3), "Did you mean 'walk_length'?"),
         (lambda: make_test("sek", encodings=[]), "encodings must not be empty"),
         (lambda: make_test("sek", encodings=["nothing at all"]), "one of ['walks',"),
-        (lambda: KHopWL(0), "num_shells must be at least 1, got 0"),
+        (lambda: KHopWL(0), "num_hops must be at least 1, got 0"),
         (lambda: KHopWL(2, "shortest"), "Did you mean 'shortest_path'?"),  # type: ignore
         (lambda: SubgraphWL(0), "radius must be at least 1"),
-        (lambda: SEK(0), "num_shells must be at least 1"),
+        (lambda: SEK(0), "num_hops must be at least 1"),
         (lambda: SEK(kernel="diffuse"), "Did you mean 'diffusion'?"),  # type: ignore
         (lambda: Walks("grap"), "Did you mean 'graph'?"),  # type: ignore
         (lambda: Walks(radius=2), "radius has no meaning in scope"),

@@ -233,7 +233,7 @@ def _walks(
             parameters: dict[str, Any] = {
                 "scope": scope,
                 "radius": radius,
-                "num_hops": num_hops,
+                "num_shells": num_hops,
                 "walk_length": walk_length,
                 "parts": parts,
                 "pairs": pairs,
