@@ -11,7 +11,7 @@ export SEKGNN_DATA := $(abspath ../shared/data)
 endif
 endif
 
-.PHONY: clean-kernels demo test lint types imports unit bench results install clean help
+.PHONY: demo test lint types imports unit bench results install clean help
 
 help:
 	@echo "make demo   install, then encode graphs, tell two apart, learn to count 4-cycles"
@@ -61,6 +61,3 @@ results: install
 
 clean:
 	rm -rf $(VENV) demo dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
-
-clean-kernels:
-	find src -name "*.nbi" -delete -o -name "*.nbc" -delete

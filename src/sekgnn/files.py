@@ -1,4 +1,7 @@
-"""Writing files so that a crash, a full disk or Ctrl-C never leaves half of one."""
+"""Writing files so that a crash, a full disk or Ctrl-C never leaves half of one.
+
+And the folder where what can be made again is kept.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,24 @@ _CURES = {
     errno.EROFS: "choose a folder you may write to",
     errno.ENAMETOOLONG: "choose a shorter name",
 }
+
+CACHE_VARIABLE = "SEKGNN_CACHE"
+"""The environment variable that names the folder for prepared data and kernels."""
+
+
+def cache_folder(cache_dir: str | os.PathLike[str] | None = None) -> Path:
+    """Return the folder for prepared data and kernels; it need not exist yet.
+
+    Args:
+        cache_dir: The folder. By default what ``SEKGNN_CACHE`` names, else ``sekgnn``
+            below ``XDG_CACHE_HOME``, ``LOCALAPPDATA`` (Windows) or ``~/.cache``.
+    """
+    named = cache_dir or os.environ.get(CACHE_VARIABLE)
+    if named:
+        return Path(named)
+    local = "LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME"
+    home = os.environ.get("XDG_CACHE_HOME") or os.environ.get(local)
+    return (Path(home) if home else Path.home() / ".cache") / "sekgnn"
 
 
 @contextmanager

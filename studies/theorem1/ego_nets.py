@@ -22,12 +22,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 from studies.theorem1.returns import Labels, together
 
 from sekgnn.graphs.packed import PackedGraphs
+from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.walks.ball import local_ball
 from sekgnn.wl.digest import scramble
@@ -75,7 +75,7 @@ def shells_of(packed: PackedGraphs, radius: int, threads: int | None = None) -> 
     return found
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _count_shells(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -143,7 +143,7 @@ def context_sums(
     return sums.reshape(n, radius + 1, length, 2)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _add_context(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -194,7 +194,7 @@ def rooted_labels(packed: PackedGraphs, radius: int, candidates: Labels) -> Labe
     return split_by(form, candidates)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def rooted_core(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -277,7 +277,7 @@ def internal_labels(
     return split_by(form, split_by(invariant, candidates[first]))[where]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _internal_invariant(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],

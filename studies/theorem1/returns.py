@@ -22,12 +22,12 @@ On an r-regular graph three facts bound what the returns of the *whole graph* ca
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
 from sekgnn.graphs.packed import PackedGraphs
+from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.walks.ball import local_ball
 from sekgnn.walks.modular import PRIMES, inverse
@@ -39,7 +39,7 @@ Labels = NDArray[np.int64]
 """One number per node; nodes are alike if their numbers are equal, ``[N]``."""
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def walk_back(
     bounds: NDArray[np.int64],
     rows: NDArray[np.int64],
@@ -88,7 +88,7 @@ def walk_back(
         before, after = after, before
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def residues_of_nodes(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],

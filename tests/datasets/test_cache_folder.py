@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sekgnn.datasets.cache_folder import build_folder, cache_folder
+from sekgnn.datasets.cache_folder import build_folder
 from sekgnn.errors import OutputError
+from sekgnn.files import cache_folder
 
 
 def test_the_nearest_choice_wins(

@@ -63,7 +63,8 @@ def table(rows: list[tuple[int, int]]) -> NDArray[np.uint64]:
 def test_spread_is_a_feistel_network_that_can_be_undone(
     colour: tuple[int, int], key: int
 ) -> None:
-    c0, c1 = (int(x) for x in spread(*map(np.uint64, colour), np.uint64(key)))
+    first, second = table([colour])[0]
+    c0, c1 = (int(x) for x in spread(first, second, np.uint64(key)))
     a, b, c = round_keys(key)
     c1 ^= scrambled((c0 + c) & MASK)
     c0 ^= scrambled((c1 + b) & MASK)

@@ -37,7 +37,7 @@ def info(
 def collect() -> dict[str, Any]:
     """Return all facts as plain JSON values; torch is asked about, not imported."""
     from sekgnn._version import __version__
-    from sekgnn.graphs.twins import find_twins
+    from sekgnn.kernel import kernel_folder
     from sekgnn.parallel import usable_cores
 
     return {
@@ -49,7 +49,7 @@ def collect() -> dict[str, Any]:
         "platform": platform.platform(),
         "cores": os.cpu_count(),
         "usable_cores": usable_cores(),
-        "compiled_code": str(find_twins.stats.cache_path),
+        "compiled_code": str(kernel_folder()),
         "data": _data(os.environ.get("SEKGNN_DATA")),
     }
 

@@ -1,33 +1,14 @@
-"""Where prepared copies of datasets may be written; the data folder never is."""
+"""Prepared copies of datasets, made once and whole."""
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 from sekgnn.errors import OutputError
-
-VARIABLE = "SEKGNN_CACHE"
-"""The environment variable that names the folder for prepared data."""
-
-
-def cache_folder(cache_dir: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder for prepared data; it need not exist yet.
-
-    Args:
-        cache_dir: The folder. By default what ``SEKGNN_CACHE`` names, else ``sekgnn``
-            below ``XDG_CACHE_HOME`` or the user's ``.cache``.
-    """
-    if cache_dir is not None:
-        return Path(cache_dir)
-    named = os.environ.get(VARIABLE)
-    if named:
-        return Path(named)
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "sekgnn"
+from sekgnn.files import CACHE_VARIABLE
 
 
 def build_folder(target: Path, build: Callable[[Path], object]) -> None:
@@ -49,7 +30,7 @@ def build_folder(target: Path, build: Callable[[Path], object]) -> None:
     except OSError as error:
         raise OutputError(
             f"cannot write to the cache folder {target.parent}: {error.strerror}; set "
-            f"{VARIABLE} (or cache_dir) to a folder you may write to."
+            f"{CACHE_VARIABLE} (or cache_dir) to a folder you may write to."
         ) from error
     try:
         build(draft)

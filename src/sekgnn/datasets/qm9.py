@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
-from sekgnn.datasets.cache_folder import cache_folder
 from sekgnn.datasets.molecule_features import QM9_ATOM_FEATURES, qm9_arrays
 from sekgnn.datasets.qm9_table import HARTREE_IN_EV, QM9_TARGETS, qm9_files, read_qm9
 from sekgnn.datasets.statistics import check_statistics
 from sekgnn.errors import CacheWarning, GraphInputError, OutputError
-from sekgnn.files import write_atomically
+from sekgnn.files import cache_folder, write_atomically
 from sekgnn.graphs.extras import require
 
 if TYPE_CHECKING:

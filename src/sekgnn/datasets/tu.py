@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sekgnn.checks import check_choice
-from sekgnn.datasets.cache_folder import build_folder, cache_folder
+from sekgnn.datasets.cache_folder import build_folder
 from sekgnn.datasets.root import VARIABLE, data_root
 from sekgnn.datasets.statistics import check_statistics
 from sekgnn.errors import CacheWarning, DataNotFoundError, GraphInputError
+from sekgnn.files import cache_folder
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data

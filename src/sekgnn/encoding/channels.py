@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.encoding.spec import Block, WalkEncoding
+from sekgnn.kernel import kernel
 
 # positions in RawLayout.offsets
 TO_SHELL, DIAGONAL, OFF_DIAGONAL, OUTWARD, INWARD, RETURN, SQUARES = range(7)
@@ -183,7 +183,7 @@ def _concatenated(
     return OutputMap(tuple(names), tuple(terms))
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def divisor_value(divisor: int, hop: int, sizes: NDArray[np.int64]) -> int:
     """Return the integer that a raw sum at ``hop`` is divided by.
 
@@ -206,7 +206,7 @@ def divisor_value(divisor: int, hop: int, sizes: NDArray[np.int64]) -> int:
     return 1
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def finish(
     raw: NDArray[np.float64],
     sizes: NDArray[np.int64],

@@ -10,11 +10,11 @@ classes and :math:`m_q` edges.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.encoding.channels import DIAGONAL, OFF_DIAGONAL, RETURN, SQUARES, TO_SHELL
+from sekgnn.kernel import kernel
 from sekgnn.walks.powers import inverse_or_zero, take_step
 from sekgnn.walks.vector import WIDTH, add_rows, transpose_scaled
 
@@ -22,7 +22,7 @@ MAX_BLOCK = 64
 PLANES = WIDTH + 1  # one unused, or rows would be 4 KiB apart and evict each other
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def fill_tile(
     rows: NDArray[np.int64],
     columns: NDArray[np.int32],
@@ -83,7 +83,7 @@ def fill_tile(
                 )
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def square_tile(
     degrees: NDArray[np.float64],
     first: int,
@@ -102,7 +102,7 @@ def square_tile(
                 tile[t] = (tile[t] / both) ** 2 * each if both > 0 else 0.0
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def add_tile(
     tile: NDArray[np.float64],
     first: int,
@@ -177,7 +177,7 @@ def add_tile(
         sizes[v] += 1
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def add_returns(
     returns: NDArray[np.float64],
     sizes: NDArray[np.float64],
@@ -229,7 +229,7 @@ def add_returns(
         sizes[v] += 1
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def dense_sums(
     rows: NDArray[np.int64],
     columns: NDArray[np.int32],

@@ -12,7 +12,6 @@ the whole graph stands in for it.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,13 +25,14 @@ from sekgnn.encoding.channels import (
     TO_SHELL,
     finish,
 )
+from sekgnn.kernel import kernel
 from sekgnn.walks.ball import local_ball
 from sekgnn.walks.vector import add_rows, padded
 
 MAX_BLOCK = 32
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def add_block(
     matrix: NDArray[np.float64],
     width: int,
@@ -96,7 +96,7 @@ def add_block(
                 raw[offsets[INWARD] + shift + k - 1, t] += beyond
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def encode_ego_nets(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],

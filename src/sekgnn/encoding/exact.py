@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +25,7 @@ from sekgnn.graphs.convert import as_graph
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.twins import quotient
 from sekgnn.hops.class_shells import class_shells
+from sekgnn.kernel import kernel
 from sekgnn.parallel import PerThread, Progress, even_chunks, run_chunks
 from sekgnn.walks.ball import largest_ball, local_ball
 from sekgnn.walks.modular import PRIMES, inverse, inverse_degrees, modular_step
@@ -34,7 +34,7 @@ PAIRS_LIMIT = 8_192
 """Nodes of a graph, or of an ego-net, for which all pairs are computed."""
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def add_value(
     raw: NDArray[np.int64], channel: int, t: int, value: int, prime: int, squares: int
 ) -> None:
@@ -45,7 +45,7 @@ def add_value(
         raw[channel + squares, t] = both % prime
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def add_step(
     landing: NDArray[np.int64],
     centre: int,
@@ -92,7 +92,7 @@ def add_step(
                     add_value(raw, channel, t, landing[j, i], prime, squares)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def finish_exact(
     raw: NDArray[np.int64],
     bounds: NDArray[np.int64],
@@ -112,7 +112,7 @@ def finish_exact(
             out[terms[i, 1], t] = (out[terms[i, 1], t] + part) % prime
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def exact_graph_scope(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -143,7 +143,7 @@ def exact_graph_scope(
         finish_exact(raw[v], bounds[v], terms, prime, out[v])
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def exact_ego_nets(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],

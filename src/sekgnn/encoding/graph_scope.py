@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,12 +10,13 @@ from sekgnn.encoding.dense import dense_sums
 from sekgnn.encoding.spectral import spectral_sums
 from sekgnn.graphs.twins import quotient
 from sekgnn.hops.class_shells import class_shells, shell_sizes
+from sekgnn.kernel import kernel
 from sekgnn.walks.vector import WIDTH, padded
 
 CHEAPER, DENSE, SPECTRAL = range(3)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def spectral_is_cheaper(
     q: int, entries: int, bounds: NDArray[np.int64], steps: int
 ) -> bool:
@@ -30,7 +30,7 @@ def spectral_is_cheaper(
     return 3e4 + 1.5 * q**3 < walking * steps / WIDTH
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def encode_small_graphs(
     node_ptr: NDArray[np.int64],
     indptr: NDArray[np.int64],

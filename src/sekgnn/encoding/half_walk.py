@@ -15,16 +15,16 @@ and they stay within ⌈l/2⌉ of v, or of its shells.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.encoding.channels import DIAGONAL, OFF_DIAGONAL, RETURN, TO_SHELL, finish
+from sekgnn.kernel import kernel
 from sekgnn.walks.ball import grow_ball, new_table
 from sekgnn.walks.vector import add_rows, padded
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def step_outward(
     rows: NDArray[np.int64],
     columns: NDArray[np.int32],
@@ -56,7 +56,7 @@ def step_outward(
                 )  # fmt: skip
 
 
-@nb.njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def write_products(
     degrees: NDArray[np.float64],
     count: int,
@@ -87,7 +87,7 @@ def write_products(
         sums[1, k - 1] = across
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def finish_pairs(
     returns: NDArray[np.float64],
     nodes: NDArray[np.int32],
@@ -111,7 +111,7 @@ def finish_pairs(
             pairs[t] = 0.0 if alone else pairs[t] - diagonal[t]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def half_walk_nodes(
     indptr: NDArray[np.int64],
     edges: NDArray[np.int32],

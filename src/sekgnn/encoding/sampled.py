@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,6 +29,7 @@ from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.convert import as_graph
 from sekgnn.hops.sampling import absorb, mix
+from sekgnn.kernel import kernel
 from sekgnn.parallel import PerThread, Progress, even_chunks, run_chunks
 
 
@@ -53,18 +53,18 @@ class SampledEncoding:
     seed: int
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def below(state: np.uint64, count: int) -> np.int64:
     """Return a number in 0..count - 1 from the upper half of ``state``."""
     high = state >> np.uint64(32)
     return np.int64((high * np.uint64(count)) >> np.uint64(32))
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def next_node(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
-    node: int,
+    node: np.int64,
     loop: int,
     state: np.uint64,
 ) -> np.int64:
@@ -77,7 +77,7 @@ def next_node(
     return np.int64(node if choice == degree else indices[low + choice])
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def sample_nodes(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],

@@ -11,15 +11,15 @@ for all t. Squares of probabilities have no such form.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.encoding.channels import DIAGONAL, OFF_DIAGONAL, RETURN, TO_SHELL
+from sekgnn.kernel import kernel
 from sekgnn.walks.vector import add_rows
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def eigenvectors(
     rows: NDArray[np.int64],
     columns: NDArray[np.int32],
@@ -43,7 +43,7 @@ def eigenvectors(
     return values, scaled
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def spectral_sums(
     rows: NDArray[np.int64],
     columns: NDArray[np.int32],

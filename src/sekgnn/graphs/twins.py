@@ -7,12 +7,13 @@ social ego-networks shrink by an order of magnitude, molecules not at all.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.kernel import kernel
 
-@nb.njit(cache=True, nogil=True)
+
+@kernel
 def find_twins(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -58,7 +59,7 @@ def find_twins(
                 break
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def quotient(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],

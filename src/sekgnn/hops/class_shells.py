@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.hops.frontier import sort_level
+from sekgnn.kernel import kernel
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def class_shells(
     sizes: NDArray[np.float64],
     rows: NDArray[np.int64],
@@ -64,7 +64,7 @@ def class_shells(
     return members, bounds
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def shell_sizes(
     sizes: NDArray[np.float64],
     members: NDArray[np.int32],

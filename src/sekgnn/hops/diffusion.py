@@ -10,20 +10,20 @@ multiplied and nothing can overflow or round to zero.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sekgnn.hops.frontier import expand, unmark
+from sekgnn.kernel import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def first_reach(source: int, queue: NDArray[np.int32]) -> tuple[int, int]:
     """Put ``source`` alone at step 0; it may be reached again."""
     queue[0] = source
     return 0, 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def next_reach(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from sekgnn.kernel import kernel
 
 _SHORT = 48
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def expand(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -45,7 +46,7 @@ def expand(
     return tail
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def unmark(
     queue: NDArray[np.int32], begin: int, end: int, mark: NDArray[np.uint8]
 ) -> None:
@@ -54,7 +55,7 @@ def unmark(
         mark[queue[i]] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sort_level(level: NDArray[np.int32]) -> None:
     """Sort ``level`` in place; most levels are too short for a general sort to pay."""
     if level.size > _SHORT:

@@ -11,10 +11,10 @@ of a batch.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sekgnn.hops.frontier import sort_level
+from sekgnn.kernel import kernel
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # odd, 2^64 / golden ratio
 _MULTIPLIER_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -22,7 +22,7 @@ _MULTIPLIER_2 = np.uint64(0x94D049BB133111EB)
 _SHIFT_1, _SHIFT_2, _SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mix(value: np.uint64) -> np.uint64:
     """Return a bijective scramble of 64 bits (the finaliser of SplitMix64)."""
     value = (value ^ (value >> _SHIFT_1)) * _MULTIPLIER_1
@@ -30,21 +30,21 @@ def mix(value: np.uint64) -> np.uint64:
     return value ^ (value >> _SHIFT_3)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def absorb(state: np.uint64, word: int) -> np.uint64:
     """Return the state after the whole number ``word >= 0``; bijective in ``word``."""
     mixed: np.uint64 = mix(state + (np.uint64(word) + np.uint64(1)) * _STEP)
     return mixed
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hop_state(seed: np.uint64, node: int, hop: int) -> np.uint64:
     """Return what the keys of one hop of one node start from; ``node`` is local."""
     state: np.uint64 = absorb(absorb(mix(seed), node), hop)
     return state
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sift_down(
     keys: NDArray[np.uint64], nodes: NDArray[np.int32], place: int, size: int
 ) -> None:
@@ -61,7 +61,7 @@ def _sift_down(
     keys[place], nodes[place] = key, node
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sample_level(
     level: NDArray[np.int32],
     first: int,

@@ -8,13 +8,13 @@ is met once, in the hop of its distance. The levels lie one after another in ``q
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sekgnn.hops.frontier import expand, unmark
+from sekgnn.kernel import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def first_shell(
     source: int, queue: NDArray[np.int32], mark: NDArray[np.uint8]
 ) -> tuple[int, int]:
@@ -24,7 +24,7 @@ def first_shell(
     return 0, 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def next_shell(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -37,7 +37,7 @@ def next_shell(
     return end, expand(indptr, indices, queue, begin, end, end, mark)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def leave_source(queue: NDArray[np.int32], end: int, mark: NDArray[np.uint8]) -> None:
     """Take back every mark of this source; the queue up to ``end`` lists them all."""
     unmark(queue, 0, end, mark)

@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import TypeVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sekgnn.graphs.packed import PackedGraphs
@@ -23,6 +22,7 @@ from sekgnn.hops.frontier import sort_level
 from sekgnn.hops.pairs import HopPairs
 from sekgnn.hops.sampling import hop_state, sample_level
 from sekgnn.hops.shortest_path import first_shell, leave_source, next_shell
+from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, resolve_threads, run_chunks
 
 _Int = TypeVar("_Int", np.int32, np.int64)
@@ -32,7 +32,7 @@ _CHUNKS_PER_WORKER = 32
 _NO_CAP = 2**31  # more than any graph has nodes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _first_level(
     source: int, diffusion: bool, queue: NDArray[np.int32], mark: NDArray[np.uint8]
 ) -> tuple[int, int]:
@@ -44,7 +44,7 @@ def _first_level(
     return level
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _next_level(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -62,7 +62,7 @@ def _next_level(
     return level
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -88,7 +88,7 @@ def _count(
             leave_source(queue, end, mark)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill(
     node_ptr: NDArray[np.int64],
     indptr: NDArray[np.int64],
@@ -183,8 +183,10 @@ def sweep(
     row, col, hop = (np.empty(ends[-1], dtype=np.int64) for _ in range(3))
 
     def fill(start: int, stop: int) -> None:
-        rule = diffusion, room, cap, np.uint64(seed)
-        _fill(node_ptr, *csr, (start, stop), *rule, starts, row, col, hop)
+        _fill(
+            node_ptr, *csr, (start, stop), diffusion, room, cap, np.uint64(seed),
+            starts, row, col, hop,
+        )  # fmt: skip
 
     run_chunks(fill, chunks, threads)
     return HopPairs(row, col, hop, n, num_hops)

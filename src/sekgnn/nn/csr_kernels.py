@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sekgnn.hops.sampling import hop_state, sample_level
+from sekgnn.kernel import kernel
 
 Ints = NDArray[np.int32]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gather_sum(
     indptr: Ints,
     indices: Ints,
@@ -45,16 +45,19 @@ def gather_sum(
                 row[i] += a[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def group(
-    keys: NDArray[np.int64], values: NDArray[np.int64], indptr: Ints, grouped: Ints
+    keys: NDArray[np.int64],
+    values: NDArray[np.int64],
+    indptr: NDArray[Any],
+    grouped: Ints,
 ) -> None:
     """Sort ``values`` by ``keys``, stable, in linear time.
 
     Args:
         keys: Numbers in 0..R-1, int64 ``[M]``.
         values: What to sort, int64 ``[M]``.
-        indptr: Receives where each key starts, int32 ``[R + 1]``.
+        indptr: Receives where each key starts, int32 or int64 ``[R + 1]``.
         grouped: Receives the values, int32 ``[M]``.
     """
     indptr[:] = 0
@@ -68,9 +71,13 @@ def group(
         place[keys[p]] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def transpose(
-    indptr: Ints, indices: Ints, num_nodes: int, t_indptr: Ints, t_indices: Ints
+    indptr: NDArray[Any],
+    indices: Ints,
+    num_nodes: int,
+    t_indptr: NDArray[Any],
+    t_indices: Ints,
 ) -> None:
     """Turn every hop's block round: row u of the answer holds the v whose row has u.
 
@@ -98,7 +105,7 @@ def transpose(
             place[target] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cut_indptr(
     indptr: NDArray[np.int64],
     node_ptr: NDArray[np.int64],
@@ -125,7 +132,7 @@ def cut_indptr(
                 r += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cut_indices(
     indptr: NDArray[np.int64],
     indices: Ints,
@@ -158,7 +165,7 @@ def cut_indices(
             before += node_ptr[g + 1] - node_ptr[g]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sample_rows(
     indptr: NDArray[np.int64],
     indices: Ints,

@@ -10,15 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from sekgnn.kernel import kernel
 
 Ints = NDArray[np.int32]
 
 _BLOCK = 256  # nodes; also how many products are added before they go to float64
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mix_forward(
     indptr: Ints,
     indices: Ints,
@@ -78,7 +79,7 @@ def mix_forward(
                     target[i] += weight[i] * total[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mix_backward(
     t_indptr: Ints,
     t_indices: Ints,

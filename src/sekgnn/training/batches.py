@@ -13,9 +13,9 @@ import torch
 from numpy.typing import NDArray
 from torch.utils.data import DataLoader
 
-from sekgnn.datasets.cache_folder import cache_folder
 from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.errors import CacheWarning
+from sekgnn.files import cache_folder
 from sekgnn.nn.graph_store import GraphStore
 from sekgnn.nn.hop_loader import HopBatcher, hops_of_store
 from sekgnn.parallel import Progress

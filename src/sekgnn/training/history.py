@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from lightning.pytorch import Callback
 
+from sekgnn.kernel import clock
 from sekgnn.training.curve_file import CurveFile
 
 EpochReport = Callable[[int, dict[str, float]], None]
@@ -30,11 +30,11 @@ class History(Callback):
         self.curves: dict[str, list[float]] = {}
         self.seconds = 0.0
         self.file, self.report = file, report
-        self._since = time.perf_counter()
+        self._since = clock()
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         """Start the clock; write the epochs of an earlier part of the run."""
-        self._since = time.perf_counter()
+        self._since = clock()
         if self.file is not None and trainer.is_global_zero:
             self.file.start(self.curves)
 
@@ -50,7 +50,7 @@ class History(Callback):
         pl_module.log_dict(
             {name: torch.tensor(value) for name, value in values.items()}
         )
-        now = time.perf_counter()
+        now = clock()
         self.seconds += now - self._since
         self._since = now
         if trainer.is_global_zero:

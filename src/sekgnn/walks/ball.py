@@ -7,12 +7,13 @@ node.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.kernel import kernel
 
-@nb.njit(cache=True, nogil=True)
+
+@kernel
 def local_ball(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -94,7 +95,7 @@ def walk_edges(
     return edges
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def new_table(size: int) -> NDArray[np.int32]:
     """Return an empty hash table with room for ``size`` nodes, (node, place) rows."""
     capacity = 64
@@ -103,7 +104,7 @@ def new_table(size: int) -> NDArray[np.int32]:
     return np.full((capacity, 2), -1, dtype=np.int32)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def slot_of(table: NDArray[np.int32], node: int) -> int:
     """Return the row of ``table`` that holds ``node``, or where it belongs."""
     mask = table.shape[0] - 1
@@ -114,7 +115,7 @@ def slot_of(table: NDArray[np.int32], node: int) -> int:
     return slot
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def grow_ball(
     indptr: NDArray[np.int64],
     edges: NDArray[np.int32],
@@ -214,7 +215,7 @@ def grow_ball(
     return nodes, degrees, rows, columns, table
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def largest_ball(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], radius: int
 ) -> int:

@@ -11,19 +11,19 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.twins import quotient
+from sekgnn.kernel import kernel
 
 PRIMES = (2_147_483_647, 2_147_483_629)
 """The two largest primes below 2^31: products of residues stay below 2^63."""
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def inverse(value: int, prime: int) -> int:
     """Return the residue r with ``r * value = 1`` modulo ``prime`` (Fermat)."""
     result, base, exponent = 1, value % prime, prime - 2
@@ -35,7 +35,7 @@ def inverse(value: int, prime: int) -> int:
     return result
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def modular_step(
     rows: NDArray[np.int64],
     columns: NDArray[np.int32],
@@ -65,7 +65,7 @@ def modular_step(
             after[i, j] = after[i, j] % prime * inverses[i] % prime
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def inverse_degrees(rows: NDArray[np.int64], prime: int) -> NDArray[np.int64]:
     """Return the inverse of every row length modulo ``prime``, int64 ``[n]``."""
     out = np.zeros(rows.size - 1, dtype=np.int64)

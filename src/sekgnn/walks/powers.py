@@ -6,17 +6,17 @@ With d the (self-looped) degrees, :math:`P = D^{-1}(A + I)` is reversible, so
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.twins import quotient
+from sekgnn.kernel import kernel
 from sekgnn.walks.vector import add_rows, padded
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def inverse_or_zero(degrees: NDArray[np.float64], count: int) -> NDArray[np.float64]:
     """Return 1/d of the first ``count`` degrees, and 0 for a degree of 0."""
     out = np.zeros(count)
@@ -26,7 +26,7 @@ def inverse_or_zero(degrees: NDArray[np.float64], count: int) -> NDArray[np.floa
     return out
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def take_step(
     rows: NDArray[np.int64],
     columns: NDArray[np.int32],
@@ -69,7 +69,7 @@ def take_step(
         )
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _powers(
     rows: NDArray[np.int64],
     columns: NDArray[np.int32],

@@ -7,18 +7,18 @@ v.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.twins import find_twins
+from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress, even_chunks, run_chunks
 from sekgnn.walks.ball import grow_ball, new_table, walk_edges
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def half_walk_returns(
     indptr: NDArray[np.int64],
     edges: NDArray[np.int32],

@@ -12,10 +12,12 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
+
+from sekgnn.kernel import kernel
 
 WIDTH = 8
 """Row lengths must be a multiple of this."""
@@ -24,7 +26,7 @@ _INT32, _INT64 = ir.IntType(32), ir.IntType(64)
 _NUMBERS = ["contract", "nnan", "ninf", "nsz"]  # every value is a finite number
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def padded(length: int) -> int:
     """Return the smallest multiple of :data:`WIDTH` that is at least ``length``."""
     return -(-length // WIDTH) * WIDTH
@@ -88,7 +90,7 @@ class _Vectors:
         return self.builder.fadd(a, b, flags=_NUMBERS)
 
 
-@intrinsic
+@intrinsic  # type: ignore[untyped-decorator]
 def add_rows(
     typing_context: Any,
     out: Any,
@@ -193,7 +195,7 @@ def add_rows(
     return signature, generate
 
 
-@intrinsic
+@intrinsic  # type: ignore[untyped-decorator]
 def transpose_scaled(
     typing_context: Any,
     out: Any,

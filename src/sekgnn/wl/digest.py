@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import hashlib
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
+
+from sekgnn.kernel import kernel
 
 Colours = NDArray[np.uint64]
 """Colours of N objects, uint64 ``[N, 2]``."""
@@ -47,7 +48,7 @@ KEY_PART = key_of("part of a signature")
 KEY_GRAPH = key_of("node of a graph")
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def scramble(x: np.uint64) -> np.uint64:
     """Return a bijective scramble of one 64-bit word."""
     x = (x ^ (x >> _S30)) * _A
@@ -55,7 +56,7 @@ def scramble(x: np.uint64) -> np.uint64:
     return x ^ (x >> _S31)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def spread(c0: np.uint64, c1: np.uint64, key: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return a permutation of the colour (c0, c1), chosen by ``key``."""
     c1 = c1 ^ scramble(c0 + key)
@@ -64,21 +65,21 @@ def spread(c0: np.uint64, c1: np.uint64, key: np.uint64) -> tuple[np.uint64, np.
     return c0, c1
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def spread_all(colours: Colours, key: np.uint64, out: Colours) -> None:
     """Write ``spread(colour, key)`` of every object."""
     for i in range(colours.shape[0]):
         out[i, 0], out[i, 1] = spread(colours[i, 0], colours[i, 1], key)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def spread_lanes(colours: Colours, key: np.uint64, out: Colours) -> None:
     """Write ``spread(colour, key)`` of every object, lane by lane, ``[2, N]``."""
     for i in range(colours.shape[0]):
         out[0, i], out[1, i] = spread(colours[i, 0], colours[i, 1], key)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def absorb_all(state: Colours, part: Colours, key: np.uint64) -> None:
     """Absorb one part into the state of every object, in place."""
     for i in range(state.shape[0]):
@@ -87,7 +88,7 @@ def absorb_all(state: Colours, part: Colours, key: np.uint64) -> None:
         )
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def digest_words(rows: NDArray[np.int64], key: np.uint64, out: Colours) -> None:
     """Write the digest of each row of integers, ``rows`` is ``[N, W]``."""
     for i in range(rows.shape[0]):
@@ -97,7 +98,7 @@ def digest_words(rows: NDArray[np.int64], key: np.uint64, out: Colours) -> None:
         out[i, 0], out[i, 1] = c0, c1
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def multiset_digests(colours: Colours, ptr: NDArray[np.int64], out: Colours) -> None:
     """Write the digest of the multiset of colours of each graph, ``out`` ``[G, 2]``."""
     for g in range(ptr.size - 1):
@@ -109,7 +110,7 @@ def multiset_digests(colours: Colours, ptr: NDArray[np.int64], out: Colours) -> 
         out[g, 0], out[g, 1] = t0, t1
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _number_until_full(
     colours: Colours,
     start: int,
@@ -147,7 +148,7 @@ def _number_until_full(
     return colours.shape[0], found
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def number_colours(
     colours: Colours, classes: NDArray[np.int64]
 ) -> tuple[Colours, NDArray[np.int64]]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import Colouring, Source, WLTest
@@ -53,7 +53,7 @@ class ThreeFWL(WLTest):
         )
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def triple_types(pairs: Colours, n: int, out: Colours) -> None:
     """Write the type of every triple of one graph from those of its pairs."""
     for u in range(n):
@@ -66,7 +66,7 @@ def triple_types(pairs: Colours, n: int, out: Colours) -> None:
                 out[i, 0], out[i, 1] = s0, s1
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def triple_step(
     colours: Colours,
     first: Colours,

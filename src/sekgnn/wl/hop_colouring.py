@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.hops import HopKernel, hop_pairs_packed
+from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import Colouring, Source
@@ -30,7 +30,7 @@ from sekgnn.wl.digest import (
 _CHUNK = 65_536
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def hop_step(
     rows: NDArray[np.int64],
     columns: NDArray[np.int32],

@@ -2,10 +2,10 @@ r"""1-WL inside every ego-net: a colour for each rooted subgraph :math:`G_v^h`."
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.kernel import kernel
 from sekgnn.parallel import PerThread, even_chunks, run_chunks
 from sekgnn.walks.ball import local_ball
 from sekgnn.wl.batch import Batch
@@ -24,7 +24,7 @@ from sekgnn.wl.digest import (
 KEY_DISTANCE = key_of("distance to the centre")
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def ball_edge_labels(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -62,7 +62,7 @@ def ball_edge_labels(
     return out[:filled]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def refine_ball(
     rows: NDArray[np.int64],
     columns: NDArray[np.int32],
@@ -113,7 +113,7 @@ def refine_ball(
     return t0, t1
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def ego_digests(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],

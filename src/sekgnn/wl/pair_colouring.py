@@ -12,10 +12,10 @@ each pair would cost twelve.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.kernel import kernel
 from sekgnn.parallel import run_chunks
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import Colouring, Source
@@ -34,7 +34,7 @@ KEY_PAIR = key_of("pair of nodes")
 _SAME, _EDGE, _APART = np.uint64(1), np.uint64(2), np.uint64(3)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def pair_types(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -77,14 +77,14 @@ def pair_types(
             out[u * n + v, 0], out[u * n + v, 1] = s0, s1
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def factors(colours: Colours, left: Colours, right: Colours) -> None:
     """Write the two spreads of every colour, lane by lane, ``[2, objects]``."""
     spread_lanes(colours, KEY_LEFT, left)
     spread_lanes(colours, KEY_RIGHT, right)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def pair_step(
     colours: Colours,
     left: Colours,

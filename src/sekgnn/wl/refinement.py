@@ -9,13 +9,13 @@ because a colour contains the colour before it.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.errors import ConfigError
+from sekgnn.kernel import clock
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import Colouring, WLTest
 from sekgnn.wl.digest import Colours, count_distinct, multiset_digests
@@ -94,7 +94,7 @@ def refine(
     """
     if max_rounds is not None and max_rounds < 0:
         raise ConfigError(f"max_rounds must not be negative, got {max_rounds}.")
-    begin = time.perf_counter()
+    begin = clock()
     test.check_memory(batch.sizes)
     colouring = test.start(batch, threads)
     colours = colouring.first
@@ -118,7 +118,7 @@ def refine(
         np.stack(digests),
         tuple(counts),
         stable,
-        time.perf_counter() - begin,
+        clock() - begin,
     )
 
 

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-import numba as nb
 import numpy as np
+from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.errors import ConfigError
 from sekgnn.hops import HopKernel
+from sekgnn.kernel import kernel
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import Colouring, WLTest
 from sekgnn.wl.digest import (
@@ -89,9 +90,13 @@ class SEK(WLTest):
         return 16 * 8 * sum(sizes) + max(f.memory(sizes) for f in self.encodings)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def add_context(
-    rows: Colours, columns: Colours, value: Colours, members: Colours, out: Colours
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    value: Colours,
+    members: Colours,
+    out: Colours,
 ) -> None:
     """Write each node's own value with the multiset of those within K hops."""
     for v in range(out.shape[0]):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
+from sekgnn.kernel import kernel
 from sekgnn.parallel import PerThread, even_chunks, run_chunks
 from sekgnn.walks.ball import local_ball
 from sekgnn.wl.batch import Batch
@@ -19,7 +19,7 @@ from sekgnn.wl.encodings.base import SubstructureEncoding
 KEY_PROFILE = key_of("distance profile")
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def shell_degrees(
     bounds: NDArray[np.int64], rows: NDArray[np.int64], columns: NDArray[np.int32]
 ) -> NDArray[np.int64]:
@@ -35,7 +35,7 @@ def shell_degrees(
     return out
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def profiles(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.kernel import kernel
 from sekgnn.parallel import PerThread, even_chunks, run_chunks
 from sekgnn.walks.ball import local_ball
 from sekgnn.wl.batch import Batch
@@ -14,7 +14,7 @@ from sekgnn.wl.encodings.shell_digest import centre_value, spread_pairs
 from sekgnn.wl.encodings.step_vectors import STEP_KEYS, walk_digests
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def ego_values(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],

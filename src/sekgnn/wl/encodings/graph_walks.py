@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.kernel import kernel
 from sekgnn.walks.ball import local_ball
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.digest import Colours
@@ -13,7 +13,7 @@ from sekgnn.wl.encodings.shell_digest import centre_value, spread_pairs
 from sekgnn.wl.encodings.step_vectors import STEP_KEYS, walk_digests
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def with_loops(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], begin: int, n: int, loop: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -33,7 +33,7 @@ def with_loops(
     return rows, columns[:filled]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def graph_values(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],

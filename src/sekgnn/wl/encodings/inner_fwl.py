@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
+from sekgnn.kernel import kernel
 from sekgnn.parallel import PerThread, even_chunks, run_chunks
 from sekgnn.walks.ball import local_ball
 from sekgnn.wl.batch import Batch
@@ -22,7 +22,7 @@ from sekgnn.wl.pair_colouring import factors, pair_step, pair_types
 KEY_NEIGHBOUR = key_of("neighbour marked")
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def refine_pairs(
     rows: NDArray[np.int64],
     columns: NDArray[np.int32],
@@ -64,7 +64,7 @@ def refine_pairs(
     return t0, t1
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def mark_distances(
     rows: NDArray[np.int64],
     columns: NDArray[np.int32],
@@ -100,7 +100,7 @@ def mark_distances(
         )
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def ego_pair_digests(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice
 from sekgnn.errors import ConfigError
+from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.digest import Colours, digest_words, key_of
@@ -19,7 +19,7 @@ KEY_PATTERNS = key_of("pattern counts")
 PATTERNS = ("cycle3", "cycle4", "cycle5", "cycle6", "cycle7", "cycle8", "clique4")
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def cycles_through(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -80,7 +80,7 @@ def cycles_through(
         counts[length] //= 2
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def cliques_through(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], v: int
 ) -> int:
@@ -99,7 +99,7 @@ def cliques_through(
     return count
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def adjacent(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], a: int, b: int
 ) -> bool:
@@ -114,7 +114,7 @@ def adjacent(
     return low < indptr[a + 1] and indices[low] == b
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def pattern_counts(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],

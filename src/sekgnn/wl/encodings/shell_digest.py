@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.kernel import kernel
 from sekgnn.wl.digest import Colours, key_of, spread
 
 KEY_PAIRS = key_of("pairs of shells")
 KEY_WALKS = key_of("walk value")
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def spread_pairs(digests: Colours, labels: Colours, labelled: bool) -> None:
     """Spread the digests of all pairs in place, for being summed.
 
@@ -32,7 +32,7 @@ def spread_pairs(digests: Colours, labels: Colours, labelled: bool) -> None:
             digests[0, i, j], digests[1, i, j] = d0, d1
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def centre_value(
     pairs: Colours,
     centre: int,

@@ -8,10 +8,10 @@ the compiler does for eight pairs at once; a division would be done one by one.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.kernel import kernel
 from sekgnn.walks.modular import PRIMES, inverse
 from sekgnn.wl.digest import Colours, key_of
 
@@ -29,7 +29,7 @@ _LOW = np.uint64(2**31 - 1)
 _31, _32 = np.uint64(31), np.uint64(32)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def reduce(x: np.uint64, prime: np.uint64, c: np.uint64) -> np.uint64:
     """Return ``x`` modulo ``prime = 2^31 - c``, for x below 2^62 and c below 32."""
     x = (x >> _31) * c + (x & _LOW)  # below 2^36
@@ -37,7 +37,7 @@ def reduce(x: np.uint64, prime: np.uint64, c: np.uint64) -> np.uint64:
     return x - prime if x >= prime else x
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def walk_digests(
     rows: NDArray[np.int64],
     columns: NDArray[np.int32],

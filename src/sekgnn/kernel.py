@@ -1,0 +1,239 @@
+"""Compiled kernels: one decorator, and a cache on disk that is never stale.
+
+Numba's own cache sits beside the source, fails where it cannot be written, and keeps a
+kernel whose callee in another file has changed. This one sits in the user's cache
+folder, in a subfolder named by the whole source that a kernel can reach and by the
+versions of the compiler: any edit there compiles again, any other edit does not, and
+equal sources share one subfolder wherever they lie.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import logging
+import os
+import pickle
+import secrets
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+import llvmlite
+import numba
+import numpy as np
+from numba.core import event
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.dispatcher import Dispatcher
+from numba.core.serialize import dumps
+
+from sekgnn.files import CACHE_VARIABLE, cache_folder
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PACKAGE = Path(__file__).resolve().parent
+SOURCES = (
+    "*.py",
+    "graphs/**/*.py",
+    "hops/**/*.py",
+    "walks/**/*.py",
+    "encoding/**/*.py",
+    "wl/**/*.py",
+    "nn/csr_kernels.py",
+    "nn/mix_kernels.py",
+)
+"""All that a kernel of this package may be written in, or read a constant from."""
+
+_KEPT = 8  # subfolders, the last used ones
+_BUSY = 3600.0  # seconds since its last use for which a subfolder is never removed
+
+_LOG = logging.getLogger("sekgnn")
+
+
+@overload
+def kernel(function: F) -> F: ...
+@overload
+def kernel(**options: Any) -> Callable[[F], F]: ...
+def kernel(function: F | None = None, **options: Any) -> Any:
+    """Compile a function with numba, without the GIL, when it is first called.
+
+    Divisions follow numpy: by zero they give inf, nan or 0 instead of raising.
+
+    Args:
+        function: A function at the top level of its module.
+        options: Further options of ``numba.njit``, such as ``fastmath``.
+    """
+    if function is None:
+        return functools.partial(kernel, **options)
+    options = {
+        "nogil": True,
+        "error_model": "numpy",
+        "no_cfunc_wrapper": True,
+    } | options
+    compiled = numba.njit(**options)(function)
+    if isinstance(compiled, Dispatcher):  # else the compiler is switched off
+        compiled._cache = _Cache(function)  # type: ignore[attr-defined]
+    return compiled
+
+
+def clock() -> float:
+    """Return a time in seconds that stands still while kernels are compiled."""
+    return time.perf_counter() - compile_seconds()
+
+
+def compile_seconds() -> float:
+    """Return the seconds that this process has spent compiling kernels."""
+    return _COMPILING.seconds
+
+
+def kernel_folder() -> Path | None:
+    """Return where compiled kernels are kept, or None if there is no such place."""
+    return _folder(__file__)
+
+
+class _Compiling(event.Listener):  # type: ignore[misc]
+    """Adds up the time of compilations, which contain those of their callees."""
+
+    def __init__(self) -> None:
+        self.seconds, self._depth, self._since, self.announced = 0.0, 0, 0.0, False
+
+    def on_start(self, event: Any) -> None:
+        if isinstance(event.data["dispatcher"]._cache, _Cache):
+            if self._depth == 0:
+                self._since = time.perf_counter()
+            self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        if isinstance(event.data["dispatcher"]._cache, _Cache):
+            self._depth -= 1
+            if self._depth == 0:
+                self.seconds += time.perf_counter() - self._since
+
+
+_COMPILING = _Compiling()
+event.register("numba:compile", _COMPILING)
+
+
+class _Cache(NullCache):  # type: ignore[misc]
+    """The files of one kernel, one for each signature; numba holds its lock meanwhile.
+
+    A file is written aside and renamed, so processes may compile one kernel at a time.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    @property
+    def cache_path(self) -> str | None:
+        folder = _folder(self._function.__code__.co_filename)
+        return None if folder is None else str(folder)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        target_context.refresh()
+        path = self._path(sig, target_context.codegen())
+        if path is not None:
+            # whatever is wrong with a file, compiling again is the cure
+            with suppress(Exception):
+                known, payload = pickle.loads(path.read_bytes())
+                if known == sig:
+                    return CompileResult._rebuild(target_context, *payload)
+        _announce(None if path is None else path.parent)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        path = self._path(sig, data.codegen)
+        if path is None or data.library.has_dynamic_globals:
+            return
+        draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            draft.write_bytes(dumps((sig, data._reduce())))
+            draft.replace(path)
+        except OSError:  # compiled, but not kept
+            with suppress(OSError):
+                draft.unlink()
+
+    def _path(self, sig: Any, codegen: Any) -> Path | None:
+        code = self._function.__code__
+        folder = _folder(code.co_filename)
+        if folder is None or self._function.__closure__ is not None:
+            return None
+        # `codegen.magic_tuple()` names the processor
+        facts = repr((sig, codegen.magic_tuple(), code.co_code, code.co_firstlineno))
+        mark = hashlib.sha256(facts.encode()).hexdigest()[:16]
+        return folder / f"{self._function.__module__}.{code.co_name}.{mark}"
+
+
+@functools.cache
+def _folder(file: str) -> Path | None:
+    """Return the subfolder for the kernels of a source file, if it can be named."""
+    inside = _package_sources()
+    sources = inside
+    with suppress(OSError):
+        own = Path(file).resolve(strict=True)
+        if own not in inside:  # somebody else's kernel: it may call its neighbours
+            sources = (*inside, *sorted(own.parent.glob("*.py")))
+        key = _key(sources)
+        with suppress(RuntimeError):  # no home
+            folder = cache_folder() / "kernels" / key
+            with suppress(OSError):
+                os.utime(folder)
+            return folder
+    return None
+
+
+@functools.cache
+def _package_sources() -> tuple[Path, ...]:
+    return tuple(sorted({p for glob in SOURCES for p in PACKAGE.glob(glob)}))
+
+
+@functools.cache
+def _key(sources: tuple[Path, ...]) -> str:
+    """Return a name for the text of the sources, the compiler and how it is set."""
+    config = numba.config
+    settings = config.OPT, config.BOUNDSCHECK, config.DEBUGINFO_DEFAULT
+    versions = numba.__version__, llvmlite.__version__, np.__version__, sys.version
+    digest = hashlib.sha256(repr((versions, settings)).encode())
+    for source in sources:
+        inside = source.is_relative_to(PACKAGE)
+        name = source.relative_to(PACKAGE).as_posix() if inside else source.name
+        text = source.read_bytes()
+        digest.update(f"\n{name} {len(text)}\n".encode() + text)
+    return digest.hexdigest()[:24]
+
+
+def _announce(folder: Path | None) -> None:
+    """Say once that compiling takes a while, and tidy up older subfolders."""
+    if _COMPILING.announced:
+        return
+    _COMPILING.announced = True
+    try:
+        if folder is None:
+            raise OSError
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".{secrets.token_hex(8)}"
+        probe.touch()
+        probe.unlink()
+    except OSError:
+        _LOG.warning(
+            "compiling kernels; they cannot be kept: set %s to a folder that can be "
+            "written to",
+            CACHE_VARIABLE,
+        )
+        return
+    _LOG.warning("compiling kernels, once per installation ...")
+    _prune(folder.parent)
+
+
+def _prune(folder: Path) -> None:
+    """Remove all but the last used subfolders, and none that may be in use."""
+    with suppress(OSError):
+        found = sorted(((p.stat().st_mtime, p) for p in folder.iterdir()), reverse=True)
+        for used, old in found[_KEPT:]:
+            if used < time.time() - _BUSY:
+                shutil.rmtree(old, ignore_errors=True)
