@@ -33,11 +33,12 @@ def run_example(example: str, folder: Path) -> str:
 
 
 def test_the_python_examples_run_and_print_what_they_say(tmp_path: Path) -> None:
-    encoding, training, comparing = blocks("python")
+    encoding, training, own, comparing = blocks("python")
     printed = run_example(encoding, tmp_path)
     assert "[[2. 2. 2." in printed
     assert "torch.Size([6, 10, 16]) torch.Size([2, 12])" in printed
     assert "torch.Size([4, 2])" in run_example(training, tmp_path)
+    assert own == (ROOT / "examples" / "own_gnn.py").read_text("utf-8")
     printed = run_example(comparing, tmp_path)
     assert "2fwl does not separate" in printed
     assert "separates first and second at round 0" in printed

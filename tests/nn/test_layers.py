@@ -106,10 +106,10 @@ def test_sek_conv_is_its_equation(
         h = conv.updates[p](m)
         parts.append(h.relu() if update == "relu" else h)
     expected = conv.combine(parts)
-    out = conv(batch.x, hops, f, edges)
+    out = conv(batch.x, hops, encoding=f, edge_attr=edges)
     torch.testing.assert_close(out, expected)
     conv.zero_grad()
-    conv(batch.x, hops, f, edges).square().sum().backward()
+    conv(batch.x, hops, encoding=f, edge_attr=edges).square().sum().backward()
     assert unset_parameters(conv) == []
 
 
@@ -124,7 +124,7 @@ def test_one_hop_is_pygs_layer(batch: Any) -> None:
     edges = edge_features(edge_index, batch.edge_attr, hops)
     lifted = gine.edge_lift(batch.edge_attr)
     expected = other.eval()(x, edge_index, lifted)
-    torch.testing.assert_close(gine(x, hops, None, edges), expected)
+    torch.testing.assert_close(gine(x, hops, edge_attr=edges), expected)
     gcn: Any = shake(SEKConv(3, 4, 1, message="gcn", update="relu", combine="sum"))
     same = GCNConv(3, 4).double()
     same.lin.weight.data, same.bias.data = gcn.updates[0].weight, gcn.updates[0].bias
@@ -154,8 +154,8 @@ def test_gine_plus_is_its_equation(
             sent = sent + conv.edge_lift(table)
         w = 1 + conv.eps[k] if weights is None else weights[k - 1]
         total = total + w * (b.unsqueeze(2) * sent.relu()).sum(1)
-    torch.testing.assert_close(conv(history, hops, edges), conv.mlp(total))
-    conv(history, hops, edges).square().sum().backward()
+    torch.testing.assert_close(conv(history, hops, edge_attr=edges), conv.mlp(total))
+    conv(history, hops, edge_attr=edges).square().sum().backward()
     assert unset_parameters(conv) == []
 
 

@@ -159,9 +159,9 @@ class HopEncoder(nn.Module):
                 z = torch.addmm(z, f, self.injections[step - 1].t())
             history.append(z)
             if isinstance(conv, GINEPlusConv):
-                h = conv(history, hops, inputs.edges)
+                h = conv(history, hops, edge_attr=inputs.edges)
             else:
-                h = conv(z, hops, None, inputs.edges)
+                h = conv(z, hops, edge_attr=inputs.edges)
             if step < len(self.norms):
                 norm = self.norms[step]
                 h = h.relu() if isinstance(norm, nn.Identity) else norm(h).relu_()

@@ -4,9 +4,8 @@ from sekgnn.nn.encoding_fusion import EncodingFusion, Fusion
 from sekgnn.nn.gine_plus_conv import GINEPlusConv
 from sekgnn.nn.graph_readout import GraphReadout, Readout, membership
 from sekgnn.nn.hop_combine import Combine, HopCombine
-from sekgnn.nn.hop_edges import EdgeFeatures, edge_features
 from sekgnn.nn.hop_loader import HopBatcher, HopLoader
-from sekgnn.nn.hop_matrices import HopCSR, hop_csr
+from sekgnn.nn.hop_matrices import EdgeFeatures, HopCSR, edge_features, hop_csr
 from sekgnn.nn.jumping_knowledge import Jump, JumpingKnowledge
 from sekgnn.nn.mlp import MLP
 from sekgnn.nn.node_pairs import PairLayout, pair_layout

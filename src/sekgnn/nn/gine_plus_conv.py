@@ -11,11 +11,9 @@ from sekgnn.checks import check_positive
 from sekgnn.errors import GraphInputError
 from sekgnn.nn.fused_hops import hop_mix
 from sekgnn.nn.hop_combine import Combine, HopCombine
-from sekgnn.nn.hop_edges import EdgeFeatures, edge_sum
-from sekgnn.nn.hop_matrices import HopCSR
+from sekgnn.nn.hop_matrices import EdgeFeatures, HopCSR, as_edges, as_hops, edge_sum
 from sekgnn.nn.mlp import MLP, reset_children
 from sekgnn.nn.norms import Norm
-from sekgnn.nn.sek_conv import check_hops
 
 
 class GINEPlusConv(nn.Module):
@@ -39,7 +37,8 @@ class GINEPlusConv(nn.Module):
         norm: Normalisation inside the MLP.
 
     Shapes:
-        - **input:** L tensors :math:`(N, C)`, the hops, edge features :math:`(M_1, D)`
+        - **input:** L tensors :math:`(N, C)`, pairs :math:`(2, M)`, their hops
+          :math:`(M)`, edges :math:`(2, E)`, features :math:`(E, D)`
         - **output:** :math:`(N, C)`
 
     Raises:
@@ -67,34 +66,42 @@ class GINEPlusConv(nn.Module):
         self.edge_lift = nn.Linear(edge_channels, channels) if edge_channels else None
 
     def reset_parameters(self) -> None:
-        """Draw all parameters anew."""
+        """Reset all parameters."""
         reset_children(self)
         nn.init.zeros_(self.eps)
 
     def forward(
         self,
         history: Sequence[Tensor],
-        hops: HopCSR,
-        edges: EdgeFeatures | None = None,
+        hop_edge_index: Tensor | HopCSR,
+        hop_order: Tensor | None = None,
+        edge_index: Tensor | None = None,
+        edge_attr: Tensor | EdgeFeatures | None = None,
     ) -> Tensor:
         """Return :math:`h^L`, ``[N, C]``.
 
         Args:
             history: :math:`h^0, ..., h^{L-1}`, each ``[N, C]``.
-            hops: At least K hops.
-            edges: Edge features on hop 1, if ``edge_channels``.
+            hop_edge_index: As for :class:`~sekgnn.nn.SEKConv`, and so are the others.
+            hop_order: The hop of every pair.
+            edge_index: If ``edge_channels``.
+            edge_attr: If ``edge_channels``.
 
         Raises:
-            GraphInputError: If there is no history, or hops or edge features miss.
+            GraphInputError: If there is no history, or pairs or edge features are
+                missing or do not fit.
         """
         if not history:
-            raise GraphInputError("history must hold at least h^0.")
-        check_hops(hops, self.num_hops)
+            raise GraphInputError(
+                "history must hold at least h^0: pass the list of all layers so far."
+            )
+        hops = as_hops(hop_edge_index, hop_order, history[0].size(0), self.num_hops)
+        edges = as_edges(edge_index, edge_attr, hops, self.edge_channels)
         last = len(history) - 1
         # hop k reads layer L - k: only the layers that are read are passed on
         reads = [max(last + 1 - k, 0) for k in range(1, self.num_hops + 1)]
         weights = self._weights()  # [1 + K, C]
-        if self.edge_lift is None:
+        if self.edge_lift is None or edges is None:
             first, reads = 1, [last, *reads]
         else:  # hop 1 with its edge features apart
             first, reads = 2, [last, *reads[1:]]

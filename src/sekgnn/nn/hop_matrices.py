@@ -1,16 +1,16 @@
-"""The K hops of a batch as compressed sparse rows, built once per batch."""
+"""The K hops of a batch, and the features of hop 1, as compressed sparse rows."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from sekgnn.checks import check_positive
 from sekgnn.errors import GraphInputError
 from sekgnn.nn.csr_kernels import group
-from sekgnn.nn.sparse_sum import Csr
+from sekgnn.nn.sparse_sum import Csr, csr_sum
 
 _MOST = 2**31 - 1
 
@@ -97,6 +97,39 @@ def hop_csr(
     )
 
 
+def as_hops(
+    hop_edge_index: Tensor | HopCSR,
+    hop_order: Tensor | None,
+    num_nodes: int,
+    num_hops: int,
+) -> HopCSR:
+    """Return the hops that a layer was given as pairs, or ready as a :class:`HopCSR`.
+
+    Raises:
+        GraphInputError: If ``hop_order`` is missing, hops are missing from those that
+            are ready, or as for :func:`hop_csr`.
+    """
+    if not isinstance(hop_edge_index, HopCSR):
+        if hop_order is None:
+            raise GraphInputError(
+                "hop_order is missing, the hop of every pair of hop_edge_index; "
+                f"AddKHopEdges({num_hops}) writes both: pass batch.hop_order."
+            )
+        return hop_csr(hop_edge_index, hop_order, num_nodes, num_hops)
+    if hop_order is not None:
+        raise GraphInputError("a HopCSR holds its order already; leave hop_order out.")
+    if hop_edge_index.num_hops < num_hops:
+        raise GraphInputError(
+            f"the batch holds {hop_edge_index.num_hops} hops and the layer reads "
+            f"{num_hops}; make it with num_hops={num_hops}."
+        )
+    if hop_edge_index.num_nodes != num_nodes:
+        raise GraphInputError(
+            f"the hops are of {hop_edge_index.num_nodes} nodes, x has {num_nodes} rows."
+        )
+    return hop_edge_index
+
+
 def _check_pairs(edges: Tensor, order: Tensor, num_nodes: int, num_hops: int) -> None:
     if edges.dim() != 2 or edges.size(0) != 2 or order.shape != edges.shape[1:]:
         raise GraphInputError(
@@ -113,7 +146,8 @@ def _check_pairs(edges: Tensor, order: Tensor, num_nodes: int, num_hops: int) ->
     low, high = int(edges.min()), int(edges.max())
     if low < 0 or high >= num_nodes:
         raise GraphInputError(
-            f"hop_edge_index holds nodes {low}..{high}, but there are {num_nodes}."
+            f"hop_edge_index holds nodes {low}..{high}, but there are {num_nodes}; "
+            f"node ids must lie in [0, {num_nodes}), one row of x for every node."
         )
     if int(order.min()) < 1:
         raise GraphInputError(
@@ -136,3 +170,102 @@ def _grouped(keys: Tensor, values: Tensor, rows: int) -> tuple[Tensor, Tensor]:
     indptr = keys.new_zeros(rows + 1, dtype=torch.int32)
     indptr[1:] = torch.bincount(keys, minlength=rows).cumsum(0)
     return indptr, values[keys.argsort(stable=True)].int()
+
+
+class EdgeFeatures(NamedTuple):
+    """Features of the pairs of hop 1, and which node sends and receives each.
+
+    Attributes:
+        attr: ``[M_1, D]``.
+        sender: The node u of every pair, int64 ``[M_1]``.
+        receivers: The matrix of nodes and the pairs that they receive, ``[N, M_1]``.
+    """
+
+    attr: Tensor
+    sender: Tensor
+    receivers: Csr
+
+
+def edge_features(edge_index: Tensor, edge_attr: Tensor, hops: HopCSR) -> EdgeFeatures:
+    """Bring the features of ``edge_index`` to the order of hop 1.
+
+    Args:
+        edge_index: From u (row 0) to v (row 1), int64 ``[2, E]``, in any order. Edges
+            that hop 1 does not hold (not sampled, self-loops) are left out.
+        edge_attr: ``[E]`` or ``[E, D]``.
+        hops: The batch.
+
+    Raises:
+        GraphInputError: If a pair of hop 1 has no edge, or has two.
+    """
+    if edge_attr.size(0) != edge_index.size(1):
+        raise GraphInputError(
+            f"edge_attr has {edge_attr.size(0)} rows for {edge_index.size(1)} edges."
+        )
+    receiver, sender = hops.pairs(1)  # each [M_1]
+    n = hops.num_nodes
+    keys, order = (edge_index[1] * n + edge_index[0]).sort(stable=True)  # [E]
+    wanted = receiver * n + sender
+    left = torch.searchsorted(keys, wanted)
+    found = torch.searchsorted(keys, wanted, right=True) - left
+    if bool((found != 1).any()):
+        at = int((found != 1).nonzero()[0])
+        u, v = int(sender[at]), int(receiver[at])
+        raise GraphInputError(
+            f"the pair {u} -> {v} of hop 1 has {int(found[at])} edges in edge_index; "
+            "with edge features it must have one. Give both directions of every edge "
+            "and join multiple ones (torch_geometric.utils.to_undirected)."
+        )
+    attr = edge_attr.view(-1, 1) if edge_attr.dim() == 1 else edge_attr
+    size = receiver.numel()
+    steps = torch.arange(size + 1, dtype=torch.int32, device=receiver.device)
+    receivers = Csr(hops.hop(1).indptr, steps[:-1], steps, receiver.int())
+    return EdgeFeatures(attr[order[left]], sender, receivers)
+
+
+def edge_sum(x: Tensor, lift: nn.Module, edges: EdgeFeatures) -> Tensor:
+    r"""Return :math:`\sum_{u \in N_1(v)} \mathrm{ReLU}(x_u + \mathrm{lift}(e_{uv}))`.
+
+    Args:
+        x: ``[N, C]``.
+        lift: Brings features to ``[M_1, C]``.
+        edges: The features.
+    """
+    message = (x.index_select(0, edges.sender) + lift(edges.attr)).relu()  # [M_1, C]
+    return csr_sum(message, edges.receivers)
+
+
+def as_edges(
+    edge_index: Tensor | None,
+    edge_attr: Tensor | EdgeFeatures | None,
+    hops: HopCSR,
+    channels: int,
+) -> EdgeFeatures | None:
+    """Return the edge features that a layer was given, or ``None`` if it reads none.
+
+    Args:
+        edge_index: Of the graph, int64 ``[2, E]``; not needed for prepared features.
+        edge_attr: ``[E]`` or ``[E, D]``, or what :func:`edge_features` made of them.
+        hops: The batch.
+        channels: D, as the layer was made; 0 if it reads none.
+
+    Raises:
+        GraphInputError: If something is missing or has another width.
+    """
+    if not channels:
+        return None
+    if not isinstance(edge_attr, EdgeFeatures):
+        for name, value in (("edge_attr", edge_attr), ("edge_index", edge_index)):
+            if value is None:
+                raise GraphInputError(
+                    f"this layer was made with edge_channels={channels}, but {name} is "
+                    "missing: pass edge_index and edge_attr of the batch."
+                )
+        assert edge_index is not None and edge_attr is not None
+        edge_attr = edge_features(edge_index, edge_attr, hops)
+    if edge_attr.attr.size(1) != channels:
+        raise GraphInputError(
+            f"edge_attr has {edge_attr.attr.size(1)} columns, the layer was made with "
+            f"edge_channels={channels}."
+        )
+    return edge_attr

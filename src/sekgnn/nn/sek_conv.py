@@ -11,8 +11,7 @@ from sekgnn.checks import check_choice, check_positive
 from sekgnn.errors import GraphInputError
 from sekgnn.nn.fused_hops import hop_mix
 from sekgnn.nn.hop_combine import Combine, HopCombine
-from sekgnn.nn.hop_edges import EdgeFeatures, edge_sum
-from sekgnn.nn.hop_matrices import HopCSR
+from sekgnn.nn.hop_matrices import EdgeFeatures, HopCSR, as_edges, as_hops, edge_sum
 from sekgnn.nn.mlp import MLP, reset_children
 from sekgnn.nn.norms import Norm
 from sekgnn.nn.sparse_sum import csr_sum
@@ -53,12 +52,18 @@ class SEKConv(nn.Module):
         norm: Normalisation inside the MLPs.
 
     Shapes:
-        - **input:** x :math:`(N, C_{in})`, the hops, f :math:`(N, F)`, edge features
-          :math:`(M_1, D)`
+        - **input:** x :math:`(N, C_{in})`, pairs :math:`(2, M)`, their hops
+          :math:`(M)`, f :math:`(N, F)`, edges :math:`(2, E)`, features :math:`(E, D)`
         - **output:** :math:`(N, C_{out})`
 
     Raises:
         ConfigError: If a parameter cannot work.
+
+    Example:
+        >>> pairs = torch.tensor([[0, 1, 1, 2, 0, 2], [1, 0, 2, 1, 2, 0]])
+        >>> hop_order = torch.tensor([1, 1, 1, 1, 2, 2])
+        >>> SEKConv(4, 8, num_hops=2)(torch.rand(3, 4), pairs, hop_order).shape
+        torch.Size([3, 8])
     """
 
     eps: nn.Parameter | None
@@ -118,7 +123,7 @@ class SEKConv(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw all parameters anew."""
+        """Reset all parameters."""
         reset_children(self)
         if self.eps is not None:
             nn.init.zeros_(self.eps)
@@ -128,27 +133,33 @@ class SEKConv(nn.Module):
     def forward(
         self,
         x: Tensor,
-        hops: HopCSR,
+        hop_edge_index: Tensor | HopCSR,
+        hop_order: Tensor | None = None,
         encoding: Tensor | None = None,
-        edges: EdgeFeatures | None = None,
+        edge_index: Tensor | None = None,
+        edge_attr: Tensor | EdgeFeatures | None = None,
     ) -> Tensor:
         """Return ``[N, C_out]``.
 
         Args:
             x: ``[N, C_in]``.
-            hops: At least K hops.
-            encoding: The fused f, ``[N, F]``, if ``encoding_channels``.
-            edges: Edge features on hop 1, if ``edge_channels``.
+            hop_edge_index: Pairs from u (row 0) to v (row 1), int64 ``[2, M]``, as
+                ``AddKHopEdges`` and PyG's loader leave them. For several layers,
+                ``hop_csr`` sorts the pairs once and gives the same numbers.
+            hop_order: The hop of every pair, int64 ``[M]``; ``None`` for a ``HopCSR``.
+            encoding: f, ``[N, F]`` or ``[N, C, L]``, if ``encoding_channels``.
+            edge_index: ``[2, E]``, if ``edge_channels``.
+            edge_attr: ``[E, D]``, if ``edge_channels``; or ``EdgeFeatures``, without
+                ``edge_index``.
 
         Raises:
-            GraphInputError: If hops, f or edge features are missing.
+            GraphInputError: If pairs, f or edge features are missing or do not fit.
         """
-        check_hops(hops, self.num_hops)
+        hops = as_hops(hop_edge_index, hop_order, x.size(0), self.num_hops)
+        edges = as_edges(edge_index, edge_attr, hops, self.edge_channels)
         z = x
         if self.inject is not None:
-            if encoding is None:
-                raise GraphInputError("this layer injects f: pass encoding [N, F].")
-            z = z + self.inject(encoding)  # [N, C_in]
+            z = z + self.inject(self._flat(encoding, x.size(0)))  # [N, C_in]
         out = []
         for k in range(1, self.num_hops + 1):
             part = 0 if self.share_hops else k - 1
@@ -157,6 +168,21 @@ class SEKConv(nn.Module):
             out.append(h.relu() if self.update == "relu" else h)
         combined: Tensor = self.combine(out)
         return combined
+
+    def _flat(self, encoding: Tensor | None, num_nodes: int) -> Tensor:
+        """Return f as ``[N, F]``."""
+        if encoding is None:
+            raise GraphInputError(
+                f"this layer was made with encoding_channels={self.encoding_channels}: "
+                "pass encoding, such as batch.sub_enc."
+            )
+        flat = encoding.flatten(start_dim=1)
+        if flat.shape != (num_nodes, self.encoding_channels):
+            raise GraphInputError(
+                f"encoding has shape {list(encoding.shape)}; {num_nodes} rows of "
+                f"{self.encoding_channels} numbers are expected (encoding_channels)."
+            )
+        return flat
 
     def _message(
         self, z: Tensor, hops: HopCSR, k: int, part: int, edges: EdgeFeatures | None
@@ -169,6 +195,7 @@ class SEKConv(nn.Module):
             return scale * (csr_sum(scaled, csr) + scaled)
         own = 1 + self.eps[part]
         if k == 1 and self.edge_lift is not None:
+            assert edges is not None
             return edge_sum(z, self.edge_lift, edges) + own * z
         if self.message == "gine":
             assert self.hop_embedding is not None
@@ -188,17 +215,4 @@ class SEKConv(nn.Module):
             f"{self.in_channels}, {self.out_channels}, num_hops={self.num_hops}, "
             f"message={self.message!r}, update={self.update!r}, "
             f"share_hops={self.share_hops}"
-        )
-
-
-def check_hops(hops: HopCSR, num_hops: int) -> None:
-    """Refuse a batch with fewer hops than a layer reads.
-
-    Raises:
-        GraphInputError: If there are fewer than ``num_hops``.
-    """
-    if hops.num_hops < num_hops:
-        raise GraphInputError(
-            f"the batch holds {hops.num_hops} hops and the layer reads {num_hops}; "
-            f"make it with num_hops={num_hops}."
         )

@@ -1,0 +1,142 @@
+"""Layers take what PyG layers take; the compiled form gives the same numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.nn.helpers import SPEC, dressed, hops_of, relabel
+from tests.transforms.helpers import empty_graph, mixed_graphs
+from torch import Tensor, nn
+from torch_geometric.data import Batch, Data
+from torch_geometric.loader import DataLoader
+
+from sekgnn.errors import GraphInputError
+from sekgnn.graphs import Graph, cycle_graph, path_graph, petersen_graph
+from sekgnn.nn import GINEPlusConv, SEKConv, edge_features
+from sekgnn.testing import graphs
+
+WIDTH = SPEC.num_channels * SPEC.walk_length
+LAYERS: dict[str, Any] = {
+    "gin": lambda: SEKConv(3, 3, 3, encoding_channels=WIDTH),
+    "gcn": lambda: SEKConv(3, 3, 3, message="gcn", combine="sum"),
+    "gine": lambda: SEKConv(3, 3, 3, message="gine", edge_channels=2),
+    "gine without edges": lambda: SEKConv(3, 3, 3, message="gine"),
+    "gine+": lambda: GINEPlusConv(3, 3, edge_channels=2),
+    "gine+ without edges": lambda: GINEPlusConv(3, 3, combine="sum"),
+}
+
+
+def make(name: str) -> nn.Module:
+    torch.manual_seed(1)
+    layer: nn.Module = LAYERS[name]()
+    for p in layer.parameters():
+        nn.init.normal_(p, std=0.5)
+    return layer.double().eval()
+
+
+def run(layer: Any, data: Any, x: Tensor | None = None) -> Any:
+    """Call a layer with the fields of a plain batch."""
+    x = data.x if x is None else x
+    edges = {"edge_index": data.edge_index, "edge_attr": data.edge_attr}
+    if isinstance(layer, GINEPlusConv):
+        return layer([x, x.sin()], data.hop_edge_index, data.hop_order, **edges)
+    pairs = data.hop_edge_index, data.hop_order
+    return layer(x, *pairs, encoding=data.sub_enc, **edges)
+
+
+def run_compiled(layer: Any, data: Any, x: Tensor) -> Any:
+    """The same from the rows that are sorted once."""
+    hops = hops_of(data, 3)
+    edges = edge_features(data.edge_index, data.edge_attr, hops)
+    if isinstance(layer, GINEPlusConv):
+        return layer([x, x.sin()], hops, edge_attr=edges)
+    flat = data.sub_enc.flatten(start_dim=1)
+    return layer(x, hops, encoding=flat, edge_attr=edges)
+
+
+def gradients(out: Tensor, layer: nn.Module, x: Tensor) -> list[Tensor]:
+    return list(torch.autograd.grad(out.square().sum(), [x, *layer.parameters()]))
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_both_forms_give_the_same_numbers_and_gradients(name: str) -> None:
+    (data,) = DataLoader(dressed(mixed_graphs()), batch_size=100)
+    layer = make(name)
+    x = data.x.clone().requires_grad_()
+    plain, compiled = run(layer, data, x), run_compiled(layer, data, x)
+    assert torch.equal(plain, compiled)
+    one, other = gradients(plain, layer, x), gradients(compiled, layer, x)
+    assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("name", LAYERS)
+@settings(max_examples=10)
+@given(graph=graphs(min_nodes=1, max_nodes=7), rng=st.randoms(use_true_random=False))
+def test_relabelled_nodes_get_relabelled_rows(
+    name: str, graph: Graph, rng: Any
+) -> None:
+    """Isolated nodes and K beyond the diameter are among the graphs."""
+    (data,) = dressed([graph])
+    perm = rng.sample(range(graph.num_nodes), graph.num_nodes)
+    layer = make(name)
+    torch.testing.assert_close(run(layer, relabel(data, perm))[perm], run(layer, data))
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_batch_is_its_graphs_one_by_one(name: str) -> None:
+    items = dressed([petersen_graph(), empty_graph(2), path_graph(5), cycle_graph(3)])
+    layer = make(name)
+    alone = torch.cat([run(layer, item) for item in items])
+    torch.testing.assert_close(run(layer, Batch.from_data_list(items)), alone)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_no_pairs_at_all(name: str) -> None:
+    (data,) = dressed([empty_graph(3)])
+    assert data.hop_order.numel() == 0
+    layer = make(name).train()
+    out = run(layer, data)
+    assert out.shape == (3, 3)
+    assert out.isfinite().all()
+    out.sum().backward()
+
+
+@pytest.fixture
+def data() -> Data:
+    return dressed([cycle_graph(6)])[0]
+
+
+def test_pairs_that_do_not_fit_are_refused(data: Any) -> None:
+    x, pairs, order = data.x, data.hop_edge_index, data.hop_order
+    for layer, first in ((make("gcn"), x), (make("gine+ without edges"), [x])):
+        with pytest.raises(GraphInputError, match=r"hop_order is missing.*AddKHop"):
+            layer(first, pairs)
+        with pytest.raises(GraphInputError, match=r"\[2, M\] and hop_order \[M\]"):
+            layer(first, pairs, order[:-1])
+        with pytest.raises(GraphInputError, match=r"nodes 0..9.*in \[0, 6\)"):
+            layer(first, pairs.clamp(min=0).where(pairs < 5, 9), order)
+        with pytest.raises(GraphInputError, match="counts from 1"):
+            layer(first, pairs, order - 1)
+        with pytest.raises(GraphInputError, match="leave hop_order out"):
+            layer(first, hops_of(data, 3), order)
+    with pytest.raises(GraphInputError, match="of 6 nodes, x has 5 rows"):
+        make("gcn")(x[:5], hops_of(data, 3))
+
+
+def test_encodings_and_edges_that_do_not_fit_are_refused(data: Any) -> None:
+    x, pairs = data.x, (data.hop_edge_index, data.hop_order)
+    with pytest.raises(GraphInputError, match=r"pass encoding, such as batch.sub_enc"):
+        make("gin")(x, *pairs)
+    with pytest.raises(GraphInputError, match=r"encoding has shape \[6, 2\]"):
+        make("gin")(x, *pairs, encoding=torch.ones(6, 2))
+    edges = {"edge_index": data.edge_index, "edge_attr": data.edge_attr}
+    for layer, first in ((make("gine"), x), (make("gine+"), [x])):
+        for name in edges:
+            with pytest.raises(GraphInputError, match=f"{name} is missing"):
+                layer(first, *pairs, **{**edges, name: None})
+        with pytest.raises(GraphInputError, match=r"1 columns.*edge_channels=2"):
+            layer(first, *pairs, **{**edges, "edge_attr": torch.ones(12)})
