@@ -20,7 +20,6 @@ from tests.brec.models import (
 )
 from torch import Tensor, nn
 
-import sekgnn.brec
 from sekgnn import AddSubstructureEncoding
 from sekgnn.brec import BRECScore, RPCProtocol, score
 from sekgnn.datasets import BREC, BRECPair
@@ -45,14 +44,6 @@ def test_import_does_not_load_torch() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert run.stdout.split() == ["False", "True", "True"]
-
-
-@pytest.mark.parametrize("name", sekgnn.brec.__all__)
-def test_public_names_resolve(name: str) -> None:
-    assert getattr(sekgnn.brec, name) is not None
-    assert name in dir(sekgnn.brec)
-    with pytest.raises(AttributeError, match="no attribute 'scores'"):
-        _ = sekgnn.brec.scores
 
 
 def test_gin_tells_nothing_apart() -> None:

@@ -6,8 +6,9 @@ this room does not load torch; what needs it is loaded when first asked for.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from sekgnn.lazy import lazy_names
 
 if TYPE_CHECKING:
     from sekgnn.brec.exact import ExactScore, score_exact
@@ -28,28 +29,4 @@ __all__ = [
     "score_exact",
 ]
 
-_HOMES = {
-    "BRECScore": "sekgnn.brec.result",
-    "ExactScore": "sekgnn.brec.exact",
-    "PairScore": "sekgnn.brec.result",
-    "RPCProtocol": "sekgnn.brec.protocol",
-    "critical_t2": "sekgnn.brec.hotelling",
-    "hotelling_t2": "sekgnn.brec.hotelling",
-    "released_t2": "sekgnn.brec.hotelling",
-    "score": "sekgnn.brec.scoring",
-    "score_exact": "sekgnn.brec.exact",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Load a public name when it is first asked for (PEP 562)."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'sekgnn.brec' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """List the public names, loaded or not."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__)

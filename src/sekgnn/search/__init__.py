@@ -1,8 +1,8 @@
 """Hyper-parameter search with Optuna, on validation graphs alone."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from sekgnn.lazy import lazy_names
 from sekgnn.search.named_spaces import NAMED_SPACES
 from sekgnn.search.space import SearchSpace, load_space
 
@@ -12,14 +12,4 @@ if TYPE_CHECKING:
 
 __all__ = ["NAMED_SPACES", "SearchRecord", "SearchSpace", "load_space", "search"]
 
-_HOMES = {
-    "SearchRecord": "sekgnn.search.record",
-    "search": "sekgnn.search.study",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Load what needs torch when it is first asked for (PEP 562)."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__, __dir__ = lazy_names(__name__)
