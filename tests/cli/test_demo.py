@@ -10,7 +10,7 @@ import pytest
 
 from sekgnn.cli.demo_graphs import FAMILIES, demo_graphs
 from sekgnn.encoding.encoder import encode_many
-from sekgnn.encoding.spec import WalkEncoding
+from sekgnn.encoding.substructure import encoding_from_dict
 from sekgnn.training.record import RunRecord
 
 from .conftest import Run
@@ -44,7 +44,7 @@ def test_demo(run: Run, tmp_path: Path) -> None:
     assert internal["difference"]["first"] == pytest.approx(6 / 3)
     assert internal["difference"]["second"] == pytest.approx(6 * 7 / 27)
 
-    spec = WalkEncoding(**summary["encoding"]["spec"])
+    spec = encoding_from_dict(summary["encoding"]["spec"])
     expected = np.concatenate(encode_many(demo_graphs(9, 3)[0], spec))
     with np.load(folder / "encodings.npz") as file:
         np.testing.assert_allclose(file["encoding"], expected, rtol=1e-6, atol=1e-6)

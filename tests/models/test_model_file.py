@@ -53,7 +53,7 @@ def test_the_parameter_count_is_printed() -> None:
         ({"model": "SEKGIM"}, "Did you mean 'SEKGIN'"),
         ({"hidden": 3}, "keys of a SEKGIN config"),
         ({"in_channels": None}, "in_channels must be an integer"),
-        ({"encoding": {"shells": 2}}, "keys of an encoding"),
+        ({"encoding": {"encoding": "walks", "shells": 2}}, "has no parameter"),
     ],
 )
 def test_bad_configs_are_refused(change: dict[str, Any], message: str) -> None:

@@ -1,15 +1,19 @@
-"""Encode graphs: one, several, or packed."""
+"""Encode graphs, with any encoding: one, several, or packed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import inspect
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sekgnn.checks import check_choice
+from sekgnn.encoding.ragged import RaggedEncoding
 from sekgnn.encoding.spec import WalkEncoding
+from sekgnn.encoding.substructure import SubstructureEncoding, make_encoding
 from sekgnn.encoding.tasks import BACKENDS, Backend, encoding_tasks, read_only
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.convert import as_graph
@@ -17,63 +21,73 @@ from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.graphs.twins import find_twins
 from sekgnn.parallel import Progress, run_chunks
 
+Encoding = str | Mapping[str, Any] | SubstructureEncoding
+"""What :func:`~sekgnn.encoding.make_encoding` takes."""
+
 
 def encode(
     graph: Any,
-    spec: WalkEncoding | None = None,
+    encoding: Encoding | None = None,
     *,
     backend: Backend = "auto",
     dtype: DTypeLike = np.float64,
     threads: int | None = None,
     progress: Progress | None = None,
-) -> NDArray[Any]:
-    r"""Return the substructure encoding f of every node (SEK paper, Eq. 1).
+) -> Any:
+    r"""Return the substructure encoding f of every node (SEK paper, Definition 2).
 
     Args:
         graph: A :class:`~sekgnn.graphs.Graph`, or anything
             :func:`~sekgnn.graphs.as_graph` takes: PyG ``Data``, networkx, scipy, RDKit.
-        spec: What to compute; defaults to ``WalkEncoding()``.
-        backend: How ``graph`` scope is computed: ``"dense"`` (explicit powers),
-            ``"spectral"`` (one eigendecomposition, no ``moments``), ``"push"`` (half
-            walks in memory proportional to a ball) or ``"auto"``, by size and cost.
-            Ego-nets are always walked one by one in memory proportional to each.
+        encoding: What to compute, an object or a name; ``WalkEncoding()`` by default.
+        backend: How walks in ``graph`` scope are computed: ``"dense"`` (explicit
+            powers), ``"spectral"`` (one eigendecomposition, no ``moments``), ``"push"``
+            (half walks in memory proportional to a ball) or ``"auto"``, by size and
+            cost. Ego-nets are always walked one by one in memory proportional to each.
         dtype: float32 or float64, of the result; probabilities are float64 until then.
         threads: Threads; ``None`` for all usable cores.
         progress: Called with (done, total) units of work.
 
     Returns:
-        ``[num_nodes, spec.num_channels, spec.walk_length]``.
+        ``[num_nodes, encoding.num_channels, encoding.length]``, or a
+        :class:`~sekgnn.encoding.RaggedEncoding` if the encoding is ragged.
 
     Raises:
-        ConfigError: If a parameter cannot work.
+        ConfigError: If a parameter cannot work, or the encoding returns anything but
+            such numbers.
         GraphInputError: If the graph is not usable, or too large for the backend.
 
     Example:
         >>> from sekgnn.graphs import cycle_graph
-        >>> spec = WalkEncoding(num_shells=1, walk_length=2)
-        >>> encode(cycle_graph(3), spec)[0, 0].round(3).tolist()
+        >>> encoding = WalkEncoding(num_shells=1, walk_length=2)
+        >>> encode(cycle_graph(3), encoding)[0, 0].round(3).tolist()
         [0.333, 0.333]
     """
     packed = pack([as_graph(graph)])
     return encode_packed(
-        packed, spec, backend=backend, dtype=dtype, threads=threads, progress=progress
+        packed,
+        encoding,
+        backend=backend,
+        dtype=dtype,
+        threads=threads,
+        progress=progress,
     )
 
 
 def encode_many(
     graphs: Sequence[Any],
-    spec: WalkEncoding | None = None,
+    encoding: Encoding | None = None,
     *,
     backend: Backend = "auto",
     dtype: DTypeLike = np.float64,
     threads: int | None = None,
     progress: Progress | None = None,
-) -> list[NDArray[Any]]:
+) -> list[Any]:
     """Return :func:`encode` of every graph, by one compiled call over all of them.
 
     Args:
         graphs: At least one graph, each as for :func:`encode`.
-        spec: As for :func:`encode`.
+        encoding: As for :func:`encode`.
         backend: As for :func:`encode`.
         dtype: As for :func:`encode`.
         threads: As for :func:`encode`.
@@ -89,36 +103,67 @@ def encode_many(
         raise GraphInputError("no graphs to encode: the dataset is empty.")
     packed = pack([as_graph(graph) for graph in graphs])
     out = encode_packed(
-        packed, spec, backend=backend, dtype=dtype, threads=threads, progress=progress
+        packed,
+        encoding,
+        backend=backend,
+        dtype=dtype,
+        threads=threads,
+        progress=progress,
     )
+    if isinstance(out, RaggedEncoding):
+        return [out.nodes(*ends) for ends in pairwise(packed.node_ptr.tolist())]
     return np.split(out, packed.node_ptr[1:-1])
 
 
 def encode_packed(
     packed: PackedGraphs,
-    spec: WalkEncoding | None = None,
+    encoding: Encoding | None = None,
     *,
     backend: Backend = "auto",
     dtype: DTypeLike = np.float64,
     threads: int | None = None,
     progress: Progress | None = None,
-) -> NDArray[Any]:
+) -> Any:
     """Return the encodings of packed graphs, ``[N, C, L]``; see :func:`encode`."""
-    spec = WalkEncoding() if spec is None else spec
-    check_choice("backend", backend, BACKENDS)
+    made = make_encoding(encoding)
     kind = _float_type(dtype)
-    if backend == "spectral" and spec.aggregate == "moments":
+    check_choice("backend", backend, BACKENDS)
+    options: dict[str, Any] = {}
+    if backend != "auto":
+        if "backend" not in inspect.signature(made.encode).parameters:
+            raise ConfigError(
+                f"encoding {made.name!r} has no backends; leave out backend="
+                f"{backend!r}."
+            )
+        options["backend"] = backend
+    values = made.encode(
+        packed, dtype=kind, threads=threads, progress=progress, **options
+    )
+    return made.checked(values, packed.num_nodes, dtype=kind)
+
+
+def encode_walks(
+    packed: PackedGraphs,
+    encoding: WalkEncoding,
+    backend: str,
+    dtype: DTypeLike,
+    threads: int | None,
+    progress: Progress | None,
+) -> NDArray[Any]:
+    """Return the walk encodings of packed graphs; see :func:`encode`."""
+    kind = np.dtype(dtype)
+    if backend == "spectral" and encoding.aggregate == "moments":
         raise ConfigError(
             'the spectral form has no squares: use backend="dense" or "push" '
             'with aggregate="moments".'
         )
     n = packed.num_nodes
     twin_of = np.arange(n, dtype=np.int32)
-    if spec.self_loops:
+    if encoding.self_loops:
         indptr, indices = read_only(packed.indptr), read_only(packed.indices)
         find_twins(indptr, indices, 0, n, twin_of)
-    out = np.zeros((n, spec.num_channels, spec.walk_length), dtype=kind)
-    tasks = encoding_tasks(packed, spec, twin_of, backend, out)
+    out = np.zeros((n, encoding.num_channels, encoding.length), dtype=kind)
+    tasks = encoding_tasks(packed, encoding, twin_of, cast("Backend", backend), out)
     total = sum(stop - start for task in tasks for start, stop in task.chunks)
     done = 0
     for task in tasks:

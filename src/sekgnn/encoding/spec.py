@@ -1,13 +1,19 @@
-"""What to encode: one immutable object that every backend and cache key reads."""
+"""The walk encoding: one immutable object that every backend and cache key reads."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
 from sekgnn.checks import check_choice, check_positive
+from sekgnn.encoding.substructure import SubstructureEncoding, register_encoding
 from sekgnn.errors import ConfigError
+from sekgnn.graphs.packed import PackedGraphs, unpack
+from sekgnn.parallel import Progress
 
 Scope = Literal["graph", "ego", "internal"]
 Aggregate = Literal["sum", "mean", "landing", "moments"]
@@ -16,6 +22,11 @@ Merge = Literal["concat", "parts", "mean"]
 SCOPES: tuple[Scope, ...] = ("graph", "ego", "internal")
 AGGREGATES: tuple[Aggregate, ...] = ("sum", "mean", "landing", "moments")
 MERGES: tuple[Merge, ...] = ("concat", "parts", "mean")
+
+
+def about(help: str, choices: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the metadata of a field, from which flags take their help."""
+    return {"help": help, "choices": choices}
 
 
 @dataclass(frozen=True)
@@ -33,9 +44,10 @@ class Block:
     num_shells: int
 
 
+@register_encoding
 @dataclass(frozen=True)
-class WalkEncoding:
-    r"""Parameters of the substructure encoding f (SEK paper, Eq. 1).
+class WalkEncoding(SubstructureEncoding):
+    r"""The substructure encoding f of the paper, made of walks (SEK paper, Eq. 1).
 
     For every node v, walk lengths t = 1..l and shells :math:`N_k(v)`, with
     :math:`H^{(t)} = P^t` the landing probabilities of a walk that lives in ``scope``:
@@ -72,13 +84,26 @@ class WalkEncoding:
         6
     """
 
-    num_shells: int = 3
-    walk_length: int = 16
-    scope: Scope | tuple[Scope, ...] = "graph"
-    radius: int | tuple[int, ...] | None = None
-    aggregate: Aggregate = "sum"
-    merge: Merge = "concat"
-    self_loops: bool = True
+    name = "walks"
+
+    num_shells: int = field(
+        default=3, metadata=about("K, shells around a node that are summarised")
+    )
+    walk_length: int = field(default=16, metadata=about("l, steps of the walks"))
+    scope: Scope | tuple[Scope, ...] = field(
+        default="graph", metadata=about("where the walks live", SCOPES)
+    )
+    radius: int | tuple[int, ...] | None = field(
+        default=None,
+        metadata=about("h, radius of ego-nets in scopes ego and internal"),
+    )
+    aggregate: Aggregate = field(
+        default="sum", metadata=about("AGG over a shell", AGGREGATES)
+    )
+    merge: Merge = field(
+        default="concat", metadata=about("how f1, f2 and f3 are joined", MERGES)
+    )
+    self_loops: bool = field(default=True, metadata=about("walk on A + I instead of A"))
 
     def __post_init__(self) -> None:
         """Check every value and bring scope and radius to tuples."""
@@ -141,21 +166,32 @@ class WalkEncoding:
         )
 
     @property
-    def num_channels(self) -> int:
-        """Number of output channels C."""
-        return len(self.channels)
+    def length(self) -> int:
+        """Numbers per channel: ``walk_length``."""
+        return self.walk_length
 
-    @property
-    def num_features(self) -> int:
-        """Numbers per node, C · l."""
-        return self.num_channels * self.walk_length
+    def encode(
+        self,
+        graphs: PackedGraphs,
+        *,
+        dtype: DTypeLike = np.float64,
+        threads: int | None = None,
+        progress: Progress | None = None,
+        backend: str = "auto",
+    ) -> NDArray[Any]:
+        """Return ``[N, C, L]``; ``backend`` as for :func:`sekgnn.encode`."""
+        from sekgnn.encoding.encoder import encode_walks
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return every parameter as plain JSON values."""
-        return {
-            key: list(value) if isinstance(value, tuple) else value
-            for key, value in asdict(self).items()
-        }
+        return encode_walks(graphs, self, backend, dtype, threads, progress)
+
+    def exact(
+        self, graphs: PackedGraphs, *, threads: int | None = None
+    ) -> NDArray[np.int64]:
+        """Return residues modulo two primes, int64 ``[N, C, L, 2]``."""
+        from sekgnn.encoding.exact import encode_exact
+
+        parts = [encode_exact(g, self, threads=threads) for g in unpack(graphs)]
+        return np.concatenate(parts)
 
 
 def _as_tuple(name: str, value: Any) -> tuple[Any, ...]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
 
 from sekgnn.checks import check_choice
 from sekgnn.encoding.spec import WalkEncoding
+from sekgnn.encoding.substructure import encoding_from_dict
 from sekgnn.errors import ConfigError
 from sekgnn.models.graph_inputs import GraphInputs, InputNeeds, graph_inputs
 from sekgnn.nn import Csr, GraphReadout
@@ -179,8 +180,5 @@ def _arguments(model: GraphModel | type[GraphModel]) -> dict[str, bool]:
 
 
 def _spec(values: Mapping[str, Any]) -> WalkEncoding:
-    """Return an encoding spec from plain values."""
-    known = inspect.signature(WalkEncoding).parameters
-    for key in values:
-        check_choice("keys of an encoding", key, known)
-    return WalkEncoding(**values)
+    """Return an encoding from plain values."""
+    return cast("WalkEncoding", encoding_from_dict(values))

@@ -1,0 +1,285 @@
+"""The general substructure encoding f (SEK paper, Definition 2), open to one's own."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from sekgnn.encoding.ragged import RaggedEncoding
+from sekgnn.errors import ConfigError
+from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.packed import PackedGraphs, unpack
+from sekgnn.parallel import Progress
+from sekgnn.registry import Registry, build
+
+Values = NDArray[Any] | RaggedEncoding
+"""``[N, C, L]``, or the ragged form of it."""
+
+
+@dataclass(frozen=True)
+class SubstructureEncoding(ABC):
+    """A function f of every node: C channels of L numbers (SEK paper, Definition 2).
+
+    An own one is a frozen dataclass whose fields are its parameters, with ``name``,
+    ``channels``, ``length`` and :meth:`encode_graph`. Decorated with
+    :func:`register_encoding` it works wherever walks do: transforms, caches, models,
+    training, files, predictions, WL tests. It must not depend on the numbering of the
+    nodes.
+
+    Attributes:
+        name: How files and the command line call it.
+        channels: Names of the C channels; a class variable or a property.
+        length: L, numbers per channel; a class variable, field or property.
+        ragged: Whether it gives a
+            :class:`~sekgnn.encoding.ragged.RaggedEncoding` instead of an array.
+        version: Raise it when the same parameters mean other numbers: caches of
+            encodings are then made again.
+
+    Example:
+        >>> @dataclass(frozen=True)
+        ... class DegreePowers(SubstructureEncoding):
+        ...     name = "degree_powers"
+        ...     channels = ("degree",)
+        ...     length: int = 3
+        ...
+        ...     def encode_graph(self, graph):
+        ...         powers = np.arange(1, self.length + 1)
+        ...         return graph.degrees[:, None, None] ** powers  # [n, 1, L]
+        >>> from sekgnn.graphs import path_graph
+        >>> DegreePowers().encode_graph(path_graph(3))[1].tolist()
+        [[2, 4, 8]]
+    """
+
+    name: ClassVar[str]
+    ragged: ClassVar[bool] = False
+    version: ClassVar[int] = 1
+
+    if TYPE_CHECKING:  # for type checkers only: a dataclass would take them as defaults
+
+        @property
+        def channels(self) -> tuple[str, ...]: ...  # noqa: D102
+        @property
+        def length(self) -> int: ...  # noqa: D102
+
+    @property
+    def num_channels(self) -> int:
+        """Number of channels C."""
+        return len(self.channels)
+
+    @property
+    def num_features(self) -> int:
+        """Numbers per node, C · L."""
+        return self.num_channels * self.length
+
+    def encode_graph(self, graph: Graph) -> Values:
+        """Return f of every node of one graph, ``[n, C, L]``.
+
+        Integers are exact: WL tests can then compare them as they are.
+        """
+        raise NotImplementedError(f"{type(self).__name__} needs encode_graph().")
+
+    def encode(
+        self,
+        graphs: PackedGraphs,
+        *,
+        dtype: DTypeLike = np.float64,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Values:
+        """Return f of every node of all graphs, ``[N, C, L]``.
+
+        By default :meth:`encode_graph` of one graph after the other; override it where
+        one compiled call over all of them is faster. Users call
+        :func:`sekgnn.encode`, which checks the result.
+
+        Args:
+            graphs: The graphs.
+            dtype: What the result will be cast to.
+            threads: Threads; ``None`` for all usable cores.
+            progress: Called with (done, total) units of work.
+        """
+        parts = []
+        starts = graphs.node_ptr.tolist()
+        for i, graph in enumerate(unpack(graphs)):
+            values = self.encode_graph(graph)
+            parts.append(self.checked(values, graph.num_nodes, f"graph {i}: "))
+            if progress is not None:
+                progress(starts[i + 1], starts[-1])
+        return join_values(parts)
+
+    def exact(
+        self, graphs: PackedGraphs, *, threads: int | None = None
+    ) -> Values | None:
+        """Return integers ``[N, ...]`` that are equal exactly when f is, or ``None``.
+
+        By default the encoding itself where it is made of integers. A WL test does not
+        compare floats: rounding would fake differences.
+        """
+        values = self.checked(self.encode(graphs, threads=threads), graphs.num_nodes)
+        if isinstance(values, RaggedEncoding):
+            exact = np.issubdtype(values.vectors.dtype, np.integer)
+            return values.canonical() if exact else None
+        return values if np.issubdtype(values.dtype, np.integer) else None
+
+    def checked(
+        self,
+        values: Any,
+        num_nodes: int,
+        where: str = "",
+        dtype: DTypeLike | None = None,
+    ) -> Values:
+        """Return what an ``encode`` gave, in its type or ``dtype``, if it is usable.
+
+        Raises:
+            ConfigError: If shape or type are wrong, or a number is not finite.
+        """
+        name = f"{where}encoding {self.name!r}"
+        if isinstance(values, RaggedEncoding) != self.ragged:
+            wanted = "a RaggedEncoding" if self.ragged else "an array"
+            raise ConfigError(
+                f"{name} must return {wanted}, got {type(values).__name__}; the class "
+                "variable ragged says which."
+            )
+        if isinstance(values, RaggedEncoding):
+            shape = [num_nodes, self.num_channels, self.length]
+            got = [*values.sizes.shape, values.vectors.shape[1]]
+            numbers = values.vectors
+        else:
+            values = numbers = np.asarray(values)
+            shape = [num_nodes, self.num_channels, self.length]
+            got = list(values.shape)
+        if got != shape:
+            raise ConfigError(
+                f"{name} must return the shape {shape} (nodes, channels, length), "
+                f"got {got}."
+            )
+        if numbers.dtype.kind not in "biuf":
+            raise ConfigError(
+                f"{name} must return numbers, integers or floats, got {numbers.dtype}."
+            )
+        if numbers.dtype.kind == "b":
+            values = values.astype(np.int64)
+        if dtype is not None:
+            with np.errstate(over="ignore"):
+                values = values.astype(dtype, copy=False)
+        numbers = values.vectors if isinstance(values, RaggedEncoding) else values
+        # one pass for the usual case; a sum may be infinite where no number is
+        if not np.isfinite(numbers.sum()) and not np.isfinite(numbers).all():
+            raise ConfigError(
+                f"{name} must return finite numbers, got NaN or infinity"
+                + ("." if dtype is None else f" in {np.dtype(dtype)}; scale them.")
+            )
+        return values
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the name and every parameter as plain JSON values.
+
+        Raises:
+            ConfigError: If files could not be read back: the class is not registered,
+                or a parameter is not made of numbers, strings, lists and ``None``.
+        """
+        cls = type(self)
+        if ENCODINGS.get(cls.name) is not cls:
+            raise ConfigError(
+                f"{cls.__qualname__} is not registered as {cls.name!r}, and a file "
+                "that names it could not be read again; write @register_encoding above "
+                "the class, and give it a name of its own."
+            )
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        try:
+            plain: dict[str, Any] = json.loads(json.dumps(values, allow_nan=False))
+        except (TypeError, ValueError) as error:
+            raise ConfigError(
+                f"the parameters of encoding {cls.name!r} must be numbers, strings, "
+                f"booleans, None or tuples of them, got {values!r} ({error})."
+            ) from error
+        return {"encoding": cls.name, **plain}
+
+    def __str__(self) -> str:
+        """The name and the parameters, for people."""
+        words = [f"{item.name}={getattr(self, item.name)}" for item in fields(self)]
+        return f"{self.name}({', '.join(words)})"
+
+
+def join_values(parts: list[Values]) -> Values:
+    """Return the values of several graphs as one; at least one part."""
+    ragged = [part for part in parts if isinstance(part, RaggedEncoding)]
+    if ragged:
+        return RaggedEncoding.join(ragged)
+    return np.concatenate([np.asarray(part) for part in parts])
+
+
+ENCODINGS = Registry("encoding", SubstructureEncoding)
+"""Every known encoding by name."""
+
+register_encoding = ENCODINGS.register
+"""Class decorator: make an encoding known by its ``name``."""
+
+
+def make_encoding(
+    encoding: str | Mapping[str, Any] | SubstructureEncoding | None = None,
+    **parameters: Any,
+) -> SubstructureEncoding:
+    """Return an encoding by name.
+
+    Args:
+        encoding: A name, ``package.module:Class`` of one's own, a mapping as
+            :meth:`SubstructureEncoding.to_dict` returns it, or an encoding, which is
+            returned as it is; walks if left out.
+        **parameters: Of its class.
+
+    Raises:
+        ConfigError: If a name or a value cannot work.
+
+    Example:
+        >>> make_encoding("walks", walk_length=8).num_features
+        80
+    """
+    if isinstance(encoding, SubstructureEncoding):
+        if parameters:
+            raise ConfigError(
+                f"give an encoding or its parameters, not both; got "
+                f"{', '.join(parameters)} beside {encoding}. To change one, use "
+                "dataclasses.replace(encoding, ...)."
+            )
+        return encoding
+    if isinstance(encoding, Mapping):
+        given = {key: _frozen(value) for key, value in encoding.items()}
+        parameters = given | parameters
+        encoding = parameters.pop("encoding", None)
+        if encoding is None:
+            raise ConfigError(
+                f'an encoding as a mapping needs its name under "encoding", one of '
+                f"{list(ENCODINGS)}; got {sorted(parameters)}."
+            )
+    name = "walks" if encoding is None else encoding
+    if not isinstance(name, str):
+        raise ConfigError(
+            f"encoding must be a name, a mapping or a SubstructureEncoding, got "
+            f"{name!r}; give parameters by name, as in walk_length=8."
+        )
+    cls = ENCODINGS.find(name)
+    return build(cls, f"encoding {cls.name!r}", parameters)
+
+
+def encoding_from_dict(values: Mapping[str, Any]) -> SubstructureEncoding:
+    """Return what :meth:`SubstructureEncoding.to_dict` described, as files hold it.
+
+    Imports nothing: an encoding of one's own must have been registered.
+
+    Raises:
+        ConfigError: If a name or a value cannot work.
+    """
+    ENCODINGS.known(values.get("encoding"))
+    return make_encoding(values)
+
+
+def _frozen(value: Any) -> Any:
+    """Return lists as tuples, which a frozen dataclass can hash."""
+    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value

@@ -1,0 +1,261 @@
+"""Anybody's own f: what it must say, what it may return, how it is found by name."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sekgnn.encoding import (
+    ENCODINGS,
+    RaggedEncoding,
+    SubstructureEncoding,
+    WalkEncoding,
+    encode,
+    encode_exact,
+    encode_many,
+    encoding_from_dict,
+    make_encoding,
+    register_encoding,
+)
+from sekgnn.errors import ConfigError
+from sekgnn.graphs import Graph, cycle_graph, pack, path_graph
+from sekgnn.testing.strategies import graphs
+
+STAR = Graph.from_edge_index([[0, 0, 0], [1, 2, 3]], 4, undirected="add")
+
+
+@dataclass(frozen=True)
+class Degrees(SubstructureEncoding):
+    """Powers of the degree."""
+
+    name = "test_degrees"
+    channels = ("degree",)
+    length: int = 3
+    values: tuple[Any, ...] = ()
+
+    def encode_graph(self, graph: Graph) -> Any:
+        """Return ``[n, 1, L]``."""
+        return graph.degrees[:, None, None] ** np.arange(1, self.length + 1)
+
+
+@dataclass(frozen=True)
+class NeighbourDegrees(SubstructureEncoding):
+    """The multiset of the neighbours' degrees."""
+
+    name = "test_neighbour_degrees"
+    ragged = True
+    channels = ("around",)
+    length = 1
+
+    def encode_graph(self, graph: Graph) -> RaggedEncoding:
+        """Return one multiset per node."""
+        lists = [
+            [[[graph.degrees[u]] for u in graph.neighbors(v)]]
+            for v in range(graph.num_nodes)
+        ]
+        return RaggedEncoding.of(lists, 1, 1)
+
+
+@pytest.fixture
+def registered() -> Iterator[None]:
+    """Make the two known for a test."""
+    register_encoding(Degrees)
+    register_encoding(NeighbourDegrees)
+    yield
+    for cls in (Degrees, NeighbourDegrees):
+        ENCODINGS.forget(cls.name)
+
+
+@given(st.lists(graphs(max_nodes=6), min_size=1, max_size=4))
+def test_many_graphs_are_encoded_as_one_by_one(several: list[Graph]) -> None:
+    for encoding in (Degrees(), WalkEncoding(walk_length=3)):
+        together = encode_many(several, encoding)
+        for graph, part in zip(several, together, strict=True):
+            np.testing.assert_array_equal(part, encode(graph, encoding))
+            assert part.dtype == np.float64
+            assert part.shape == (graph.num_nodes, encoding.num_channels, 3)
+    assert Degrees().num_features == 3
+
+
+@given(st.lists(graphs(max_nodes=6), min_size=1, max_size=4))
+def test_ragged_graphs_are_encoded_as_one_by_one(several: list[Graph]) -> None:
+    """And hold the multiset that a Counter holds."""
+    together = encode_many(several, NeighbourDegrees())
+    for graph, part in zip(several, together, strict=True):
+        alone = encode(graph, NeighbourDegrees(), dtype=np.float32)
+        for name in ("sizes", "vectors", "counts"):
+            np.testing.assert_array_equal(getattr(part, name), getattr(alone, name))
+        assert alone.vectors.dtype == np.float32
+        for v in range(graph.num_nodes):
+            own = part.nodes(v, v + 1)
+            found = dict(zip(own.vectors[:, 0], own.counts, strict=True))
+            assert found == Counter(graph.degrees[graph.neighbors(v)].tolist())
+            start, stop = part.ptr[v : v + 2]
+            np.testing.assert_array_equal(part.vectors[start:stop], own.vectors)
+
+
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), max_size=4)),
+    st.randoms(),
+)
+def test_ragged_canonical_form_decides_equality(
+    groups: list[list[tuple[int, int]]], rng: Any
+) -> None:
+    ragged = RaggedEncoding.of([[group] for group in groups], 1, 2)
+    shuffled = [rng.sample(group, len(group)) for group in groups]
+    plain = RaggedEncoding(
+        np.array([[len(group)] for group in groups], dtype=np.int64).reshape(-1, 1),
+        np.array(
+            [pair for group in shuffled for pair in group], dtype=np.int64
+        ).reshape(-1, 2),
+        np.ones(sum(map(len, groups)), dtype=np.int64),
+    )
+    for name in ("sizes", "vectors", "counts"):
+        np.testing.assert_array_equal(
+            getattr(plain.canonical(), name), getattr(ragged, name)
+        )
+
+
+def test_ragged_arrays_must_fit() -> None:
+    sizes, vectors = np.array([[1], [2]]), np.zeros((3, 2))
+    counts = np.ones(3, dtype=np.int64)
+    with pytest.raises(ConfigError, match=r"vectors .* shape \[3, L\], got \[2, 2\]"):
+        RaggedEncoding(sizes, vectors[:2], counts)
+    with pytest.raises(ConfigError, match=r"counts .* at least 1"):
+        RaggedEncoding(sizes, vectors, 0 * counts)
+    with pytest.raises(ConfigError, match="must not be negative"):
+        RaggedEncoding(np.array([[-1], [4]]), vectors, counts)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (np.zeros((3, 2)), r"\[3, 1, 3\] \(nodes, channels, length\), got \[3, 2\]"),
+        (np.zeros((3, 1, 4)), r"'wrong' must return the shape .* got \[3, 1, 4\]"),
+        (np.full((3, 1, 3), np.nan), "finite numbers, got NaN"),
+        (np.full((3, 1, 3), 1e300), "in float32; scale them"),
+        (np.full((3, 1, 3), "a"), "must return numbers"),
+        (np.zeros((3, 1, 3), dtype=complex), "must return numbers"),
+        (None, "got \\[\\]"),
+        (RaggedEncoding.of([[]] * 3, 0, 3), "must return an array, got Ragged"),
+    ],
+)
+def test_a_wrong_result_is_explained(value: Any, message: str) -> None:
+    class Wrong(Degrees):
+        name = "wrong"
+
+        def encode_graph(self, graph: Graph) -> Any:
+            return value
+
+    with pytest.raises(ConfigError, match=message):
+        encode(path_graph(3), Wrong(), dtype=np.float32)
+
+
+def test_integers_are_exact_and_floats_are_not() -> None:
+    packed = pack([STAR, cycle_graph(4)])
+    exact = Degrees().exact(packed)
+    assert isinstance(exact, np.ndarray)
+    assert exact[:, 0, 0].tolist() == [3, 1, 1, 1, 2, 2, 2, 2]
+    ragged = NeighbourDegrees().exact(packed)
+    assert isinstance(ragged, RaggedEncoding)
+    assert ragged.counts.tolist() == [3, 1, 1, 1, 2, 2, 2, 2]
+
+    class Floats(Degrees):
+        def encode_graph(self, graph: Graph) -> Any:
+            return super().encode_graph(graph) / 3
+
+    assert Floats().exact(packed) is None
+    walks = WalkEncoding(walk_length=2)
+    parts = [encode_exact(g, walks) for g in (STAR, cycle_graph(4))]
+    np.testing.assert_array_equal(walks.exact(packed), np.concatenate(parts))
+
+
+@pytest.mark.usefixtures("registered")
+def test_files_name_what_is_registered() -> None:
+    encoding = Degrees(length=2, values=(1, "a", (2.5, None)))
+    stored = json.loads(json.dumps(encoding.to_dict()))
+    assert stored == {
+        "encoding": "test_degrees",
+        "length": 2,
+        "values": [1, "a", [2.5, None]],
+    }
+    assert encoding_from_dict(stored) == encoding
+    assert hash(encoding_from_dict(stored)) == hash(encoding)
+    assert make_encoding("test_degrees", length=2) == Degrees(2)
+    assert str(Degrees()) == "test_degrees(length=3, values=())"
+    with pytest.raises(ConfigError, match="not both; got length"):
+        make_encoding(Degrees(), length=3)
+    with pytest.raises(ConfigError, match="must be numbers, strings"):
+        Degrees(values=({1},)).to_dict()
+
+
+def test_what_could_not_be_read_again_is_not_written() -> None:
+    class OwnWalks(WalkEncoding):
+        pass
+
+    with pytest.raises(ConfigError, match="OwnWalks is not registered as 'walks'"):
+        OwnWalks().to_dict()
+    np.testing.assert_array_equal(
+        encode(path_graph(3), OwnWalks()), encode(path_graph(3))
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("walk", "Did you mean 'walks'. Import the module"),
+        ("", "encoding must be one of"),
+        (3, "must be a name, a mapping or a SubstructureEncoding, got 3"),
+        ({"length": 3}, 'needs its name under "encoding"'),
+        ({"encoding": "walks", "length": 3}, "has no parameter 'length'; it takes"),
+        ("no_such_package:F", "cannot import 'no_such_package'"),
+        ("sekgnn.encoding:WalkEncodin", "Did you mean 'WalkEncoding'"),
+        ("sekgnn.encoding:encode", "must extend .*SubstructureEncoding"),
+    ],
+)
+def test_an_unknown_name_is_explained(name: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        make_encoding(name)
+
+
+def test_only_the_user_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user's path is imported, also from the working directory; a file's is not."""
+    (tmp_path / "my_own_f.py").write_text(
+        "from sekgnn.encoding import SubstructureEncoding\n"
+        "class F(SubstructureEncoding):\n"
+        "    name, channels, length = 'my_own_f', ('n',), 1\n"
+        "    def encode_graph(self, graph):\n"
+        "        return [[[graph.num_nodes]]] * graph.num_nodes\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    for stored in ("my_own_f:F", "my_own_f"):
+        with pytest.raises(ConfigError, match="Import the module that registers"):
+            encoding_from_dict({"encoding": stored})
+    made = make_encoding("my_own_f:F")
+    assert encode(path_graph(2), made).tolist() == [[[2.0]], [[2.0]]]
+    assert encoding_from_dict(made.to_dict()) == made
+    ENCODINGS.forget("my_own_f")
+
+
+def test_a_name_is_given_once() -> None:
+    class Other(Degrees):
+        name = "walks"
+
+    with pytest.raises(ConfigError, match=r"'walks' of .*Other is taken by .*Walk"):
+        register_encoding(Other)
+    with pytest.raises(ConfigError, match="needs a class attribute name = "):
+        register_encoding(SubstructureEncoding)
+
+
+def test_backends_belong_to_walks() -> None:
+    with pytest.raises(ConfigError, match="'test_degrees' has no backends"):
+        encode(path_graph(2), Degrees(), backend="dense")
