@@ -17,9 +17,9 @@ from sekgnn.errors import ConfigError
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"num_hops": 0}, "num_hops must be at least 1, got 0"),
-        ({"num_hops": 2.0}, "num_hops must be an integer"),
-        ({"num_hops": True}, "num_hops must be an integer"),
+        ({"num_shells": 0}, "num_shells must be at least 1, got 0"),
+        ({"num_shells": 2.0}, "num_shells must be an integer"),
+        ({"num_shells": True}, "num_shells must be an integer"),
         ({"walk_length": -1}, "walk_length must be at least 1, got -1"),
         ({"scope": "grph"}, "Did you mean 'graph'"),
         ({"scope": ()}, "scope must not be empty"),
@@ -27,8 +27,8 @@ from sekgnn.errors import ConfigError
         ({"scope": "ego", "radius": 0}, "radius must be at least 1"),
         ({"radius": 2}, "radius has no meaning in scope"),
         ({"aggregate": "max"}, "aggregate must be one of"),
-        ({"combine": "sum"}, "combine must be one of"),
-        ({"aggregate": "moments", "combine": "mean"}, "mixes sums and squares"),
+        ({"merge": "sum"}, "merge must be one of"),
+        ({"aggregate": "moments", "merge": "mean"}, "mixes sums and squares"),
         ({"self_loops": 1}, "self_loops must be a bool"),
     ],
 )
