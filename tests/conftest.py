@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,10 @@ from hypothesis import settings
 # same examples every time; elsewhere each run looks at new ones.
 settings.register_profile("compiled", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("compiled")
+
+# Background jobs of a shell (nohup, CI) ignore Ctrl-C, and so would their children.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

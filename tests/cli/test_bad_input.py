@@ -293,8 +293,6 @@ def test_signals_leave_nothing_behind(
         stderr=subprocess.PIPE,
         text=True,
         cwd=tmp_path,
-        # a shell's background jobs ignore Ctrl-C, and so would their children
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as process:
         end = time.monotonic() + 50
         while len(list(tmp_path.iterdir())) < 2 and time.monotonic() < end:

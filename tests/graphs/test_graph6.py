@@ -21,6 +21,7 @@ from sekgnn.graphs import (
     read_graph6,
     to_graph6,
 )
+from sekgnn.graphs.graph6 import _write_size
 from sekgnn.testing import graphs
 
 
@@ -56,6 +57,20 @@ def test_larger_graphs_and_the_eight_byte_form() -> None:
     assert from_networkx(nx.from_graph6_bytes(text.encode())) == g
     long_form = "~~???" + text[1:]  # 12 + 24 bits instead of 18
     assert from_graph6(long_form) == g
+
+
+@pytest.mark.parametrize(
+    ("n", "text"), [(258_047, "~}~~"), (258_048, "~~???~??"), (2**36 - 1, "~~~~~~~~")]
+)
+def test_node_counts_at_the_last_boundary(n: int, text: str) -> None:
+    """258047 = 62·64² + 63·64 + 63 is the last whose first byte is not a mark itself.
+
+    Such graphs take gigabytes, so the count stands alone, and the reader says what it
+    read when it misses the rest.
+    """
+    assert _write_size(n).decode() == text
+    with pytest.raises(GraphInputError, match=f"a graph of {n} nodes takes"):
+        from_graph6(text)
 
 
 @pytest.mark.parametrize(

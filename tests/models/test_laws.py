@@ -216,6 +216,34 @@ def test_bad_parameters_are_refused(bad: dict[str, Any]) -> None:
         SEKGIN(**{**good, **bad})
 
 
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("GIN", {"norm": "none"}),
+        ("KHopGNN gin", {"norm": "none"}),
+        ("SEKGNN gine+", {"inject": "input"}),
+    ],
+)
+def test_dropout_between_layers(name: str, options: dict[str, str]) -> None:
+    """The second layer reads what the first gave: a part p is 0, the rest / (1 - p)."""
+    (data,) = dressed([petersen_graph()])
+    model = make(name, dropout=0.25, **options)
+    read: list[torch.Tensor] = []
+
+    def listen(_: torch.nn.Module, args: tuple[Any, ...]) -> None:
+        read.append(args[0][-1] if isinstance(args[0], list) else args[0])
+
+    model.branches[0].convs[1].register_forward_pre_hook(listen)
+    model(data)
+    model.train()
+    torch.manual_seed(0)
+    model(data)
+    whole, dropped = (x[read[0] > 0] for x in read)
+    zero = dropped == 0
+    assert 0 < zero.sum() < len(zero)
+    torch.testing.assert_close(dropped[~zero], whole[~zero] / 0.75)
+
+
 def test_dropout_drops_in_training_alone() -> None:
     (data,) = dressed([petersen_graph()])
     model = make("SEKGIN", dropout=0.5)
