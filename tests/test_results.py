@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from sekgnn.reports.finished_runs import load_runs
 from sekgnn.reports.paper_numbers import paper_number
-from sekgnn.reports.run_folder import load_runs
-from sekgnn.reports.run_table import table_markdown, table_rows
-from sekgnn.reports.run_values import show_result, show_value
+from sekgnn.reports.run_table import show_result, show_value, table_markdown, table_rows
 from sekgnn.training.config import RunConfig
 from sekgnn.training.record import RunRecord
 from sekgnn.training.run_folder import read_config

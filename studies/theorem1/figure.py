@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 from studies.theorem1.counts import Cell, Theorem1Record
 from studies.theorem1.page import main_cell, predicted_log10, rate
 
-_INK, _GREY = "#222222", "#8A8A8A"
+from sekgnn.reports.figures import draw_png
+
 _OWN, _CONTEXT, _CLAIM = "#0072B2", "#D55E00", "#555555"
 _FLOOR = 1e-12  # lowest rate drawn
-_STYLE = {
-    "font.family": "DejaVu Sans",
-    "font.size": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": _GREY,
-    "axes.labelcolor": _INK,
-    "text.color": _INK,
-    "xtick.color": _GREY,
-    "ytick.color": _GREY,
-}
 
 
 def theorem1_png(record: Theorem1Record) -> bytes:
     """Return a PNG of four panels: over t, over K, over ego-net size, and graphs."""
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=(12, 9.6))
-        FigureCanvasAgg(figure)
+    def draw(figure: Any) -> None:
         axes = figure.subplots(2, 2)
         figure.subplots_adjust(
             left=0.075, right=0.975, top=0.86, bottom=0.07, hspace=0.34, wspace=0.22
@@ -54,9 +38,8 @@ def theorem1_png(record: Theorem1Record) -> bytes:
         for panel in axes.flat:
             panel.grid(color="#EEEEEE")
             panel.set_axisbelow(True)
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", dpi=110, facecolor="white")
-    return buffer.getvalue()
+
+    return draw_png((12, 9.6), draw, arrange=False)
 
 
 def _shades(count: int) -> list[Any]:

@@ -14,8 +14,7 @@ from sekgnn.brec.board import Entry
 from sekgnn.brec.board_run import Board
 from sekgnn.brec.exact import ExactScore, score_exact
 from sekgnn.datasets import BREC, brec
-from sekgnn.reports.brec_figure import brec_png
-from sekgnn.reports.brec_page import brec_page
+from sekgnn.reports.brec_page import brec_page, brec_png
 from sekgnn.wl import KHopWL, OneWL, TwoFWL, WLTest
 
 from .conftest import Run

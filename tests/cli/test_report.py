@@ -133,7 +133,7 @@ def test_damaged_predictions_are_one_line(run: Run, tmp_path: Path) -> None:
     folder = save(holdout(), tmp_path / "a", HEAD, [[5, 1, "much", 2]])
     result = run("report", folder, "-o", tmp_path / "out")
     assert result.exit_code == 2
-    assert "row 1: 'much' is no number" in result.stderr
+    assert "row 1: 'much' is not a number" in result.stderr
     assert result.stderr.count("\n") == 1
 
 

@@ -224,7 +224,7 @@ def test_bad_parameters_are_refused(bad: dict[str, Any]) -> None:
         ("SEKGNN gine+", {"inject": "input"}),
     ],
 )
-def test_dropout_between_layers(name: str, options: dict[str, str]) -> None:
+def test_dropout_between_layers(name: str, options: dict[str, Any]) -> None:
     """The second layer reads what the first gave: a part p is 0, the rest / (1 - p)."""
     (data,) = dressed([petersen_graph()])
     model = make(name, dropout=0.25, **options)
@@ -233,7 +233,8 @@ def test_dropout_between_layers(name: str, options: dict[str, str]) -> None:
     def listen(_: torch.nn.Module, args: tuple[Any, ...]) -> None:
         read.append(args[0][-1] if isinstance(args[0], list) else args[0])
 
-    model.branches[0].convs[1].register_forward_pre_hook(listen)
+    encoder: Any = model.branches[0]
+    encoder.convs[1].register_forward_pre_hook(listen)
     model(data)
     model.train()
     torch.manual_seed(0)

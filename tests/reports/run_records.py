@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from sekgnn.reports.run_folder import Run
+from sekgnn.reports.finished_runs import Run
 from sekgnn.training.config import RunConfig
 from sekgnn.training.record import PREDICTIONS_FILE, FoldRecord, Result, RunRecord
 

@@ -13,9 +13,7 @@ from sekgnn.brec.board import MEMORY_CLASSES
 from sekgnn.brec.board_run import Board, Row
 from sekgnn.brec.exact import ExactPair, ExactScore
 from sekgnn.datasets import CATEGORIES
-from sekgnn.reports.brec_figure import brec_png
-from sekgnn.reports.brec_frontier import frontier
-from sekgnn.reports.brec_page import brec_page
+from sekgnn.reports.brec_page import brec_page, brec_png, frontier
 
 PAIRS = 9  # of each record made here
 

@@ -15,7 +15,7 @@ from sekgnn.graphs import (
     rook_graph,
     shrikhande_graph,
 )
-from sekgnn.reports.neighbourhoods import (
+from sekgnn.reports.encoding_comparison import (
     describe_neighbourhood,
     describe_neighbourhoods,
     neighbour_components,

@@ -15,11 +15,12 @@ from tests.reports.run_records import facts, folds, holdout, write_predictions
 from tests.reports.test_run_curves import pixels
 
 from sekgnn.errors import GraphInputError
-from sekgnn.reports.run_prediction_file import Predictions, read_predictions
 from sekgnn.reports.run_predictions import (
+    Predictions,
     auroc,
     confusion_counts,
     predictions_png,
+    read_predictions,
     subject,
 )
 from sekgnn.training.record import RunRecord
@@ -61,7 +62,7 @@ def test_classes_with_probabilities(tmp_path: Path) -> None:
     )
     assert found.targets == ("y",)
     assert (found.true["y"], found.predicted["y"]) == (["no"], ["yes"])
-    with pytest.raises(GraphInputError, match=r"'true y', row 1: 'no' is no number"):
+    with pytest.raises(GraphInputError, match=r"'true y', row 1: 'no' is not a number"):
         found.numbers("y")
 
 

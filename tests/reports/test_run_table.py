@@ -13,10 +13,16 @@ from tests.reports.run_records import ON_EACH, ON_TEST, ON_VAL, as_run, folds, h
 from tests.reports.run_records import save as save_run
 
 from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.reports.finished_runs import load_runs, safe_names
 from sekgnn.reports.paper_numbers import COUNTING_NOTE
-from sekgnn.reports.run_folder import load_runs, safe_names
-from sekgnn.reports.run_table import table_markdown, table_rows, table_terminal
-from sekgnn.reports.run_values import show_difference, show_result, show_value
+from sekgnn.reports.run_table import (
+    show_difference,
+    show_result,
+    show_value,
+    table_markdown,
+    table_rows,
+    table_terminal,
+)
 from sekgnn.training.record import Result, RunRecord
 
 

@@ -123,8 +123,7 @@ def _run_all(
     from sekgnn.files import write_files
     from sekgnn.graphs.extras import require
     from sekgnn.parallel import Progress
-    from sekgnn.reports.brec_figure import brec_png
-    from sekgnn.reports.brec_page import brec_page
+    from sekgnn.reports.brec_page import brec_page, brec_png
 
     require("igraph", "iso")
     output.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ import typer
 from sekgnn.cli.demo_training import DEMO_EPOCHS, count_cycles
 
 if TYPE_CHECKING:
-    from sekgnn.reports.comparison import Comparison
+    from sekgnn.reports.encoding_comparison import Comparison
 
 NAMES = ("rook 4×4", "Shrikhande")
 _KINDS = {
@@ -44,9 +44,8 @@ def demo(
     from sekgnn.encoding.spec import WalkEncoding
     from sekgnn.files import write_atomically
     from sekgnn.graphs import rook_graph, shrikhande_graph
-    from sekgnn.reports.comparison import compare_graphs
+    from sekgnn.reports.encoding_comparison import compare_graphs, explain_neighbours
     from sekgnn.reports.encoding_figure import comparison_png
-    from sekgnn.reports.explanation import explain_neighbours
 
     check_positive("--graphs", graphs)
     check_positive("--seed", seed, 0)

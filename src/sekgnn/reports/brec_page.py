@@ -1,11 +1,14 @@
-"""The scoreboard as a page."""
+"""The scoreboard as a page with a figure: separated pairs against time and memory."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 from sekgnn.brec.board import MEMORY_CLASSES
 from sekgnn.brec.board_run import Board, Row
 from sekgnn.datasets.brec import CATEGORIES
-from sekgnn.reports.brec_frontier import frontier
+from sekgnn.reports.figures import draw_png
 
 _SHORT = {
     "basic": "basic",
@@ -17,6 +20,27 @@ _SHORT = {
     "cfi": "CFI",
 }
 assert list(_SHORT) == list(CATEGORIES)
+_COLOURS = {"n·ball": "#228833", "n²": "#4477aa", "n³": "#ee6677", "": "#777777"}
+
+
+def frontier(rows: Sequence[Row], memory: str) -> list[Row]:
+    """Return the rows that no other beats within a class of memory, the fastest first.
+
+    A row is beaten if another one, of this class of memory or a smaller one, separates
+    at least as many pairs in at most its time, and is better in one of the two. Of
+    rows that are equal in both, the first stays.
+
+    Args:
+        rows: Of a scoreboard.
+        memory: One of :data:`~sekgnn.brec.board.MEMORY_CLASSES`.
+    """
+    allowed = MEMORY_CLASSES[: MEMORY_CLASSES.index(memory) + 1]
+    best: list[Row] = []
+    within = [row for row in rows if row.memory in allowed]
+    for row in sorted(within, key=lambda r: (r.score.seconds, -r.score.separated)):
+        if not best or row.score.separated > best[-1].score.separated:
+            best.append(row)
+    return best
 
 
 def brec_page(board: Board) -> str:
@@ -56,8 +80,31 @@ def brec_page(board: Board) -> str:
     for memory in MEMORY_CLASSES:
         rows = frontier(board.rows, memory)
         if rows:
-            lines += _frontier_lines(memory, rows)
-    lines += ["## Made with", "", *_provenance(board), ""]
+            lines += [
+                f"### Memory at most {memory}: {rows[-1].score.separated} of {pairs}",
+                "",
+                "| test | pairs | seconds | MB |",
+                "|---|---|---|---|",
+            ]
+            lines += [
+                f"| {row.label} | {row.score.separated} | {row.score.seconds:.2f} | "
+                f"{_megabytes(row)} |"
+                for row in rows
+            ]
+            lines.append("")
+    versions = ", ".join(f"{name} {text}" for name, text in board.versions.items())
+    seeds = sorted({row.score.seed for row in board.rows})
+    lines += [
+        "## Made with",
+        "",
+        f"{versions}; commit {board.commit or 'unknown'}; {board.machine}; seed of the "
+        f"copies {', '.join(map(str, seeds))}.",
+        "",
+        "Exact parameters of every row, by the name used in `exact.json`:",
+        "",
+        *(f"- `{row.key}`: {row.score.title}" for row in board.rows),
+        "",
+    ]
     return "\n".join(lines)
 
 
@@ -78,31 +125,50 @@ def _megabytes(row: Row) -> str:
     return "–" if row.peak is None else f"{row.peak / 2**20:.1f}"
 
 
-def _frontier_lines(memory: str, rows: list[Row]) -> list[str]:
-    best = rows[-1]
-    lines = [
-        f"### Memory at most {memory}: {best.score.separated} of "
-        f"{len(best.score.pairs)}",
-        "",
-        "| test | pairs | seconds | MB |",
-        "|---|---|---|---|",
-    ]
-    lines += [
-        f"| {row.label} | {row.score.separated} | {row.score.seconds:.2f} | "
-        f"{_megabytes(row)} |"
-        for row in rows
-    ]
-    return [*lines, ""]
+def brec_png(board: Board) -> bytes:
+    """Return a PNG of separated pairs against time, with every frontier."""
+
+    def point(row: Row) -> tuple[float, int]:
+        return max(row.score.seconds, 1e-3), row.score.separated
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        for memory in (*MEMORY_CLASSES, ""):
+            axes.scatter(
+                *_columns([point(row) for row in board.rows if row.memory == memory]),
+                color=_COLOURS[memory],
+                label=f"memory {memory}" if memory else "isomorphism",
+                zorder=3,
+            )
+        shown: dict[str, Row] = {}
+        for memory in MEMORY_CLASSES:
+            best = frontier(board.rows, memory)
+            shown |= {row.key: row for row in best}
+            axes.step(
+                *_columns([point(row) for row in best]),
+                where="post",
+                color=_COLOURS[memory],
+                linewidth=1,
+                alpha=0.6,
+            )
+        for i, row in enumerate(shown.values()):
+            axes.annotate(
+                row.key,
+                point(row),
+                textcoords="offset points",
+                xytext=(6, -10) if i % 2 else (-6, 6),
+                horizontalalignment="left" if i % 2 else "right",
+                fontsize=7,
+            ).set_in_layout(False)
+        axes.set_xscale("log")
+        axes.set_xlabel("seconds of processor time for all pairs")
+        axes.set_ylabel(f"pairs separated, of {len(board.rows[0].score.pairs)}")
+        axes.set_title("Exact tests on BREC, and the frontier of each class of memory")
+        axes.grid(alpha=0.3)
+        axes.legend(loc="lower right", fontsize=8)
+
+    return draw_png((9, 6), draw)
 
 
-def _provenance(board: Board) -> list[str]:
-    versions = ", ".join(f"{name} {text}" for name, text in board.versions.items())
-    seeds = sorted({row.score.seed for row in board.rows})
-    return [
-        f"{versions}; commit {board.commit or 'unknown'}; {board.machine}; seed of the "
-        f"copies {', '.join(map(str, seeds))}.",
-        "",
-        "Exact parameters of every row, by the name used in `exact.json`:",
-        "",
-        *(f"- `{row.key}`: {row.score.title}" for row in board.rows),
-    ]
+def _columns(points: list[tuple[float, int]]) -> tuple[list[float], list[int]]:
+    return [x for x, _ in points], [y for _, y in points]

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sekgnn.graphs import Graph
-from sekgnn.reports.comparison import Comparison, ScopeComparison
-from sekgnn.reports.neighbourhoods import describe_neighbourhood
-from sekgnn.reports.ring_layout import ring_positions, shells
+from sekgnn.reports.encoding_comparison import (
+    Comparison,
+    ScopeComparison,
+    describe_neighbourhood,
+    neighbour_components,
+)
+from sekgnn.reports.figures import INK, draw_png
 
 # Okabe and Ito's palette, which colour-blind readers tell apart
 FIRST, SECOND = "#0072B2", "#D55E00"
-_INK, _FAINT, _GREY = "#222222", "#D8D8D8", "#8A8A8A"
+_FAINT = "#D8D8D8"
 _SHOWN = ("return", "across_diagonal/1", "across_off_diagonal/1")
 _MEANING = {
     "return": "return to v",
@@ -26,17 +30,6 @@ _SUBTITLE = (
     "them in colour.\n"
     "Below: where walks are after t steps, summed over the neighbours of v."
 )
-_STYLE = {
-    "font.family": "DejaVu Sans",
-    "font.size": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": _GREY,
-    "axes.labelcolor": _INK,
-    "text.color": _INK,
-    "xtick.color": _GREY,
-    "ytick.color": _GREY,
-}
 
 
 def comparison_png(
@@ -47,15 +40,10 @@ def comparison_png(
     Args:
         graphs: The two graphs.
         names: What to call them.
-        comparison: From :func:`~sekgnn.reports.comparison.compare_graphs`.
+        comparison: From :func:`~sekgnn.reports.encoding_comparison.compare_graphs`.
     """
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=(11, 9.8))
-        canvas = FigureCanvasAgg(figure)
+    def draw(figure: Any) -> None:
         columns = 2 * max(2, len(comparison.scopes))
         grid = figure.add_gridspec(
             2,
@@ -79,10 +67,8 @@ def comparison_png(
         for i, verdict in enumerate(comparison.scopes):
             axes = figure.add_subplot(grid[1, i * width : (i + 1) * width])
             _draw_curves(axes, verdict, names, comparison, legend=i == 0)
-        buffer = io.BytesIO()
-        figure.set_canvas(canvas)
-        figure.savefig(buffer, format="png", dpi=150, facecolor="white")
-    return buffer.getvalue()
+
+    return draw_png((11, 9.8), draw, arrange=False, dpi=150)
 
 
 def _headline(names: tuple[str, str], comparison: Comparison) -> str:
@@ -133,7 +119,7 @@ def _draw_graph(axes: Any, graph: Graph, name: str, colour: str) -> None:
             solid_capstyle="round",
         )
     for v in range(graph.num_nodes):
-        fill = _INK if v == 0 else colour if v in near else "white"
+        fill = INK if v == 0 else colour if v in near else "white"
         axes.scatter(
             *place[v],
             s=210 if v == 0 or v in near else 90,
@@ -215,7 +201,56 @@ def _draw_curves(
             f"first difference, t = {d.step}:\n{d.first:.4g} against {d.second:.4g}",
             (d.step, (d.first + d.second) / 2),
             xytext=(d.step + 1.2, 1.16 * (d.first + d.second) / 2 + 0.12 * top),
-            arrowprops={"arrowstyle": "-", "color": _INK, "linewidth": 0.9},
+            arrowprops={"arrowstyle": "-", "color": INK, "linewidth": 0.9},
             size=9,
             va="center",
         )
+
+
+def shells(graph: Graph, centre: int) -> list[list[int]]:
+    """Return the nodes at distance 0, 1, 2, ... of ``centre``; unreached ones last.
+
+    The first shell is ordered by the connected parts that it has without the centre,
+    so that what is joined stands together.
+    """
+    known = {centre}
+    found = [[centre]]
+    while True:
+        reached = [int(u) for v in found[-1] for u in graph.neighbors(v)]
+        shell = [u for u in dict.fromkeys(reached) if u not in known]
+        if not shell:
+            break
+        known.update(shell)
+        found.append(shell)
+    if len(found) > 1:
+        found[1] = [v for part in neighbour_components(graph, centre) for v in part]
+    unreached = [v for v in range(graph.num_nodes) if v not in known]
+    return found + ([unreached] if unreached else [])
+
+
+def ring_positions(graph: Graph, centre: int = 0) -> NDArray[np.float64]:
+    """Return a place for every node, ``[n, 2]``: the centre, and rings around it.
+
+    Ring k holds the nodes at distance k; from the second on they are sorted by the mean
+    direction of their neighbours one ring further in, to cross few edges.
+    """
+    place = np.zeros((graph.num_nodes, 2))
+    rings = shells(graph, centre)
+    for k in range(1, len(rings)):
+        keys = [_direction(graph, place, rings[k - 1], v) for v in rings[k]]
+        nodes = [v for _, v in sorted(zip(keys, rings[k], strict=True))]
+        if k == 1:
+            nodes = rings[k]
+        # from the top, clockwise; later rings turned by half a place
+        turn = (np.arange(len(nodes)) + (k > 1) / 2) / len(nodes)
+        angle = np.pi / 2 - 2 * np.pi * turn
+        place[nodes] = k * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return place
+
+
+def _direction(
+    graph: Graph, place: NDArray[np.float64], inner: list[int], node: int
+) -> float:
+    """Return where the neighbours in ``inner`` lie, clockwise from the top."""
+    x, y = place[np.intersect1d(graph.neighbors(node), inner)].sum(axis=0)
+    return float(np.arctan2(x, y) % (2 * np.pi))

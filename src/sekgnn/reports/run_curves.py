@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.reports.run_drawing import (
+from sekgnn.reports.figures import (
     MARK,
     TRAIN,
     WATCHED,

@@ -1,25 +1,76 @@
-"""A folder with table, figures and page of finished runs."""
+"""The report on finished runs: one page of HTML, a table and figures in a folder.
+
+The page needs nothing from elsewhere: figures are part of it, all text is escaped. It
+holds the table, then every run with all it takes to repeat it.
+"""
 
 from __future__ import annotations
 
+import base64
+import json
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from html import escape
 from pathlib import Path
+from typing import Any
 
 from sekgnn.files import write_files
 from sekgnn.parallel import Progress
+from sekgnn.reports.finished_runs import Run, load_runs
 from sekgnn.reports.run_curves import curves_png
-from sekgnn.reports.run_folder import Run, load_runs
-from sekgnn.reports.run_page import run_page
-from sekgnn.reports.run_prediction_file import read_predictions
-from sekgnn.reports.run_predictions import predictions_png
-from sekgnn.reports.run_table import TableRow, table_markdown, table_rows
-from sekgnn.training.record import RECORD_FILE
+from sekgnn.reports.run_predictions import predictions_png, read_predictions
+from sekgnn.reports.run_table import (
+    NOTHING,
+    TableRow,
+    cells,
+    show_result,
+    show_seconds,
+    show_value,
+    table_markdown,
+    table_rows,
+)
+from sekgnn.training.config import RunConfig
+from sekgnn.training.record import RECORD_FILE, RunRecord
 from sekgnn.training.run_folder import CONFIG_FILE
 
 PAGE_FILE = "report.html"
 TABLE_FILE = "table.md"
+Figures = Mapping[str, bytes]
+_PARTS = ("train", "val", "test")
+_SHOWN = 12  # classes or targets that are named
+_HEADLINE = (
+    "Accuracies in percent. Read a number together with what its epoch was chosen by: "
+    "a choice by test graphs makes it better than what new graphs would see."
+)
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1d2127; --paper: #ffffff; --grey: #6d747d;
+  --line: #dde1e6; --soft: #f5f6f8; --link: #0b62a4; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e4e7eb; --paper: #15181c; --grey: #949ba5; --line: #343a42;
+    --soft: #1e2227; --link: #74b7ec; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 76rem; padding: 1.5rem; background: var(--paper);
+  color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.6rem; } h2 { margin-top: 3rem; border-top: 2px solid var(--line);
+  padding-top: 1rem; overflow-wrap: anywhere; } h3 { margin: 1.6rem 0 .4rem; }
+a { color: var(--link); }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .875rem;
+  font-variant-numeric: tabular-nums; }
+th, td { padding: .3rem .7rem; text-align: left; vertical-align: top;
+  border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
+th { background: var(--soft); white-space: nowrap; }
+tr.default td, tr.default th, .note { color: var(--grey); }
+.note { font-size: .875rem; }
+.side { display: flex; flex-wrap: wrap; gap: 0 2rem; }
+pre { background: var(--soft); padding: .7rem; overflow-x: auto; }
+figure { margin: 1rem 0; }
+img { max-width: 100%; height: auto; background: #ffffff; border-radius: 4px; }
+"""
+# even if something were not escaped, nothing would be run or fetched
+_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 
 @dataclass(frozen=True)
@@ -99,3 +150,252 @@ def _figures(run: Run) -> dict[str, bytes]:
         table = read_predictions(run.predictions)
         drawn["predictions"] = predictions_png(run.record, table, run.name)
     return drawn
+
+
+def run_page(
+    runs: Sequence[Run],
+    rows: Sequence[TableRow],
+    figures: Mapping[str, Figures] | None = None,
+) -> str:
+    """Return a page of HTML that needs no other file.
+
+    Args:
+        runs: In the order of the page.
+        rows: Of the summary, from :func:`~sekgnn.reports.run_table.table_rows`.
+        figures: Per ``slug`` of a run, PNG files by what they show.
+    """
+    anchors = {run.name: f"run-{i}" for i, run in enumerate(runs, start=1)}
+    head, body, notes = cells(rows)
+    number = f"{len(runs)} runs" if len(runs) != 1 else "1 run"
+    parts = [
+        _note(_HEADLINE),
+        _table(head, body, links=[anchors[row.run] for row in rows]),
+        *(_note(text) for text in notes),
+    ]
+    for run in runs:
+        parts += _section(run, anchors[run.name], (figures or {}).get(run.slug, {}))
+    return _page(f"sekgnn: {number}", parts)
+
+
+def _section(run: Run, anchor: str, figures: Figures) -> list[str]:
+    record = run.record
+    return [
+        _heading(2, run.name, anchor),
+        _heading(3, "Results"),
+        _results(record),
+        *(_picture(png, f"{run.name}: {text}") for text, png in figures.items()),
+        _heading(3, "Data"),
+        _facts(_data(record)),
+        _heading(3, "Trainings"),
+        _folds(record),
+        _heading(3, "Config"),
+        _note("Grey: as it is by default."),
+        *_config(record),
+        _heading(3, "Made with"),
+        _facts(_provenance(record)),
+        _note("To make it again, save this as config.yaml:"),
+        _code(config_yaml(record)),
+        _code(f"sekgnn train --config config.yaml --output {shlex.quote(run.slug)}"),
+    ]
+
+
+def _results(record: RunRecord) -> str:
+    head = ["metric", "value", "protocol", "the epoch was chosen by", "epoch"]
+    rows = [
+        [
+            result.metric,
+            show_result(result.metric, result.value, result.spread),
+            result.protocol,
+            result.selects_on,
+            NOTHING if result.epoch is None else str(result.epoch),
+        ]
+        for result in record.results
+    ]
+    return _table(head, rows)
+
+
+def _data(record: RunRecord) -> list[tuple[str, str, bool]]:
+    return [(str(name), _listed(v), False) for name, v in record.data.items()]
+
+
+def _folds(record: RunRecord) -> str:
+    """Show how large the parts of every fold are, and what its training gave."""
+    parts = [p for p in _PARTS if any(p in fold.split for fold in record.folds)]
+    metrics = list(dict.fromkeys(m for fold in record.folds for m in fold.metrics))
+    head = ["fold", *parts, "epochs", "kept epoch", *metrics, "seconds"]
+    rows = []
+    for i, fold in enumerate(record.folds, start=1):
+        sizes = [str(len(fold.split[p])) if p in fold.split else "" for p in parts]
+        epochs = max(map(len, fold.curves.values()), default=0)
+        values = [show_value(m, fold.metrics.get(m)) for m in metrics]
+        rows.append(
+            [
+                str(i),
+                *sizes,
+                str(epochs),
+                str(fold.kept_epoch),
+                *values,
+                show_seconds(fold.seconds),
+            ]
+        )
+    return _table(head, rows)
+
+
+def _config(record: RunRecord) -> list[str]:
+    """Show the config by section; what this version does not know comes last."""
+    sections: dict[str, list[tuple[str, str, bool]]] = {}
+    known = {item.name: item for item in fields(RunConfig)}
+    for name, value in record.config.items():
+        item = known.get(name)
+        section = str(item.metadata["section"]) if item else "other"
+        grey = item is not None and is_default(name, value)
+        sections.setdefault(section, []).append((name, _listed(value), grey))
+    order = list(dict.fromkeys(str(i.metadata["section"]) for i in known.values()))
+    parts = ['<div class="side">']
+    for section in [*order, "other"]:
+        if section in sections:
+            parts += ["<div>", _note(section), _facts(sections[section])]
+            parts.append("</div>")
+    return [*parts, "</div>"]
+
+
+def is_default(name: str, value: Any) -> bool:
+    """Tell whether a key of a config has the value it has when nobody sets it."""
+    defaults: dict[str, Any] = {item.name: item.default for item in fields(RunConfig)}
+    if name not in defaults:
+        return False
+    default = defaults[name]
+    return bool(value == (list(default) if _many(default) else default))
+
+
+def config_yaml(record: RunRecord) -> str:
+    """Return the keys of a run's config that are not defaults, one per line.
+
+    Values are written as JSON, which is YAML, too.
+    """
+    return "\n".join(
+        f"{name}: {json.dumps(value, ensure_ascii=False)}"
+        for name, value in record.config.items()
+        if not is_default(name, value)
+    )
+
+
+def _provenance(record: RunRecord) -> list[tuple[str, str, bool]]:
+    versions = ", ".join(f"{name} {v}" for name, v in record.versions.items())
+    return [
+        ("parameters", f"{record.num_parameters:,}", False),
+        ("kept epoch by", record.monitor, False),
+        ("versions", versions or NOTHING, False),
+        ("commit", record.commit or NOTHING, False),
+        ("started", record.started or NOTHING, False),
+        ("seconds", show_seconds(record.seconds), False),
+        ("device", record.device, False),
+        ("model", _listed(record.model), False),
+    ]
+
+
+def _many(value: Any) -> bool:
+    return isinstance(value, list | tuple)
+
+
+def _listed(value: Any) -> str:
+    """Return a value as people read it."""
+    if value is None or value == "":
+        return NOTHING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_listed(item)}" for name, item in value.items())
+    if _many(value):
+        shown = ", ".join(str(item) for item in value[:_SHOWN])
+        more = f", … ({len(value)})" if len(value) > _SHOWN else ""
+        return (shown + more) or NOTHING
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _page(title: str, body: Iterable[str]) -> str:
+    """Return a whole page.
+
+    Args:
+        title: Plain text.
+        body: Pieces of HTML.
+    """
+    return "\n".join(
+        [
+            "<!DOCTYPE html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(title)}</title>",
+            f"<style>{_STYLE}</style>",
+            "</head>",
+            "<body>",
+            f"<h1>{escape(title)}</h1>",
+            *body,
+            "</body>",
+            "</html>",
+            "",
+        ]
+    )
+
+
+def _table(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    links: Sequence[str] = (),
+) -> str:
+    """Return a table of plain text.
+
+    Args:
+        head: Names of the columns.
+        rows: One text per column.
+        links: Per row, the anchor on this page that its first cell leads to.
+    """
+    lines = ["<tr>" + "".join(f"<th>{escape(name)}</th>" for name in head) + "</tr>"]
+    for i, row in enumerate(rows):
+        texts = [escape(text) for text in row]
+        if links:
+            texts[0] = f'<a href="#{escape(links[i])}">{texts[0]}</a>'
+        lines.append("<tr>" + "".join(f"<td>{text}</td>" for text in texts) + "</tr>")
+    return '<div class="wide"><table>\n' + "\n".join(lines) + "\n</table></div>"
+
+
+def _facts(pairs: Iterable[tuple[str, str, bool]]) -> str:
+    """Return a table of names and values.
+
+    Args:
+        pairs: Name, value, and whether to show it in grey.
+    """
+    lines = []
+    for name, value, grey in pairs:
+        row = '<tr class="default">' if grey else "<tr>"
+        lines.append(f"{row}<th>{escape(name)}</th><td>{escape(value)}</td></tr>")
+    return '<div class="wide"><table>\n' + "\n".join(lines) + "\n</table></div>"
+
+
+def _heading(level: int, text: str, anchor: str = "") -> str:
+    """Return a heading of plain text."""
+    mark = f' id="{escape(anchor)}"' if anchor else ""
+    return f"<h{level}{mark}>{escape(text)}</h{level}>"
+
+
+def _note(text: str) -> str:
+    """Return a paragraph in small print."""
+    return f'<p class="note">{escape(text)}</p>'
+
+
+def _code(text: str) -> str:
+    """Return text to be copied."""
+    return f"<pre><code>{escape(text)}</code></pre>"
+
+
+def _picture(png: bytes, text: str) -> str:
+    """Return a PNG that is part of the page, with a description."""
+    content = base64.b64encode(png).decode("ascii")
+    return (
+        f'<figure><img alt="{escape(text)}" src="data:image/png;base64,{content}">'
+        f"<figcaption>{_note(text)}</figcaption></figure>"
+    )

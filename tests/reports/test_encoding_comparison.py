@@ -18,8 +18,11 @@ from sekgnn.graphs import (
     rook_graph,
     shrikhande_graph,
 )
-from sekgnn.reports.comparison import compare_graphs, compare_multisets
-from sekgnn.reports.explanation import explain_neighbours
+from sekgnn.reports.encoding_comparison import (
+    compare_graphs,
+    compare_multisets,
+    explain_neighbours,
+)
 from sekgnn.testing import graphs
 
 SPEC = WalkEncoding(num_shells=2, walk_length=6, scope=("graph", "internal"), radius=1)

@@ -1,4 +1,4 @@
-"""What all figures of runs share: style, names as they are, a PNG at the end."""
+"""What all figures share: style, names as they are, a PNG at the end."""
 
 from __future__ import annotations
 
@@ -25,12 +25,20 @@ _STYLE = {
 }
 
 
-def draw_png(size: tuple[float, float], draw: Callable[[Any], None]) -> bytes:
+def draw_png(
+    size: tuple[float, float],
+    draw: Callable[[Any], None],
+    *,
+    arrange: bool = True,
+    dpi: int = 110,
+) -> bytes:
     """Return what ``draw`` puts on a new figure as a PNG.
 
     Args:
         size: Width and height in inches.
         draw: Called with the matplotlib figure.
+        arrange: Make room for labels; not if ``draw`` places everything itself.
+        dpi: Dots per inch.
     """
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -39,11 +47,11 @@ def draw_png(size: tuple[float, float], draw: Callable[[Any], None]) -> bytes:
     with mpl.rc_context(_STYLE), warnings.catch_warnings():
         # letters that the font does not have become boxes; that is no news to a user
         warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
-        figure = Figure(figsize=size, layout="constrained")
+        figure = Figure(figsize=size, layout="constrained" if arrange else None)
         FigureCanvasAgg(figure)
         draw(figure)
         buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", dpi=110, facecolor="white")
+        figure.savefig(buffer, format="png", dpi=dpi, facecolor="white")
     return buffer.getvalue()
 
 

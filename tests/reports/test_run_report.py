@@ -11,8 +11,8 @@ from html.parser import HTMLParser
 import pytest
 from tests.reports.run_records import ON_EACH, ON_TEST, ON_VAL, as_run, folds, holdout
 
-from sekgnn.reports.run_folder import Run
-from sekgnn.reports.run_page import config_yaml, run_page
+from sekgnn.reports.finished_runs import Run
+from sekgnn.reports.run_report import config_yaml, run_page
 from sekgnn.reports.run_table import table_rows
 from sekgnn.training.config import RunConfig
 from sekgnn.training.record import RunRecord

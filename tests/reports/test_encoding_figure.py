@@ -12,9 +12,13 @@ from matplotlib.image import imread
 
 from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.graphs import Graph, cycle_graph, path_graph, rook_graph, shrikhande_graph
-from sekgnn.reports.comparison import compare_graphs
-from sekgnn.reports.encoding_figure import _headline, comparison_png
-from sekgnn.reports.ring_layout import ring_positions, shells
+from sekgnn.reports.encoding_comparison import compare_graphs
+from sekgnn.reports.encoding_figure import (
+    _headline,
+    comparison_png,
+    ring_positions,
+    shells,
+)
 from sekgnn.testing import graphs
 
 NAMES = ("A", "B")
