@@ -18,7 +18,7 @@ from sekgnn.brec.board_run import Board
 from sekgnn.datasets.brec import BREC
 from sekgnn.files import write_files
 from sekgnn.graphs import Graph, LabelledGraph, complete_graph
-from sekgnn.graphs.cfi import cfi_pair
+from sekgnn.graphs.families import cfi_pair
 from sekgnn.graphs.graph6 import from_graph6, to_graph6
 from sekgnn.reports.brec_page import brec_page
 from sekgnn.wl.batch import Batch

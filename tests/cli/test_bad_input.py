@@ -90,7 +90,7 @@ def test_missing_and_misplaced_inputs(run: Run, tmp_path: Path) -> None:
     check_failure(result, tmp_path, "does not exist")
     (tmp_path / "in").mkdir()
     result = run("encode", tmp_path / "in", "-o", output)
-    check_failure(result, tmp_path, "no TU folder")
+    check_failure(result, tmp_path, "not a TU folder")
     result = run("encode", tmp_path / "in", "-o", output, "--format", "graph6")
     check_failure(result, tmp_path, "is a folder")
 
@@ -107,22 +107,22 @@ def test_invalid_smiles_are_listed_by_row(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["--num-hops", 0], ["--num-hops must be at least 1, got 0"]),
+        (["--num-shells", 0], ["--num-shells must be at least 1, got 0"]),
         (["--walk-length", -3], ["--walk-length must be at least 1, got -3"]),
         (["--radius", 0, "--scope", "ego"], ["--radius must be at least 1"]),
         (["--radius", 1], ["radius has no meaning"]),
         (["--scope", "intern"], ["--scope must be one of", "mean 'internal'"]),
         (["--scope", "graph", "--scope", "graph"], ["must not repeat"]),
         (["--aggregate", "max"], ["--aggregate must be one of"]),
-        (["--combine", "sum"], ["--combine must be one of"]),
-        (["--aggregate", "moments", "--combine", "mean"], ["moments"]),
+        (["--merge", "sum"], ["--merge must be one of"]),
+        (["--aggregate", "moments", "--merge", "mean"], ["moments"]),
         (["--preset", "papers"], ["mean 'paper'"]),
         (["--backend", "gpu"], ["--backend must be one of"]),
         (["--backend", "spectral", "--aggregate", "moments"], ["no moments"]),
         (["--dtype", "float16"], ["--dtype must be one of"]),
         (["--format", "graph"], ["--format must be one of", "mean 'graph6'"]),
         (["--undirected", "yes"], ["--undirected must be one of"]),
-        (["--self-loops", "keep"], ["--self-loops must be one of"]),
+        (["--loops", "keep"], ["--loops must be one of"]),
         (["--threads", 0], ["--threads must be at least 1"]),
     ],
 )
@@ -140,7 +140,7 @@ def test_unusable_outputs_are_found_before_any_work(
 ) -> None:
     source = tmp_path / "in.npz"
     write_npz(source, [path_graph(3)])
-    monkeypatch.setattr(encoding_job, "read_graphs", _unexpected)
+    monkeypatch.setattr(encoding_job, "read_all", _unexpected)
     result = run("encode", source, "-o", tmp_path / "out.txt")
     check_failure(result, tmp_path, "'.txt'", ".npz, .parquet")
     result = run("encode", source, "-o", tmp_path / "none" / "out.npz")

@@ -14,10 +14,8 @@ from sekgnn.encoding.encoder import encode_many
 from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.encoding.substructure import encoding_from_dict
 from sekgnn.graphs import (
-    FORMATS,
     cycle_graph,
     path_graph,
-    read,
     read_graphs,
     write_npz,
 )
@@ -29,10 +27,10 @@ from .conftest import Run
     ("args", "spec"),
     [
         ((), WalkEncoding()),
-        (("--num-hops", 2, "--walk-length", 5), WalkEncoding(2, 5)),
+        (("--num-shells", 2, "--walk-length", 5), WalkEncoding(2, 5)),
         (("--preset", "paper"), WalkEncoding.paper()),
         (
-            ("--preset", "paper", "--num-hops", 2),
+            ("--preset", "paper", "--num-shells", 2),
             WalkEncoding(2, 32, aggregate="landing", merge="parts"),
         ),
         (
@@ -40,7 +38,7 @@ from .conftest import Run
             WalkEncoding(scope=("graph", "internal"), radius=(1, 2)),
         ),
         (
-            ("--scope", "ego", "--aggregate", "mean", "--combine", "mean"),
+            ("--scope", "ego", "--aggregate", "mean", "--merge", "mean"),
             WalkEncoding(scope="ego", aggregate="mean", merge="mean"),
         ),
         (("--no-self-loops", "--backend", "dense"), WalkEncoding(self_loops=False)),
@@ -70,7 +68,7 @@ def test_parquet_holds_one_row_per_node(
 ) -> None:
     monkeypatch.setattr(encoding_file, "ROW_GROUP_NUMBERS", 200)
     output = tmp_path / "out.parquet"
-    result = run("encode", g6, "-o", output, "--num-hops", 2, "--walk-length", 3)
+    result = run("encode", g6, "-o", output, "--num-shells", 2, "--walk-length", 3)
     assert result.exit_code == 0, result.output
     spec = WalkEncoding(2, 3)
     expected = np.concatenate(encode_many(read_graphs(g6), spec))
@@ -202,12 +200,6 @@ def test_invalid_smiles_can_be_left_out(run: Run, tmp_path: Path) -> None:
     table = tmp_path / "out.parquet"
     assert run("encode", source, "-o", table, "--skip-invalid").exit_code == 0
     assert pq.read_table(table).column("row").to_pylist() == [1, 1, 1, 3, 3]
-
-
-def test_smiles_suffixes_are_those_of_the_reader() -> None:
-    known = {suffix for suffix, name in read._SUFFIXES.items() if name == "smiles"}
-    assert known == set(encoding_job.SMILES_SUFFIXES)
-    assert "smiles" in FORMATS
 
 
 def test_an_existing_output_is_replaced(run: Run, g6: Path, tmp_path: Path) -> None:

@@ -265,7 +265,7 @@ def test_wrong_options_are_refused_before_any_work(
         raise AssertionError("work began")
 
     monkeypatch.setattr("sekgnn.wl.compare", never)
-    monkeypatch.setattr("sekgnn.graphs.names.families.rook_graph", never)
+    monkeypatch.setattr("sekgnn.graphs.families.rook_graph", never)
     result = run("wl", "rook:4", "shrikhande", *args)
     assert (result.exit_code, result.stdout) == (FAILED, "")
     assert result.stderr.startswith("error: ")

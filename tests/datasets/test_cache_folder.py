@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sekgnn.datasets.cache_folder import build_folder
+from sekgnn.datasets.root import build_folder
 from sekgnn.errors import OutputError
 from sekgnn.files import cache_folder
 

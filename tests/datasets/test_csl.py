@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sekgnn.datasets import CSL
-from sekgnn.datasets.csl import SKIPS
+from sekgnn.datasets.wl_benchmarks import SKIPS
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import Graph, csl_graph
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sekgnn.datasets import json_task
+from sekgnn.datasets import read_task
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs import Graph
 from sekgnn.testing import graphs
@@ -33,7 +33,7 @@ def test_graphs_come_back(
         pairs = [e for e in graph.edge_index().T.tolist() if both or e[0] < e[1]]
         lines.append({"num_nodes": graph.num_nodes, "edges": pairs})
     file = write(tmp_path_factory.mktemp("json") / "a.jsonl", *lines)
-    task = json_task(file)
+    task = read_task(file)
     assert task.kind is None
     for data, graph in zip(task, many, strict=True):
         assert Graph.from_edge_index(data.edge_index, data.num_nodes) == graph
@@ -50,7 +50,7 @@ def test_features_and_targets(tmp_path: Path) -> None:
         '{"edges": [], "x": [[7, 0]], "y": NaN}',
         {"edges": [], "x": [[7, 0]]},
     )
-    task = json_task(file, "y")
+    task = read_task(file, "y")
     assert task.kind == "regression"
     assert task[0].x.tolist() == [[1, 2], [3, 4.5]]
     assert [data.y.item() for data in task] == [1.5, 0, 2.5, 0, 0]
@@ -65,7 +65,7 @@ def test_several_targets_and_windows_line_ends(tmp_path: Path) -> None:
     ]
     file = tmp_path / "a.jsonl"
     file.write_bytes(b"\xef\xbb\xbf" + "\r\n".join([*lines, ""]).encode())
-    task = json_task(file, ["a", "b"])
+    task = read_task(file, ["a", "b"])
     assert task.kind == "multilabel" and task.num_outputs == 2
     assert [data.y.tolist() for data in task] == [[[0, 1]], [[1, 0]], [[1, 0]]]
 
@@ -73,7 +73,7 @@ def test_several_targets_and_windows_line_ends(tmp_path: Path) -> None:
 def test_only_a_line_feed_ends_a_line(tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     file.write_bytes(b'{"edges": [],\r"num_nodes": 1}\n\r\n{"edges":\r[], "x": [1]}')
-    assert json_task(file).places == ("line 1", "line 3")
+    assert read_task(file).places == ("line 1", "line 3")
 
 
 GOOD: dict[str, Any] = {"edges": [[0, 1]], "num_nodes": 2, "y": 1}
@@ -82,15 +82,15 @@ GOOD: dict[str, Any] = {"edges": [[0, 1]], "num_nodes": 2, "y": 1}
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"edges": [[0,', "line 2: not JSON"),
+        ('{"edges": [[0,', "line 2: not valid JSON"),
         ("[1, 2]", "line 2: an object with the key 'edges' is needed"),
         ('{"nodes": 3}', "line 2: an object with the key 'edges' is needed"),
         ({"edges": []}, "line 2: neither 'num_nodes' nor 'x' is there"),
         ({"edges": [], "num_nodes": -1}, "line 2: num_nodes must be at least 0"),
         ({"edges": [], "num_nodes": 2**31}, r"line 2: num_nodes must be below 2\^31"),
         ({"edges": [[0, 2**70]], "num_nodes": 2**71}, "line 2: num_nodes must be bel"),
-        ('{"edges": [], "num_nodes": ' + "1" * 5000 + "}", "line 2: not JSON"),
-        ("[" * 100_000, "line 2: not JSON"),
+        ('{"edges": [], "num_nodes": ' + "1" * 5000 + "}", "line 2: not valid JSON"),
+        ("[" * 100_000, "line 2: not valid JSON"),
         ({"edges": [], "num_nodes": "3"}, "line 2: num_nodes must be an integer"),
         ({**GOOD, "edges": [[0, 2]]}, r"line 2: 'edges' must be .* in 0\.\.1"),
         ({**GOOD, "edges": [[0, 1.0]]}, "line 2: 'edges' must be a list of pairs"),
@@ -105,7 +105,7 @@ GOOD: dict[str, Any] = {"edges": [[0, 1]], "num_nodes": 2, "y": 1}
         ),
         ({**GOOD, "x": [[1, 2], [3, 4]]}, "line 2: 2 node features, but 1 in line 1"),
         ({**GOOD, "num_nodes": 0, "edges": []}, "line 2: the graph has no nodes"),
-        ({**GOOD, "y": {"a": 1}}, "line 2, target 'y': a number or a text is needed"),
+        ({**GOOD, "y": {"a": 1}}, "line 2, target 'y': a number or a string is needed"),
         ('{"edges": [], "num_nodes": 1, "y": Infinity}', "line 2, target 'y': inf is"),
     ],
 )
@@ -114,15 +114,15 @@ def test_wrong_lines_are_named(
 ) -> None:
     file = write(tmp_path / "a.jsonl", GOOD, line, {**GOOD, "y": 3})
     with pytest.raises(GraphInputError, match=f"^{file}, {message}"):
-        json_task(file, "y")
+        read_task(file, "y")
 
 
 def test_wrong_files(tmp_path: Path) -> None:
     file = write(tmp_path / "a.jsonl", GOOD)
     with pytest.raises(GraphInputError, match="no key 'z'; the keys of its first line"):
-        json_task(file, "z")
+        read_task(file, "z")
     with pytest.raises(GraphInputError, match="holds no graphs"):
-        json_task(write(file, "", ""), "y")
+        read_task(write(file, "", ""), "y")
 
 
 @pytest.mark.parametrize("features", [False, True])
@@ -130,6 +130,6 @@ def test_a_huge_graph_is_read(tmp_path: Path, features: bool) -> None:
     n = 100_000
     line: dict[str, Any] = {"edges": [[i, (i + 1) % n] for i in range(n)]}
     line |= {"x": [[i, 0.5] for i in range(n)]} if features else {"num_nodes": n}
-    (data,) = json_task(write(tmp_path / "a.jsonl", line))
+    (data,) = read_task(write(tmp_path / "a.jsonl", line))
     assert (data.num_nodes, data.num_edges) == (n, 2 * n)
     assert data.x[-1].tolist() == ([n - 1, 0.5] if features else [1])

@@ -114,7 +114,7 @@ def test_networkx_node_features() -> None:
 
 def test_wrong_networkx_graphs_are_named() -> None:
     path = nx.path_graph(3)
-    with pytest.raises(GraphInputError, match="graph 1 is no networkx graph but 'no'"):
+    with pytest.raises(GraphInputError, match="graph 1 is not a networkx graph: 'no'"):
         networkx_task([path, "no"])
     with pytest.raises(GraphInputError, match="graph 1: "):
         networkx_task([path, nx.DiGraph([(0, 1)])])

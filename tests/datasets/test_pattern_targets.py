@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sekgnn.datasets import CountingDataset, pattern_counts
-from sekgnn.datasets.pattern_targets import PATTERNS
+from sekgnn.datasets.counting import PATTERNS
 from sekgnn.graphs import Graph, complete_graph, cycle_graph, path_graph, petersen_graph
 from sekgnn.testing import graphs
 

@@ -13,7 +13,7 @@ from torch_geometric.loader import DataLoader
 
 from sekgnn.datasets import QM9_TARGETS, QM9Dataset
 from sekgnn.datasets import qm9 as module
-from sekgnn.datasets.qm9_table import HARTREE_IN_EV
+from sekgnn.datasets.qm9 import HARTREE_IN_EV
 from sekgnn.errors import (
     CacheWarning,
     ConfigError,
@@ -155,10 +155,10 @@ def test_the_cache_holds_the_same(
     [
         (
             {"HOMO_au": "high"},
-            r"part2\.csv, line 2, column 'HOMO_au': 'high' is no num",
+            r"part2\.csv, line 2, column 'HOMO_au': 'high' is not a num",
         ),
-        ({"ZPVE_au": ""}, r"part2\.csv, line 2, column 'ZPVE_au': '' is no number"),
-        ({"ZPVE_au": "nan"}, "column 'ZPVE_au': 'nan' is no number"),
+        ({"ZPVE_au": ""}, r"part2\.csv, line 2, column 'ZPVE_au': '' is not a number"),
+        ({"ZPVE_au": "nan"}, "column 'ZPVE_au': 'nan' is not a number"),
         ({"SMILES": "C(("}, r"part2\.csv, line 2: 'C\(\(' is not a SMILES"),
         ({"N_atoms": 7}, "line 2: 'C#N' has 3 atoms, but the table says 7"),
     ],

@@ -42,5 +42,5 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(GraphInputError, match="does not exist"):
         read_task(tmp_path / "none.csv")
     (tmp_path / "a.xlsx").write_text("")
-    with pytest.raises(GraphInputError, match=r"the suffix '\.xlsx' tells no format"):
+    with pytest.raises(GraphInputError, match=r"inferred from the suffix '\.xlsx'"):
         read_task(tmp_path / "a.xlsx")

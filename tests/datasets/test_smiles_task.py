@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from torch_geometric.loader import DataLoader
 
-from sekgnn.datasets import smiles_task
-from sekgnn.datasets.molecule_features import ATOM_FEATURES, molecule_arrays
+from sekgnn.datasets import read_task
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import Graph, from_smiles
+from sekgnn.graphs.molecules import ATOM_FEATURES, molecule_features
 
 pytest.importorskip("rdkit")
 pa = pytest.importorskip("pyarrow")
@@ -34,7 +34,7 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_regression_with_a_missing_target(table: Path) -> None:
-    task = smiles_task(table, "y")
+    task = read_task(table, "y")
     assert repr(task) == "GraphTask(4 graphs, regression, targets: y)"
     assert [data.y.tolist() for data in task] == [[[1.5]], [[0]], [[-2]], [[10]]]
     assert task.mask[:, 0].tolist() == [True, False, True, True]
@@ -45,35 +45,35 @@ def test_regression_with_a_missing_target(table: Path) -> None:
 
 
 def test_graphs_are_those_of_the_molecules(table: Path) -> None:
-    for data, smiles in zip(smiles_task(table), SMILES, strict=True):
+    for data, smiles in zip(read_task(table), SMILES, strict=True):
         graph = Graph.from_edge_index(data.edge_index, data.num_nodes)
         assert graph == from_smiles(smiles)
         assert data.edge_attr.shape == (2 * graph.num_edges, 4)
-    full = smiles_task(table, add_hydrogens=True)
+    full = read_task(table, add_hydrogens=True)
     assert full[1].num_nodes == 8
 
 
 def test_kinds(table: Path) -> None:
-    task = smiles_task(table, "group")
+    task = read_task(table, "group")
     assert (task.kind, task.classes, task.num_outputs) == ("binary", ("a", "b"), 2)
     assert [data.y.tolist() for data in task] == [[0], [1], [0], [1]]
-    assert smiles_task(table, "toxic", kind="regression").kind == "regression"
-    assert smiles_task(table, ["y", "toxic"]).kind == "regression"
-    known = smiles_task(table, "group", classes=["b", "a"])
+    assert read_task(table, "toxic", kind="regression").kind == "regression"
+    assert read_task(table, ["y", "toxic"]).kind == "regression"
+    known = read_task(table, "group", classes=["b", "a"])
     assert [data.y.item() for data in known] == [1, 0, 1, 0]
 
 
 def test_without_targets_there_is_no_y(table: Path) -> None:
-    task = smiles_task(table)
+    task = read_task(table)
     assert task.kind is None and task.mask.shape == (4, 0)
     assert "y" not in task[0] and "y_mask" not in task[0]
 
 
 def test_batches(table: Path) -> None:
-    loader: Any = DataLoader(smiles_task(table, ["y", "toxic"]), batch_size=4)
+    loader: Any = DataLoader(read_task(table, ["y", "toxic"]), batch_size=4)
     batch = next(iter(loader))
     assert batch.y.shape == batch.y_mask.shape == (4, 2)
-    loader = DataLoader(smiles_task(table, "group"), batch_size=4)
+    loader = DataLoader(read_task(table, "group"), batch_size=4)
     assert next(iter(loader)).y.tolist() == [0, 1, 0, 1]
 
 
@@ -82,9 +82,9 @@ def test_byte_order_mark_windows_line_ends_and_other_delimiters(tmp_path: Path) 
     file = tmp_path / "a.csv"
     file.write_bytes(b"\xef\xbb\xbf" + text.encode())
     with pytest.raises(GraphInputError, match=r"row 3 \(line 5\), target 'y': '0,5'"):
-        smiles_task(file, "y")
+        read_task(file, "y")
     file.write_bytes(b"\xef\xbb\xbf" + text.replace("0,5", "0.5").encode())
-    task = smiles_task(file, "y")
+    task = read_task(file, "y")
     assert [data.y.item() for data in task] == [1.5, 2.5, 0.5]
 
 
@@ -92,26 +92,26 @@ def test_parquet(tmp_path: Path) -> None:
     file = tmp_path / "a.parquet"
     columns = {"mol": SMILES, "y": [1.5, None, -2.0, float("nan")], "b": [True] * 4}
     pq.write_table(pa.table(columns), file)
-    task = smiles_task(file, "y", smiles="mol")
+    task = read_task(file, "y", smiles="mol")
     assert task.mask[:, 0].tolist() == [True, False, True, False]
     assert task.places[2] == "row 3"
     with pytest.raises(GraphInputError, match=r"target 'b': all values are 1.0"):
-        smiles_task(file, "b", smiles="mol")
+        read_task(file, "b", smiles="mol")
 
 
 def test_invalid_molecules_are_listed_or_left_out(tmp_path: Path) -> None:
     text = "smiles,y\nCC,1\nC1C,2\n,3\nO,4\n"
     file = write(tmp_path / "a.csv", text)
     with pytest.raises(GraphInputError) as caught:
-        smiles_task(file, "y")
+        read_task(file, "y")
     message = str(caught.value)
     assert "2 SMILES in column 'smiles' cannot be read" in message
     assert "row 2 (line 3): 'C1C'" in message and "row 3 (line 4): ''" in message
-    task = smiles_task(file, "y", skip_invalid=True)
+    task = read_task(file, "y", skip_invalid=True)
     assert [data.y.item() for data in task] == [1, 4]
     assert task.places == ("row 1 (line 2)", "row 4 (line 5)")
     with pytest.raises(GraphInputError, match="holds no graphs"):
-        smiles_task(write(file, "smiles,y\nC1C,2\n"), "y", skip_invalid=True)
+        read_task(write(file, "smiles,y\nC1C,2\n"), "y", skip_invalid=True)
 
 
 @pytest.mark.parametrize(
@@ -127,32 +127,32 @@ def test_a_missing_column_suggests_the_nearest(
     targets: str, smiles: str, message: str, table: Path
 ) -> None:
     with pytest.raises(GraphInputError, match=message):
-        smiles_task(table, targets, smiles=smiles)
+        read_task(table, targets, smiles=smiles)
 
 
 def test_other_faults(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     with pytest.raises(GraphInputError, match="does not exist"):
-        smiles_task(file, "y")
+        read_task(file, "y")
     with pytest.raises(GraphInputError, match="is empty; expected a heading"):
-        smiles_task(write(file, ""), "y")
+        read_task(write(file, ""), "y")
     with pytest.raises(GraphInputError, match="has 2 columns 'y'"):
-        smiles_task(write(file, "smiles,y,y\nC,1,2\n"), "y")
+        read_task(write(file, "smiles,y,y\nC,1,2\n"), "y")
     with pytest.raises(
         GraphInputError, match="line 3: 3 fields, but the heading has 2"
     ):
-        smiles_task(write(file, "smiles,y\nC,1\nC,1,2\n"), "y")
+        read_task(write(file, "smiles,y\nC,1\nC,1,2\n"), "y")
     with pytest.raises(GraphInputError, match="target 'y': all values are missing"):
-        smiles_task(write(file, "smiles,y\nC,\nCC,nan\n"), "y")
+        read_task(write(file, "smiles,y\nC,\nCC,nan\n"), "y")
     with pytest.raises(GraphInputError, match=r"row 2 \(line 3\), target 'y': inf is"):
-        smiles_task(write(file, "smiles,y\nC,1\nCC,inf\n"), "y")
+        read_task(write(file, "smiles,y\nC,1\nCC,inf\n"), "y")
     with pytest.raises(ConfigError, match="kind must be one of"):
-        smiles_task(write(file, "smiles,y\nC,1\n"), "y", kind="class")  # type: ignore[arg-type]
+        read_task(write(file, "smiles,y\nC,1\n"), "y", kind="class")  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
 def test_a_huge_molecule_is_read(tmp_path: Path) -> None:
-    task = smiles_task(write(tmp_path / "a.csv", f"smiles\n{'C' * 100_000}\n"))
+    task = read_task(write(tmp_path / "a.csv", f"smiles\n{'C' * 100_000}\n"))
     assert task[0].num_nodes == 100_000 and task[0].num_edges == 199_998
 
 
@@ -170,7 +170,7 @@ def test_huge_molecules_with_branches_take_no_longer(
     tmp_path: Path, smiles: str, nodes: int
 ) -> None:
     """A search for stereochemistry would take minutes."""
-    task = smiles_task(write(tmp_path / "a.csv", f"smiles\n{smiles}\n"))
+    task = read_task(write(tmp_path / "a.csv", f"smiles\n{smiles}\n"))
     assert task[0].num_nodes == nodes and task[0].num_edges == 2 * (nodes - 1)
 
 
@@ -190,12 +190,13 @@ def test_molecules_are_those_of_rdkit(
     from rdkit import Chem
 
     mol = Chem.MolFromSmiles(smiles)
-    expected = molecule_arrays(Chem.AddHs(mol) if hydrogens else mol)
+    mol = Chem.AddHs(mol) if hydrogens else mol
+    graph, x, edge_attr = molecule_features(mol)
     file = write(tmp_path / "a.csv", f"smiles,b\n{smiles},\n")
-    (data,) = smiles_task(file, add_hydrogens=hydrogens)
-    assert data.x.tolist() == expected.x.tolist()
-    assert data.edge_index.tolist() == expected.edge_index.tolist()
-    assert data.edge_attr.tolist() == expected.edge_attr.tolist()
+    (data,) = read_task(file, add_hydrogens=hydrogens)
+    assert data.x.tolist() == x.tolist()
+    assert data.edge_index.tolist() == graph.edge_index().tolist()
+    assert data.edge_attr.tolist() == edge_attr.tolist()
 
 
 @pytest.mark.parametrize("smiles", ["C(C)(C)(C)(C)C", "c1cccn1", "C1CC", "C(", "CQ"])
@@ -204,14 +205,14 @@ def test_what_rdkit_refuses_is_refused_quietly(
 ) -> None:
     """Valence, aromaticity, rings, branches, elements."""
     with pytest.raises(GraphInputError, match=r"row 1 \(line 2\): "):
-        smiles_task(write(tmp_path / "a.csv", f"smiles\n{smiles}\n"))
+        read_task(write(tmp_path / "a.csv", f"smiles\n{smiles}\n"))
     assert capfd.readouterr().err == ""
 
 
 def test_a_long_invalid_text_is_cut(tmp_path: Path) -> None:
     file = write(tmp_path / "a.csv", f"smiles\n{'C' * 100_000}(\n")
     with pytest.raises(GraphInputError, match=r"CC'\.\.\. \(100001 characters\)") as e:
-        smiles_task(file)
+        read_task(file)
     assert len(str(e.value)) < 1000
 
 
@@ -223,18 +224,18 @@ def test_a_huge_ring_is_refused(tmp_path: Path) -> None:
     file = write(tmp_path / "a.csv", f"smiles\nCC\n{ring}\nC.{branches}\n")
     message = r"(?s)2 SMILES.*row 2 \(line 3\).*Cycles of more than 20000 atoms are ref"
     with pytest.raises(GraphInputError, match=message):
-        smiles_task(file)
-    assert [d.num_nodes for d in smiles_task(file, skip_invalid=True)] == [2]
+        read_task(file)
+    assert [d.num_nodes for d in read_task(file, skip_invalid=True)] == [2]
 
 
 def test_the_length_of_a_ring_is_its_number_of_atoms(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A ring of exactly the limit is read, one more is not; chains have no limit."""
-    module = importlib.import_module("sekgnn.datasets.smiles_task")
+    module = importlib.import_module("sekgnn.graphs.molecules")
     monkeypatch.setattr(module, "MOST_RING_ATOMS", 7)
     good = ["C" * 20, "C1CCCCCC1CCC", "c1ccccc1" * 4, "CC(C)(CCCC1)CC1.CCCC"]
     bad = ["C1CCCCCCC1", "C(CCCC1)CCC1", "CCC.C1CCCCCCC1"]
     file = write(tmp_path / "a.csv", "\n".join(["smiles", *good, *bad]))
-    task = smiles_task(file, skip_invalid=True)
+    task = read_task(file, skip_invalid=True)
     assert task.places == tuple(f"row {i} (line {i + 1})" for i in range(1, 5))

@@ -16,9 +16,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sekgnn.datasets import Chunk, GraphTask, read_task, stream_task
-from sekgnn.datasets.molecule_features import ATOM_FEATURES
+from sekgnn.datasets import GraphTask, read_task, stream_task
 from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.graphs.molecules import ATOM_FEATURES
 
 SMILES = ["CCO", "C1C", "c1ccccc1", "", "CC#N", "O", "[Na+].[Cl-]", "x"]
 GRAPH = {"edges": [[0, 1]], "num_nodes": 2}
@@ -57,9 +57,9 @@ def folder(tmp_path: Path) -> Path:
     return place
 
 
-def assert_together(chunks: list[Chunk], task: GraphTask) -> None:
+def assert_together(chunks: list[GraphTask], task: GraphTask) -> None:
     """Check that the chunks, one after the other, hold the graphs of ``task``."""
-    graphs = [data for chunk in chunks for data in chunk.task]
+    graphs = [data for chunk in chunks for data in chunk]
     for ours, theirs in zip(graphs, task, strict=True):
         assert set(ours.keys()) == set(theirs.keys())
         assert ours.num_nodes == theirs.num_nodes
@@ -67,11 +67,11 @@ def assert_together(chunks: list[Chunk], task: GraphTask) -> None:
             assert (key in ours) == (key in theirs)
             if key in ours:
                 assert torch.equal(ours[key], theirs[key])
-    assert tuple(p for chunk in chunks for p in chunk.task.places) == task.places
+    assert tuple(p for chunk in chunks for p in chunk.places) == task.places
     for chunk in chunks:
-        assert len(chunk) == len(chunk.task) == len(chunk.task.mask) > 0
-        assert chunk.task.kind is None and chunk.task.target_names == ()
-        assert chunk.task.feature_names == task.feature_names
+        assert len(chunk) == len(chunk.rows) == len(chunk.mask) > 0
+        assert chunk.kind is None and chunk.target_names == ()
+        assert chunk.feature_names == task.feature_names
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet"])
@@ -92,13 +92,13 @@ def test_chunks_of_tables_are_the_task(
     pytest.importorskip("rdkit")
     texts = ["C", *texts]
     file = write_table(tmp_path_factory.mktemp("s") / f"a{suffix}", texts, end)
-    left_out: list[tuple[str, str]] = []
+    left_out: list[tuple[str, Any]] = []
     options: dict[str, Any] = {"skip_invalid": True, "add_hydrogens": hydrogens}
     chunks = list(
         stream_task(
             file,
             chunk_size=size,
-            on_invalid=lambda *row: left_out.append(row),
+            on_invalid=lambda row: left_out.append((row.place, row.values[0])),
             **options,
         )
     )
@@ -126,7 +126,7 @@ def test_chunks_of_json_lines_are_the_task(
     rows = [row for chunk in chunks for row in chunk.rows]
     assert rows == list(range(1, len(nodes) + 1))
     assert {chunk.texts for chunk in chunks} == {None}
-    assert chunks[-1].task.places[-1] == f"line {2 * len(nodes) - 1}"
+    assert chunks[-1].places[-1] == f"line {2 * len(nodes) - 1}"
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 6])
@@ -135,7 +135,7 @@ def test_chunks_of_a_folder_are_the_graphs_without_their_labels(
 ) -> None:
     chunks = list(stream_task(folder, chunk_size=size, node_labels=[7, 5, 3]))
     assert [row for chunk in chunks for row in chunk.rows] == [1, 2, 3, 4, 5]
-    assert chunks[0].task[0].x.tolist() == [[0, 0, 1], [1, 0, 0]]
+    assert chunks[0][0].x.tolist() == [[0, 0, 1], [1, 0, 0]]
     (folder / "OWN_graph_labels.txt").unlink()
     assert_together(chunks, read_task(folder, node_labels=[7, 5, 3]))
     with pytest.raises(GraphInputError, match="line 2: node label 7 is not known"):
@@ -145,7 +145,7 @@ def test_chunks_of_a_folder_are_the_graphs_without_their_labels(
 def test_edge_labels_of_a_folder(folder: Path) -> None:
     (folder / "OWN_edge_labels.txt").write_text("4\n" * 10)
     (chunk,) = stream_task(folder, edge_labels=[2, 4])
-    assert chunk.task[4].edge_attr.tolist() == [[0, 1], [0, 1]]
+    assert chunk[4].edge_attr.tolist() == [[0, 1], [0, 1]]
 
 
 def test_one_row_and_other_names(tmp_path: Path) -> None:
@@ -153,9 +153,9 @@ def test_one_row_and_other_names(tmp_path: Path) -> None:
     file = tmp_path / "A.CSV"
     file.write_text('mol;note\n"CCO ";"two\nlines"')
     (chunk,) = stream_task(file, smiles="mol")
-    assert chunk.task.places == ("row 1 (line 2)",)
+    assert chunk.places == ("row 1 (line 2)",)
     assert (chunk.rows, chunk.texts) == ((1,), ("CCO",))
-    assert chunk.task.feature_names == ATOM_FEATURES
+    assert chunk.feature_names == ATOM_FEATURES
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
@@ -183,7 +183,7 @@ def test_a_bad_line_does_not_keep_back_the_chunks_before_it(tmp_path: Path) -> N
         out.write(b"{\n" + json.dumps(GRAPH).encode() * 20_000 + b"\xff")
     chunks = stream_task(file, chunk_size=2)
     assert [next(chunks).rows, next(chunks).rows] == [(1, 2), (3, 4)]
-    with pytest.raises(GraphInputError, match="line 5: not JSON"):
+    with pytest.raises(GraphInputError, match="line 5: not valid JSON"):
         next(chunks)
 
 
@@ -198,7 +198,7 @@ def test_graphs_are_let_go_and_rows_are_not_kept(tmp_path: Path) -> None:
     try:
         for chunk in stream_task(file, chunk_size=50):
             rows += len(chunk)
-            alive.update(data.x for data in chunk.task)
+            alive.update(data.x for data in chunk)
             most = max(most, len(alive))
         _, peak = tracemalloc.get_traced_memory()
     finally:
@@ -212,7 +212,7 @@ def test_chunks_of_huge_graphs_are_short(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without its last graph a chunk is below the limit; it ends where it meets it."""
-    module = importlib.import_module("sekgnn.datasets.stream_task")
+    module = importlib.import_module("sekgnn.datasets.read_task")
     monkeypatch.setattr(module, "MOST_CHUNK_NODES", 10)
     sizes = np.random.default_rng(0).integers(1, 15, 60).tolist()
     lines = ({"edges": [], "num_nodes": n} for n in sizes)
@@ -220,7 +220,7 @@ def test_chunks_of_huge_graphs_are_short(
     chunks = list(stream_task(file, chunk_size=5))
     assert_together(chunks, read_task(file))
     for number, chunk in enumerate(chunks, start=1):
-        nodes = [int(data.num_nodes) for data in chunk.task]
+        nodes = [int(data.num_nodes) for data in chunk]
         assert sum(nodes[:-1]) < 10 and len(nodes) <= 5
         assert number == len(chunks) or sum(nodes) >= 10 or len(nodes) == 5
 
@@ -288,11 +288,13 @@ def test_wrong_parameters_are_told_at_once(tmp_path: Path) -> None:
 def test_parquet_values_that_are_no_text(tmp_path: Path) -> None:
     pytest.importorskip("rdkit")
     file = write_table(tmp_path / "a.parquet", ["C", None, " CC "])  # type: ignore[list-item]
-    left_out: list[tuple[str, str]] = []
-    options: dict[str, Any] = {"on_invalid": lambda *row: left_out.append(row)}
+    left_out: list[tuple[str, Any]] = []
+    options: dict[str, Any] = {
+        "on_invalid": lambda row: left_out.append((row.place, row.values[0]))
+    }
     (chunk,) = stream_task(file, skip_invalid=True, **options)
     assert (chunk.rows, chunk.texts) == ((1, 3), ("C", " CC "))
-    assert left_out == [("row 2", "")]
+    assert left_out == [("row 2", None)]
     with pytest.raises(GraphInputError, match="row 2: None"):
         list(stream_task(file, **options))
     assert len(left_out) == 1  # called only for rows that are left out
@@ -305,11 +307,11 @@ def test_huge_molecules_and_graphs(tmp_path: Path) -> None:
     branched = "C" + "C(C)" * 31_999
     texts = ["C" * 100_000, "C(" * 30_000 + "C" + ")C" * 30_000, branched, "C"]
     (first, second) = stream_task(write_table(tmp_path / "a.csv", [*texts, "O"]))
-    nodes = [[int(data.num_nodes) for data in c.task] for c in (first, second)]
+    nodes = [[int(data.num_nodes) for data in c] for c in (first, second)]
     assert nodes == [[100_000, 60_001, 63_999], [1, 1]]
-    for data in first.task:
+    for data in first:
         assert data.num_edges == 2 * (data.num_nodes - 1)
     n = 100_000
     cycle = {"edges": [[i, (i + 1) % n] for i in range(n)], "num_nodes": n}
     (chunk,) = stream_task(write_lines(tmp_path / "a.jsonl", [cycle]))
-    assert (chunk.task[0].num_nodes, chunk.task[0].num_edges) == (n, 2 * n)
+    assert (chunk[0].num_nodes, chunk[0].num_edges) == (n, 2 * n)

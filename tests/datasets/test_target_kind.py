@@ -9,8 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sekgnn.datasets.target_kind import TASK_KINDS, encode_targets
-from sekgnn.datasets.target_values import TargetColumn, read_column
+from sekgnn.datasets.targets import (
+    TASK_KINDS,
+    TargetColumn,
+    encode_targets,
+    read_column,
+)
 from sekgnn.errors import ConfigError, GraphInputError
 
 
@@ -96,14 +100,18 @@ def test_known_classes_keep_their_numbers(values: list[Any]) -> None:
         (
             [1, [2], 2],
             None,
-            "row 2, target 'y': a number or a text is needed, got list",
+            "row 2, target 'y': a number or a string is needed, got list",
         ),
         (
             [1.5, "abc", 2.5, 3.5],
             None,
-            "row 2, target 'y': 'abc' is no number, and 4 d",
+            "row 2, target 'y': 'abc' is not a number, and 4 d",
         ),
-        ([1.5, "abc", 2.5, 3.5], "regression", "row 2, target 'y': 'abc' is no number"),
+        (
+            [1.5, "abc", 2.5, 3.5],
+            "regression",
+            "row 2, target 'y': 'abc' is not a number",
+        ),
         (
             ["a", "b", "a", "a"],
             None,

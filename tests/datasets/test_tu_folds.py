@@ -55,9 +55,9 @@ def test_windows_line_ends_are_read(root: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("2\n188\n", r"test_idx-3\.txt, line 2: '188' is no position in 0\.\.187"),
-        ("-1\n", "line 1: '-1' is no position"),
-        ("1.5\n", r"line 1: '1\.5' is no position"),
+        ("2\n188\n", r"test_idx-3\.txt, line 2: '188' is not a position in 0\.\.187"),
+        ("-1\n", "line 1: '-1' is not a position"),
+        ("1.5\n", r"line 1: '1\.5' is not a position"),
         ("6\n\n6\n", "line 3: graph 6 is also in line 1"),
         ("\n", r"test_idx-3\.txt is empty"),
         ("6\n9\n", "graph 9 is in training and test of fold 3"),

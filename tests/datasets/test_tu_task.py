@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from sekgnn.datasets import tu_dataset, tu_task
+from sekgnn.datasets import read_task, tu_dataset
 from sekgnn.errors import GraphInputError
 
 FILES = {  # a triangle, a path of two nodes and an isolated one, twice
@@ -36,7 +36,7 @@ def change(folder: Path, part: str, text: str | None) -> Path:
 
 
 def test_features_and_classes(folder: Path) -> None:
-    task = tu_task(folder)
+    task = read_task(folder)
     assert (task.kind, task.classes) == ("binary", (-1, 1))
     assert [data.y.item() for data in task] == [1, 0, 1, 0]
     assert [data.num_nodes for data in task] == [3, 3, 2, 1]
@@ -47,34 +47,34 @@ def test_features_and_classes(folder: Path) -> None:
     )
     change(folder, "node_attributes", None)
     change(folder, "node_labels", None)
-    plain = tu_task(folder)
+    plain = read_task(folder)
     assert plain[1].x.tolist() == [[1.0]] * 3 and plain.feature_names is None
 
 
 def test_known_node_labels_keep_their_columns(folder: Path) -> None:
     change(folder, "node_attributes", None)
-    task = tu_task(folder, node_labels=[9, 5, 3, 1])
+    task = read_task(folder, node_labels=[9, 5, 3, 1])
     assert task[0].x.tolist() == [[0, 0, 1, 0], [0, 1, 0, 0], [0, 1, 0, 0]]
     with pytest.raises(GraphInputError, match=r"line 7: node label 9 is not known"):
-        tu_task(folder, node_labels=[3, 5])
+        read_task(folder, node_labels=[3, 5])
 
 
 def test_graph_attributes_are_regression(folder: Path) -> None:
     change(folder, "graph_labels", None)
-    assert tu_task(folder).kind is None
-    task = tu_task(change(folder, "graph_attributes", "1, 0\n2, 1\nnan, 1\n1, 0\n"))
+    assert read_task(folder).kind is None
+    task = read_task(change(folder, "graph_attributes", "1, 0\n2, 1\nnan, 1\n1, 0\n"))
     assert (task.kind, task.target_names) == ("regression", ("y0", "y1"))
     assert task.mask[:, 0].tolist() == [True, True, False, True]
-    assert tu_task(folder)[1].y.tolist() == [[2, 1]]
+    assert read_task(folder)[1].y.tolist() == [[2, 1]]
     change(folder, "graph_attributes", "1\n0\n0\n1\n")
-    assert tu_task(folder).kind == "regression"  # though two values could be classes
+    assert read_task(folder).kind == "regression"  # though two values could be classes
 
 
 def test_edge_labels(folder: Path) -> None:
     """Labels follow their edges, however the file orders them."""
     change(folder, "A", "8, 7\n1, 3\n2, 3\n4, 5\n3, 1\n1, 2\n")
     change(folder, "edge_labels", "2\n0\n2\n7\n0\n0\n")
-    task = tu_task(folder, undirected="add")
+    task = read_task(folder, undirected="add")
     assert task[0].edge_index.T.tolist() == [
         [0, 1],
         [0, 2],
@@ -87,17 +87,17 @@ def test_edge_labels(folder: Path) -> None:
     assert task[1].edge_attr.tolist() == [[0, 0, 1]] * 2
     assert task[2].edge_attr.tolist() == [[0, 1, 0]] * 2
     assert task[3].edge_attr.shape == (0, 3)
-    known = tu_task(folder, undirected="add", edge_labels=[7, 2, 0, 1])
+    known = read_task(folder, undirected="add", edge_labels=[7, 2, 0, 1])
     assert known[1].edge_attr.tolist() == [[1, 0, 0, 0]] * 2
     with pytest.raises(GraphInputError, match="line 4: edge label 7 is not known"):
-        tu_task(folder, undirected="add", edge_labels=[0, 2])
+        read_task(folder, undirected="add", edge_labels=[0, 2])
     for text, message in (
         ("2\n0\n", "2 lines for 6 edges; a file is cut short"),
-        ("2\n0\n2\nC\n0\n0\n", "line 4: 'C' is no whole number"),
+        ("2\n0\n2\nC\n0\n0\n", "line 4: a line must hold 1 integer, got 'C'"),
         ("2\n0\n2\n7\n1\n0\n", "line 5: edge 3, 1 has another label in line 2"),
     ):
         with pytest.raises(GraphInputError, match=message):
-            tu_task(change(folder, "edge_labels", text), undirected="add")
+            read_task(change(folder, "edge_labels", text), undirected="add")
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_edge_labels(folder: Path) -> None:
         ("graph_labels", "1\n1\n1\n1\n", "target 'y': kind 'multiclass' needs two"),
         ("graph_labels", "1\n2\n1\n1\n", "graph 2, target 'y': class 2 has this one m"),
         ("node_labels", "3\n", "1 lines for 9 nodes; a file is cut short"),
-        ("node_labels", "3\nC\n" + "3\n" * 7, "line 2: 'C' is no finite number"),
+        ("node_labels", "3\nC\n" + "3\n" * 7, "line 2: 'C' is not a finite number"),
         (
             "node_attributes",
             "1,1\n1\n" + "1,1\n" * 7,
@@ -116,30 +116,30 @@ def test_edge_labels(folder: Path) -> None:
         (
             "node_attributes",
             "1\ninf\n" + "1\n" * 7,
-            "line 2: 'inf' is no finite number",
+            "line 2: 'inf' is not a finite number",
         ),
         ("graph_indicator", None, "graph_indicator.txt is missing"),
-        ("A", None, "is no TU folder"),
+        ("A", None, "is not a TU folder"),
     ],
 )
 def test_wrong_files_are_named(
     part: str, text: str | None, message: str, folder: Path
 ) -> None:
     with pytest.raises(GraphInputError, match=message):
-        tu_task(change(folder, part, text))
+        read_task(change(folder, part, text))
 
 
 def test_windows_line_ends_and_byte_order_mark(folder: Path) -> None:
-    before = [data.x.tolist() for data in tu_task(folder)]
+    before = [data.x.tolist() for data in read_task(folder)]
     for part, text in FILES.items():
         change(folder, part, "\ufeff" + text.replace("\n", "\r\n"))
-    assert [data.x.tolist() for data in tu_task(folder)] == before
+    assert [data.x.tolist() for data in read_task(folder)] == before
 
 
 @pytest.mark.dataset
 @pytest.mark.parametrize("name", ["MUTAG", "ENZYMES", "IMDB-MULTI"])
 def test_the_same_as_pyg(name: str, data_root: Path, tmp_path: Path) -> None:
-    own = tu_task(data_root / "tu" / name)
+    own = read_task(data_root / "tu" / name)
     pyg = tu_dataset(name, data_root, cache_dir=tmp_path, use_node_attr=True)
     for a, b in zip(own, pyg, strict=True):
         assert torch.equal(a.y, b.y) and torch.equal(a.edge_index, b.edge_index)

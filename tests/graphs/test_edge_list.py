@@ -83,7 +83,7 @@ def test_the_node_count() -> None:
     assert parse_edge_list("0 1\n1 0").num_nodes == 2
     with pytest.raises(GraphInputError, match="4 contradicts 3"):
         parse_edge_list("# nodes: 3", num_nodes=4)
-    with pytest.raises(GraphInputError, match="whole number"):
+    with pytest.raises(GraphInputError, match="an integer"):
         parse_edge_list("0 1", num_nodes=-1)
 
 

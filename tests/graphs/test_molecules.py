@@ -1,4 +1,4 @@
-"""Molecules with known atoms and bonds."""
+"""Molecules with known atoms and bonds, and their features."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from sekgnn.errors import GraphInputError, MissingExtraError
 from sekgnn.graphs import as_graph, cycle_graph, from_rdkit, from_smiles, path_graph
+from sekgnn.graphs.molecules import ATOM_FEATURES, molecule_features
 
 Chem = pytest.importorskip("rdkit.Chem")
 
@@ -50,3 +51,50 @@ def test_without_rdkit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rdkit.Chem", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'sekgnn\[mol\]'"):
         from_smiles("C")
+
+
+def features(smiles: str) -> list[dict[str, float]]:
+    """Return, per atom, the features that are not zero."""
+    _, x, _ = molecule_features(Chem.MolFromSmiles(smiles))
+    return [
+        {n: v for n, v in zip(ATOM_FEATURES, row, strict=True) if v}
+        for row in x.tolist()
+    ]
+
+
+def test_atoms_by_hand() -> None:
+    assert features("C[NH3+]") == [
+        {"is_C": 1, "sp3": 1, "num_hydrogens": 3},
+        {"is_N": 1, "charge": 1, "sp3": 1, "num_hydrogens": 3},
+    ]
+    atom = features("c1cc[se]c1")[3]
+    assert atom == {"is_Se": 1, "aromatic": 1, "in_ring": 1, "sp2": 1}
+    assert features("[Na+].[Cl-]")[0]["is_other"] == 1
+    assert features("[Na+].[Cl-]")[1]["is_Cl"] == 1
+
+
+def test_hydrogens_count_whether_they_are_nodes_or_not() -> None:
+    mol = Chem.MolFromSmiles("CO")
+    column = ATOM_FEATURES.index("num_hydrogens")
+    for some in (mol, Chem.AddHs(mol)):
+        assert molecule_features(some)[1][:2, column].tolist() == [3, 1]
+
+
+@pytest.mark.parametrize(
+    "smiles", ["C", "CC#N", "c1ccccc1O", "[Na+].[Cl-]", "C1CC1C=O"]
+)
+def test_edges_are_those_of_the_graph_and_types_are_symmetric(smiles: str) -> None:
+    mol = Chem.MolFromSmiles(smiles)
+    graph, _, edge_attr = molecule_features(mol)
+    assert graph == from_rdkit(mol)
+    assert edge_attr.shape == (2 * graph.num_edges, 4)
+    assert (edge_attr.sum(1) == 1).all()
+    pairs = graph.edge_index().T.tolist()
+    kinds = {tuple(p): k.argmax() for p, k in zip(pairs, edge_attr, strict=True)}
+    assert all(kinds[u, v] == kinds[v, u] for u, v in kinds)
+
+
+def test_bond_types() -> None:
+    names = ("C=CC#C", "c1ccccc1")
+    sums = [molecule_features(Chem.MolFromSmiles(s))[2].sum(0) for s in names]
+    assert [s.tolist() for s in sums] == [[2, 2, 2, 0], [0, 0, 0, 12]]

@@ -15,7 +15,6 @@ from sekgnn.graphs import (
     Graph,
     barabasi_albert_graph,
     complete_graph,
-    families,
     random_graph,
     random_regular_graph,
 )
@@ -117,10 +116,6 @@ def test_seeds_decide() -> None:
     for make in makers:
         a, b, c = (make(np.random.default_rng(seed)) for seed in (1, 1, 2))
         assert a == b != c
-
-
-def test_also_reachable_as_families() -> None:
-    assert families.random_regular_graph is random_regular_graph
 
 
 @pytest.mark.slow

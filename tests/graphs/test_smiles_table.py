@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sekgnn.errors import GraphInputError
-from sekgnn.graphs import SmilesRow, cycle_graph, path_graph, read_smiles_table
+from sekgnn.graphs import Graph, ReadOptions, cycle_graph, path_graph
+from sekgnn.graphs.records import read_all
+from sekgnn.graphs.table import TableRow
 
 pytest.importorskip("rdkit")
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
+
+
+def read(file: Path, **options: Any) -> tuple[list[Graph], list[int], list[TableRow]]:
+    """Return graphs, their rows, and the rows left out."""
+    records, invalid = read_all(file, ReadOptions(**options), features=False)
+    return [r.graph for r in records], [r.row for r in records], invalid
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
@@ -21,26 +30,21 @@ def test_delimiters(tmp_path: Path, delimiter: str, end: str) -> None:
     text = end.join(delimiter.join(row) for row in rows) + end
     file = tmp_path / "a.csv"
     file.write_bytes(b"\xef\xbb\xbf" + text.encode())
-    table = read_smiles_table(file)
-    assert table.graphs == (path_graph(3), path_graph(2))
-    assert table.rows == (1, 2)
-    assert table.invalid == ()
+    assert read(file) == ([path_graph(3), path_graph(2)], [1, 2], [])
 
 
 def test_one_column_other_name_and_hydrogens(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text("SMILES\nc1ccccc1\n")
-    assert read_smiles_table(file, "SMILES").graphs == (cycle_graph(6),)
-    (benzene,) = read_smiles_table(file, "SMILES", add_hydrogens=True).graphs
+    assert read(file, smiles="SMILES")[0] == [cycle_graph(6)]
+    (benzene,), _, _ = read(file, smiles="SMILES", add_hydrogens=True)
     assert benzene.num_nodes == 12
 
 
 def test_smi(tmp_path: Path) -> None:
     file = tmp_path / "a.smi"
     file.write_text("CCO ethanol\n\nCC\tethane and more\n")
-    table = read_smiles_table(file)
-    assert table.graphs == (path_graph(3), path_graph(2))
-    assert table.rows == (1, 2)
+    assert read(file) == ([path_graph(3), path_graph(2)], [1, 2], [])
 
 
 def test_invalid_rows_are_listed_at_once(
@@ -49,27 +53,26 @@ def test_invalid_rows_are_listed_at_once(
     file = tmp_path / "a.csv"
     file.write_text('smiles,note\nCC,"two\nlines"\nC1C,"two\nlines"\n\n,empty\nO,\n')
     with pytest.raises(GraphInputError) as caught:
-        read_smiles_table(file)
+        read(file)
     message = str(caught.value)
-    assert "2 SMILES cannot be read" in message
+    assert "2 SMILES in column 'smiles' cannot be read" in message
     assert "row 2 (line 4): 'C1C'" in message
     assert "row 3 (line 7): ''" in message
     assert "--skip-invalid" in message
     assert capfd.readouterr().err == ""
-    table = read_smiles_table(file, skip_invalid=True)
-    assert table.rows == (1, 4)
-    assert table.graphs == (path_graph(2), path_graph(1))
-    assert table.invalid == (SmilesRow(2, 4, "C1C"), SmilesRow(3, 7, ""))
+    graphs, rows, invalid = read(file, skip_invalid=True)
+    assert (graphs, rows) == ([path_graph(2), path_graph(1)], [1, 4])
+    assert invalid == [TableRow(2, 4, ("C1C",)), TableRow(3, 7, ("",))]
 
 
 def test_only_ten_are_shown(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text("smiles\n" + "C1C\n" * 13)
     with pytest.raises(GraphInputError, match=r"(?s)row 10 .*and 3 more") as caught:
-        read_smiles_table(file)
+        read(file)
     assert "row 11" not in str(caught.value)
-    with pytest.raises(GraphInputError, match="no molecules"):
-        read_smiles_table(file, skip_invalid=True)
+    with pytest.raises(GraphInputError, match="no graphs"):
+        read(file, skip_invalid=True)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +81,7 @@ def test_only_ten_are_shown(tmp_path: Path) -> None:
         ("id,mol\n1,C\n", r"no column 'smiles'; its columns are \['id', 'mol'\]"),
         ("", "is empty"),
         ("\n\n", "is empty"),
-        ("smiles\n", "no molecules"),
+        ("smiles\n", "no graphs"),
         ("smiles,b\nC,1\nC\n", "line 3: 1 fields, but the heading has 2"),
         ("smiles,b\nC,1,2\n", "line 2: 3 fields"),
         ('smiles,b\n"C,1\n', "quote left open"),
@@ -88,21 +91,20 @@ def test_bad_tables(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "a.csv"
     file.write_text(text)
     with pytest.raises(GraphInputError, match=message):
-        read_smiles_table(file)
+        read(file)
 
 
 def test_parquet(tmp_path: Path) -> None:
     file = tmp_path / "a.parquet"
     pq.write_table(pa.table({"id": [1, 2, 3], "smiles": ["CCO", None, "C"]}), file)
-    with pytest.raises(GraphInputError, match="row 2: ''"):
-        read_smiles_table(file)
-    table = read_smiles_table(file, skip_invalid=True)
-    assert table.graphs == (path_graph(3), path_graph(1))
-    assert table.rows == (1, 3)
+    with pytest.raises(GraphInputError, match="row 2: None"):
+        read(file)
+    graphs, rows, _ = read(file, skip_invalid=True)
+    assert (graphs, rows) == ([path_graph(3), path_graph(1)], [1, 3])
     with pytest.raises(GraphInputError, match=r"columns are \['id', 'smiles'\]"):
-        read_smiles_table(file, "mol")
+        read(file, smiles="mol")
     file.write_bytes(file.read_bytes()[:-20])
     with pytest.raises(GraphInputError, match="not a readable Parquet"):
-        read_smiles_table(file)
+        read(file)
     with pytest.raises(GraphInputError, match="does not exist"):
-        read_smiles_table(tmp_path / "none.csv")
+        read(tmp_path / "none.csv")

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sekgnn.errors import GraphInputError
-from sekgnn.graphs.table import read_table, text_lines
-from sekgnn.graphs.text import read_text
+from sekgnn.graphs.table import read_table, read_text, text_lines
 
 fields = st.text(st.sampled_from("ab ,;\t\"'\r\n\u00e9\u2028"), max_size=5)
 

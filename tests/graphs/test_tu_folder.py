@@ -72,13 +72,17 @@ def test_rules(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("edges", "indicator", "message"),
     [
-        ("1, 2\n2", "1\n1\n", r"TOY_A\.txt must hold 2 integers per line.*row 2"),
-        ("1, 2\n2, ", "1\n1\n", r"TOY_A\.txt must hold 2 integers"),
-        ("1, x", "1\n1\n", "2 integers per line.*'x'|could not convert"),
-        ("1.5, 2", "1\n1\n", "2 integers per line"),
-        ("1, nan", "1\n1\n", "2 integers per line"),
-        ("1, 2, 3", "1\n1\n", "found 3"),
-        ("1, 99999999999999999999999", "1\n1\n", "2 integers per line"),
+        (
+            "1, 2\n2",
+            "1\n1\n",
+            r"_A\.txt, line 2: a line must hold 2 integers, got '2'",
+        ),
+        ("1, 2\n2, ", "1\n1\n", r"TOY_A\.txt, line 2: a line must hold 2 integers"),
+        ("1, x", "1\n1\n", "line 1: a line must hold 2 integers, got '1, x'"),
+        ("1.5, 2", "1\n1\n", "must hold 2 integers"),
+        ("1, nan", "1\n1\n", "must hold 2 integers"),
+        ("1, 2, 3", "1\n1\n", "2 integers, got '1, 2, 3'"),
+        ("1, 99999999999999999999999", "1\n1\n", "must hold 2 integers"),
         (
             "1, 2\n2, 3",
             "1\n1\n",
@@ -89,7 +93,7 @@ def test_rules(tmp_path: Path) -> None:
         ("1, 2", "", "indicator.txt is empty"),
         ("1, 2", "1\n2\n1\n", "line 3: graph 1 after graph 2"),
         ("1, 2", "0\n1\n", "numbered from 1"),
-        ("1, 2", "1\none\n", "graph_indicator.txt must hold 1 integers per line"),
+        ("1, 2", "1\none\n", "graph_indicator.txt, line 2: a line must hold 1 integer"),
         ("1, 2", "1\n99999999999\n", "too large"),
     ],
 )
@@ -102,7 +106,7 @@ def test_malformed_files(
 
 
 def test_folder_errors(tmp_path: Path) -> None:
-    with pytest.raises(GraphInputError, match="is no TU folder"):
+    with pytest.raises(GraphInputError, match="is not a TU folder"):
         read_tu_folder(tmp_path)
     with pytest.raises(GraphInputError, match="not a folder"):
         read_tu_folder(tmp_path / "none")

@@ -182,7 +182,7 @@ def test_files_of_ones_own_need_a_target(lines: Path, tmp_path: Path) -> None:
         load_data(RunConfig(data=str(write_csv(tmp_path / "m.csv"))))
     other = tmp_path / "data.xyz"
     other.write_text("")
-    with pytest.raises(GraphInputError, match="tells no format"):
+    with pytest.raises(GraphInputError, match="no format can be inferred"):
         load_data(RunConfig(data=str(other), target=("y",)))
     with pytest.raises(GraphInputError, match="no key 'siz'"):
         load_data(config(lines, "siz"))

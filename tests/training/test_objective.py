@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 from torch import Tensor
 
-from sekgnn.datasets.target_kind import TaskKind
+from sekgnn.datasets.targets import TaskKind
 from sekgnn.errors import ConfigError
 from sekgnn.training.objective import (
     METRICS,

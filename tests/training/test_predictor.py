@@ -130,7 +130,8 @@ def test_misfits_are_refused(lines: Path, tmp_path: Path) -> None:
 
 
 def test_misfitting_edges_and_names_are_refused() -> None:
-    from sekgnn.datasets.graph_task import FeatureNames, make_task
+    from sekgnn.datasets.graph_task import make_task
+    from sekgnn.graphs.graph_record import FeatureNames
 
     model = GIN(1, 1, edge_channels=2)
     note = TaskNote("regression", ("y",), None, (0.0,), (1.0,), feature_names=("a",))

@@ -231,7 +231,9 @@ def _build_spec(
 def _note_skipped(result: JobResult) -> None:
     from sekgnn.cli.failures import note
 
-    shown = "; ".join(str(row) for row in result.skipped[:_SHOWN])
+    shown = "; ".join(
+        f"{row.place}: {row.values[0]!r}" for row in result.skipped[:_SHOWN]
+    )
     more = len(result.skipped) - _SHOWN
     tail = f"; and {more} more" if more > 0 else ""
     note(f"left out {len(result.skipped)} SMILES that cannot be read: {shown}{tail}")

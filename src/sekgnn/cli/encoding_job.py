@@ -18,19 +18,16 @@ from sekgnn.errors import ConfigError
 from sekgnn.files import atomic_path
 from sekgnn.graphs import (
     Graph,
+    ReadOptions,
     SelfLoops,
-    SmilesRow,
     Undirected,
     pack,
     path_graph,
-    read_graphs,
-    read_smiles_table,
 )
+from sekgnn.graphs.records import graph_format, read_all
+from sekgnn.graphs.table import TableRow
 from sekgnn.kernel import clock
 from sekgnn.parallel import Progress
-
-SMILES_SUFFIXES = (".csv", ".tsv", ".smi", ".parquet")
-"""Files that :func:`~sekgnn.graphs.read_graphs` takes for tables of SMILES."""
 
 PIECE_NUMBERS = 1 << 24
 """Numbers encoded before they are written: 128 MB of float64."""
@@ -48,7 +45,7 @@ class Input:
 
     graphs: Sequence[Graph]
     rows: tuple[int, ...] | None = None
-    skipped: tuple[SmilesRow, ...] = ()
+    skipped: tuple[TableRow, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -73,7 +70,7 @@ class JobResult:
     seconds: float
     total_seconds: float
     output: Path
-    skipped: tuple[SmilesRow, ...]
+    skipped: tuple[TableRow, ...]
 
     @property
     def graphs_per_second(self) -> float:
@@ -97,7 +94,7 @@ class JobResult:
             "graphs_per_second": self.graphs_per_second,
             "output": str(self.output),
             "skipped": [
-                {"row": row.row, "line": row.line, "smiles": row.text}
+                {"row": row.row, "line": row.line, "smiles": row.values[0]}
                 for row in self.skipped
             ],
         }
@@ -133,18 +130,18 @@ def read_input(
     """Read graphs of any format; see :func:`~sekgnn.graphs.read_graphs`."""
     check_choice("--undirected", undirected, ("error", "add"))
     check_choice("--loops", loops, ("drop", "error"))
-    guessed = path.suffix.lower() in SMILES_SUFFIXES and not path.is_dir()
-    if format == "smiles" or (format is None and guessed):
-        table = read_smiles_table(path, smiles, skip_invalid=skip_invalid)
-        return Input(table.graphs, table.rows, table.invalid)
-    return Input(
-        read_graphs(
-            path,
-            format=format,
-            undirected=cast("Undirected", undirected),
-            loops=cast("SelfLoops", loops),
-        )
+    options = ReadOptions(
+        format=format,
+        undirected=cast("Undirected", undirected),
+        loops=cast("SelfLoops", loops),
+        smiles=smiles,
+        skip_invalid=skip_invalid,
     )
+    records, skipped = read_all(path, options, features=False)
+    graphs = [record.graph for record in records]
+    table = graph_format(path, format) == "smiles"
+    rows = tuple(record.row for record in records) if table else None
+    return Input(graphs, rows, tuple(skipped))
 
 
 def check_backend(backend: str, spec: WalkEncoding) -> Backend:

@@ -6,29 +6,31 @@ no such folder. Importing this room loads neither torch nor torch_geometric.
 """
 
 from sekgnn.datasets.brec import BREC, CATEGORIES, BRECPair
-from sekgnn.datasets.counting import CountingDataset
-from sekgnn.datasets.csl import CSL
-from sekgnn.datasets.exp import CEXP, EXP
-from sekgnn.datasets.graph_property import GraphPropertyDataset
+from sekgnn.datasets.counting import CountingDataset, pattern_counts
+from sekgnn.datasets.graph_property import (
+    GraphPropertyDataset,
+    graph_properties,
+    node_properties,
+)
 from sekgnn.datasets.graph_task import GraphTask
-from sekgnn.datasets.json_task import json_task
-from sekgnn.datasets.object_task import networkx_task, pyg_task
-from sekgnn.datasets.pattern_targets import pattern_counts
-from sekgnn.datasets.property_targets import graph_properties, node_properties
-from sekgnn.datasets.qm9 import QM9Dataset
-from sekgnn.datasets.qm9_table import QM9_TARGETS, QM9Target
-from sekgnn.datasets.read_task import read_task
+from sekgnn.datasets.qm9 import QM9_TARGETS, QM9Dataset, QM9Target
+from sekgnn.datasets.read_task import (
+    list_task,
+    networkx_task,
+    pyg_task,
+    read_task,
+    stream_task,
+)
 from sekgnn.datasets.root import DATA_FILES, DataFile, data_root
-from sekgnn.datasets.smiles_task import smiles_task
-from sekgnn.datasets.split import Split
-from sekgnn.datasets.sr25 import SR25
-from sekgnn.datasets.statistics import PAPER_STATISTICS, Statistics, check_statistics
-from sekgnn.datasets.stream_task import Chunk, stream_task
-from sekgnn.datasets.strongly_regular import rook_shrikhande
-from sekgnn.datasets.target_kind import TASK_KINDS
-from sekgnn.datasets.tu import TU_NAMES, tu_dataset
-from sekgnn.datasets.tu_folds import tu_folds
-from sekgnn.datasets.tu_task import tu_task
+from sekgnn.datasets.statistics import (
+    PAPER_STATISTICS,
+    Split,
+    Statistics,
+    check_statistics,
+)
+from sekgnn.datasets.targets import TASK_KINDS
+from sekgnn.datasets.tu import TU_NAMES, tu_dataset, tu_folds
+from sekgnn.datasets.wl_benchmarks import CEXP, CSL, EXP, SR25, rook_shrikhande
 
 __all__ = [
     "BREC",
@@ -43,7 +45,6 @@ __all__ = [
     "TASK_KINDS",
     "TU_NAMES",
     "BRECPair",
-    "Chunk",
     "CountingDataset",
     "DataFile",
     "GraphPropertyDataset",
@@ -55,16 +56,14 @@ __all__ = [
     "check_statistics",
     "data_root",
     "graph_properties",
-    "json_task",
+    "list_task",
     "networkx_task",
     "node_properties",
     "pattern_counts",
     "pyg_task",
     "read_task",
     "rook_shrikhande",
-    "smiles_task",
     "stream_task",
     "tu_dataset",
     "tu_folds",
-    "tu_task",
 ]

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sekgnn.checks import check_choice
-from sekgnn.datasets.collection import Collection
-from sekgnn.datasets.pyg import as_data
+from sekgnn.datasets.pyg import Collection, as_data
 from sekgnn.datasets.root import read_data_file
 from sekgnn.graphs import Graph, from_graph6
 

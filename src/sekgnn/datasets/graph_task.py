@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.datasets.target_kind import Label, TaskKind, encode_targets
-from sekgnn.datasets.target_values import TargetColumn
+from sekgnn.datasets.pyg import as_data
+from sekgnn.datasets.targets import Label, TargetColumn, TaskKind, encode_targets
 from sekgnn.errors import GraphInputError
+from sekgnn.graphs import GraphRecord
+from sekgnn.graphs.graph_record import NO_NAMES, FeatureNames
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 Y_MASK = "y_mask"
 """Where on a ``Data`` a target is present: bool ``[1, T]``."""
-
-
-class FeatureNames(NamedTuple):
-    """What the columns of features are called, where they have names.
-
-    Attributes:
-        node: The columns of ``x``.
-        edge: The columns of ``edge_attr``.
-    """
-
-    node: tuple[str, ...] | None = None
-    edge: tuple[str, ...] | None = None
-
-
-NO_NAMES = FeatureNames()
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +41,11 @@ class GraphTask:
         places: Where each graph stands in its source, such as ``row 3 (line 4)``.
         feature_names: The columns of ``x``, if they have names.
         edge_feature_names: The columns of ``edge_attr``, if they have names.
+        rows: Number of each graph in its source, from 1: its data row, its line among
+            those that are not blank, or its number in a folder. Rows that were left
+            out are counted.
+        texts: The SMILES of each graph as it stands in its source; ``None`` if there
+            are none.
     """
 
     graphs: tuple[Data, ...]
@@ -64,6 +56,8 @@ class GraphTask:
     places: tuple[str, ...]
     feature_names: tuple[str, ...] | None = None
     edge_feature_names: tuple[str, ...] | None = None
+    rows: tuple[int, ...] = ()
+    texts: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         """Number of graphs."""
@@ -87,10 +81,54 @@ class GraphTask:
         """Numbers a network must give: one per class, or one per target."""
         return len(self.classes if self.classes is not None else self.target_names)
 
+    def subset(self, chosen: Sequence[int] | NDArray[np.int64]) -> GraphTask:
+        """Return the task of the graphs at some positions."""
+        places = [int(i) for i in chosen]
+
+        def take(values: Sequence[Any]) -> tuple[Any, ...]:
+            return tuple(values[i] for i in places) if values else ()
+
+        return replace(
+            self,
+            graphs=take(self.graphs),
+            mask=self.mask[places],
+            places=take(self.places),
+            rows=take(self.rows),
+            texts=None if self.texts is None else take(self.texts),
+        )
+
     def __repr__(self) -> str:
         """Sizes and kind."""
         targets = ", ".join(self.target_names)
         return f"GraphTask({len(self)} graphs, {self.kind}, targets: {targets or None})"
+
+
+def record_task(
+    source: str,
+    records: Sequence[GraphRecord],
+    columns: Sequence[TargetColumn] = (),
+    kind: TaskKind | None = None,
+    classes: Sequence[Label] | None = None,
+) -> GraphTask:
+    """Return records as a task; takes and raises what :func:`make_task` does.
+
+    A graph without features gets the feature 1 on every node.
+    """
+    graphs = [record_data(record) for record in records]
+    names = records[0].names if records else NO_NAMES
+    places = [record.place for record in records]
+    task = make_task(source, graphs, places, columns, kind, classes, names)
+    texts = tuple(record.text for record in records if record.text is not None)
+    return replace(
+        task, rows=tuple(record.row for record in records), texts=texts or None
+    )
+
+
+def record_data(record: GraphRecord) -> Data:
+    """Return a record as PyG data without targets."""
+    if record.edge_attr is None:
+        return as_data(record.graph, record.x)
+    return as_data(record.graph, record.x, edge_attr=record.edge_attr)
 
 
 def make_task(
@@ -138,10 +176,10 @@ def make_task(
                 f"{source}, {place}: feature {feature} of node {node} is "
                 f"{data.x[node, feature].item()}; it must be finite."
             )
-    empty = np.zeros((len(graphs), 0), dtype=np.bool_)
     if not columns:
         for data in graphs:
             data.pop("y", None)
+        empty = np.zeros((len(graphs), 0), dtype=np.bool_)
         return GraphTask(tuple(graphs), None, (), None, empty, tuple(places), *names)
     targets = encode_targets(columns, kind, classes)
     y, mask = torch.from_numpy(targets.y), torch.from_numpy(targets.mask)

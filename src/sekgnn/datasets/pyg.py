@@ -1,8 +1,10 @@
-"""Graphs as PyG data; torch is imported when this is first used, not before."""
+"""Graphs as PyG data, and fixed lists of them; torch is imported when it is needed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +14,13 @@ from sekgnn.graphs import Graph
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
+T = TypeVar("T")
+
 
 def as_data(
     graph: Graph,
     x: NDArray[np.float32] | None = None,
-    **targets: int | NDArray[Any],
+    **values: int | NDArray[Any],
 ) -> Data:
     """Return ``graph`` as PyG data.
 
@@ -24,7 +28,7 @@ def as_data(
         graph: The structure.
         x: Node features ``[n, C]``; a column of ones if left out, so that a network
             starts from nothing but the structure.
-        **targets: Values to store by name: a whole number becomes int64 ``[1]``, an
+        **values: Values to store by name: an integer becomes int64 ``[1]``, an
             array a tensor of its own type and shape.
 
     Shapes:
@@ -43,7 +47,7 @@ def as_data(
     features = np.ones((graph.num_nodes, 1), np.float32) if x is None else x
     stored: dict[str, Any] = {
         name: torch.from_numpy(v) if isinstance(v, np.ndarray) else torch.tensor([v])
-        for name, v in targets.items()
+        for name, v in values.items()
     }
     return Data(
         x=torch.from_numpy(features),
@@ -51,3 +55,37 @@ def as_data(
         num_nodes=graph.num_nodes,
         **stored,
     )
+
+
+class Collection(Sequence[T]):
+    """An immutable sequence of items that can become PyG data.
+
+    Args:
+        items: The items, in order.
+    """
+
+    def __init__(self, items: Iterable[T]) -> None:
+        """Keep the items."""
+        self._items = tuple(items)
+
+    def __len__(self) -> int:
+        """Number of items."""
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[T]: ...
+    def __getitem__(self, index: int | slice) -> T | list[T]:
+        """Return item ``index``, or a list for a slice."""
+        if isinstance(index, slice):
+            return list(self._items[index])
+        return self._items[index]
+
+    @abstractmethod
+    def to_pyg(self) -> list[Data]:
+        """Return one PyG ``Data`` per graph, with ``x``, ``y`` and ``num_nodes``."""
+
+    def __repr__(self) -> str:
+        """Name and size."""
+        return f"{type(self).__name__}({len(self)})"

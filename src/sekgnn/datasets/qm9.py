@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
+import math
 import os
 import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +18,68 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
-from sekgnn.datasets.molecule_features import QM9_ATOM_FEATURES, qm9_arrays
-from sekgnn.datasets.qm9_table import HARTREE_IN_EV, QM9_TARGETS, qm9_files, read_qm9
 from sekgnn.datasets.statistics import check_statistics
-from sekgnn.errors import CacheWarning, GraphInputError, OutputError
+from sekgnn.errors import (
+    CacheWarning,
+    DataNotFoundError,
+    GraphInputError,
+    MissingExtraError,
+    OutputError,
+)
 from sekgnn.files import cache_folder, write_atomically
+from sekgnn.graphs import Graph
 from sekgnn.graphs.extras import require
+from sekgnn.graphs.molecules import bond_features, hybridisation
+from sekgnn.graphs.table import read_table
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
+
+HARTREE_IN_EV = 27.211386246
+"""PyG's factor; it multiplies the targets whose unit is Ha to give eV."""
+
+
+@dataclass(frozen=True)
+class QM9Target:
+    """One of the twelve regression targets.
+
+    Attributes:
+        name: As in the tables of the literature.
+        column: Heading in the CSV files.
+        unit: Of the numbers there, and in the tables.
+        meaning: In words.
+    """
+
+    name: str
+    column: str
+    unit: str
+    meaning: str
+
+
+QM9_TARGETS = (
+    QM9Target("mu", "Dipole_debye", "D", "dipole moment"),
+    QM9Target("alpha", "Polarizability_bohr3", "a0^3", "isotropic polarizability"),
+    QM9Target("homo", "HOMO_au", "Ha", "highest occupied orbital energy"),
+    QM9Target("lumo", "LUMO_au", "Ha", "lowest unoccupied orbital energy"),
+    QM9Target("gap", "HOMO_LUMO_gap_au", "Ha", "lumo - homo"),
+    QM9Target("r2", "R2_bohr2", "a0^2", "electronic spatial extent"),
+    QM9Target("zpve", "ZPVE_au", "Ha", "zero point vibrational energy"),
+    QM9Target("u0", "InternalEnergy_0K_au", "Ha", "internal energy at 0 K"),
+    QM9Target("u", "InternalEnergy_298K_au", "Ha", "internal energy at 298.15 K"),
+    QM9Target("h", "Enthalphy_298K_au", "Ha", "enthalpy at 298.15 K"),  # sic
+    QM9Target("g", "GibbsFreeEnergy_298K_au", "Ha", "free energy at 298.15 K"),
+    QM9Target("cv", "Heatcapacity_Cv_cal_mol_K", "cal/(mol K)", "heat capacity"),
+)
+"""The targets in PyG's order; u0 to g are total, not atomisation energies."""
+
+_PARTS = ("qm9_part1.csv", "qm9_part2.csv", "qm9_part3.csv")
+_SMILES, _ATOMS = "SMILES", "N_atoms"
+
+_QM9_ELEMENTS = (1, 6, 7, 8, 9)
+QM9_ATOM_FEATURES = (
+    *("is_H", "is_C", "is_N", "is_O", "is_F"),
+    *("atomic_number", "aromatic", "sp", "sp2", "sp3", "num_hydrogens"),
+)
 
 NUM_MOLECULES = 130_831
 _FORMAT = 1  # raise when the arrays change
@@ -145,26 +202,27 @@ def _build(
     limit: int | None,
     progress: Callable[[int, int], object] | None,
 ) -> Arrays:
-    """Read every molecule; features are small whole numbers, kept as bytes."""
+    """Read every molecule; features are small integers, kept as bytes."""
     chem = require("rdkit.Chem", "qm9")
     logs = require("rdkit.rdBase", "qm9").BlockLogs
     total = NUM_MOLECULES if limit is None else min(limit, NUM_MOLECULES)
     x, edges, attributes, targets = [], [], [], []
-    for done, row in enumerate(read_qm9(files, limit), start=1):
+    rows = enumerate(read_qm9(files, limit), start=1)
+    for done, (place, smiles, num_atoms, y) in rows:
         with logs():
-            mol = chem.MolFromSmiles(row.smiles)
+            mol = chem.MolFromSmiles(smiles)
         if mol is None:
-            raise GraphInputError(f"{row.place}: {row.smiles!r} is not a SMILES.")
-        found = qm9_arrays(chem.AddHs(mol), sanitize)
-        if len(found.x) != row.num_atoms:
+            raise GraphInputError(f"{place}: {smiles!r} is not a SMILES.")
+        graph, atoms, bonds = qm9_features(chem.AddHs(mol), sanitize)
+        if graph.num_nodes != num_atoms:
             raise GraphInputError(
-                f"{row.place}: {row.smiles!r} has {len(found.x)} atoms, but the table "
-                f"says {row.num_atoms}."
+                f"{place}: {smiles!r} has {graph.num_nodes} atoms, but the table says "
+                f"{num_atoms}."
             )
-        x.append(found.x.astype(np.uint8))
-        edges.append(found.edge_index.astype(np.int16))
-        attributes.append(found.edge_attr.astype(np.uint8))
-        targets.append(row.targets)
+        x.append(atoms.astype(np.uint8))
+        edges.append(graph.edge_index().astype(np.int16))
+        attributes.append(bonds.astype(np.uint8))
+        targets.append(y)
         if progress is not None and (done % 1000 == 0 or done == total):
             progress(done, max(total, done))
     if not targets:
@@ -208,3 +266,86 @@ def _store(file: Path, arrays: Arrays) -> None:
     except OSError as error:
         why = error if isinstance(error, OutputError) else error.strerror
         warnings.warn(f"QM9 is not cached: {why}", CacheWarning, stacklevel=3)
+
+
+def qm9_features(
+    mol: Any, sanitize: bool
+) -> tuple[Graph, NDArray[np.float32], NDArray[np.float32]]:
+    """Return a molecule of H, C, N, O, F, hydrogens included, with PyG's 11 features.
+
+    Args:
+        mol: An rdkit ``Mol`` that was sanitised, with explicit hydrogens.
+        sanitize: If false, what rdkit reports without sanitising: Kekulé bonds, and
+            neither aromaticity nor hybridisation.
+    """
+    if not sanitize:
+        from rdkit import Chem
+
+        mol = Chem.Mol(mol)
+        Chem.Kekulize(mol, clearAromaticFlags=True)
+    x = np.zeros((mol.GetNumAtoms(), len(QM9_ATOM_FEATURES)), dtype=np.float32)
+    numbers = np.array([atom.GetAtomicNum() for atom in mol.GetAtoms()], np.int64)
+    x[:, :5] = numbers[:, None] == _QM9_ELEMENTS
+    x[:, 5] = numbers
+    if sanitize:
+        for row, atom in zip(x, mol.GetAtoms(), strict=True):
+            row[6:10] = (atom.GetIsAromatic(), *hybridisation(atom))
+    graph, edge_attr = bond_features(mol)
+    row, col = graph.edge_index()
+    x[:, 10] = np.bincount(row, weights=numbers[col] == 1, minlength=len(x))
+    return graph, x, edge_attr
+
+
+def qm9_files(folder: str | os.PathLike[str] | None = None) -> list[Path]:
+    """Return the CSV parts, in ``folder`` or where qm9pack is installed.
+
+    Raises:
+        MissingExtraError: If no folder is given and qm9pack is not installed.
+        DataNotFoundError: If a part is missing.
+    """
+    if folder is None:
+        spec = importlib.util.find_spec("qm9pack")  # importing it warns
+        if spec is None or spec.origin is None:
+            raise MissingExtraError(
+                "QM9 is read from the package qm9pack, which is not installed. Install "
+                "it with: pip install 'sekgnn[qm9]'"
+            )
+        folder = Path(spec.origin).parent / "data"
+    files = [Path(folder) / part for part in _PARTS]
+    for file in files:
+        if not file.is_file():
+            raise DataNotFoundError(
+                f"{file} does not exist; needed are {', '.join(_PARTS)} of qm9pack."
+            )
+    return files
+
+
+def read_qm9(
+    files: list[Path], limit: int | None = None
+) -> Iterator[tuple[str, str, int, list[float]]]:
+    """Yield place, SMILES, number of atoms and targets, at most ``limit`` times.
+
+    Raises:
+        GraphInputError: If a column is missing, or a field is not a number; names file,
+            line and column.
+    """
+    return islice((row for file in files for row in _read_part(file)), limit)
+
+
+def _read_part(file: Path) -> Iterator[tuple[str, str, int, list[float]]]:
+    names = [_SMILES, _ATOMS, *(target.column for target in QM9_TARGETS)]
+    for row in read_table(file, names, "It should be a part of qm9pack 1.0.3."):
+        place = f"{file}, line {row.line}"
+        smiles, *fields = row.values
+        atoms, *targets = map(_number, [place] * 13, names[1:], fields)
+        yield place, smiles, int(atoms), targets
+
+
+def _number(place: str, column: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise GraphInputError(f"{place}, column {column!r}: {text!r} is not a number.")
+    return value

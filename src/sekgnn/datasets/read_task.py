@@ -1,43 +1,54 @@
-"""One function that reads a task from any file format known here."""
+"""Tasks from files, whole or a chunk at a time, and from objects in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from sekgnn.datasets.graph_task import GraphTask
-from sekgnn.datasets.json_task import json_task
-from sekgnn.datasets.smiles_task import smiles_task
-from sekgnn.datasets.target_kind import Label, TaskKind
-from sekgnn.datasets.tu_task import tu_task
+from sekgnn.checks import check_positive
+from sekgnn.datasets.graph_task import GraphTask, make_task, record_task
+from sekgnn.datasets.targets import Label, TargetColumn, TaskKind, read_column
 from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.graphs import Graph, GraphRecord, ReadOptions, Undirected, from_pyg
+from sekgnn.graphs.records import (
+    OnInvalid,
+    graph_format,
+    networkx_records,
+    read_all,
+    read_records,
+    smiles_records,
+)
+from sekgnn.graphs.tu_folder import tu_target_file
 
-Format = Literal["smiles", "json", "tu"]
-_JSON = (".jsonl", ".ndjson")
-_TABLES = (".csv", ".tsv", ".parquet")
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+TASK_FORMATS = {
+    "smiles": "a table of SMILES",
+    "json": "JSON lines",
+    "tu": "a TU folder",
+}
+"""Formats that hold features or targets, and how they are called."""
+
+MOST_CHUNK_NODES = 200_000
+"""A chunk ends with the graph that brings it to this number of nodes."""
 
 
-def task_format(path: str | Path) -> Format:
-    """Return the format of a file or folder, which its suffix tells.
+def task_format(path: str | Path, format: str | None = None) -> str:
+    """Return the format of a file or folder to learn from or to predict on.
 
     Raises:
-        GraphInputError: If the path does not exist or tells no format.
+        GraphInputError: If the path does not exist or is not of ``TASK_FORMATS``.
     """
-    place = Path(path)
-    if not place.exists():
-        raise GraphInputError(f"{path} does not exist; check the path.")
-    if place.is_dir():
-        return "tu"
-    suffix = place.suffix.lower()
-    if suffix in _JSON:
-        return "json"
-    if suffix in _TABLES:
-        return "smiles"
-    raise GraphInputError(
-        f"{path}: the suffix {suffix!r} tells no format; known are "
-        f"{', '.join([*_TABLES, *_JSON])} and TU folders."
-    )
+    form = graph_format(path, format)
+    if form not in TASK_FORMATS:
+        raise GraphInputError(
+            f"{path}: the format {form} holds neither features nor targets; needed is "
+            "a table (.csv, .tsv, .parquet), JSON lines (.jsonl, .ndjson) or a TU "
+            "folder."
+        )
+    return form
 
 
 def read_task(
@@ -46,33 +57,281 @@ def read_task(
     *,
     kind: TaskKind | None = None,
     classes: Sequence[Label] | None = None,
+    on_invalid: OnInvalid | None = None,
     **options: Any,
 ) -> GraphTask:
-    """Read graphs and targets; the suffix tells the format.
+    """Read graphs and targets from a table of SMILES, JSON lines or a TU folder.
 
-    ``.csv``, ``.tsv`` and ``.parquet`` are read by :func:`smiles_task`, ``.jsonl`` and
-    ``.ndjson`` by :func:`json_task`, a folder by :func:`tu_task`, which takes its
-    targets from files and needs no names.
+    Molecules have the features ``ATOM_FEATURES`` and ``BONDS`` of
+    :mod:`sekgnn.graphs.molecules`. Graphs without features get the feature 1 on every
+    node. Empty fields, ``NA``, ``nan``, ``null`` and absent keys are missing targets.
 
     Args:
-        path: What to read.
-        targets: Names of the targets; none for graphs to predict on.
-        kind: The kind of task; by default the targets tell.
+        path: What to read; see :func:`~sekgnn.graphs.records.read_records`.
+        targets: Columns or keys to predict; none for graphs to predict on, or for a
+            TU folder, which brings its own.
+        kind: The kind of task; by default inferred from the targets
+            (:func:`encode_targets`); of a TU folder classes for labels, regression for
+            attributes.
         classes: The labels, if they are known.
-        **options: Of the reader, such as ``smiles`` or ``skip_invalid``.
+        on_invalid: Called with every row that ``skip_invalid`` leaves out.
+        **options: Of :class:`~sekgnn.graphs.ReadOptions`, such as ``smiles``.
 
     Raises:
-        GraphInputError: If the path does not exist or tells no format, or as the
-            reader.
+        GraphInputError: If the path, a graph or a target is wrong; names the column,
+            and the row and its line.
         ConfigError: If ``kind`` does not fit, or targets are named for a folder.
+        MissingExtraError: If rdkit, or for Parquet pyarrow, is not installed.
     """
-    form = task_format(path)
-    if form == "json":
-        return json_task(path, targets, kind=kind, classes=classes, **options)
-    if form == "smiles":
-        return smiles_task(path, targets, kind=kind, classes=classes, **options)
-    if targets:
+    chosen = ReadOptions(**options)
+    names = [targets] if isinstance(targets, str) else list(targets)
+    source = str(path)
+    form = task_format(path, chosen.format)
+    if form == "tu" and names:
         raise ConfigError(
             f"{path} is a TU folder, whose targets are in its files; name none."
         )
-    return tu_task(path, kind=kind, classes=classes, **options)
+    records, invalid = read_all(path, chosen, names)
+    if on_invalid is not None:
+        for row in invalid:
+            on_invalid(row)
+    if form != "tu":
+        columns = _columns(records, names, source)
+        return record_task(source, records, columns, kind, classes)
+    file = tu_target_file(path)
+    columns = _columns(records, list(records[0].targets), str(file))
+    if columns and kind is None and classes is None:
+        kind = "regression"
+        if file is not None and file.name.endswith("_graph_labels.txt"):
+            count = len(set(columns[0].values) - {None})
+            kind = "binary" if count == 2 else "multiclass"
+    return record_task(source, records, columns, kind, classes)
+
+
+def _columns(
+    records: Sequence[GraphRecord], names: Sequence[str], source: str
+) -> list[TargetColumn]:
+    places = [record.place for record in records]
+    return [
+        read_column(name, [r.targets.get(name) for r in records], places, source)
+        for name in names
+    ]
+
+
+def stream_task(
+    path: str | Path,
+    *,
+    chunk_size: int = 1024,
+    on_invalid: OnInvalid | None = None,
+    **options: Any,
+) -> Iterator[GraphTask]:
+    """Read graphs to predict on, in order and without targets, a chunk at a time.
+
+    Together the chunks hold the graphs of :func:`read_task` without targets. Tables and
+    JSON lines are read as chunks are asked for, so memory does not depend on the length
+    of the file, and a fault is raised when it is met: **chunks before it have been
+    handed out by then**. A TU folder is read whole.
+
+    Args:
+        path: What to read, as for :func:`read_task`.
+        chunk_size: Most graphs of a chunk. A chunk also ends with the graph that brings
+            it to ``MOST_CHUNK_NODES`` nodes.
+        on_invalid: Called with every row that ``skip_invalid`` leaves out.
+        **options: Of :class:`~sekgnn.graphs.ReadOptions`.
+
+    Returns:
+        The chunks, none of them empty.
+
+    Raises:
+        ConfigError: If ``chunk_size`` is less than 1, or an option is unknown.
+        GraphInputError: If the path tells no format. While reading: if the file holds
+            no graphs, a SMILES is invalid (without ``skip_invalid``; names row and
+            line), or as :func:`read_task`.
+        MissingExtraError: If rdkit, or for Parquet pyarrow, is not installed.
+    """
+    check_positive("chunk_size", chunk_size)
+    chosen = ReadOptions(**options)
+    task_format(path, chosen.format)
+    told = on_invalid if chosen.skip_invalid else None
+    return _chunks(str(path), read_records(path, chosen, on_invalid=told), chunk_size)
+
+
+def _chunks(
+    source: str, records: Iterable[GraphRecord], size: int
+) -> Iterator[GraphTask]:
+    """Yield records in chunks, each as soon as it is full."""
+    first: list[GraphRecord] = []  # the first of all: later ones need as many features
+    held: list[GraphRecord] = []
+    nodes = 0
+    for record in records:
+        held.append(record)
+        nodes += record.graph.num_nodes
+        if len(held) == size or nodes >= MOST_CHUNK_NODES:
+            yield _chunk(source, first, held)
+            first, held, nodes = first or held[:1], [], 0
+    if held or not first:
+        yield _chunk(source, first, held)
+
+
+def _chunk(source: str, first: list[GraphRecord], held: list[GraphRecord]) -> GraphTask:
+    """Check ``held`` together with the first graph of the source, and return it."""
+    task = record_task(source, [*first, *held])
+    return task.subset(range(1, len(task))) if first else task
+
+
+def pyg_task(
+    dataset: Iterable[Any],
+    *,
+    kind: TaskKind | None = None,
+    classes: Sequence[Label] | None = None,
+    names: Sequence[str] | None = None,
+) -> GraphTask:
+    """Return a PyG dataset, or any list of ``Data``, as a task.
+
+    Graphs are copied; ``y`` is read as one row of targets per graph, in which NaN is
+    missing. Graphs without ``x`` get the feature 1 on every node. If no graph has
+    ``y``, there are no targets.
+
+    Args:
+        dataset: Undirected graphs whose number of nodes is known.
+        kind: The kind of task; by default inferred from the targets.
+        classes: The labels, if they are known.
+        names: Of the targets; by default ``y``, or ``y0``, ``y1``, ...
+
+    Raises:
+        GraphInputError: If a graph is wrong, or its ``y`` is not a row of as many
+            numbers as in the others; names the graph.
+        ConfigError: If ``kind`` does not fit.
+    """
+    source = type(dataset).__name__
+    graphs, rows, places = [], [], []
+    for number, item in enumerate(dataset):
+        place = f"graph {number}"
+        graphs.append(_copied(item, f"{source}, {place}"))
+        places.append(place)
+        y = getattr(item, "y", None)
+        rows.append(None if y is None else y.reshape(-1).tolist())
+    width = max((len(row) for row in rows if row is not None), default=0)
+    for row, place in zip(rows, places, strict=True):
+        if row is not None and len(row) != width:
+            raise GraphInputError(
+                f"{source}, {place}: y has {len(row)} values, but {width} elsewhere; "
+                "targets must be of the graph, one row each (not of its nodes)."
+            )
+    titles = list(names or (["y"] if width == 1 else [f"y{i}" for i in range(width)]))
+    if len(titles) != width:
+        raise GraphInputError(f"{source}: {len(titles)} names for {width} targets.")
+    columns = [
+        read_column(title, [row and row[i] for row in rows], places, source)
+        for i, title in enumerate(titles)
+    ]
+    return make_task(source, graphs, places, columns, kind, classes)
+
+
+def _copied(item: Any, place: str) -> Data:
+    """Return a graph without targets, its edges checked, ``x`` as float32."""
+    import torch
+
+    try:
+        graph = from_pyg(item)
+    except GraphInputError as error:
+        raise GraphInputError(f"{place}: {error}") from None
+    copy: Data = item.clone()
+    for key in ("y", "y_mask"):
+        if key in copy:
+            del copy[key]
+    copy.num_nodes = graph.num_nodes
+    x = copy.x if "x" in copy else None
+    if x is None:
+        copy.x = torch.ones(graph.num_nodes, 1)
+    elif x.size(0) != graph.num_nodes:
+        raise GraphInputError(
+            f"{place}: x has {x.size(0)} rows, but there are {graph.num_nodes} nodes."
+        )
+    else:
+        copy.x = x.reshape(graph.num_nodes, -1).float()
+    return copy
+
+
+def networkx_task(
+    graphs: Sequence[Any],
+    targets: Sequence[Any] | Mapping[str, Sequence[Any]] | str | None = None,
+    *,
+    node_features: Sequence[str] = (),
+    kind: TaskKind | None = None,
+    classes: Sequence[Label] | None = None,
+    undirected: Undirected = "error",
+) -> GraphTask:
+    """Return a list of networkx graphs as a task; node i is the i-th of its graph.
+
+    Args:
+        graphs: The graphs.
+        targets: One value per graph; several as ``{name: values}``; or the name of a
+            graph attribute (``graph.graph[name]``). ``None`` for graphs to predict on.
+        node_features: Node attributes that hold numbers, for ``x``; without any every
+            node has the feature 1.
+        kind: The kind of task; by default inferred from the targets.
+        classes: The labels, if they are known.
+        undirected: ``"error"`` or ``"add"`` when a directed edge lacks its reverse.
+
+    Raises:
+        GraphInputError: If a graph or an attribute is wrong or missing; names the
+            graph.
+        ConfigError: If ``kind`` does not fit.
+    """
+    source = "graphs"
+    records = list(networkx_records(graphs, node_features, undirected))
+    if isinstance(targets, str):
+        if graphs and not any(targets in graph.graph for graph in graphs):
+            raise GraphInputError(f"no graph has the attribute {targets!r}.")
+        targets = {targets: [graph.graph.get(targets) for graph in graphs]}
+    elif targets is None:
+        targets = {}
+    elif not isinstance(targets, Mapping):
+        targets = {"y": targets}
+    for name, values in targets.items():
+        if len(values) != len(graphs):
+            raise GraphInputError(
+                f"target {name!r} has {len(values)} values for {len(graphs)} graphs."
+            )
+    places = [record.place for record in records]
+    columns = [read_column(n, list(v), places, source) for n, v in targets.items()]
+    return record_task(source, records, columns, kind, classes)
+
+
+def list_task(graphs: Iterable[Any], node_features: Sequence[str] = ()) -> GraphTask:
+    """Return a list of graphs, of whatever library, as a task without targets.
+
+    Args:
+        graphs: All of one kind: PyG ``Data`` (their ``y`` is not looked at), networkx
+            graphs, :class:`~sekgnn.graphs.Graph`, or SMILES.
+        node_features: Node attributes of networkx graphs to use.
+
+    Raises:
+        GraphInputError: If there are none, or one is of another kind or wrong; names
+            it.
+    """
+    from torch_geometric.data import Data
+
+    items = list(graphs)
+    if not items:
+        raise GraphInputError("no graphs are given.")
+    first = items[0]
+    for kind, name in {str: "SMILES", Graph: "a Graph", Data: "a PyG Data"}.items():
+        for i, item in enumerate(items if isinstance(first, kind) else ()):
+            if not isinstance(item, kind):
+                raise GraphInputError(
+                    f"graph {i} is {type(item).__name__}, graph 0 is {name}; all must "
+                    "be of one kind."
+                )
+    if isinstance(first, str):
+        return record_task("SMILES", list(smiles_records(items)))
+    if isinstance(first, Graph):
+        records = [GraphRecord(g, f"graph {i}", i + 1) for i, g in enumerate(items)]
+        return record_task("graphs", records)
+    if isinstance(first, Data):
+        bare = [item.clone() for item in items]
+        for item in bare:
+            item.pop("y", None)
+        return pyg_task(bare)
+    return networkx_task(items, node_features=node_features)

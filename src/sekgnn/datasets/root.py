@@ -1,13 +1,23 @@
-"""Finding benchmark files, and knowing that they are the right ones."""
+"""Folders: benchmark files, which are checked, and prepared copies, which are made."""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import os
+import secrets
+import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from sekgnn.errors import DataNotFoundError, GraphInputError
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.errors import DataNotFoundError, GraphInputError, OutputError
+from sekgnn.files import CACHE_VARIABLE
+from sekgnn.graphs import Graph, pack_edge_indices, unpack
 
 VARIABLE = "SEKGNN_DATA"
 """The environment variable that names the folder of benchmark data."""
@@ -174,3 +184,55 @@ def read_data_file(name: str, root: str | os.PathLike[str] | None = None) -> byt
             f"{file.sha256}. Replace it: {file.content}."
         )
     return content
+
+
+def read_data_graphs(
+    name: str, root: str | os.PathLike[str] | None = None
+) -> tuple[list[Graph], dict[str, NDArray[Any]]]:
+    """Return the graphs of a benchmark file of arrays, and its other arrays.
+
+    Args:
+        name: A key of ``DATA_FILES`` whose file is an ``.npz``.
+        root: The data folder; by default what ``SEKGNN_DATA`` names.
+
+    Raises:
+        DataNotFoundError: As :func:`read_data_file`.
+        GraphInputError: As :func:`read_data_file`.
+    """
+    content = io.BytesIO(read_data_file(name, root))
+    with np.load(content, allow_pickle=False) as file:
+        arrays = {key: file[key] for key in file.files}
+    structure = (arrays.pop(key) for key in ("edge_index", "node_ptr", "edge_ptr"))
+    return unpack(pack_edge_indices(*structure)), arrays
+
+
+def build_folder(target: Path, build: Callable[[Path], object]) -> None:
+    """Fill a new folder that becomes ``target`` only when complete.
+
+    Several processes may build one folder at a time: the first to finish wins, and the
+    others find it done.
+
+    Args:
+        target: The folder; its parents are made. If it exists, it is left as it is.
+        build: Fills the folder it is given, which exists.
+
+    Raises:
+        OutputError: If the operating system refuses to write.
+    """
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        draft.mkdir(parents=True)
+    except OSError as error:
+        raise OutputError(
+            f"cannot write to the cache folder {target.parent}: {error.strerror}; set "
+            f"{CACHE_VARIABLE} (or cache_dir) to a folder you may write to."
+        ) from error
+    try:
+        build(draft)
+        try:
+            draft.rename(target)
+        except OSError:
+            if not target.is_dir():  # else another process was faster
+                raise
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)

@@ -12,13 +12,13 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from sekgnn.datasets import list_task
 from sekgnn.errors import GraphInputError
 from sekgnn.estimators.graph_estimator import (
     GraphEstimator,
     check_lengths,
     with_targets,
 )
-from sekgnn.estimators.graph_list import as_task
 
 
 class SEKClassifier(ClassifierMixin, GraphEstimator):
@@ -84,7 +84,7 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
         if self.classes_.size < 2:
             raise GraphInputError("all graphs have the same label; nothing to learn.")
         task = with_targets(
-            as_task(X, self.node_features),
+            list_task(X, self.node_features),
             "binary" if self.classes_.size == 2 else "multiclass",
             torch.from_numpy(numbers.astype(np.int64)),
             np.ones((labels.size, 1), dtype=np.bool_),

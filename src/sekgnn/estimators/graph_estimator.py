@@ -16,9 +16,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sekgnn.datasets import GraphTask
+from sekgnn.datasets import GraphTask, list_task
 from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
-from sekgnn.estimators.graph_list import as_task
 from sekgnn.models import save_model
 from sekgnn.models.model_file import read_about
 from sekgnn.training.batches import JoinedGraphs
@@ -134,7 +133,7 @@ class GraphEstimator(BaseEstimator):
         check_is_fitted(self, "predictor_")
         if not len(graphs):
             return self.predictor_.predict([])
-        task = as_task(graphs, self.node_features)
+        task = list_task(graphs, self.node_features)
         self.predictor_.check(task, "the list of graphs")
         return self.predictor_.predict(task.graphs)
 

@@ -10,13 +10,13 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
+from sekgnn.datasets import list_task
 from sekgnn.errors import GraphInputError
 from sekgnn.estimators.graph_estimator import (
     GraphEstimator,
     check_lengths,
     with_targets,
 )
-from sekgnn.estimators.graph_list import as_task
 
 
 class SEKRegressor(RegressorMixin, GraphEstimator):
@@ -54,7 +54,7 @@ class SEKRegressor(RegressorMixin, GraphEstimator):
             raise GraphInputError("targets must be finite, and not all missing.")
         self.n_outputs_ = values.shape[1]
         task = with_targets(
-            as_task(X, self.node_features),
+            list_task(X, self.node_features),
             "regression",
             torch.from_numpy(np.nan_to_num(values).astype(np.float32)),
             mask,

@@ -1,15 +1,23 @@
 """The graph type, what reads and builds it, and named families."""
 
-from sekgnn.graphs.cfi import cfi_graph, cfi_pair
 from sekgnn.graphs.cleaning import SelfLoops, Undirected
-from sekgnn.graphs.convert import as_graph, from_networkx, from_pyg, from_scipy
-from sekgnn.graphs.convert_labels import as_labelled
+from sekgnn.graphs.convert import (
+    as_graph,
+    as_labelled,
+    from_networkx,
+    from_pyg,
+    from_scipy,
+)
 from sekgnn.graphs.edge_list import parse_edge_list, read_edge_list
 from sekgnn.graphs.families import (
+    GRAPH_NAMES,
+    cfi_graph,
+    cfi_pair,
     circulant_graph,
     complete_graph,
     csl_graph,
     cycle_graph,
+    named_graph,
     path_graph,
     petersen_graph,
     rook_graph,
@@ -17,6 +25,7 @@ from sekgnn.graphs.families import (
 )
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.graph6 import from_graph6, read_graph6, to_graph6
+from sekgnn.graphs.graph_record import GraphRecord
 from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.graphs.molecules import (
     from_rdkit,
@@ -24,7 +33,6 @@ from sekgnn.graphs.molecules import (
     labelled_from_rdkit,
     labelled_from_smiles,
 )
-from sekgnn.graphs.names import GRAPH_NAMES, named_graph
 from sekgnn.graphs.npz import read_npz, write_npz
 from sekgnn.graphs.packed import PackedGraphs, pack, pack_edge_indices, unpack
 from sekgnn.graphs.random_families import (
@@ -32,19 +40,18 @@ from sekgnn.graphs.random_families import (
     random_graph,
     random_regular_graph,
 )
-from sekgnn.graphs.read import FORMATS, read_graphs
-from sekgnn.graphs.smiles_table import SmilesRow, SmilesTable, read_smiles_table
+from sekgnn.graphs.records import FORMATS, ReadOptions, read_graphs, read_records
 from sekgnn.graphs.tu_folder import read_tu_folder
 
 __all__ = [
     "FORMATS",
     "GRAPH_NAMES",
     "Graph",
+    "GraphRecord",
     "LabelledGraph",
     "PackedGraphs",
+    "ReadOptions",
     "SelfLoops",
-    "SmilesRow",
-    "SmilesTable",
     "Undirected",
     "as_graph",
     "as_labelled",
@@ -75,7 +82,7 @@ __all__ = [
     "read_graph6",
     "read_graphs",
     "read_npz",
-    "read_smiles_table",
+    "read_records",
     "read_tu_folder",
     "rook_graph",
     "shrikhande_graph",

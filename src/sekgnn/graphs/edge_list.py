@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from sekgnn.errors import GraphInputError
-from sekgnn.graphs.edge_checks import check_num_nodes
+from sekgnn.graphs.cleaning import check_num_nodes
 from sekgnn.graphs.graph import Graph, SelfLoops, Undirected
-from sekgnn.graphs.text import read_text
+from sekgnn.graphs.table import read_text
 
 _NODES_LINE = re.compile(r"[#%]\s*nodes\s*:\s*(\d{1,18})\s*", re.IGNORECASE)
 

@@ -1,22 +1,20 @@
-"""Named families of graphs; the random ones are in :mod:`.random_families`."""
+"""Named families of graphs, ``rook:4`` and the like, and CFI pairs."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from itertools import chain, combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.checks import check_positive
-from sekgnn.errors import ConfigError
+from sekgnn.checks import check_choice, check_positive
+from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.graph import Graph
-from sekgnn.graphs.random_families import (
-    barabasi_albert_graph as barabasi_albert_graph,
-)
-from sekgnn.graphs.random_families import random_graph as random_graph
-from sekgnn.graphs.random_families import random_regular_graph as random_regular_graph
 from sekgnn.graphs.triangle import pair_unrank
+
+_MAX_DEGREE = 16
 
 
 def path_graph(n: int) -> Graph:
@@ -113,6 +111,133 @@ def petersen_graph() -> Graph:
     return _graph(row, np.concatenate([(v + 1) % 5, v + 5, (v + 2) % 5 + 5]), 10)
 
 
+def cfi_pair(base: Graph) -> tuple[Graph, Graph]:
+    """Return the untwisted and the once-twisted CFI graph over ``base``.
+
+    Cai, Fürer and Immerman 1992. Over a connected base the two are not isomorphic, and
+    the larger the treewidth of the base, the more dimensions a WL test needs.
+
+    Args:
+        base: A connected graph with at least one edge.
+
+    Raises:
+        GraphInputError: If the base has no edge, is not connected, or has a node with
+            more than 16 neighbours.
+
+    Example:
+        >>> plain, twisted = cfi_pair(cycle_graph(3))
+        >>> plain.num_nodes == twisted.num_nodes == 3 * (2 + 4)
+        True
+    """
+    if base.num_edges == 0 or not _is_connected(base):
+        raise GraphInputError(
+            "the base of a CFI pair must be connected and have an edge; otherwise the "
+            "two graphs may be isomorphic. Use one connected component."
+        )
+    first = (0, int(base.neighbors(0)[0]))
+    return cfi_graph(base), cfi_graph(base, twisted=[first])
+
+
+def cfi_graph(base: Graph, twisted: Iterable[tuple[int, int]] = ()) -> Graph:
+    """Return the CFI graph over ``base`` in which the edges ``twisted`` are crossed.
+
+    For every base node v and each edge e at v there are two end nodes (v, e, 0) and
+    (v, e, 1); for every set S of an even number of edges at v there is a middle node
+    (v, S), joined to (v, e, 1) for e in S and to (v, e, 0) for the other e. An edge e
+    between u and v joins (u, e, b) to (v, e, b), or to (v, e, 1 - b) if it is twisted.
+    Only the parity of the number of twists in a component matters up to isomorphism.
+
+    Args:
+        base: Any graph with at most 16 neighbours per node.
+        twisted: Base edges to cross, in either direction; twice is not at all.
+
+    Raises:
+        GraphInputError: If a degree is too large or a twisted edge is no edge.
+    """
+    if base.num_nodes and base.degrees.max() > _MAX_DEGREE:
+        raise GraphInputError(
+            f"a base node has {base.degrees.max()} neighbours; its gadget would have "
+            f"2^{base.degrees.max() - 1} nodes. At most {_MAX_DEGREE} are allowed."
+        )
+    row, col = base.edge_index().tolist()
+    arc = {pair: i for i, pair in enumerate(zip(row, col, strict=True))}
+    crossed: set[tuple[int, int]] = set()
+    for u, v in twisted:
+        if (u, v) not in arc:
+            raise GraphInputError(
+                f"({u}, {v}) is no edge of the base; cannot twist it."
+            )
+        crossed ^= {(min(u, v), max(u, v))}
+    # the end node (v, e, b), where e is the i-th arc v -> w of the base, is 2 i + b
+    edges = [
+        (2 * i + b, 2 * arc[w, v] + (b ^ ((v, w) in crossed)))
+        for (v, w), i in arc.items()
+        if v < w
+        for b in (0, 1)
+    ]
+    size = 2 * len(arc)
+    for v in range(base.num_nodes):
+        arcs = range(int(base.indptr[v]), int(base.indptr[v + 1]))
+        sets = (combinations(arcs, k) for k in range(0, len(arcs) + 1, 2))
+        for chosen in chain.from_iterable(sets):
+            edges += [(size, 2 * i + (i in chosen)) for i in arcs]
+            size += 1
+    pairs = np.array(edges, dtype=np.int64).reshape(-1, 2).T
+    return _graph(pairs[0], pairs[1], size)
+
+
 def _graph(row: NDArray[np.int64], col: NDArray[np.int64], n: int) -> Graph:
     """Build a graph from edges listed once."""
     return Graph.from_edge_index(np.stack([row, col]), n, undirected="add")
+
+
+def _is_connected(graph: Graph) -> bool:
+    """Tell whether every node can be reached from node 0."""
+    seen = {0}
+    stack = [0]
+    while stack:
+        fresh = set(graph.neighbors(stack.pop()).tolist()) - seen
+        seen |= fresh
+        stack += fresh
+    return len(seen) == graph.num_nodes
+
+
+_FAMILIES: dict[str, tuple[Callable[..., Graph], int, float, str]] = {
+    # name: function, fewest numbers, most numbers, form
+    "path": (path_graph, 1, 1, "path:N"),
+    "cycle": (cycle_graph, 1, 1, "cycle:N"),
+    "complete": (complete_graph, 1, 1, "complete:N"),
+    "rook": (rook_graph, 1, 2, "rook:N or rook:N:M"),
+    "shrikhande": (shrikhande_graph, 0, 0, "shrikhande"),
+    "petersen": (petersen_graph, 0, 0, "petersen"),
+    "csl": (csl_graph, 2, 2, "csl:N:SKIP"),
+    "circulant": (
+        lambda n, *jumps: circulant_graph(n, jumps),
+        2,
+        float("inf"),
+        "circulant:N:JUMP:...",
+    ),
+}
+GRAPH_NAMES = tuple(_FAMILIES)
+
+
+def named_graph(name: str) -> Graph:
+    """Return the graph called ``name``: a family and its numbers, separated by ``:``.
+
+    Known are ``path:5``, ``cycle:6``, ``complete:4``, ``rook:4``, ``rook:3:5``,
+    ``shrikhande``, ``petersen``, ``csl:41:3`` and ``circulant:8:1:2``.
+
+    Raises:
+        ConfigError: If the family is unknown or its numbers do not fit.
+
+    Example:
+        >>> named_graph("rook:4")
+        Graph(num_nodes=16, num_edges=48)
+    """
+    family, *fields = name.strip().lower().split(":")
+    check_choice("graph name", family, GRAPH_NAMES)
+    function, fewest, most, form = _FAMILIES[family]
+    numeric = all(field.isascii() and field.isdigit() for field in fields)
+    if not numeric or not fewest <= len(fields) <= most:
+        raise ConfigError(f"graph name {name!r} should have the form {form}.")
+    return function(*(int(field) for field in fields))

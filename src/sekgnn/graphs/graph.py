@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.cleaning import SelfLoops as SelfLoops
 from sekgnn.graphs.cleaning import Undirected as Undirected
+from sekgnn.graphs.cleaning import check_edge_index as check_edge_index
 from sekgnn.graphs.cleaning import check_rules, clean_edges
-from sekgnn.graphs.edge_checks import check_edge_index as check_edge_index
 from sekgnn.graphs.extras import require
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.cleaning import clean_edges
 from sekgnn.graphs.graph import Graph
-from sekgnn.graphs.text import read_bytes
+from sekgnn.graphs.table import read_bytes
 from sekgnn.graphs.triangle import pair_rank, pair_unrank
 
 _HEADER = b">>graph6<<"

@@ -1,15 +1,35 @@
-"""Molecules as graphs: atoms are nodes, bonds are edges; kinds as labels, or not."""
+"""Molecules: atoms are nodes, bonds are edges; their kinds as labels or features."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.extras import require
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.labelled import LabelledGraph
+
+MOST_RING_ATOMS = 20_000
+"""Molecules with a longer cycle are refused: rdkit would search its rings for hours."""
+
+_BOND_NUMBERS = {"SINGLE": 1, "DOUBLE": 2, "TRIPLE": 3, "AROMATIC": 12}  # of rdkit
+BONDS = tuple(_BOND_NUMBERS)
+"""One-hot columns of a bond; a bond of another type is all zeros."""
+
+_ELEMENTS = {
+    **{"H": 1, "B": 5, "C": 6, "N": 7, "O": 8, "F": 9, "Si": 14, "P": 15, "S": 16},
+    **{"Cl": 17, "Se": 34, "Br": 35, "I": 53},
+}
+_PLACES = {number: place for place, number in enumerate(_ELEMENTS.values())}
+ATOM_FEATURES = (
+    *(f"is_{element}" for element in _ELEMENTS),
+    *("is_other", "charge", "aromatic", "sp", "sp2", "sp3", "in_ring"),
+    "num_hydrogens",
+)
+"""The columns of an atom, the same for every molecule."""
 
 
 def from_rdkit(mol: Any) -> Graph:
@@ -18,32 +38,7 @@ def from_rdkit(mol: Any) -> Graph:
     Raises:
         GraphInputError: If ``mol`` is None, which is how rdkit reports a failure.
     """
-    if mol is None:
-        raise GraphInputError(
-            "mol is None: rdkit could not build this molecule; check its SMILES."
-        )
-    ends = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in _bonds(mol)]
-    pairs = np.array(ends, dtype=np.int64).reshape(-1, 2).T
-    return Graph.from_edge_index(pairs, mol.GetNumAtoms(), undirected="add")
-
-
-def from_smiles(smiles: str, *, add_hydrogens: bool = False) -> Graph:
-    """Build a graph from a SMILES string; atoms in the order rdkit gives them.
-
-    Args:
-        smiles: The molecule.
-        add_hydrogens: Make every hydrogen a node. Otherwise only heavy atoms are
-            nodes, and those hydrogens that rdkit keeps (as in ``[H][H]``).
-
-    Raises:
-        GraphInputError: If rdkit cannot read it.
-        MissingExtraError: If rdkit is not installed.
-
-    Example:
-        >>> from_smiles("c1ccccc1")  # doctest: +SKIP
-        Graph(num_nodes=6, num_edges=6)
-    """
-    return from_rdkit(_molecule(smiles, add_hydrogens))
+    return _bonds(mol)[0]
 
 
 def labelled_from_rdkit(mol: Any) -> LabelledGraph:
@@ -55,40 +50,165 @@ def labelled_from_rdkit(mol: Any) -> LabelledGraph:
     Raises:
         GraphInputError: If ``mol`` is None.
     """
-    graph = from_rdkit(mol)
+    graph, types = _bonds(mol)
     atoms = [1000 * a.GetFormalCharge() + a.GetAtomicNum() for a in mol.GetAtoms()]
-    bonds = {
-        (b.GetBeginAtomIdx(), b.GetEndAtomIdx()): int(b.GetBondType())
-        for b in _bonds(mol)
-    }
-    return LabelledGraph(graph, np.array(atoms, dtype=np.int64), bonds)
+    return LabelledGraph(graph, np.array(atoms, dtype=np.int64), types)
+
+
+def from_smiles(smiles: str, *, add_hydrogens: bool = False) -> Graph:
+    """Build a graph from a SMILES string; atoms in the order rdkit gives them.
+
+    Args:
+        smiles: The molecule.
+        add_hydrogens: Make every hydrogen a node. Otherwise only heavy atoms are
+            nodes, and those hydrogens that rdkit keeps (as in ``[H][H]``).
+
+    Raises:
+        GraphInputError: If rdkit cannot read it, or a cycle has more than
+            ``MOST_RING_ATOMS`` atoms.
+        MissingExtraError: If rdkit is not installed.
+
+    Example:
+        >>> from_smiles("c1ccccc1")  # doctest: +SKIP
+        Graph(num_nodes=6, num_edges=6)
+    """
+    return from_rdkit(_readable(smiles, add_hydrogens))
 
 
 def labelled_from_smiles(smiles: str, *, add_hydrogens: bool = False) -> LabelledGraph:
     """Build a labelled graph from a SMILES string; see :func:`labelled_from_rdkit`.
 
     Raises:
-        GraphInputError: If rdkit cannot read it.
+        GraphInputError: As :func:`from_smiles`.
         MissingExtraError: If rdkit is not installed.
     """
-    return labelled_from_rdkit(_molecule(smiles, add_hydrogens))
+    return labelled_from_rdkit(_readable(smiles, add_hydrogens))
 
 
-def _bonds(mol: Any) -> list[Any]:
-    """Return the bonds, asked of their atoms: ``mol.GetBonds()`` is quadratic."""
-    return [
-        bond
-        for atom in mol.GetAtoms()
-        for bond in atom.GetBonds()
-        if bond.GetBeginAtomIdx() == atom.GetIdx()
-    ]
+def molecule_features(
+    mol: Any,
+) -> tuple[Graph, NDArray[np.float32], NDArray[np.float32]]:
+    """Return what a network is told about an rdkit ``Mol``.
+
+    Elements are one-hot (a last column for those not listed); then formal charge,
+    aromaticity, hybridisation, membership in a ring, and the number of hydrogens,
+    whether they are nodes or not.
+
+    Returns:
+        The structure, ``x`` float32 ``[n, len(ATOM_FEATURES)]`` and ``edge_attr``
+        float32 ``[2 m, 4]`` (``BONDS``), in the order of the structure's ``indices``.
+    """
+    graph, edge_attr = bond_features(mol)
+    x = np.zeros((mol.GetNumAtoms(), len(ATOM_FEATURES)), dtype=np.float32)
+    start = len(_PLACES) + 1
+    for row, atom in zip(x, mol.GetAtoms(), strict=True):
+        row[_PLACES.get(atom.GetAtomicNum(), len(_PLACES))] = 1
+        row[start:] = (
+            atom.GetFormalCharge(),
+            atom.GetIsAromatic(),
+            *hybridisation(atom),
+            atom.IsInRing(),
+            atom.GetTotalNumHs(includeNeighbors=True),
+        )
+    return graph, x, edge_attr
 
 
-def _molecule(smiles: str, add_hydrogens: bool) -> Any:
-    """Return the rdkit ``Mol`` of a SMILES string."""
+def bond_features(mol: Any) -> tuple[Graph, NDArray[np.float32]]:
+    """Return the structure, and one-hot ``BONDS`` of its ``indices``, ``[2 m, 4]``."""
+    graph, types = _bonds(mol)
+    numbers = np.array([*_BOND_NUMBERS.values()])
+    return graph, (types[:, None] == numbers).astype(np.float32)
+
+
+def hybridisation(atom: Any) -> tuple[bool, bool, bool]:
+    """Tell whether an atom is sp, sp2, sp3."""
+    kind = str(atom.GetHybridization())
+    return kind == "SP", kind == "SP2", kind == "SP3"
+
+
+def parse_smiles(text: Any, add_hydrogens: bool = False) -> Any | None:
+    """Return the sanitised rdkit ``Mol``, or ``None`` if there is none.
+
+    These are the steps of ``MolFromSmiles`` but the last: neither labels nor features
+    know of stereochemistry, and finding it takes minutes for 100,000 atoms. Cycles of
+    more than ``MOST_RING_ATOMS`` atoms are refused.
+
+    Raises:
+        MissingExtraError: If rdkit is not installed.
+    """
     chem = require("rdkit.Chem", "mol")
-    with require("rdkit.rdBase", "mol").BlockLogs():  # the error below says it all
-        mol = chem.MolFromSmiles(smiles) if smiles.strip() else None
-    if mol is None:
-        raise GraphInputError(f"{smiles!r} is not a SMILES that rdkit can read.")
+    steps = chem.SmilesParserParams()
+    steps.sanitize = steps.removeHs = False
+    with require("rdkit.rdBase", "mol").BlockLogs():  # the caller's error says it all
+        mol = chem.MolFromSmiles(text.strip(), steps) if isinstance(text, str) else None
+        if mol is None or _longest_cycle(mol) > MOST_RING_ATOMS:
+            return None
+        try:
+            mol = chem.RemoveHs(mol)
+        except chem.MolSanitizeException:
+            return None
+    if mol.GetNumAtoms() == 0:
+        return None
     return chem.AddHs(mol) if add_hydrogens else mol
+
+
+def _readable(smiles: str, add_hydrogens: bool) -> Any:
+    """Return the rdkit ``Mol`` of a SMILES string, or raise."""
+    mol = parse_smiles(smiles, add_hydrogens)
+    if mol is None:
+        limit = f" Cycles of more than {MOST_RING_ATOMS} atoms are refused."
+        raise GraphInputError(
+            f"{smiles!r} is not a SMILES that rdkit can read."
+            + limit * (len(smiles) > MOST_RING_ATOMS)
+        )
+    return mol
+
+
+def _bonds(mol: Any) -> tuple[Graph, NDArray[np.int64]]:
+    """Return the structure and the bond type of every entry of its ``indices``.
+
+    Bonds are asked of their atoms: ``mol.GetBonds()`` takes quadratic time.
+    """
+    if mol is None:
+        raise GraphInputError(
+            "mol is None: rdkit could not build this molecule; check its SMILES."
+        )
+    bonds = sorted(
+        (place, bond.GetOtherAtomIdx(place), int(bond.GetBondType()))
+        for place, atom in enumerate(mol.GetAtoms())
+        for bond in atom.GetBonds()
+    )
+    row, col, types = np.array(bonds, dtype=np.int64).reshape(-1, 3).T
+    indptr = np.zeros(mol.GetNumAtoms() + 1, dtype=np.int64)
+    np.cumsum(np.bincount(row, minlength=indptr.size - 1), out=indptr[1:])
+    return Graph(indptr, col), types.copy()
+
+
+def _longest_cycle(mol: Any) -> int:
+    """Return the longest cycle that a depth-first search meets; 0 in small molecules.
+
+    rdkit's own quick search (``FastFindRings``) overflows the stack at this size.
+    """
+    if mol.GetNumAtoms() <= MOST_RING_ATOMS:
+        return 0
+    neighbours = [
+        [bond.GetOtherAtomIdx(place) for bond in atom.GetBonds()]
+        for place, atom in enumerate(mol.GetAtoms())
+    ]
+    depth = [0] * len(neighbours)  # 0: not yet met
+    longest = 0
+    for root in range(len(neighbours)):
+        if depth[root]:
+            continue
+        depth[root] = 1
+        path = [iter(neighbours[root])]
+        while path:
+            for other in path[-1]:
+                if not depth[other]:
+                    depth[other] = len(path) + 1
+                    path.append(iter(neighbours[other]))
+                    break
+                longest = max(longest, len(path) + 1 - depth[other])
+            else:
+                path.pop()
+    return longest

@@ -19,7 +19,7 @@ from sekgnn.files import write_atomically
 from sekgnn.graphs.cleaning import SelfLoops, Undirected
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.packed import pack, pack_edge_indices, unpack
-from sekgnn.graphs.text import read_bytes
+from sekgnn.graphs.table import read_bytes
 
 _KEYS = ("edge_index", "edge_ptr", "node_ptr")
 _DAMAGE = (  # what numpy and zipfile raise for damaged files

@@ -12,7 +12,7 @@ from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.triangle import pair_rank, pair_unrank
 
-_TRIES = 200  # for one bad edge, before the whole pairing is drawn anew
+_TRIES = 200  # for one bad edge, before the whole pairing is drawn again
 
 
 def random_graph(n: int, p: float, rng: np.random.Generator) -> Graph:

@@ -1,7 +1,8 @@
-"""Rows of a table with a heading: CSV, TSV or Parquet, chosen columns only."""
+"""Files of text, whole or line by line, and tables: CSV, TSV or Parquet."""
 
 from __future__ import annotations
 
+import codecs
 import csv
 import difflib
 import io
@@ -13,7 +14,6 @@ from typing import Any, BinaryIO, Literal
 
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.extras import require
-from sekgnn.graphs.text import read_bytes
 
 _BATCH_ROWS = 1024  # rows of a Parquet file held at once
 _BUFFER_BYTES = 2**18  # read ahead in each of its columns, not whole row groups
@@ -26,7 +26,7 @@ class TableRow:
     Attributes:
         row: Number of the data row, from 1, headings and blank lines not counted.
         line: Line of the file it starts on, from 1; None in Parquet files.
-        values: The chosen columns: stripped texts, in Parquet files any type or None.
+        values: The chosen columns: stripped strings, in Parquet files any type or None.
     """
 
     row: int
@@ -39,6 +39,37 @@ class TableRow:
         return f"row {self.row}" + ("" if self.line is None else f" (line {self.line})")
 
 
+def read_bytes(path: str | Path) -> bytes:
+    """Return the content of a file, without a UTF-8 byte order mark.
+
+    Raises:
+        GraphInputError: If there is no such file or it cannot be read.
+    """
+    try:
+        content = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise GraphInputError(f"{path} does not exist; check the path.") from None
+    except IsADirectoryError:
+        raise GraphInputError(f"{path} is a folder; a file was expected.") from None
+    except OSError as error:
+        raise GraphInputError(f"{path} cannot be read: {error.strerror}.") from error
+    return content.removeprefix(codecs.BOM_UTF8)
+
+
+def read_text(path: str | Path) -> str:
+    """Return the UTF-8 text of a file, without a byte order mark.
+
+    Raises:
+        GraphInputError: If it cannot be read or is not text.
+    """
+    try:
+        return read_bytes(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise GraphInputError(
+            f"{path} is not UTF-8 text (byte {error.start}); is it a binary file?"
+        ) from None
+
+
 def read_table(
     path: str | Path, columns: Sequence[str], hint: str = ""
 ) -> Iterator[TableRow]:
@@ -48,8 +79,9 @@ def read_table(
     raised only when reading gets there.
 
     Args:
-        path: A ``.parquet`` file, or text with a heading and columns divided by comma,
-            semicolon or tab; a byte order mark and any line ends are accepted.
+        path: A ``.parquet`` file, or text with a heading and columns separated by
+            commas, semicolons or tabs; any line ends are accepted, and a
+            byte order mark.
         columns: Those to return, in this order.
         hint: What to say if one is missing.
 

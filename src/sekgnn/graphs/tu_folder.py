@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +13,12 @@ from numpy.typing import NDArray
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.cleaning import SelfLoops, Undirected, check_rules
 from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.graph_record import NO_NAMES, FeatureNames, GraphRecord
 from sekgnn.graphs.packed import pack_union, unpack
-from sekgnn.graphs.text import read_text
+from sekgnn.graphs.table import read_text
+
+IntArray = NDArray[np.int64]
+Features = list[NDArray[np.float32]]
 
 
 def read_tu_folder(
@@ -36,22 +42,68 @@ def read_tu_folder(
         GraphInputError: If a file is missing, cut short or malformed, or an edge joins
             two graphs.
     """
-    check_rules(undirected, loops)
+    return _structure(find_tu_edges(path), undirected, loops)[0]
+
+
+def tu_records(
+    path: str | Path,
+    *,
+    undirected: Undirected = "error",
+    loops: SelfLoops = "drop",
+    node_labels: Sequence[int] | None = None,
+    edge_labels: Sequence[int] | None = None,
+    features: bool = True,
+) -> Iterator[GraphRecord]:
+    """Read a TU folder: structure, features and targets.
+
+    ``x`` joins the numbers of ``NAME_node_attributes.txt`` and the one-hot labels of
+    ``NAME_node_labels.txt``; ``edge_attr`` is the one-hot label of
+    ``NAME_edge_labels.txt``. The target ``y`` is ``NAME_graph_labels.txt``; or else the
+    targets are the columns of ``NAME_graph_attributes.txt``. Any may be absent.
+
+    Args:
+        path: As for :func:`read_tu_folder`.
+        undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse.
+        loops: ``"drop"`` (with a warning) or ``"error"``.
+        node_labels: The node labels in the order of their columns, if they are known,
+            as when a trained model meets new data; by default those that occur.
+        edge_labels: Likewise for edges.
+        features: Read features and targets, not only the structure.
+
+    Raises:
+        GraphInputError: If a file is missing, cut short or malformed; names file and
+            line.
+    """
     edge_file = find_tu_edges(path)
-    stem = edge_file.name.removesuffix("_A.txt")
-    indicator_file = edge_file.with_name(f"{stem}_graph_indicator.txt")
-    if not indicator_file.is_file():
-        raise GraphInputError(
-            f"{indicator_file} is missing; without it the nodes of {edge_file.name} "
-            "cannot be divided into graphs."
+    graphs, pairs = _structure(edge_file, undirected, loops)
+    x: Features | None = None
+    edge_attr: Features | None = None
+    targets: list[dict[str, str]] = [{} for _ in graphs]
+    names = NO_NAMES
+    if features:
+        x, node_names = _node_features(edge_file, graphs, node_labels)
+        edge_attr, edge_names = _edge_features(edge_file, graphs, pairs, edge_labels)
+        names = FeatureNames(node_names, edge_names)
+        targets = _targets(edge_file, len(graphs))
+    for i, graph in enumerate(graphs):
+        yield GraphRecord(
+            graph,
+            f"graph {i + 1}",
+            i + 1,
+            None if x is None else x[i],
+            None if edge_attr is None else edge_attr[i],
+            targets[i],
+            names=names,
         )
-    node_ptr, graph = _read_indicator(indicator_file)
-    _check_labels(edge_file.with_name(f"{stem}_graph_labels.txt"), node_ptr.size - 1)
-    row, col = _read_edges(edge_file, graph)
-    try:
-        return unpack(pack_union(row, col, node_ptr, undirected, loops))
-    except GraphInputError as error:
-        raise GraphInputError(f"{edge_file}: {error}") from None
+
+
+def tu_target_file(path: str | Path) -> Path | None:
+    """Return the file that holds the targets of a TU folder, if there is one."""
+    for part in ("graph_labels", "graph_attributes"):
+        file = _part(find_tu_edges(path), part)
+        if file.is_file():
+            return file
+    return None
 
 
 def find_tu_edges(path: str | Path) -> Path:
@@ -66,7 +118,7 @@ def find_tu_edges(path: str | Path) -> Path:
     found = sorted(folder.glob("*_A.txt")) or sorted(folder.glob("raw/*_A.txt"))
     if not found:
         raise GraphInputError(
-            f"{path} is no TU folder: neither it nor its subfolder raw holds a file "
+            f"{path} is not a TU folder: neither it nor its subfolder raw holds a file "
             "NAME_A.txt."
         )
     if len(found) > 1:
@@ -75,9 +127,32 @@ def find_tu_edges(path: str | Path) -> Path:
     return found[0]
 
 
-def _read_indicator(file: Path) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _structure(
+    edge_file: Path, undirected: Undirected, loops: SelfLoops
+) -> tuple[list[Graph], IntArray]:
+    """Return the graphs, and the pairs of ``NAME_A.txt`` from 0, ``[2, E]``."""
+    check_rules(undirected, loops)
+    indicator_file = _part(edge_file, "graph_indicator")
+    if not indicator_file.is_file():
+        raise GraphInputError(
+            f"{indicator_file} is missing; without it the nodes of {edge_file.name} "
+            "cannot be divided into graphs."
+        )
+    node_ptr, graph = _read_indicator(indicator_file)
+    label_file = _part(edge_file, "graph_labels")
+    if label_file.is_file():
+        _lines(label_file, node_ptr.size - 1, "graphs")
+    pairs = _read_edges(edge_file, graph)
+    try:
+        packed = pack_union(pairs[0], pairs[1], node_ptr, undirected, loops)
+    except GraphInputError as error:
+        raise GraphInputError(f"{edge_file}: {error}") from None
+    return unpack(packed), pairs
+
+
+def _read_indicator(file: Path) -> tuple[IntArray, IntArray]:
     """Return where each graph's nodes begin, and the graph of every node."""
-    graph = _read_integers(file, columns=1)[:, 0] - 1
+    graph = _integers(file, _lines(file), 1)[:, 0] - 1
     if graph.size == 0:
         raise GraphInputError(f"{file} is empty; there are no graphs.")
     if graph[0] < 0:
@@ -94,20 +169,9 @@ def _read_indicator(file: Path) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return node_ptr, graph
 
 
-def _check_labels(file: Path, num_graphs: int) -> None:
-    """Compare the number of labels, if there is such a file."""
-    if not file.is_file():
-        return
-    labels = sum(1 for line in read_text(file).splitlines() if line.strip())
-    if labels != num_graphs:
-        raise GraphInputError(
-            f"{file} has {labels} lines for {num_graphs} graphs; a file is cut short."
-        )
-
-
-def _read_edges(file: Path, graph: NDArray[np.int64]) -> NDArray[np.int64]:
+def _read_edges(file: Path, graph: IntArray) -> IntArray:
     """Return the edges, numbered from 0 through the dataset, ``[2, E]``."""
-    edges = _read_integers(file, columns=2).T - 1
+    edges = _integers(file, _lines(file), 2).T - 1
     outside = np.flatnonzero(((edges < 0) | (edges >= graph.size)).any(axis=0))
     if outside.size:
         u, v = edges[:, outside[0]] + 1
@@ -125,27 +189,163 @@ def _read_edges(file: Path, graph: NDArray[np.int64]) -> NDArray[np.int64]:
     return edges
 
 
-def _read_integers(file: Path, columns: int) -> NDArray[np.int64]:
-    """Return a file of comma-separated integers as an array, ``[lines, columns]``."""
-    text = read_text(file).strip()
-    if not text:
+def _node_features(
+    edge_file: Path, graphs: Sequence[Graph], known: Sequence[int] | None
+) -> tuple[Features | None, tuple[str, ...] | None]:
+    """Return attributes and one-hot labels per graph, and names of the columns."""
+    sizes = [graph.num_nodes for graph in graphs]
+    blocks: Features = []
+    names: list[str] = []
+    file = _part(edge_file, "node_attributes")
+    if file.is_file():
+        blocks.append(_numbers(file, sum(sizes), "nodes").astype(np.float32))
+        names += [f"attribute {i}" for i in range(blocks[0].shape[1])]
+    file = _part(edge_file, "node_labels")
+    if file.is_file():
+        labels = _numbers(file, sum(sizes), "nodes")[:, 0]
+        columns, block = _one_hot(file, labels, known, "node")
+        blocks.append(block)
+        names += [f"label {value:g}" for value in columns]
+    if not blocks:
+        return None, None
+    return np.split(np.concatenate(blocks, 1), np.cumsum(sizes)[:-1]), tuple(names)
+
+
+def _edge_features(
+    edge_file: Path,
+    graphs: Sequence[Graph],
+    pairs: IntArray,
+    known: Sequence[int] | None,
+) -> tuple[Features | None, tuple[str, ...] | None]:
+    """Return one-hot edge labels ``[2 m, C]`` per graph, and names of the columns."""
+    file = _part(edge_file, "edge_labels")
+    if not file.is_file():
+        return None, None
+    labels = _integers(file, _lines(file, pairs.shape[1], "edges"), 1)[:, 0]
+    columns, block = _one_hot(file, labels, known, "edge")
+    table = block[_lines_of_edges(pairs, labels, graphs, file)]
+    cuts = np.cumsum([2 * g.num_edges for g in graphs])[:-1]
+    return np.split(table, cuts), tuple(f"label {label}" for label in columns)
+
+
+def _one_hot(
+    file: Path, labels: NDArray[np.generic], known: Sequence[int] | None, what: str
+) -> tuple[list[float], NDArray[np.float32]]:
+    """Return the labels that have a column, and the columns of every line."""
+    columns = np.unique(labels) if known is None else np.array(known, labels.dtype)
+    strange = np.flatnonzero(~np.isin(labels, columns))
+    if strange.size:
+        shown = ", ".join(f"{value:g}" for value in columns.tolist())
+        raise GraphInputError(
+            f"{file}, line {strange[0] + 1}: {what} label {labels[strange[0]]:g} is "
+            f"not known; known are {shown}."
+        )
+    return columns.tolist(), (labels[:, None] == columns).astype(np.float32)
+
+
+def _lines_of_edges(
+    pairs: IntArray, labels: IntArray, graphs: Sequence[Graph], file: Path
+) -> IntArray:
+    """Return a line of ``NAME_A.txt`` for every stored direction, graph after graph."""
+    size = sum(graph.num_nodes for graph in graphs)
+    keys = pairs.min(axis=0) * size + pairs.max(axis=0)
+    edge, first, line = np.unique(keys, return_index=True, return_inverse=True)
+    differ = np.flatnonzero(labels != labels[first][line])
+    if differ.size:
+        u, v = pairs[:, differ[0]] + 1
+        raise GraphInputError(
+            f"{file}, line {differ[0] + 1}: edge {u}, {v} has another label in line "
+            f"{first[line[differ[0]]] + 1}; an undirected edge has one."
+        )
+    starts = np.cumsum([0, *(graph.num_nodes for graph in graphs)])
+    stored = [g.edge_index() + start for g, start in zip(graphs, starts, strict=False)]
+    row, col = np.concatenate(stored, axis=1)
+    wanted = np.minimum(row, col) * size + np.maximum(row, col)
+    result: IntArray = first[np.searchsorted(edge, wanted)]
+    return result
+
+
+def _targets(edge_file: Path, count: int) -> list[dict[str, str]]:
+    """Return the targets of every graph, as they stand in the files."""
+    labels, attributes = (
+        _part(edge_file, part) for part in ("graph_labels", "graph_attributes")
+    )
+    file = labels if labels.is_file() else attributes
+    if not file.is_file():
+        return [{} for _ in range(count)]
+    lines = _lines(file, count, "graphs")
+    rows = [[field.strip() for field in line.split(",")] for line in lines]
+    width = 1 if file == labels else len(rows[0])
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(rows[0]):
+            raise _other_width(file, number, len(row), len(rows[0]))
+    names = ["y"] if width == 1 else [f"y{i}" for i in range(width)]
+    return [dict(zip(names, row, strict=False)) for row in rows]
+
+
+def _part(edge_file: Path, part: str) -> Path:
+    """Return the file of that part which belongs to ``NAME_A.txt``."""
+    return edge_file.with_name(f"{edge_file.name.removesuffix('_A.txt')}_{part}.txt")
+
+
+def _lines(file: Path, count: int | None = None, what: str = "") -> list[str]:
+    """Return the lines that are not blank, of which there must be ``count``."""
+    lines = [line for line in read_text(file).splitlines() if line.strip()]
+    if count is not None and len(lines) != count:
+        raise GraphInputError(
+            f"{file} has {len(lines)} lines for {count} {what}; a file is cut short."
+        )
+    return lines
+
+
+def _integers(file: Path, lines: list[str], columns: int) -> IntArray:
+    """Return comma-separated integers, ``[lines, columns]``."""
+    if not lines:
         return np.zeros((0, columns), dtype=np.int64)
+    table = _parsed(lines, np.int64)
+    if table is not None and table.shape[1] == columns:
+        return table
+    form = "1 integer" if columns == 1 else f"{columns} integers"
+    for number, line in enumerate(lines, start=1):
+        found = _parsed([line], np.int64)
+        if found is None or found.shape[1] != columns:
+            raise GraphInputError(
+                f"{file}, line {number}: a line must hold {form}, got {line.strip()!r}."
+            )
+    raise GraphInputError(f"{file}: every line must hold {form}.")
+
+
+def _numbers(file: Path, count: int, what: str) -> NDArray[np.float64]:
+    """Return comma-separated finite numbers, ``[count, columns]``."""
+    lines = _lines(file, count, what)
+    table = _parsed(lines, np.float64) if lines else np.zeros((0, 1))
+    if table is not None and np.isfinite(table).all():
+        return table
+    width = len(lines[0].split(","))
+    for number, line in enumerate(lines, start=1):
+        fields = [field.strip() for field in line.split(",")]
+        if len(fields) != width:
+            raise _other_width(file, number, len(fields), width)
+        for field in fields:
+            value = _parsed([field], np.float64)
+            if value is None or not np.isfinite(value).all():
+                raise GraphInputError(
+                    f"{file}, line {number}: {field!r} is not a finite number."
+                )
+    raise GraphInputError(f"{file}: every line must hold {width} finite numbers.")
+
+
+def _parsed(lines: list[str], dtype: type[np.generic]) -> NDArray[Any] | None:
+    """Return a table of numbers, or ``None`` if it is not one."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            table = np.loadtxt(
-                text.splitlines(),
-                dtype=np.int64,
-                delimiter=",",
-                comments=None,
-                ndmin=2,
-            )
-    except (ValueError, OverflowError, Warning) as error:
-        raise GraphInputError(
-            f"{file} must hold {columns} integers per line; {error}."
-        ) from None
-    if table.shape[1] != columns:
-        raise GraphInputError(
-            f"{file} must hold {columns} integers per line, found {table.shape[1]}."
-        )
-    return table
+            return np.loadtxt(lines, dtype, delimiter=",", comments=None, ndmin=2)
+    except (ValueError, OverflowError, Warning):
+        return None
+
+
+def _other_width(file: Path, line: int, width: int, first: int) -> GraphInputError:
+    return GraphInputError(
+        f"{file}, line {line}: {width} fields, but {first} in line 1."
+    )

@@ -6,15 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from sekgnn.datasets.read_task import task_format
+from sekgnn.datasets.read_task import TASK_FORMATS, task_format
 from sekgnn.errors import GraphInputError
 from sekgnn.training.task_note import TaskNote
-
-_WORDS = {
-    "smiles": "a table of SMILES",
-    "json": "JSON lines",
-    "tu": "a TU folder",
-}
 
 
 def reader_options(
@@ -45,8 +39,8 @@ def reader_options(
         )
     if known not in (None, "benchmark", form):
         raise GraphInputError(
-            f"the model was trained on {_WORDS[known]}; {path} is {_WORDS[form]}, "
-            "whose features mean something else."
+            f"the model was trained on {TASK_FORMATS[known]}; {path} is "
+            f"{TASK_FORMATS[form]}, whose features mean something else."
         )
     if form == "smiles":
         return {

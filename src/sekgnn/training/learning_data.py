@@ -13,7 +13,7 @@ from torch import Tensor
 
 from sekgnn.datasets import GraphTask, Split
 from sekgnn.datasets.graph_task import Y_MASK
-from sekgnn.datasets.target_kind import TaskKind
+from sekgnn.datasets.targets import TaskKind
 from sekgnn.errors import GraphInputError
 from sekgnn.models.graph_model import Level
 
@@ -83,17 +83,7 @@ class LearningData:
 
     def subset(self, chosen: NDArray[np.int64]) -> LearningData:
         """Return the data of the graphs at some positions, without their split."""
-        task = self.task
-        return replace(
-            self,
-            task=replace(
-                task,
-                graphs=tuple(task.graphs[i] for i in chosen),
-                places=tuple(task.places[i] for i in chosen),
-                mask=task.mask[chosen],
-            ),
-            split=None,
-        )
+        return replace(self, task=self.task.subset(chosen), split=None)
 
     def describe(self) -> dict[str, Any]:
         """Return what a record says about the data."""

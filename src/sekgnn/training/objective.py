@@ -11,7 +11,7 @@ from torch import Tensor
 from torchmetrics import functional as tm
 
 from sekgnn.checks import check_choice
-from sekgnn.datasets.target_kind import TaskKind
+from sekgnn.datasets.targets import TaskKind
 from sekgnn.errors import ConfigError
 
 METRICS: dict[TaskKind, tuple[str, ...]] = {

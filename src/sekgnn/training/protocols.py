@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from sekgnn.datasets import Split, tu_folds
-from sekgnn.datasets.target_kind import TaskKind
+from sekgnn.datasets.targets import TaskKind
 from sekgnn.errors import GraphInputError
 from sekgnn.training.config import RunConfig
 from sekgnn.training.learning_data import LearningData

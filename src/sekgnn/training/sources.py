@@ -25,9 +25,8 @@ from sekgnn.datasets import (
 )
 from sekgnn.datasets.graph_task import Y_MASK
 from sekgnn.datasets.read_task import task_format
-from sekgnn.datasets.target_kind import TaskKind
+from sekgnn.datasets.targets import TaskKind
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
-from sekgnn.graphs.table import read_table
 from sekgnn.training.config import RunConfig
 from sekgnn.training.learning_data import LearningData
 
@@ -142,27 +141,28 @@ def _qm9(config: RunConfig, root: str | Path | None) -> LearningData:
 def _own(config: RunConfig) -> LearningData:
     path = Path(config.data)
     form = task_format(path)
-    options: dict[str, Any] = {}
-    if form == "smiles":
-        options = {
-            "smiles": config.smiles,
-            "skip_invalid": config.skip_invalid,
-            "add_hydrogens": config.add_hydrogens,
-        }
     if form != "tu" and not config.target:
         raise ConfigError(
             f"say what to predict: name a {'column' if form == 'smiles' else 'key'} "
             f"of {path} with target (--target)."
         )
     kind: Any = config.kind  # checked by the reader
-    task = read_task(path, config.target, kind=kind, **options)
+    left_out: list[Any] = []
+    task = read_task(
+        path,
+        config.target,
+        kind=kind,
+        on_invalid=left_out.append,
+        smiles=config.smiles,
+        skip_invalid=config.skip_invalid,
+        add_hydrogens=config.add_hydrogens,
+    )
     if task.kind is None:
         raise GraphInputError(f"{path} holds no targets to learn.")
-    if form == "smiles" and config.skip_invalid:
-        count = sum(1 for _ in read_table(path, [config.smiles]))
-        if count > len(task):
-            text = f"{count - len(task)} of {count} SMILES in {path} are left out."
-            warnings.warn(text, GraphInputWarning, stacklevel=2)
+    if left_out:
+        count = len(left_out) + len(task)
+        text = f"{len(left_out)} of {count} SMILES in {path} are left out."
+        warnings.warn(text, GraphInputWarning, stacklevel=2)
     reader: dict[str, Any] = {"format": form}
     if form == "smiles":
         reader |= {"add_hydrogens": config.add_hydrogens, "smiles": config.smiles}

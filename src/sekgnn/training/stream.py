@@ -73,25 +73,25 @@ def predict_stream(
     options = reader_options(note, path, smiles=smiles, skip_invalid=skip_invalid)
     writer = csv.writer(file, lineterminator="\n")
     count = 0
-    for chunk in stream_task(
+    for task in stream_task(
         path,
         chunk_size=chunk_size,
-        on_invalid=lambda place, text: skipped.append(place),
+        on_invalid=lambda row: skipped.append(row.place),
         **options,
     ):
-        predictor.check(chunk.task, str(path))
+        predictor.check(task, str(path))
         if not count:
             first = ["row", *(["node"] if of_nodes else [])]
-            texts = ["smiles"] if chunk.texts is not None else []
+            texts = ["smiles"] if task.texts is not None else []
             writer.writerow([*first, *texts, *predicted_headings(note)])
-        fields = iter(predicted_fields(note, predictor.predict(chunk.task.graphs)))
-        for i, row in enumerate(chunk.rows):
-            text = [] if chunk.texts is None else [chunk.texts[i]]
-            size = int(chunk.task[i].num_nodes) if of_nodes else 1
+        fields = iter(predicted_fields(note, predictor.predict(task.graphs)))
+        for i, row in enumerate(task.rows):
+            text = [] if task.texts is None else [task.texts[i]]
+            size = int(task[i].num_nodes) if of_nodes else 1
             for node in range(size):
                 place = [row, node] if of_nodes else [row]
                 writer.writerow([*place, *text, *next(fields)])
-        count += len(chunk)
+        count += len(task)
         if tell is not None:
             tell(count)
     return StreamCount(count, len(skipped), skipped[0] if skipped else None)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sekgnn.datasets.target_kind import TASK_KINDS, Label, TaskKind
+from sekgnn.datasets.targets import TASK_KINDS, Label, TaskKind
 from sekgnn.errors import ModelFileError
 from sekgnn.training.learning_data import LearningData
 from sekgnn.training.objective import Objective

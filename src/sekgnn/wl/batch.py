@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.errors import GraphInputError
-from sekgnn.graphs.convert_labels import as_labelled
+from sekgnn.graphs.convert import as_labelled
 from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.wl.digest import KEY_LABEL, Colours, digest_words
@@ -91,7 +91,7 @@ def as_batch(
     """Return any graphs as a :class:`Batch`.
 
     Args:
-        graphs: Whatever :func:`~sekgnn.graphs.convert_labels.as_labelled` takes.
+        graphs: Whatever :func:`~sekgnn.graphs.convert.as_labelled` takes.
         node_labels: Name of the attribute that holds the labels, for all graphs.
         edge_labels: Likewise.
     """

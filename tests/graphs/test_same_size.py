@@ -7,15 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sekgnn.datasets import same_size
-from sekgnn.graphs import Graph, path_graph
+from sekgnn.graphs import Graph, packed, path_graph
 from sekgnn.testing import graphs
 
 
 @given(st.lists(graphs(max_nodes=5), max_size=8))
 def test_every_graph_is_in_one_stack(many: list[Graph]) -> None:
     found = {}
-    for places, stack in same_size.same_size_stacks(many):
+    for places, stack in packed.same_size_stacks(many):
         assert len(places) == len(stack) > 0
         for place, matrix in zip(places.tolist(), stack, strict=True):
             assert place not in found
@@ -26,6 +25,6 @@ def test_every_graph_is_in_one_stack(many: list[Graph]) -> None:
 
 
 def test_large_stacks_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(same_size, "_CELLS", 20)
-    stacks = list(same_size.same_size_stacks([path_graph(3)] * 5 + [path_graph(9)]))
+    monkeypatch.setattr(packed, "_CELLS", 20)
+    stacks = list(packed.same_size_stacks([path_graph(3)] * 5 + [path_graph(9)]))
     assert [len(places) for places, _ in stacks] == [2, 2, 1, 1]

@@ -34,6 +34,7 @@ from sekgnn.graphs import (
         ("a.csv", "id,smiles\n1,CCO"),
         ("a.tsv", "id\tsmiles\n1\tCCO"),
         ("a.smi", "CCO"),
+        ("a.jsonl", '{"edges": [[0, 1], [1, 2]], "num_nodes": 3}'),
     ],
 )
 def test_text_formats(tmp_path: Path, name: str, text: str) -> None:
@@ -55,14 +56,14 @@ def test_npz_and_tu(tmp_path: Path) -> None:
 def test_format_overrides_suffix(tmp_path: Path) -> None:
     file = tmp_path / "a.data"
     file.write_text("Bw\n")
-    with pytest.raises(GraphInputError, match=r"suffix '\.data' tells no.*\.npz"):
+    with pytest.raises(GraphInputError, match=r"from the suffix '\.data'.*\.npz"):
         read_graphs(file)
     assert read_graphs(file, format="graph6") == [cycle_graph(3)]
     with pytest.raises(GraphInputError, match="line 1: expected 'node node'"):
         read_graphs(file, format="edges")
     with pytest.raises(ConfigError, match=r"format must be one of.*mean 'graph6'"):
         read_graphs(file, format="graph")
-    assert set(FORMATS) == {"graph6", "edges", "npz", "smiles", "tu"}
+    assert set(FORMATS) == {"graph6", "edges", "npz", "smiles", "json", "tu"}
 
 
 def test_options_are_passed_on(tmp_path: Path) -> None:
@@ -73,7 +74,7 @@ def test_options_are_passed_on(tmp_path: Path) -> None:
     with pytest.raises(GraphInputError, match="self-loop"):
         read_graphs(file, undirected="add", loops="error")
     with pytest.raises(ConfigError, match="undirected"):
-        read_graphs(file, undirected="yes")  # type: ignore[arg-type]
+        read_graphs(file, undirected="yes")
 
 
 def test_smiles_options(tmp_path: Path) -> None:
@@ -91,7 +92,7 @@ def test_smiles_options(tmp_path: Path) -> None:
 def test_nothing_there(tmp_path: Path) -> None:
     with pytest.raises(GraphInputError, match="does not exist"):
         read_graphs(tmp_path / "none.g6")
-    with pytest.raises(GraphInputError, match="no TU folder"):
+    with pytest.raises(GraphInputError, match="not a TU folder"):
         read_graphs(tmp_path)
     write_npz(tmp_path / "a.npz", [])
     with pytest.raises(GraphInputError, match="no graphs"):

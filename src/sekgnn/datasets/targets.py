@@ -1,7 +1,9 @@
-"""Which kind of task the targets make, and the arrays a network learns from."""
+"""Targets: values as they stand in files, the kind of task they make, and arrays."""
 
 from __future__ import annotations
 
+import math
+import numbers
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,15 +13,108 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice
-from sekgnn.datasets.target_values import TargetColumn
-from sekgnn.errors import ConfigError
+from sekgnn.errors import ConfigError, GraphInputError
 
 TaskKind = Literal["binary", "multiclass", "multilabel", "regression"]
 TASK_KINDS = ("binary", "multiclass", "multilabel", "regression")
 MOST_NUMBERED_CLASSES = 10
-"""Whole numbers with more different values than this are a quantity, not classes."""
+"""Integers with more different values than this are a quantity, not classes."""
 
 Label = int | float | str
+
+Value = float | str
+"""A number (true and false are 1 and 0) or a name."""
+
+_MISSING = {"", "nan", "na", "n/a", "null", "none", "?"}
+_TRUTH = {"true": 1.0, "false": 0.0}
+
+
+@dataclass(frozen=True)
+class TargetColumn:
+    """A target of every graph.
+
+    Attributes:
+        name: What it is called.
+        values: One per graph; ``None`` where it is missing.
+        places: Where each stands, such as ``row 3 (line 4)``.
+        source: The file or object it is from.
+    """
+
+    name: str
+    values: tuple[Value | None, ...]
+    places: tuple[str, ...]
+    source: str
+
+    @property
+    def present(self) -> list[tuple[str, Value]]:
+        """Places and values of those that are not missing."""
+        pairs = zip(self.places, self.values, strict=True)
+        return [(place, value) for place, value in pairs if value is not None]
+
+    @property
+    def texts(self) -> list[tuple[str, str]]:
+        """Places and values that are not numbers."""
+        return [(p, v) for p, v in self.present if isinstance(v, str)]
+
+    def wrong(self, place: str, reason: str) -> GraphInputError:
+        """Return an error that names source, place and column."""
+        where = f", {place}" if place else ""
+        return GraphInputError(f"{self.source}{where}, target {self.name!r}: {reason}")
+
+
+def read_column(
+    name: str, values: Sequence[Any], places: Sequence[str], source: str
+) -> TargetColumn:
+    """Return a column of values from a file or another library.
+
+    Missing are ``None``, NaN, and strings such as an empty one, ``nan`` and ``NA``.
+
+    Raises:
+        GraphInputError: If a value is infinite or neither number nor string, or all are
+            missing.
+
+    Example:
+        >>> read_column("y", ["1", "", "cat", True], ["a", "b", "c", "d"], "x").values
+        (1.0, None, 'cat', 1.0)
+    """
+    found = tuple(
+        _value(name, value, f"{source}, {place}")
+        for value, place in zip(values, places, strict=True)
+    )
+    column = TargetColumn(name, found, tuple(places), source)
+    if not column.present:
+        raise column.wrong("", "all values are missing; there is nothing to learn.")
+    return column
+
+
+def _value(name: str, value: Any, place: str) -> Value | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        text = value.strip()
+        if text.lower() in _MISSING:
+            return None
+        if text.lower() in _TRUTH:
+            return _TRUTH[text.lower()]
+        try:
+            number = float(text) if "_" not in text else None
+        except ValueError:
+            number = None
+        if number is None:
+            return text
+    elif isinstance(value, bool | np.bool_ | numbers.Real):
+        number = float(value)
+    else:
+        raise GraphInputError(
+            f"{place}, target {name!r}: a number or a string is needed, got "
+            f"{type(value).__name__}."
+        )
+    if math.isinf(number):
+        raise GraphInputError(
+            f"{place}, target {name!r}: {value} is not finite; correct it, or leave "
+            "the field empty if it is missing."
+        )
+    return None if math.isnan(number) else number
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +145,8 @@ def encode_targets(
     """Return targets as arrays, and what kind of task they make.
 
     Without ``kind``: several targets are multilabel if all values are 0 or 1, else
-    regression. One target is a class if its values are names, or whole numbers with at
-    most ``MOST_NUMBERED_CLASSES`` different values, each twice on average; else
+    regression. One target is a class if its values are names, or integers with at most
+    ``MOST_NUMBERED_CLASSES`` different values, each twice on average; else
     regression.
 
     Args:
@@ -117,7 +212,7 @@ def _guess(columns: Sequence[TargetColumn]) -> TaskKind:
             place, text = column.texts[0]
             raise column.wrong(
                 place,
-                f"{text!r} is no number, and {len(values)} different values in "
+                f"{text!r} is not a number, and {len(values)} different values in "
                 f"{len(column.present)} rows are too many for classes; correct it, or "
                 "say what kind of task this is.",
             )
@@ -129,7 +224,7 @@ def _guess(columns: Sequence[TargetColumn]) -> TaskKind:
 
 
 def _label(value: object, named: bool) -> Label:
-    """Return a value as label: whole numbers as int, all as text if some are names."""
+    """Return a value as label: integers as int, all as strings if some are names."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return str(value) if named or isinstance(value, str) else value  # type: ignore[return-value]
@@ -178,6 +273,6 @@ def _class_numbers(
 def _check_numbers(column: TargetColumn, binary: bool) -> None:
     for place, value in column.present:
         if isinstance(value, str):
-            raise column.wrong(place, f"{value!r} is no number.")
+            raise column.wrong(place, f"{value!r} is not a number.")
         if binary and value not in (0.0, 1.0):
             raise column.wrong(place, f"{value:g} is neither 0 nor 1 (multilabel).")

@@ -1,0 +1,212 @@
+"""Graphs that weak tests cannot tell apart: CSL, EXP, CEXP, SR25, rook/Shrikhande."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.checks import check_choice, check_positive
+from sekgnn.datasets.pyg import Collection, as_data
+from sekgnn.datasets.root import read_data_file, read_data_graphs
+from sekgnn.graphs import (
+    Graph,
+    LabelledGraph,
+    csl_graph,
+    from_graph6,
+    rook_graph,
+    shrikhande_graph,
+)
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+NUM_NODES = 41
+SKIPS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)
+COPIES = 15
+NUM_NODE_LABELS = 2
+
+
+class CSL(Collection[Graph]):
+    """The 150 graphs of Murphy et al. 2019, "Relational Pooling".
+
+    Class c holds 15 relabelled copies of the cycle of 41 nodes with further links of
+    length ``SKIPS[c]``. All are 4-regular, so 1-WL sees one class.
+
+    Args:
+        root: The data folder; by default what ``SEKGNN_DATA`` names.
+
+    Attributes:
+        labels: Class of every graph, int64 ``[150]``.
+
+    Raises:
+        DataNotFoundError: If the file is missing; :meth:`generated` needs none.
+        GraphInputError: If its SHA-256 is wrong.
+    """
+
+    labels: NDArray[np.int64]
+
+    def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
+        """Read the original graphs."""
+        text = read_data_file("csl", root).decode("ascii")
+        rows = [line.split("\t") for line in text.splitlines()]
+        self._fill((from_graph6(row[2]) for row in rows), [int(row[0]) for row in rows])
+
+    @classmethod
+    def generated(cls, seed: int = 0, copies: int = COPIES) -> CSL:
+        """Return the same classes in the same order, made here; needs no file.
+
+        Args:
+            seed: Of the relabellings.
+            copies: Graphs per class.
+
+        Example:
+            >>> CSL.generated(copies=2).labels.tolist()[:4]
+            [0, 0, 1, 1]
+        """
+        check_positive("copies", copies)
+        rng = np.random.default_rng(check_positive("seed", seed, 0))
+        made = cls.__new__(cls)
+        made._fill(
+            (
+                csl_graph(NUM_NODES, skip).relabel(rng.permutation(NUM_NODES))
+                for skip in SKIPS
+                for _ in range(copies)
+            ),
+            [label for label in range(len(SKIPS)) for _ in range(copies)],
+        )
+        return made
+
+    def _fill(self, graphs: Iterable[Graph], labels: list[int]) -> None:
+        """Keep graphs and labels."""
+        super().__init__(graphs)
+        self.labels = np.array(labels, dtype=np.int64)
+        self.labels.flags.writeable = False
+
+    @property
+    def skips(self) -> NDArray[np.int64]:
+        """Skip length of every graph, int64 ``[150]``."""
+        return np.array(SKIPS, dtype=np.int64)[self.labels]
+
+    def to_pyg(self) -> list[Data]:
+        """Return the graphs as PyG data; ``y`` is the class, ``x`` a column of ones."""
+        labels = self.labels.tolist()
+        return [as_data(g, y=label) for g, label in zip(self, labels, strict=True)]
+
+
+class EXP(Collection[LabelledGraph]):
+    """The 1200 graphs of EXP (Abboud et al. 2021), in 600 pairs.
+
+    Graphs 2k and 2k + 1 are a pair: one formula is satisfiable and the other not, and
+    1-WL on the labelled graphs cannot tell them apart. Node labels are 0 and 1.
+
+    The usual protocol is accuracy over ten contiguous folds of 120, in this order.
+
+    Args:
+        root: The data folder; by default what ``SEKGNN_DATA`` names.
+
+    Attributes:
+        labels: Class 0 or 1 of every graph, opposite within a pair; int64 ``[1200]``.
+
+    Raises:
+        DataNotFoundError: If the file is missing.
+        GraphInputError: If its SHA-256 is wrong.
+    """
+
+    _file = "exp"
+    labels: NDArray[np.int64]
+
+    def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
+        """Read the file."""
+        graphs, arrays = read_data_graphs(self._file, root)
+        cuts = np.cumsum([graph.num_nodes for graph in graphs])[:-1]
+        node_labels = np.split(arrays["x"], cuts)
+        self.labels = arrays["y"].astype(np.int64)
+        self.labels.flags.writeable = False
+        super().__init__(map(LabelledGraph, graphs, node_labels))
+
+    def pairs(self) -> list[tuple[LabelledGraph, LabelledGraph]]:
+        """Return the pairs (2k, 2k + 1)."""
+        return list(zip(self[0::2], self[1::2], strict=True))
+
+    def to_pyg(self) -> list[Data]:
+        """Return the graphs as PyG data: ``x`` the one-hot label, ``y`` the class."""
+        one_hot = np.eye(NUM_NODE_LABELS, dtype=np.float32)
+        return [
+            as_data(item.graph, x=one_hot[item.node_labels], y=label)
+            for item, label in zip(self, self.labels.tolist(), strict=True)
+        ]
+
+
+class CEXP(EXP):
+    """The 1200 graphs of CEXP: EXP of which 1-WL can solve one half.
+
+    1-WL tells apart the pairs (2k, 2k + 1) with even k ("learn") and none of those with
+    odd k ("exp").
+
+    Args:
+        root: The data folder; by default what ``SEKGNN_DATA`` names.
+
+    Attributes:
+        labels: Class 0 or 1 of every graph, opposite within a pair; int64 ``[1200]``.
+
+    Raises:
+        DataNotFoundError: If the file is missing.
+        GraphInputError: If its SHA-256 is wrong.
+    """
+
+    _file = "cexp"
+
+    def pairs(
+        self, part: Literal["all", "learn", "exp"] = "all"
+    ) -> list[tuple[LabelledGraph, LabelledGraph]]:
+        """Return the pairs (2k, 2k + 1): all, or those 1-WL solves, or the others.
+
+        Raises:
+            ConfigError: If there is no such part.
+        """
+        parts = {
+            "all": slice(None),
+            "learn": slice(0, None, 2),
+            "exp": slice(1, None, 2),
+        }
+        return super().pairs()[parts[check_choice("part", part, parts)]]
+
+
+class SR25(Collection[Graph]):
+    """The 15 strongly regular graphs (25, 12, 5, 6), pairwise not isomorphic.
+
+    2-FWL (3-WL) tells none of their 105 pairs apart.
+
+    Args:
+        root: The data folder; by default what ``SEKGNN_DATA`` names.
+
+    Raises:
+        DataNotFoundError: If the file is missing.
+        GraphInputError: If its SHA-256 is wrong.
+    """
+
+    def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
+        """Read the file."""
+        texts = read_data_file("sr25", root).decode("ascii").split()
+        super().__init__(from_graph6(text) for text in texts)
+
+    def to_pyg(self) -> list[Data]:
+        """Return the graphs as PyG data; ``y`` is the number of the graph, 0..14."""
+        return [as_data(graph, y=number) for number, graph in enumerate(self)]
+
+
+def rook_shrikhande() -> tuple[Graph, Graph]:
+    """Return the rook's graph 4 x 4 and the Shrikhande graph; needs no file.
+
+    Both are strongly regular (16, 6, 2, 2). The neighbours of a node form two triangles
+    in the first and a hexagon in the second.
+
+    Example:
+        >>> [g.num_edges for g in rook_shrikhande()]
+        [48, 48]
+    """
+    return rook_graph(4), shrikhande_graph()

@@ -1,0 +1,107 @@
+"""JSON lines: one object per line with edges, features and targets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.checks import check_positive
+from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.graphs.cleaning import SelfLoops, check_num_nodes
+from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.graph_record import GraphRecord, feature_rows
+from sekgnn.graphs.table import text_lines
+
+
+def json_records(
+    path: str | Path, targets: Sequence[str] = (), *, loops: SelfLoops = "drop"
+) -> Iterator[GraphRecord]:
+    """Yield lines such as ``{"edges": [[0, 1], [1, 2]], "num_nodes": 4, "y": 1}``.
+
+    ``edges`` lists each edge once or in both directions, nodes from 0; ``num_nodes`` is
+    needed unless ``x`` (one list of numbers per node) is there.
+
+    Args:
+        path: The file, read as the graphs are asked for; blank lines are skipped.
+        targets: Keys to keep; one that a line lacks is missing there.
+        loops: ``"drop"`` (with a warning) or ``"error"``.
+
+    Raises:
+        GraphInputError: If a line is wrong, when it is met, which names line and key;
+            or, in the end, if no line has a target.
+    """
+    row = 0
+    found: set[str] = set()
+    first: list[str] = []
+    for number, line in enumerate(text_lines(path, newline="\n"), start=1):
+        if not line.strip():
+            continue
+        row += 1
+        place = f"line {number}"
+        values = _object(line, f"{path}, {place}")
+        first = first or sorted(values)
+        kept = {name: values[name] for name in targets if name in values}
+        found |= kept.keys()
+        graph, x = _graph(values, f"{path}, {place}", loops)
+        yield GraphRecord(graph, place, row, x, targets=kept)
+    for name in targets if row else ():
+        if name not in found:
+            raise GraphInputError(
+                f"{path} has no key {name!r}; the keys of its first line are {first}."
+            )
+
+
+def _object(line: str, place: str) -> dict[str, Any]:
+    try:
+        values = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise GraphInputError(f"{place}: not valid JSON ({error}).") from None
+    if not isinstance(values, dict) or "edges" not in values:
+        raise GraphInputError(f"{place}: an object with the key 'edges' is needed.")
+    return values
+
+
+def _graph(
+    values: dict[str, Any], place: str, loops: SelfLoops
+) -> tuple[Graph, NDArray[np.float32] | None]:
+    x = None
+    if values.get("x") is not None:
+        x = feature_rows(values["x"], place)
+    num_nodes = values.get("num_nodes", None if x is None else len(x))
+    if num_nodes is None:
+        raise GraphInputError(
+            f"{place}: neither 'num_nodes' nor 'x' is there; isolated nodes would be "
+            "lost."
+        )
+    try:
+        check_num_nodes(check_positive("num_nodes", num_nodes, 0))
+    except (ConfigError, GraphInputError) as error:
+        raise GraphInputError(f"{place}: {error}") from None
+    if x is not None and len(x) != num_nodes:
+        raise GraphInputError(
+            f"{place}: 'x' has {len(x)} rows, but there are {num_nodes} nodes."
+        )
+    edges = values["edges"]
+    pairs = isinstance(edges, list) and all(
+        isinstance(edge, list)
+        and len(edge) == 2
+        and all(isinstance(end, int) and not isinstance(end, bool) for end in edge)
+        and all(0 <= end < num_nodes for end in edge)
+        for edge in edges
+    )
+    if not pairs:
+        raise GraphInputError(
+            f"{place}: 'edges' must be a list of pairs [u, v] of nodes in "
+            f"0..{num_nodes - 1}."
+        )
+    index = np.array(edges, dtype=np.int64).reshape(-1, 2).T
+    try:
+        graph = Graph.from_edge_index(index, num_nodes, undirected="add", loops=loops)
+    except GraphInputError as error:
+        raise GraphInputError(f"{place}: {error}") from None
+    return graph, x

@@ -1,0 +1,394 @@
+"""The one way in: graphs of any file, or list of objects, as records, one by one."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sekgnn.checks import check_choice
+from sekgnn.errors import GraphInputError
+from sekgnn.graphs.cleaning import SelfLoops, Undirected, check_rules
+from sekgnn.graphs.convert import from_networkx
+from sekgnn.graphs.edge_list import read_edge_list
+from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.graph6 import read_graph6
+from sekgnn.graphs.graph_record import FeatureNames, GraphRecord, feature_rows
+from sekgnn.graphs.json_lines import json_records
+from sekgnn.graphs.molecules import (
+    ATOM_FEATURES,
+    BONDS,
+    MOST_RING_ATOMS,
+    from_rdkit,
+    molecule_features,
+    parse_smiles,
+)
+from sekgnn.graphs.npz import read_npz
+from sekgnn.graphs.table import TableRow, read_table, read_text
+from sekgnn.graphs.tu_folder import tu_records
+
+FORMATS = ("graph6", "edges", "npz", "smiles", "json", "tu")
+SUFFIXES = {
+    ".g6": "graph6",
+    ".graph6": "graph6",
+    ".edges": "edges",
+    ".edgelist": "edges",
+    ".el": "edges",
+    ".npz": "npz",
+    ".csv": "smiles",
+    ".tsv": "smiles",
+    ".smi": "smiles",
+    ".parquet": "smiles",
+    ".jsonl": "json",
+    ".ndjson": "json",
+}
+"""Formats by suffix; ``.txt`` is an edge list or graph6, a folder is a TU folder."""
+
+OnInvalid = Callable[[TableRow], object]
+"""Is told of rows whose SMILES cannot be read; it is the first of their values."""
+
+_EDGE_LINE = re.compile(r"\d+(\s+|\s*,\s*)\d+((\s+|\s*,\s*)\S+)?")
+_MOLECULE_NAMES = FeatureNames(ATOM_FEATURES, BONDS)
+_SHOWN = 10  # invalid rows listed in an error
+_SHOWN_LENGTH = 200  # characters of a SMILES shown there
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How to read graphs; each format looks at the options that concern it.
+
+    Attributes:
+        format: One of ``FORMATS``; by default inferred from the suffix.
+        undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse; JSON lines
+            may always list an edge once.
+        loops: ``"drop"`` self-loops (with a warning) or ``"error"``.
+        smiles: The column of a table that holds the SMILES.
+        skip_invalid: Leave out SMILES that rdkit cannot read, instead of raising.
+        add_hydrogens: Make every hydrogen of a molecule a node.
+        node_labels: The node labels of a TU folder in the order of their columns, if
+            they are known; by default those that occur.
+        edge_labels: Likewise for edges.
+
+    Raises:
+        ConfigError: If a value is unknown.
+    """
+
+    format: str | None = field(
+        default=None,
+        metadata={
+            "help": "graph6, edges, npz, smiles, json or tu; by default inferred from "
+            "the suffix"
+        },
+    )
+    undirected: Undirected = field(
+        default="error",
+        metadata={
+            "help": "edges listed in one direction only: error, or add the other"
+        },
+    )
+    loops: SelfLoops = field(
+        default="drop", metadata={"help": "self-loops in the input: drop or error"}
+    )
+    smiles: str = field(
+        default="smiles", metadata={"help": "column that holds the SMILES"}
+    )
+    skip_invalid: bool = field(
+        default=False, metadata={"help": "leave out SMILES that rdkit cannot read"}
+    )
+    add_hydrogens: bool = field(
+        default=False, metadata={"help": "make every hydrogen a node"}
+    )
+    node_labels: Sequence[int] | None = None
+    edge_labels: Sequence[int] | None = None
+
+    def __post_init__(self) -> None:
+        """Check what has a fixed set of values."""
+        check_rules(self.undirected, self.loops)
+        if self.format is not None:
+            check_choice("format", self.format, FORMATS)
+
+
+DEFAULTS = ReadOptions()
+
+
+def read_graphs(path: str | Path, **options: Any) -> list[Graph]:
+    """Read all graphs of a file or folder.
+
+    Args:
+        path: What to read: graph6, an edge list (one graph), npz, a table of SMILES,
+            JSON lines or a TU folder.
+        **options: Of :class:`ReadOptions`.
+
+    Raises:
+        GraphInputError: If the path cannot be read or holds no valid graphs.
+        ConfigError: If an option has an unknown value.
+    """
+    records, _ = read_all(path, ReadOptions(**options), features=False)
+    return [record.graph for record in records]
+
+
+def read_all(
+    path: str | Path,
+    options: ReadOptions = DEFAULTS,
+    targets: Sequence[str] = (),
+    *,
+    features: bool = True,
+) -> tuple[list[GraphRecord], list[TableRow]]:
+    """Return all records of a file or folder, and the rows that were left out.
+
+    Takes and raises what :func:`read_records` does, but one error names all invalid
+    SMILES.
+
+    Raises:
+        GraphInputError: Also if there are no graphs.
+    """
+    invalid: list[TableRow] = []
+    records = list(
+        read_records(
+            path, options, targets, features=features, on_invalid=invalid.append
+        )
+    )
+    if invalid and not options.skip_invalid:
+        raise invalid_smiles(path, options.smiles, invalid)
+    if not records:
+        raise GraphInputError(f"{path} holds no graphs.")
+    return records, invalid
+
+
+def read_records(
+    path: str | Path,
+    options: ReadOptions = DEFAULTS,
+    targets: Sequence[str] = (),
+    *,
+    features: bool = True,
+    on_invalid: OnInvalid | None = None,
+) -> Iterator[GraphRecord]:
+    """Read the graphs of a file or folder one by one.
+
+    Tables and JSON lines are read as records are asked for, so memory does not depend
+    on the length of the file, and a fault is raised when it is met. Other formats are
+    read whole.
+
+    Args:
+        path: What to read.
+        options: How to read it.
+        targets: Columns of a table or keys of JSON lines to keep as targets; a TU
+            folder brings its own.
+        features: Read features and targets, not only the structure.
+        on_invalid: Called with every row whose SMILES cannot be read. By default the
+            first raises, or with ``skip_invalid`` they are left out silently.
+
+    Raises:
+        GraphInputError: If the path does not exist or tells no format; later, if
+            something is wrong, which names file, row, line and column.
+        MissingExtraError: If rdkit, or for Parquet pyarrow, is not installed.
+    """
+    form = graph_format(path, options.format)
+    rules: dict[str, Any] = {"undirected": options.undirected, "loops": options.loops}
+    if form == "smiles":
+        return _molecules(path, options, targets, features, on_invalid)
+    if form == "json":
+        return json_records(path, targets, loops=options.loops)
+    if form == "tu":
+        return tu_records(
+            path,
+            node_labels=options.node_labels,
+            edge_labels=options.edge_labels,
+            features=features,
+            **rules,
+        )
+    if form == "graph6":
+        return _plain(read_graph6(path))
+    if form == "npz":
+        return _plain(read_npz(path, **rules))
+    return _plain([read_edge_list(path, **rules)])
+
+
+def graph_format(path: str | Path, format: str | None = None) -> str:
+    """Return ``format``, or the one inferred from the suffix or the first line.
+
+    Raises:
+        GraphInputError: If the path does not exist, or no format can be inferred.
+    """
+    place = Path(path)
+    if not os.path.exists(place):
+        raise GraphInputError(f"{path} does not exist; check the path.")
+    if format is not None:
+        return format
+    if place.is_dir():
+        return "tu"
+    suffix = place.suffix.lower()
+    if suffix == ".txt":
+        return _text_format(place)
+    if suffix not in SUFFIXES:
+        raise GraphInputError(
+            f"{path}: no format can be inferred from the suffix {suffix!r}; known are "
+            f"{', '.join([*SUFFIXES, '.txt'])} and TU folders. Or name the format, one "
+            f"of {', '.join(FORMATS)} (--format)."
+        )
+    return SUFFIXES[suffix]
+
+
+def smiles_records(
+    texts: Sequence[str], add_hydrogens: bool = False
+) -> Iterator[GraphRecord]:
+    """Yield SMILES strings as records.
+
+    Raises:
+        GraphInputError: If rdkit cannot read one; names it.
+        MissingExtraError: If rdkit is not installed.
+    """
+    for i, text in enumerate(texts):
+        record = _molecule(text, f"graph {i}", i + 1, {}, True, add_hydrogens)
+        if record is None:
+            raise GraphInputError(f"graph {i}: rdkit cannot read the SMILES {text!r}.")
+        yield record
+
+
+def networkx_records(
+    graphs: Sequence[Any],
+    node_features: Sequence[str] = (),
+    undirected: Undirected = "error",
+) -> Iterator[GraphRecord]:
+    """Yield networkx graphs as records; node i is the i-th of its graph.
+
+    Args:
+        graphs: The graphs.
+        node_features: Node attributes that hold numbers, for ``x``.
+        undirected: ``"error"`` or ``"add"`` when a directed edge lacks its reverse.
+
+    Raises:
+        GraphInputError: If a graph or an attribute is wrong or missing; names the
+            graph.
+    """
+    names = FeatureNames(tuple(node_features) or None)
+    for i, graph in enumerate(graphs):
+        place = f"graph {i}"
+        if not hasattr(graph, "nodes") or not hasattr(graph, "edges"):
+            raise GraphInputError(f"{place} is not a networkx graph: {graph!r:.50}.")
+        try:
+            structure = from_networkx(graph, undirected=undirected)
+        except GraphInputError as error:
+            raise GraphInputError(f"{place}: {error}") from None
+        x = _attributes(graph, node_features, place)
+        yield GraphRecord(structure, place, i + 1, x, names=names)
+
+
+def _attributes(graph: Any, names: Sequence[str], place: str) -> Any:
+    if not names:
+        return None
+    rows = []
+    for node, attributes in graph.nodes(data=True):
+        missing = [name for name in names if name not in attributes]
+        if missing:
+            raise GraphInputError(
+                f"{place}: node {node!r} has no attribute {missing[0]!r}; it has "
+                f"{sorted(map(str, attributes))}."
+            )
+        rows.append([attributes[name] for name in names])
+    return feature_rows(rows, place) if rows else np.zeros((0, len(names)), np.float32)
+
+
+def _plain(graphs: Sequence[Graph]) -> Iterator[GraphRecord]:
+    """Yield graphs about which nothing else is known."""
+    for i, graph in enumerate(graphs, start=1):
+        yield GraphRecord(graph, f"graph {i}", i)
+
+
+def _molecules(
+    path: str | Path,
+    options: ReadOptions,
+    targets: Sequence[str],
+    features: bool,
+    on_invalid: OnInvalid | None,
+) -> Iterator[GraphRecord]:
+    """Yield the valid molecules of a table, report the others."""
+    for row in _smiles_rows(path, options.smiles, targets):
+        value, *others = row.values
+        known = dict(zip(targets, others, strict=True))
+        hydrogens = options.add_hydrogens
+        record = _molecule(value, row.place, row.row, known, features, hydrogens)
+        if record is not None:
+            yield record
+        elif on_invalid is not None:
+            on_invalid(row)
+        elif not options.skip_invalid:
+            raise invalid_smiles(path, options.smiles, [row])
+
+
+def _molecule(
+    value: Any,
+    place: str,
+    row: int,
+    targets: dict[str, Any],
+    features: bool,
+    add_hydrogens: bool,
+) -> GraphRecord | None:
+    """Return a molecule, or ``None`` if it cannot be read."""
+    mol = parse_smiles(value, add_hydrogens)
+    if mol is None:
+        return None
+    if not features:
+        return GraphRecord(from_rdkit(mol), place, row, targets=targets, text=value)
+    graph, x, edge_attr = molecule_features(mol)
+    return GraphRecord(graph, place, row, x, edge_attr, targets, value, _MOLECULE_NAMES)
+
+
+def _smiles_rows(
+    path: str | Path, smiles: str, targets: Sequence[str]
+) -> Iterator[TableRow]:
+    """Yield the rows of a table, or the first word of every line of ``.smi`` files."""
+    if Path(path).suffix.lower() != ".smi":
+        hint = "Name the one with the SMILES with smiles (--smiles)."
+        yield from read_table(path, [smiles, *targets], hint)
+        return
+    if targets:
+        raise GraphInputError(
+            f"{path} has no column {targets[0]!r}: a .smi file holds SMILES only; "
+            "use a table with a heading."
+        )
+    row = 0
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
+        words = line.split(maxsplit=1)
+        if words:
+            row += 1
+            yield TableRow(row, number, (words[0],))
+
+
+def invalid_smiles(
+    path: str | Path, column: str, rows: Sequence[TableRow]
+) -> GraphInputError:
+    """Return one error for all rows that hold no valid SMILES."""
+    count = f"{len(rows)} SMILES in column {column!r}"
+    lines = [f"{path}: {count} cannot be read by rdkit:"]
+    lines += [f"  {row.place}: {_short(row.values[0])}" for row in rows[:_SHOWN]]
+    if len(rows) > _SHOWN:
+        lines.append(f"  and {len(rows) - _SHOWN} more")
+    if any(len(str(row.values[0])) > MOST_RING_ATOMS for row in rows):
+        lines.append(f"Cycles of more than {MOST_RING_ATOMS} atoms are refused.")
+    lines.append(
+        "Correct them, or leave them out with --skip-invalid (skip_invalid=True)."
+    )
+    return GraphInputError("\n".join(lines))
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    if len(text) <= _SHOWN_LENGTH:
+        return repr(value)
+    return f"{text[:_SHOWN_LENGTH]!r}... ({len(text)} characters)"
+
+
+def _text_format(path: Path) -> str:
+    """Return ``"edges"`` if the first line that is not a comment is an edge."""
+    lines = (line.strip() for line in read_text(path).splitlines())
+    content = [line for line in lines if line]
+    plain = [line for line in content if not line.startswith(("#", "%"))]
+    if not plain:  # graph6 has no comments
+        return "edges" if content else "graph6"
+    return "edges" if _EDGE_LINE.fullmatch(plain[0]) else "graph6"
