@@ -12,6 +12,16 @@ from typing import Final
 SUB_ENC: Final = "sub_enc"
 """Substructure encoding of every node, float32 ``[N, C, L]``."""
 
+SUB_ENC_SIZES: Final = "sub_enc_sizes"
+"""Of a ragged encoding: vectors of every node and channel, int64 ``[N, C]``. Sizes, and
+not where vectors begin: these would have to be shifted when PyG batches graphs."""
+
+SUB_ENC_VECTORS: Final = "sub_enc_vectors"
+"""Of a ragged encoding: the vectors of all nodes, in order, float32 ``[M, L]``."""
+
+SUB_ENC_COUNTS: Final = "sub_enc_counts"
+"""Of a ragged encoding: how often each vector occurs, int64 ``[M]``."""
+
 HOP_EDGE_INDEX: Final = "hop_edge_index"
 """Pairs of K-hop neighbours, int64 ``[2, M]``: row 0 the neighbour u that sends, row 1
 the node v that receives, u in N_k(v); PyG's flow ``source_to_target``."""

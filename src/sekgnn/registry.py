@@ -26,24 +26,31 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     Args:
         kind: What messages call them, such as ``"encoding"``.
         base: What all of them extend.
+        homes: Modules of this package that register further ones, by name; they are
+            imported when first asked for.
     """
 
-    def __init__(self, kind: str, base: type[T]) -> None:
-        """Start empty."""
+    def __init__(
+        self, kind: str, base: type[T], homes: Mapping[str, str] | None = None
+    ) -> None:
+        """Know only the names in ``homes``."""
         self.kind, self.base = kind, base
+        self._homes = dict(homes or {})
         self._classes: dict[str, type[T]] = {}
 
     def __getitem__(self, name: str) -> type[T]:
         """The class of that name."""
+        if name not in self._classes and name in self._homes:
+            import_module(self._homes[name])
         return self._classes[name]
 
     def __iter__(self) -> Iterator[str]:
-        """The names, in the order of registration."""
-        return iter(self._classes)
+        """The names, our own first."""
+        return iter({**self._homes, **self._classes})
 
     def __len__(self) -> int:
         """How many are known."""
-        return len(self._classes)
+        return len({**self._homes, **self._classes})
 
     def register(self, cls: C) -> C:
         """Make ``cls`` known by its name; a class decorator.
@@ -65,7 +72,10 @@ class Registry(Mapping[str, type[T]], Generic[T]):
                 f'{_path(cls)} needs a class attribute name = "...", without a colon, '
                 f"got {name!r}."
             )
-        other: type = self._classes.get(name, cls)
+        if self._homes.get(name) == cls.__module__:  # its module is being imported
+            other: type = cls
+        else:
+            other = self.get(name, cls)
         if _path(other) != _path(cls):
             raise ConfigError(
                 f"the {self.kind} name {name!r} of {_path(cls)} is taken by "
@@ -85,11 +95,11 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         Raises:
             ConfigError: If there is none; suggests the nearest.
         """
-        if isinstance(name, str) and name in self._classes:
-            return self._classes[name]
+        if isinstance(name, str) and name in self:
+            return self[name]
         raise ConfigError(
-            f"{self.kind} must be one of {list(self._classes)}, got {name!r}."
-            f"{nearest(name, self._classes)} Import the module that registers your "
+            f"{self.kind} must be one of {list(self)}, got {name!r}."
+            f"{nearest(name, self)} Import the module that registers your "
             f"own {self.kind} first."
         )
 

@@ -278,12 +278,12 @@ def test_compose_and_pickle() -> None:
 
 
 OTHER: dict[str, Any] = {
-    "num_hops": 4,
+    "num_shells": 4,
     "walk_length": 5,
     "scope": "ego",
     "radius": 2,
     "aggregate": "mean",
-    "combine": "mean",
+    "merge": "mean",
     "self_loops": False,
     "attr_name": "other",
     "dtype": torch.float64,
@@ -294,7 +294,7 @@ OTHER: dict[str, Any] = {
 
 def test_every_parameter_is_listed_above() -> None:
     own = set(inspect.signature(AddSubstructureEncoding.__init__).parameters)
-    own -= {"self", "spec", "threads", "spec_kwargs"}
+    own -= {"self", "encoding", "threads", "parameters"}
     assert set(OTHER) == own | set(inspect.signature(WalkEncoding).parameters)
 
 
@@ -313,7 +313,7 @@ def test_repr_makes_the_transform_again() -> None:
         repr(a), {"AddSubstructureEncoding": AddSubstructureEncoding, "torch": torch}
     )
     assert repr(b) == repr(a)
-    assert b.spec == a.spec
+    assert b.encoding == a.encoding
 
 
 def test_workers_do_not_change_the_repr() -> None:
@@ -341,7 +341,7 @@ def test_pyg_recognises_a_stale_dataset(tmp_path: Path) -> None:
 
 def test_paper() -> None:
     transform = AddSubstructureEncoding.paper(attr_name="enc")
-    assert transform.spec == WalkEncoding.paper()
+    assert transform.encoding == WalkEncoding.paper()
     assert transform.attr_name == "enc"
     assert repr(transform) == repr(
         AddSubstructureEncoding(WalkEncoding.paper(), attr_name="enc")
@@ -351,11 +351,12 @@ def test_paper() -> None:
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
-        ({"num_hop": 3}, "Did you mean 'num_hops'"),
+        ({"num_shell": 3}, "Did you mean 'num_shells'"),
         ({"attr_nam": "a"}, "Did you mean 'attr_name'"),
-        ({"num_hops": 0}, "num_hops must be at least 1"),
-        ({"spec": 3}, "spec must be an WalkEncoding, got 3"),
-        ({"spec": WalkEncoding(), "num_hops": 3}, "not both; got num_hops"),
+        ({"num_shells": 0}, "num_shells must be at least 1"),
+        ({"encoding": 3}, "must be a name, a mapping or a SubstructureEncoding, got 3"),
+        ({"encoding": WalkEncoding(), "num_shells": 3}, "not both; got num_shells"),
+        ({"encoding": "walks", "shells": 3}, "'walks' has no parameter 'shells'"),
         ({"attr_name": "my_index"}, "contain 'index'"),
         ({"attr_name": "batch_enc"}, "'batch'"),
         ({"attr_name": "ptr"}, "must not be one of"),

@@ -43,9 +43,9 @@ from sekgnn.testing import graphs
 from sekgnn.transforms import (
     AddSubstructureEncoding,
     EncodedDataset,
-    collect,
     encode_dataset,
     encoding_cache,
+    pyg_data,
 )
 
 SMALL = WalkEncoding(num_shells=2, walk_length=4)
@@ -107,8 +107,8 @@ def test_the_fast_road_is_taken_and_right(
     ]
     dataset: Any = InMemory(str(tmp_path / "a"), source)
     part = dataset if chosen is None else dataset[chosen]
-    fast = collect._collated(part)
-    slow = collect._one_by_one(part, "error", "drop")
+    fast = pyg_data._collated(part)
+    slow = pyg_data._one_by_one(part, "error", "drop")
     assert fast is not None
     for a, b in zip(fast, slow, strict=True):
         np.testing.assert_array_equal(a, b)
@@ -124,9 +124,9 @@ def test_tu_datasets(tmp_path: Path, data_root: Path, name: str) -> None:
     for file in source.rglob("*.txt"):
         shutil.copy(file, tmp_path / name / "raw")
     dataset = TUDataset(str(tmp_path), name)
-    fast = collect._collated(dataset)
+    fast = pyg_data._collated(dataset)
     assert fast is not None
-    for a, b in zip(fast, collect._one_by_one(dataset, "error", "drop"), strict=True):
+    for a, b in zip(fast, pyg_data._one_by_one(dataset, "error", "drop"), strict=True):
         np.testing.assert_array_equal(a, b)
     transform = AddSubstructureEncoding(SMALL)
     for data, encoded in zip(dataset, encode_dataset(dataset, SMALL), strict=True):
@@ -140,7 +140,7 @@ def test_a_transform_of_the_dataset_is_applied(tmp_path: Path) -> None:
         return data
 
     dataset = InMemory(str(tmp_path / "a"), sources(), transform=cut)
-    assert collect._collated(dataset) is None
+    assert pyg_data._collated(dataset) is None
     cut_graphs = [empty_graph(g.num_nodes) for g in mixed_graphs()]
     assert_right(encode_dataset(dataset, SMALL), cut_graphs)
 
@@ -184,8 +184,8 @@ def test_transform_as_encoder() -> None:
     assert encode_dataset(sources(), transform, dtype="float64").attr_name is None
     with pytest.raises(ConfigError, match=r"dtype is torch\.float64 in the transform"):
         encode_dataset(sources(), transform, dtype=torch.float32)
-    with pytest.raises(ConfigError, match="spec must be an WalkEncoding"):
-        encode_dataset(sources(), "paper")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=r"encoding must be one of .* got 'paper'"):
+        encode_dataset(sources(), "paper")
 
 
 def test_rules_for_edges() -> None:
@@ -298,13 +298,13 @@ def test_no_nodes_at_all(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        {"encoder": WalkEncoding(num_shells=3, walk_length=4)},
-        {"encoder": WalkEncoding(num_shells=2, walk_length=5)},
-        {"encoder": WalkEncoding(num_shells=2, walk_length=4, aggregate="mean")},
-        {"encoder": WalkEncoding(num_shells=2, walk_length=4, merge="parts")},
-        {"encoder": WalkEncoding(num_shells=2, walk_length=4, self_loops=False)},
-        {"encoder": WalkEncoding(num_shells=2, walk_length=4, scope="ego")},
-        {"encoder": WalkEncoding(num_shells=2, walk_length=4, scope="ego", radius=3)},
+        {"encoding": WalkEncoding(num_shells=3, walk_length=4)},
+        {"encoding": WalkEncoding(num_shells=2, walk_length=5)},
+        {"encoding": WalkEncoding(num_shells=2, walk_length=4, aggregate="mean")},
+        {"encoding": WalkEncoding(num_shells=2, walk_length=4, merge="parts")},
+        {"encoding": WalkEncoding(num_shells=2, walk_length=4, self_loops=False)},
+        {"encoding": WalkEncoding(num_shells=2, walk_length=4, scope="ego")},
+        {"encoding": WalkEncoding(num_shells=2, walk_length=4, scope="ego", radius=3)},
         {"dtype": torch.float64},
         {"dataset": sources()[::-1]},
         {"dataset": sources()[:-1]},
@@ -317,7 +317,7 @@ def test_no_nodes_at_all(tmp_path: Path) -> None:
 def test_any_change_is_another_file(tmp_path: Path, other: dict[str, Any]) -> None:
     call: dict[str, Any] = {
         "dataset": sources(),
-        "encoder": SMALL,
+        "encoding": SMALL,
         "cache_dir": tmp_path,
     }
     encode_dataset(**call)
@@ -329,12 +329,15 @@ def test_any_change_is_another_file(tmp_path: Path, other: dict[str, Any]) -> No
     assert torch.equal(again.encodings, changed.encodings)
 
 
-@pytest.mark.parametrize("constant", ["FORMAT_VERSION", "ENCODING_VERSION"])
+@pytest.mark.parametrize(
+    ("place", "constant"),
+    [(encoding_cache, "FORMAT_VERSION"), (WalkEncoding, "version")],
+)
 def test_a_new_version_does_not_read_old_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, constant: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: Any, constant: str
 ) -> None:
     encode_dataset(sources(), SMALL, cache_dir=tmp_path)
-    monkeypatch.setattr(encoding_cache, constant, 999)
+    monkeypatch.setattr(place, constant, 999)
     assert not encode_dataset(sources(), SMALL, cache_dir=tmp_path).from_cache
 
 
@@ -381,7 +384,7 @@ def test_every_truncation_is_detected(tmp_path: Path) -> None:
     assert_rebuilt(tmp_path, "length")
 
 
-@pytest.mark.parametrize("field", ["key", "parameters", "shape", "sha256"])
+@pytest.mark.parametrize("field", ["key", "parameters", "arrays", "sha256"])
 def test_a_wrong_header_is_detected_even_if_well_made(
     tmp_path: Path, field: str
 ) -> None:
@@ -392,7 +395,7 @@ def test_a_wrong_header_is_detected_even_if_well_made(
     start = len(encoding_cache._MAGIC) + 32 + 8
     length = int.from_bytes(content[start - 8 : start], "little")
     header = json.loads(content[start : start + length])
-    header[field] = {"key": "0", "parameters": {}, "shape": [1], "sha256": "0"}[field]
+    header[field] = {"key": "0", "parameters": {}, "arrays": {}, "sha256": "0"}[field]
     text = json.dumps(header).encode().ljust(length)
     head = encoding_cache._MAGIC + hashlib.sha256(text).digest()
     head += len(text).to_bytes(8, "little")

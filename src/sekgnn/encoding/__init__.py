@@ -1,23 +1,32 @@
 """Substructure encodings f (SEK paper, Definition 2) as functions of arrays."""
 
-from sekgnn.encoding.encoder import encode, encode_many, encode_packed
-from sekgnn.encoding.exact import encode_exact
-from sekgnn.encoding.ragged import RaggedEncoding
-from sekgnn.encoding.sampled import SampledEncoding, encode_sampled
-from sekgnn.encoding.spec import WalkEncoding
-from sekgnn.encoding.substructure import (
-    ENCODINGS,
-    SubstructureEncoding,
-    encoding_from_dict,
-    make_encoding,
-    register_encoding,
-)
+from typing import TYPE_CHECKING
+
+from sekgnn.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from sekgnn.encoding.encoder import encode, encode_many, encode_packed
+    from sekgnn.encoding.exact import encode_exact
+    from sekgnn.encoding.patterns import PatternCounts
+    from sekgnn.encoding.ragged import RaggedEncoding
+    from sekgnn.encoding.sampled import SampledEncoding, encode_sampled
+    from sekgnn.encoding.spec import WalkEncoding
+    from sekgnn.encoding.substructure import (
+        ENCODINGS,
+        SubstructureEncoding,
+        encoding_from_dict,
+        make_encoding,
+        register_encoding,
+    )
+    from sekgnn.encoding.walk_counts import WalkCounts
 
 __all__ = [
     "ENCODINGS",
+    "PatternCounts",
     "RaggedEncoding",
     "SampledEncoding",
     "SubstructureEncoding",
+    "WalkCounts",
     "WalkEncoding",
     "encode",
     "encode_exact",
@@ -28,3 +37,5 @@ __all__ = [
     "make_encoding",
     "register_encoding",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__)

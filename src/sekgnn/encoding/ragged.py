@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,7 @@ class RaggedEncoding:
         """Number of nodes N."""
         return len(self.sizes)
 
-    @property
+    @cached_property
     def ptr(self) -> NDArray[np.int64]:
         """Node v and channel c own vectors ``ptr[v C + c]:ptr[v C + c + 1]``."""
         ptr = np.zeros(self.sizes.size + 1, dtype=np.int64)
@@ -104,8 +105,8 @@ class RaggedEncoding:
 
     def nodes(self, start: int, stop: int) -> RaggedEncoding:
         """Return the part of nodes ``start..stop - 1``, views where possible."""
-        first = int(self.sizes[:start].sum())
-        last = first + int(self.sizes[start:stop].sum())
+        width = self.sizes.shape[1]
+        first, last = self.ptr[[start * width, stop * width]].tolist()
         return RaggedEncoding(
             self.sizes[start:stop], self.vectors[first:last], self.counts[first:last]
         )

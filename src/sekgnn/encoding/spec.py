@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -12,8 +12,10 @@ from numpy.typing import DTypeLike, NDArray
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.encoding.substructure import SubstructureEncoding, register_encoding
 from sekgnn.errors import ConfigError
-from sekgnn.graphs.packed import PackedGraphs, unpack
-from sekgnn.parallel import Progress
+
+if TYPE_CHECKING:
+    from sekgnn.graphs.packed import PackedGraphs
+    from sekgnn.parallel import Progress
 
 Scope = Literal["graph", "ego", "internal"]
 Aggregate = Literal["sum", "mean", "landing", "moments"]
@@ -189,6 +191,7 @@ class WalkEncoding(SubstructureEncoding):
     ) -> NDArray[np.int64]:
         """Return residues modulo two primes, int64 ``[N, C, L, 2]``."""
         from sekgnn.encoding.exact import encode_exact
+        from sekgnn.graphs.packed import unpack
 
         parts = [encode_exact(g, self, threads=threads) for g in unpack(graphs)]
         return np.concatenate(parts)

@@ -13,10 +13,12 @@ from numpy.typing import DTypeLike, NDArray
 
 from sekgnn.encoding.ragged import RaggedEncoding
 from sekgnn.errors import ConfigError
-from sekgnn.graphs.graph import Graph
-from sekgnn.graphs.packed import PackedGraphs, unpack
-from sekgnn.parallel import Progress
 from sekgnn.registry import Registry, build
+
+if TYPE_CHECKING:  # configs and help texts read parameters only: be quick to import
+    from sekgnn.graphs.graph import Graph
+    from sekgnn.graphs.packed import PackedGraphs
+    from sekgnn.parallel import Progress
 
 Values = NDArray[Any] | RaggedEncoding
 """``[N, C, L]``, or the ragged form of it."""
@@ -104,6 +106,8 @@ class SubstructureEncoding(ABC):
             threads: Threads; ``None`` for all usable cores.
             progress: Called with (done, total) units of work.
         """
+        from sekgnn.graphs.packed import unpack
+
         parts = []
         starts = graphs.node_ptr.tolist()
         for i, graph in enumerate(unpack(graphs)):
@@ -146,14 +150,14 @@ class SubstructureEncoding(ABC):
                 f"{name} must return {wanted}, got {type(values).__name__}; the class "
                 "variable ragged says which."
             )
+        shape = [num_nodes, self.num_channels, self.length]
         if isinstance(values, RaggedEncoding):
-            shape = [num_nodes, self.num_channels, self.length]
             got = [*values.sizes.shape, values.vectors.shape[1]]
             numbers = values.vectors
         else:
-            values = numbers = np.asarray(values)
-            shape = [num_nodes, self.num_channels, self.length]
-            got = list(values.shape)
+            empty = num_nodes == 0 and isinstance(values, list) and not values
+            values = np.zeros(shape, np.int64) if empty else np.asarray(values)
+            got, numbers = list(values.shape), values
         if got != shape:
             raise ConfigError(
                 f"{name} must return the shape {shape} (nodes, channels, length), "
@@ -215,7 +219,15 @@ def join_values(parts: list[Values]) -> Values:
     return np.concatenate([np.asarray(part) for part in parts])
 
 
-ENCODINGS = Registry("encoding", SubstructureEncoding)
+ENCODINGS = Registry(
+    "encoding",
+    SubstructureEncoding,
+    {
+        "walks": "sekgnn.encoding.spec",
+        "walk_counts": "sekgnn.encoding.walk_counts",
+        "patterns": "sekgnn.encoding.patterns",
+    },
+)
 """Every known encoding by name."""
 
 register_encoding = ENCODINGS.register

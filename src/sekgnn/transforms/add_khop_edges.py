@@ -14,14 +14,10 @@ from sekgnn import fields
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import SelfLoops, Undirected, from_pyg
+from sekgnn.graphs.cleaning import check_rules
 from sekgnn.hops import HopKernel, hop_pairs
 from sekgnn.parallel import resolve_threads
-from sekgnn.transforms.parameters import (
-    check_data,
-    check_loops,
-    check_undirected,
-    device_of,
-)
+from sekgnn.transforms.pyg_data import check_data, device_of
 
 
 @functional_transform("add_khop_edges")
@@ -89,17 +85,13 @@ class AddKHopEdges(BaseTransform):
         self.seed = check_positive("seed", seed, minimum=0)
         if self.seed >= 2**64:
             raise ConfigError(f"seed must be below 2^64, got {seed}.")
-        self.undirected = check_undirected(undirected)
-        self.loops = check_loops(loops)
+        check_rules(undirected, loops)
+        self.undirected, self.loops = undirected, loops
         self.threads = None if threads is None else resolve_threads(threads)
 
     def forward(self, data: Data) -> Data:
         """Write the pairs on ``data``."""
-        graph = from_pyg(
-            check_data(data),
-            undirected=self.undirected,
-            loops=self.loops,
-        )
+        graph = from_pyg(check_data(data), undirected=self.undirected, loops=self.loops)
         pairs = hop_pairs(
             graph,
             self.num_hops,
@@ -117,15 +109,6 @@ class AddKHopEdges(BaseTransform):
 
     def __repr__(self) -> str:
         """Every parameter that changes the result: PyG knows a stale cache by this."""
-        args = ", ".join(
-            f"{key}={getattr(self, key)!r}"
-            for key in (
-                "num_hops",
-                "kernel",
-                "max_neighbors",
-                "seed",
-                "undirected",
-                "loops",
-            )
-        )
+        keys = ("num_hops", "kernel", "max_neighbors", "seed", "undirected", "loops")
+        args = ", ".join(f"{key}={getattr(self, key)!r}" for key in keys)
         return f"{type(self).__name__}({args})"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields as spec_fields
+from dataclasses import fields as dataclass_fields
 from typing import Any
 
+import numpy as np
 import torch
 from torch_geometric.data import Data
 from torch_geometric.data.datapipes import functional_transform
@@ -12,34 +13,29 @@ from torch_geometric.transforms import BaseTransform
 
 from sekgnn import fields
 from sekgnn.checks import check_choice
-from sekgnn.encoding.encoder import encode
+from sekgnn.encoding.encoder import Encoding, encode
 from sekgnn.encoding.spec import WalkEncoding
+from sekgnn.encoding.substructure import make_encoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import SelfLoops, Undirected, from_pyg
+from sekgnn.graphs.cleaning import check_rules
 from sekgnn.parallel import resolve_threads
-from sekgnn.transforms.attach import attach_encoding
-from sekgnn.transforms.parameters import (
-    check_attr_name,
-    check_data,
-    check_dtype,
-    check_loops,
-    check_undirected,
-    numpy_dtype,
-)
+from sekgnn.transforms.pyg_data import attach_encoding, check_data
 
-_SPEC_KEYS = tuple(field.name for field in spec_fields(WalkEncoding))
+_OWN = ("attr_name", "dtype", "undirected", "loops")
+_TAKEN = {"face", "ptr", "num_nodes"}
+_DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
 @functional_transform("add_substructure_encoding")
 class AddSubstructureEncoding(BaseTransform):
-    r"""Write the substructure encoding f (SEK paper, Eq. 1) to ``data.sub_enc``.
+    r"""Write a substructure encoding f (SEK paper, Definition 2) to ``data.sub_enc``.
 
-    What to compute is given by the keywords of :class:`~sekgnn.encoding.WalkEncoding`,
-    or by such an object. Nothing here is random. For a whole dataset
+    Nothing here is random. For a whole dataset
     :func:`~sekgnn.transforms.encode_dataset` is faster and keeps a cache.
 
     Args:
-        spec: What to compute, instead of keywords.
+        encoding: What to compute, an object or a name; walks if left out.
         attr_name: The field to write; ``None`` appends the encoding to ``data.x``, as
             ``[N, C * L]`` columns (``x`` is made if there is none).
         dtype: ``torch.float32`` or ``torch.float64``; computed in float64 either way.
@@ -50,14 +46,16 @@ class AddSubstructureEncoding(BaseTransform):
             ``self_loops`` of the walk.
         threads: Threads for one graph; ``None`` for all usable cores. Never changes the
             result, and so is not shown.
-        **spec_kwargs: ``num_hops``, ``walk_length``, ``scope``, ``radius``,
-            ``aggregate``, ``merge``, ``self_loops``: see ``WalkEncoding``.
+        **parameters: Of the encoding, such as ``walk_length``: see
+            :class:`~sekgnn.encoding.WalkEncoding`.
 
     Shapes:
         - **input:** a ``Data`` with ``edge_index`` :math:`(2, E)` and a known number of
           nodes (``x`` or ``num_nodes``)
-        - **output:** ``sub_enc`` :math:`(N, C, L)`, ``C = spec.num_channels``,
-          ``L = spec.walk_length``
+        - **output:** ``sub_enc`` :math:`(N, C, L)`, ``C = encoding.num_channels``,
+          ``L = encoding.length``; a ragged encoding writes ``sub_enc_sizes``
+          :math:`(N, C)`, ``sub_enc_vectors`` :math:`(M, L)` and ``sub_enc_counts``
+          :math:`(M)` instead
 
     Raises:
         ConfigError: If a parameter is unknown or cannot work.
@@ -72,68 +70,91 @@ class AddSubstructureEncoding(BaseTransform):
 
     def __init__(
         self,
-        spec: WalkEncoding | None = None,
+        encoding: Encoding | None = None,
         *,
         attr_name: str | None = fields.SUB_ENC,
         dtype: Any = torch.float32,
         undirected: Undirected = "error",
         loops: SelfLoops = "drop",
         threads: int | None = 1,
-        **spec_kwargs: Any,
+        **parameters: Any,
     ) -> None:
         """Check the parameters."""
-        self.spec = _spec_of(spec, spec_kwargs)
-        self.attr_name = check_attr_name(attr_name)
-        self.dtype = check_dtype(dtype)
-        self.undirected = check_undirected(undirected)
-        self.loops = check_loops(loops)
+        if encoding is None:  # a misspelt keyword may be one of ours
+            known = [item.name for item in dataclass_fields(WalkEncoding)]
+            for key in parameters:
+                check_choice("keywords", key, (*known, *_OWN, "threads"))
+        self.encoding = make_encoding(encoding, **parameters)
+        self.attr_name = _checked_name(attr_name)
+        self.dtype = _torch_float(dtype)
+        check_rules(undirected, loops)
+        self.undirected, self.loops = undirected, loops
         self.threads = None if threads is None else resolve_threads(threads)
+        if self.encoding.ragged and attr_name is None:
+            raise ConfigError(
+                f"the encoding {self.encoding.name!r} is ragged and cannot be appended "
+                "to x; give attr_name."
+            )
 
     @classmethod
     def paper(cls, **kwargs: Any) -> AddSubstructureEncoding:
         """Return the transform with :meth:`WalkEncoding.paper`.
 
         Args:
-            **kwargs: Parameters other than those of the spec.
+            **kwargs: Parameters other than those of the encoding.
         """
         return cls(WalkEncoding.paper(), **kwargs)
 
+    @property
+    def numpy_dtype(self) -> np.dtype[Any]:
+        """``dtype`` as numpy calls it."""
+        return np.dtype(str(self.dtype).removeprefix("torch."))
+
     def forward(self, data: Data) -> Data:
         """Write the encoding on ``data``."""
-        graph = from_pyg(
-            check_data(data),
-            undirected=self.undirected,
-            loops=self.loops,
-        )
-        encoding = encode(
-            graph, self.spec, dtype=numpy_dtype(self.dtype), threads=self.threads
+        graph = from_pyg(check_data(data), undirected=self.undirected, loops=self.loops)
+        values = encode(
+            graph, self.encoding, dtype=self.numpy_dtype, threads=self.threads
         )  # [N, C, L]
-        return attach_encoding(data, torch.from_numpy(encoding), self.attr_name)
+        if not self.encoding.ragged:
+            values = torch.from_numpy(values)
+        return attach_encoding(data, values, self.attr_name)
 
     def __repr__(self) -> str:
         """Every parameter that changes the result: PyG knows a stale cache by this."""
-        shown = {key: getattr(self.spec, key) for key in _SPEC_KEYS}
-        for key in ("attr_name", "dtype", "undirected", "loops"):
+        shown: dict[str, Any] = {"encoding": self.encoding.name}
+        for item in dataclass_fields(self.encoding):
+            shown[item.name] = getattr(self.encoding, item.name)
+        for key in _OWN:
             shown[key] = getattr(self, key)
         args = ", ".join(f"{key}={value!r}" for key, value in shown.items())
         return f"{type(self).__name__}({args})"
 
 
-def _spec_of(spec: Any, spec_kwargs: dict[str, Any]) -> WalkEncoding:
-    """Return the spec, given whole or by keywords."""
-    own = ("attr_name", "dtype", "undirected", "loops", "threads")
-    for key in spec_kwargs:
-        check_choice("keywords of AddSubstructureEncoding", key, (*_SPEC_KEYS, *own))
-    if spec is None:
-        return WalkEncoding(**spec_kwargs)
-    if not isinstance(spec, WalkEncoding):
+def _checked_name(attr_name: str | None) -> str | None:
+    """Return ``attr_name`` if PyG joins such a field node by node when batching."""
+    if attr_name is None:
+        return None
+    if not isinstance(attr_name, str) or not attr_name.isidentifier():
         raise ConfigError(
-            f"spec must be an WalkEncoding, got {spec!r}; give its parameters by "
-            "name, as in AddSubstructureEncoding(num_shells=3)."
+            f"attr_name must be a Python name or None, got {attr_name!r}."
         )
-    if spec_kwargs:
+    if "index" in attr_name or "batch" in attr_name or attr_name in _TAKEN:
         raise ConfigError(
-            f"pass either spec or its keywords, not both; got {', '.join(spec_kwargs)} "
-            "beside spec. To change one, use dataclasses.replace(spec, ...)."
+            f"attr_name must not be one of {sorted(_TAKEN)} or contain 'index' or "
+            f"'batch', got {attr_name!r}: PyG treats such fields as node ids when it "
+            "batches graphs."
         )
-    return spec
+    return attr_name
+
+
+def _torch_float(dtype: Any) -> torch.dtype:
+    """Return ``dtype``, of torch, numpy or as a string, as a float of torch."""
+    if isinstance(dtype, torch.dtype):
+        name = str(dtype).removeprefix("torch.")
+    else:
+        try:
+            name = np.dtype(dtype).name
+        except TypeError:
+            name = str(dtype)
+    return _DTYPES[check_choice("dtype", name, _DTYPES)]

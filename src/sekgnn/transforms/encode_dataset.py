@@ -5,33 +5,24 @@ from __future__ import annotations
 import copy
 import operator
 import os
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, overload
 
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
 from sekgnn import fields
-from sekgnn.encoding.encoder import encode_packed
-from sekgnn.encoding.spec import WalkEncoding
-from sekgnn.errors import CacheWarning, ConfigError, GraphInputError, OutputError
-from sekgnn.graphs import PackedGraphs, SelfLoops, Undirected
+from sekgnn.encoding.encoder import Encoding, encode_packed
+from sekgnn.encoding.ragged import RaggedEncoding
+from sekgnn.encoding.substructure import Values
+from sekgnn.errors import ConfigError, GraphInputError, OutputError
+from sekgnn.graphs import SelfLoops, Undirected
 from sekgnn.parallel import Progress
 from sekgnn.transforms.add_substructure_encoding import AddSubstructureEncoding
-from sekgnn.transforms.attach import attach_encoding
-from sekgnn.transforms.collect import GraphDataset, pack_dataset
-from sekgnn.transforms.encoding_cache import (
-    SUFFIX,
-    DamagedCacheError,
-    cache_key,
-    read_cache,
-    write_cache,
-)
-from sekgnn.transforms.parameters import numpy_dtype
+from sekgnn.transforms.encoding_cache import cached_encoding
+from sekgnn.transforms.pyg_data import GraphDataset, attach_encoding, pack_dataset
 
 
 class EncodedDataset(Sequence[Data]):
@@ -43,8 +34,8 @@ class EncodedDataset(Sequence[Data]):
 
     Attributes:
         dataset: The dataset that was encoded.
-        encodings: All encodings, ``[N_total, C, L]``; mapped from the file if there is
-            one.
+        encodings: All encodings, ``[N_total, C, L]`` or ragged; mapped from the file if
+            there is one.
         node_ptr: Graph i owns rows ``node_ptr[i]:node_ptr[i + 1]``, int64 ``[G + 1]``.
         attr_name: The field that items carry; ``None``: columns of ``x``.
         cache_file: The file that holds the encodings; ``None`` if there is none.
@@ -54,7 +45,7 @@ class EncodedDataset(Sequence[Data]):
     def __init__(
         self,
         dataset: GraphDataset,
-        encodings: Tensor,
+        encodings: Any,
         node_ptr: Tensor,
         *,
         attr_name: str | None = fields.SUB_ENC,
@@ -88,17 +79,23 @@ class EncodedDataset(Sequence[Data]):
         i = self._position(index)
         data = copy.copy(self.dataset[i])
         encoding = self.encoding(i)  # [n, C, L]
-        if data.num_nodes != len(encoding):
+        nodes = int(self.node_ptr[i + 1] - self.node_ptr[i])
+        if data.num_nodes != nodes:
             raise GraphInputError(
-                f"graph {i} has {data.num_nodes} nodes now and had {len(encoding)} "
-                "when it was encoded; a random transform must come after encoding."
+                f"graph {i} has {data.num_nodes} nodes now and had {nodes} when it was "
+                "encoded; a random transform must come after encoding."
             )
-        return attach_encoding(data, encoding.clone(), self.attr_name)
+        if isinstance(encoding, Tensor):
+            encoding = encoding.clone()
+        return attach_encoding(data, encoding, self.attr_name)
 
-    def encoding(self, index: int) -> Tensor:
-        """Return the encoding of graph ``index``, a view ``[n, C, L]``."""
+    def encoding(self, index: int) -> Any:
+        """Return the encoding of graph ``index``, a view ``[n, C, L]`` or ragged."""
         i = self._position(index)
-        return self.encodings[int(self.node_ptr[i]) : int(self.node_ptr[i + 1])]
+        start, stop = self.node_ptr[i : i + 2].tolist()
+        if isinstance(self.encodings, RaggedEncoding):
+            return self.encodings.nodes(start, stop)
+        return self.encodings[start:stop]
 
     def _position(self, index: int) -> int:
         """Return ``index`` counted from the front."""
@@ -110,13 +107,14 @@ class EncodedDataset(Sequence[Data]):
 
     def __repr__(self) -> str:
         """Sizes only."""
-        shape = list(self.encodings.shape)
+        ragged = isinstance(self.encodings, RaggedEncoding)
+        shape = "ragged" if ragged else list(self.encodings.shape)
         return f"EncodedDataset({len(self)}, encodings={shape})"
 
 
 def encode_dataset(
     dataset: GraphDataset,
-    encoder: WalkEncoding | AddSubstructureEncoding | None = None,
+    encoding: Encoding | AddSubstructureEncoding | None = None,
     *,
     cache_dir: str | os.PathLike[str] | None = None,
     threads: int | None = None,
@@ -133,7 +131,8 @@ def encode_dataset(
     Args:
         dataset: A PyG dataset (in memory or on disk), a part of one, or a list of
             ``Data``. Its own transform is applied, and must not be random.
-        encoder: What to compute: a spec or a transform. ``WalkEncoding()`` if left out.
+        encoding: What to compute: an encoding, its name, or a transform; walks if left
+            out.
         cache_dir: Folder for the result, made if it is missing. The file is named by a
             hash of all parameters and all graphs, so it can never serve others, and it
             is checked against its checksum when read. A damaged one is replaced.
@@ -155,39 +154,30 @@ def encode_dataset(
     Example:
         >>> edge_index = torch.tensor([[0, 1], [1, 0]])
         >>> graphs = [Data(edge_index=edge_index, num_nodes=n) for n in (2, 3)]
+        >>> from sekgnn import WalkEncoding
         >>> encoded = encode_dataset(graphs, WalkEncoding(num_shells=1, walk_length=4))
         >>> encoded[1].sub_enc.shape
         torch.Size([3, 4, 4])
     """
-    transform = _transform_of(encoder, dtype, undirected, loops)
+    transform = _transform_of(encoding, dtype, undirected, loops)
     folder = None if cache_dir is None else _make_folder(Path(cache_dir))
     packed = pack_dataset(dataset, transform.undirected, transform.loops)
-    spec, kind = transform.spec, numpy_dtype(transform.dtype)
+    chosen, kind = transform.encoding, transform.numpy_dtype
 
-    def compute() -> NDArray[Any]:
-        return encode_packed(
-            packed, spec, dtype=kind, threads=threads, progress=progress
+    def compute() -> Values:
+        values: Values = encode_packed(
+            packed, chosen, dtype=kind, threads=threads, progress=progress
         )
+        return values
 
     file, hit = None, False
     if folder is None:
-        encodings = compute()
+        values = compute()
     else:
-        key, parameters = cache_key(packed, spec, kind)
-        file = folder / f"{key}{SUFFIX}"
-        found = _lookup(file, key, parameters, packed, spec)
-        hit = found is not None
-        if found is None:
-            encodings = compute()
-            if _store(file, key, parameters, encodings):
-                found = _lookup(file, key, parameters, packed, spec)
-            else:
-                file = None
-        # mapped from the file where there is one, also when it is new: it may be large
-        encodings = encodings if found is None else found
+        values, file, hit = cached_encoding(folder, packed, chosen, kind, compute)
     return EncodedDataset(
         dataset,
-        torch.from_numpy(encodings.astype(kind, copy=False)),
+        values if isinstance(values, RaggedEncoding) else torch.from_numpy(values),
         torch.from_numpy(packed.node_ptr),
         attr_name=transform.attr_name,
         cache_file=file,
@@ -196,21 +186,21 @@ def encode_dataset(
 
 
 def _transform_of(
-    encoder: Any, dtype: Any, undirected: Any, loops: Any
+    encoding: Any, dtype: Any, undirected: Any, loops: Any
 ) -> AddSubstructureEncoding:
-    """Bring the two forms of the encoder to one."""
+    """Bring an encoding and a transform to one form."""
     given = {"dtype": dtype, "undirected": undirected, "loops": loops}
     given = {key: value for key, value in given.items() if value is not None}
-    if not isinstance(encoder, AddSubstructureEncoding):
-        return AddSubstructureEncoding(encoder, **given)
-    other = AddSubstructureEncoding(encoder.spec, **given)
+    if not isinstance(encoding, AddSubstructureEncoding):
+        return AddSubstructureEncoding(encoding, **given)
+    other = AddSubstructureEncoding(encoding.encoding, **given)
     for key in given:
-        if getattr(other, key) != getattr(encoder, key):
+        if getattr(other, key) != getattr(encoding, key):
             raise ConfigError(
-                f"{key} is {getattr(encoder, key)!r} in the transform and "
+                f"{key} is {getattr(encoding, key)!r} in the transform and "
                 f"{getattr(other, key)!r} in the call; give it once."
             )
-    return encoder
+    return encoding
 
 
 def _make_folder(folder: Path) -> Path:
@@ -222,35 +212,3 @@ def _make_folder(folder: Path) -> Path:
             "cache_dir, or None to do without."
         ) from error
     return folder
-
-
-def _lookup(
-    file: Path,
-    key: str,
-    parameters: dict[str, Any],
-    packed: PackedGraphs,
-    spec: WalkEncoding,
-) -> NDArray[Any] | None:
-    """Return what the cache holds, or ``None`` after a warning if it is damaged."""
-    shape = (packed.num_nodes, spec.num_channels, spec.walk_length)
-    try:
-        return read_cache(file, key, parameters, shape)
-    except DamagedCacheError as error:
-        _warn(f"the cache {file} is not used, {error}; it is made again.")
-        return None
-
-
-def _store(
-    file: Path, key: str, parameters: dict[str, Any], encodings: NDArray[Any]
-) -> bool:
-    """Write the cache and say whether that worked; what was computed is kept."""
-    try:
-        write_cache(file, key, parameters, encodings)
-    except OutputError as error:
-        _warn(f"the encodings are returned but not cached: {error}")
-        return False
-    return True
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, CacheWarning, stacklevel=4)

@@ -1,33 +1,35 @@
 """A file per encoded dataset, named by its content and checked whenever it is read.
 
 Layout: a magic text (16 bytes), the SHA-256 of the header (32), the length of the
-header (8, little-endian), the header (JSON, filled up with spaces so that the numbers
-start at a multiple of 64), the numbers (little-endian, C order). The header holds the
-key, every parameter, the shape, and the SHA-256 of the numbers. All is one file,
-written at once, so there is no state in which half of a pair is there.
+header (8, little-endian), the header (JSON), the arrays (little-endian, C order); the
+header and every array are filled up to a multiple of 64 bytes. The header holds the
+key, every parameter, type and shape of each array, and the SHA-256 of what follows. All
+is one file, written at once, so there is no state in which half of a pair is there.
 """
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import math
 import os
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.encoding.spec import WalkEncoding
+from sekgnn.encoding.ragged import RaggedEncoding
+from sekgnn.encoding.substructure import SubstructureEncoding, Values
+from sekgnn.errors import CacheWarning, ConfigError, OutputError
 from sekgnn.files import write_atomically
 from sekgnn.graphs import PackedGraphs
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Raise it when the layout of the file changes."""
-
-ENCODING_VERSION = 1
-"""Raise it when the encoding of a graph under the same spec changes its meaning."""
 
 SUFFIX = ".sekenc"
 _MAGIC = b"sekgnn encoding\n"
@@ -39,18 +41,75 @@ class DamagedCacheError(Exception):
     """The file is not what was written, or not what was asked for."""
 
 
+def cached_encoding(
+    folder: Path,
+    packed: PackedGraphs,
+    encoding: SubstructureEncoding,
+    dtype: np.dtype[Any],
+    compute: Callable[[], Values],
+) -> tuple[Values, Path | None, bool]:
+    """Return the encodings, their file if there is one, and whether it was there.
+
+    They are mapped from the file, also from a new one: they may be large.
+
+    Warns:
+        CacheWarning: If the file is damaged, or cannot be written.
+    """
+    found = cache_key(packed, encoding, dtype)
+    if found is None:
+        _warn(
+            f"the encodings are not cached: the source of {type(encoding).__name__} is "
+            "not available, so a change of it would go unseen; define it in a file."
+        )
+        return compute(), None, False
+    key, parameters = found
+    file = folder / f"{key}{SUFFIX}"
+
+    def lookup() -> Values | None:
+        try:
+            values = read_cache(file, key, parameters)
+            if values is None:
+                return None
+            return encoding.checked(values, packed.num_nodes)
+        except (DamagedCacheError, ConfigError) as error:
+            _warn(f"the cache {file} is not used, {error}; it is made again.", 5)
+            return None
+
+    values = lookup()
+    if values is not None:
+        return values, file, True
+    values = compute()
+    try:
+        write_cache(file, key, parameters, values)
+    except OutputError as error:
+        _warn(f"the encodings are returned but not cached: {error}")
+        return values, None, False
+    mapped = lookup()
+    return values if mapped is None else mapped, file, False
+
+
 def cache_key(
-    packed: PackedGraphs, spec: WalkEncoding, dtype: np.dtype[Any]
-) -> tuple[str, dict[str, Any]]:
+    packed: PackedGraphs, encoding: SubstructureEncoding, dtype: np.dtype[Any]
+) -> tuple[str, dict[str, Any]] | None:
     """Return a name for the encoding of these graphs, and the parameters in it.
 
-    The name is the SHA-256 of the versions, all parameters and the graphs themselves:
-    whatever changes the result changes the name.
+    The name is the SHA-256 of versions, parameters, the source of a class that is not
+    ours, and the graphs themselves: whatever changes the result changes the name.
+    ``None`` if there is no source to read.
     """
+    sources = hashlib.sha256()
+    for cls in type(encoding).__mro__:
+        if cls.__module__.split(".")[0] not in ("sekgnn", "abc", "builtins"):
+            try:
+                sources.update(inspect.getsource(cls).encode())
+            except (OSError, TypeError):
+                return None
     parameters = {
         "format_version": FORMAT_VERSION,
-        "encoding_version": ENCODING_VERSION,
-        "spec": spec.to_dict(),
+        "encoding": encoding.to_dict(),
+        "class": f"{type(encoding).__module__}:{type(encoding).__qualname__}",
+        "version": encoding.version,
+        "source": sources.hexdigest(),
         "dtype": dtype.name,
     }
     digest = hashlib.sha256(_json(parameters))
@@ -65,22 +124,29 @@ def cache_key(
 
 
 def write_cache(
-    path: Path, key: str, parameters: dict[str, Any], encodings: NDArray[Any]
+    path: Path, key: str, parameters: dict[str, Any], values: Values
 ) -> None:
-    """Write ``encodings`` ``[N, C, L]``, all or nothing.
+    """Write ``values``, all or nothing.
 
     Raises:
         OutputError: If the file cannot be written.
     """
-    numbers = np.ascontiguousarray(encodings, _stored(parameters["dtype"]))
-    header = _json(
-        {
-            "key": key,
-            "parameters": parameters,
-            "shape": list(numbers.shape),
-            "sha256": _sha256(numbers),
-        }
-    )
+    if isinstance(values, RaggedEncoding):
+        arrays = {name: getattr(values, name) for name in _PARTS}
+    else:
+        arrays = {"values": values}
+    digest = hashlib.sha256()
+    told: dict[str, Any] = {}
+    pieces: list[Any] = []
+    for name, array in sorted(arrays.items()):  # as they stand in the header
+        kind = array.dtype.newbyteorder("<")
+        told[name] = {"dtype": kind.str, "shape": list(array.shape)}
+        piece = np.ascontiguousarray(array, kind).reshape(-1).view(np.uint8)
+        pieces += [piece.data, bytes(-piece.size % _ALIGN)]
+    for piece in pieces:
+        digest.update(piece)
+    said = {"key": key, "parameters": parameters, "arrays": told}
+    header = _json({**said, "sha256": digest.hexdigest()})
     before = len(_MAGIC) + _DIGEST + 8
     header += b" " * (-(before + len(header)) % _ALIGN)
 
@@ -89,49 +155,61 @@ def write_cache(
         file.write(hashlib.sha256(header).digest())
         file.write(len(header).to_bytes(8, "little"))
         file.write(header)
-        file.write(_bytes(numbers))
+        for piece in pieces:
+            file.write(piece)
 
     write_atomically(path, writer)
 
 
-def read_cache(
-    path: Path, key: str, parameters: dict[str, Any], shape: tuple[int, ...]
-) -> NDArray[Any] | None:
+_PARTS = ("sizes", "vectors", "counts")
+
+
+def read_cache(path: Path, key: str, parameters: dict[str, Any]) -> Values | None:
     """Return the numbers mapped from the file, or ``None`` if there is no file.
 
-    Changes of the array stay in memory (the map is copy-on-write).
+    Changes of the arrays stay in memory (the map is copy-on-write).
 
     Args:
         path: The file.
         key: The name that it must carry.
         parameters: What it must have been made with.
-        shape: What it must hold.
 
     Raises:
         DamagedCacheError: If anything in it differs from that, or it cannot be read.
     """
-    kind = _stored(parameters["dtype"])
-    wanted = {"key": key, "parameters": parameters, "shape": list(shape)}
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             header, offset = _read_header(file, size)
-            if any(header.get(name) != value for name, value in wanted.items()):
+            if header.get("key") != key or header.get("parameters") != parameters:
                 raise DamagedCacheError("it belongs to other graphs or parameters")
-            if size != offset + kind.itemsize * math.prod(shape):
-                raise DamagedCacheError("its length is wrong")
-            numbers: NDArray[Any] = (
-                np.memmap(file, kind, "c", offset, shape)
+            content: NDArray[np.uint8] = (
+                np.memmap(file, np.uint8, "c", offset)
                 if size > offset
-                else np.zeros(shape, kind)
+                else np.zeros(0, np.uint8)
             )
+        arrays, end = {}, 0
+        for name, told in header["arrays"].items():
+            kind = np.dtype(told["dtype"])
+            start, length = end, kind.itemsize * math.prod(told["shape"])
+            end = start + length + -length % _ALIGN
+            if end > content.size:
+                raise DamagedCacheError("its length is wrong")
+            part = content[start : start + length].view(kind)
+            arrays[name] = part.reshape(told["shape"]).astype(
+                kind.newbyteorder("="), copy=False
+            )
+        if end != content.size:
+            raise DamagedCacheError("its length is wrong")
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DamagedCacheError(str(error)) from error
-    if _sha256(numbers) != header.get("sha256"):
+    if hashlib.sha256(content.data).hexdigest() != header.get("sha256"):
         raise DamagedCacheError("its numbers have changed")
-    return numbers
+    if set(arrays) == set(_PARTS):
+        return RaggedEncoding(*(arrays[name] for name in _PARTS))
+    return arrays.get("values")
 
 
 def _read_header(file: BinaryIO, size: int) -> tuple[dict[str, Any], int]:
@@ -150,19 +228,9 @@ def _read_header(file: BinaryIO, size: int) -> tuple[dict[str, Any], int]:
     return header, start + length
 
 
-def _stored(dtype: str) -> np.dtype[Any]:
-    """Return the type in the file, little-endian on every machine."""
-    return np.dtype(dtype).newbyteorder("<")
-
-
-def _sha256(numbers: NDArray[Any]) -> str:
-    return hashlib.sha256(_bytes(numbers)).hexdigest()
-
-
-def _bytes(numbers: NDArray[Any]) -> memoryview:
-    """Return the bytes without a copy."""
-    return numbers.reshape(-1).view(np.uint8).data
-
-
 def _json(value: Any) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _warn(message: str, stacklevel: int = 4) -> None:
+    warnings.warn(message, CacheWarning, stacklevel=stacklevel)

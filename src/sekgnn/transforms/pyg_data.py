@@ -1,9 +1,9 @@
-"""All graphs of a PyG dataset as packed arrays, without one Python step per edge."""
+"""PyG graphs in and out: one ``Data``, or a dataset as packed arrays at once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 import torch
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data, InMemoryDataset
 
+from sekgnn.encoding.ragged import RaggedEncoding
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs import (
     PackedGraphs,
@@ -19,7 +20,6 @@ from sekgnn.graphs import (
     from_pyg,
     pack_edge_indices,
 )
-from sekgnn.transforms.parameters import check_data
 
 _WEIGHTS = ("edge_weight", "edge_attr")  # from_pyg refuses NaN in these
 
@@ -32,6 +32,72 @@ class GraphDataset(Protocol):
 
     def __getitem__(self, index: int, /) -> Any:
         """Graph ``index``."""
+
+
+def check_data(data: Any) -> Data:
+    """Return ``data`` if it is a homogeneous PyG graph.
+
+    Raises:
+        GraphInputError: If it is a ``HeteroData``, or not a ``Data`` at all.
+    """
+    if isinstance(data, Data):
+        return data
+    cure = (
+        "call data.to_homogeneous() first"
+        if hasattr(data, "node_types")
+        else "for other graph types call sekgnn.encode"
+    )
+    raise GraphInputError(
+        f"a torch_geometric Data is needed, got {type(data).__name__}; {cure}."
+    )
+
+
+def device_of(data: Data) -> torch.device:
+    """Return the device that holds the edges of ``data``."""
+    edges = data.adj_t if data.edge_index is None else data.edge_index
+    device = edges.device
+    return cast(torch.device, device() if callable(device) else device)
+
+
+def attach_encoding(
+    data: Data, encoding: Tensor | RaggedEncoding, attr_name: str | None
+) -> Data:
+    """Write ``encoding`` on ``data``, on the device of its edges.
+
+    Args:
+        data: Changed in place.
+        encoding: ``[N, C, L]``, or ragged, which becomes three fields.
+        attr_name: The field, or ``None`` to append columns ``[N, C * L]`` to ``x``.
+            Integer features then become floats, where PyG's own transforms would cut
+            the encoding to integers.
+
+    Raises:
+        GraphInputError: If ``data.x`` cannot take columns.
+    """
+    device = device_of(data)
+    if isinstance(encoding, RaggedEncoding):
+        for part in ("sizes", "vectors", "counts"):
+            values = torch.from_numpy(np.array(getattr(encoding, part)))
+            data[f"{attr_name}_{part}"] = values.to(device)
+        return data
+    encoding = encoding.to(device)
+    if attr_name is not None:
+        data[attr_name] = encoding
+        return data
+    columns = encoding.flatten(start_dim=1)  # [N, C * L]
+    x = data.x
+    if x is None:
+        data.x = columns
+        return data
+    if not isinstance(x, Tensor) or x.layout != torch.strided or x.dim() not in (1, 2):
+        raise GraphInputError(
+            "data.x must be a dense tensor [N] or [N, F] to append to; "
+            'pass attr_name="sub_enc" to keep the encoding apart.'
+        )
+    x = x.view(-1, 1) if x.dim() == 1 else x  # [N, F]
+    dtype = torch.promote_types(x.dtype, columns.dtype)
+    data.x = torch.cat([x.to(dtype), columns.to(x.device, dtype)], dim=1)
+    return data
 
 
 def pack_dataset(

@@ -1,0 +1,261 @@
+"""f from counts of small patterns through a node: cycles and cliques."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from sekgnn.checks import check_choice
+from sekgnn.encoding.spec import about
+from sekgnn.encoding.substructure import SubstructureEncoding, register_encoding
+from sekgnn.errors import ConfigError
+from sekgnn.graphs.packed import PackedGraphs
+from sekgnn.kernel import kernel
+from sekgnn.parallel import Progress, even_chunks, run_chunks
+
+LONGEST_CYCLE, LARGEST_CLIQUE = 8, 6
+PATTERNS = (
+    *(f"cycle{length}" for length in range(3, LONGEST_CYCLE + 1)),
+    *(f"clique{size}" for size in range(4, LARGEST_CLIQUE + 1)),
+)
+
+
+@kernel
+def adjacent(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], a: int, b: int
+) -> bool:
+    """Tell whether two nodes are neighbours, by bisection."""
+    low, high = indptr[a], indptr[a + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if indices[middle] < b:
+            low = middle + 1
+        else:
+            high = middle
+    return low < indptr[a + 1] and indices[low] == b
+
+
+@kernel
+def cycles_through(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    v: int,
+    longest: int,
+    shared: NDArray[np.int64],
+    on_path: NDArray[np.bool_],
+    counts: NDArray[np.int64],
+) -> None:
+    """Count the simple cycles through ``v`` of each length up to ``longest``.
+
+    A path v, p1, ..., pd closes to a cycle of d + 2 nodes through every common
+    neighbour of pd and v that is not on it, so that the last node need not be tried.
+    Every cycle is met twice, once per direction.
+
+    Args:
+        indptr: Row starts.
+        indices: Neighbours.
+        v: The node.
+        longest: Longest cycle, at least 3.
+        shared: Scratch, 0 everywhere; as it was on return.
+        on_path: Scratch, false everywhere; as it was on return.
+        counts: Written, ``[longest + 1]``.
+    """
+    counts[:] = 0
+    for e in range(indptr[v], indptr[v + 1]):
+        for f in range(indptr[indices[e]], indptr[indices[e] + 1]):
+            shared[indices[f]] += 1
+    path = np.empty(longest, dtype=np.int64)
+    edge = np.empty(longest, dtype=np.int64)
+    path[0], edge[0] = v, indptr[v]
+    on_path[v] = True
+    depth = 0
+    while depth >= 0:
+        if edge[depth] == indptr[path[depth] + 1]:
+            on_path[path[depth]] = False
+            depth -= 1
+            continue
+        u = indices[edge[depth]]
+        edge[depth] += 1
+        if on_path[u]:
+            continue
+        closings = shared[u]
+        for i in range(1, depth + 1):
+            if adjacent(indptr, indices, path[i], u) and adjacent(
+                indptr, indices, path[i], v
+            ):
+                closings -= 1
+        counts[depth + 3] += closings
+        if depth + 3 < longest:
+            depth += 1
+            path[depth], edge[depth] = u, indptr[u]
+            on_path[u] = True
+    for e in range(indptr[v], indptr[v + 1]):
+        for f in range(indptr[indices[e]], indptr[indices[e] + 1]):
+            shared[indices[f]] = 0
+    for length in range(longest + 1):
+        counts[length] //= 2
+
+
+@kernel
+def cliques_through(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    v: int,
+    largest: int,
+    counts: NDArray[np.int64],
+) -> None:
+    """Count the cliques with ``v`` of each size up to ``largest``.
+
+    The other nodes are chosen among the neighbours in rising order, so that every
+    clique is met once.
+
+    Args:
+        indptr: Row starts.
+        indices: Neighbours.
+        v: The node.
+        largest: Largest clique, at least 2.
+        counts: Written, ``[largest + 1]``.
+    """
+    counts[:] = 0
+    chosen = np.empty(largest, dtype=np.int64)
+    edge = np.empty(largest, dtype=np.int64)
+    edge[0] = indptr[v]
+    depth = 0
+    while depth >= 0:
+        if edge[depth] == indptr[v + 1]:
+            depth -= 1
+            continue
+        u = indices[edge[depth]]
+        edge[depth] += 1
+        fits = True
+        for i in range(depth):
+            fits = fits and adjacent(indptr, indices, chosen[i], u)
+        if fits:
+            counts[depth + 2] += 1
+            if depth + 2 < largest:
+                chosen[depth] = u
+                depth += 1
+                edge[depth] = edge[depth - 1]
+
+
+@kernel
+def pattern_counts(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    start: int,
+    stop: int,
+    longest: int,
+    largest: int,
+    out: NDArray[np.int64],
+) -> None:
+    """Write the counts of nodes ``start..stop - 1`` in the order of ``PATTERNS``.
+
+    Args:
+        indptr: Row starts.
+        indices: Neighbours.
+        start: First node.
+        stop: After the last node.
+        longest: Longest cycle; below 3 for none.
+        largest: Largest clique; below 4 for none.
+        out: ``[N, len(PATTERNS)]``.
+    """
+    shared = np.zeros(indptr.size - 1, dtype=np.int64)
+    on_path = np.zeros(indptr.size - 1, dtype=np.bool_)
+    cycles = np.zeros(longest + 1, dtype=np.int64)
+    cliques = np.zeros(largest + 1, dtype=np.int64)
+    for v in range(start, stop):
+        if longest >= 3:
+            cycles_through(indptr, indices, v, longest, shared, on_path, cycles)
+        for length in range(3, longest + 1):
+            out[v, length - 3] = cycles[length]
+        if largest >= 4:
+            cliques_through(indptr, indices, v, largest, cliques)
+        for size in range(4, largest + 1):
+            out[v, LONGEST_CYCLE - 2 + size - 4] = cliques[size]
+
+
+@register_encoding
+@dataclass(frozen=True)
+class PatternCounts(SubstructureEncoding):
+    """How many small patterns contain a node, as not necessarily induced subgraphs.
+
+    Args:
+        patterns: Some of ``"cycle3"`` to ``"cycle8"`` and ``"clique4"`` to
+            ``"clique6"``, a channel each. The time to find cycles of length c grows
+            with the number of paths of c - 1 nodes, about the degree to the power
+            c - 2.
+        log1p: Return log(1 + count), which networks learn from more easily.
+
+    Raises:
+        ConfigError: If a pattern is unknown, or there is none.
+
+    Example:
+        >>> from sekgnn.graphs import complete_graph, pack
+        >>> packed = pack([complete_graph(5)])
+        >>> PatternCounts(("cycle3", "clique4")).encode(packed)[0].tolist()
+        [[6], [4]]
+    """
+
+    name = "patterns"
+    length = 1
+
+    patterns: tuple[str, ...] = field(
+        default=("cycle3", "cycle4", "cycle5", "cycle6", "clique4"),
+        metadata=about("patterns to count", PATTERNS),
+    )
+    log1p: bool = field(default=False, metadata=about("log(1 + count) of counts"))
+
+    def __post_init__(self) -> None:
+        """Check the parameters; one string may name several, with commas."""
+        given = self.patterns
+        names = given.split(",") if isinstance(given, str) else tuple(given)
+        if not names:
+            raise ConfigError("patterns must not be empty.")
+        for name in names:
+            check_choice("patterns", name, PATTERNS)
+        if len(set(names)) < len(names):
+            raise ConfigError(f"patterns must not repeat, got {tuple(names)}.")
+        object.__setattr__(self, "patterns", tuple(names))
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """The patterns."""
+        return self.patterns
+
+    def exact(
+        self,
+        graphs: PackedGraphs,
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> NDArray[np.int64]:
+        """Return the counts, int64 ``[N, P, 1]``."""
+        n = graphs.num_nodes
+        out = np.zeros((n, len(PATTERNS)), dtype=np.int64)
+        longest, largest = (
+            max((int(p[-1]) for p in self.patterns if p.startswith(kind)), default=2)
+            for kind in ("cycle", "clique")
+        )
+
+        def work(start: int, stop: int) -> None:
+            pattern_counts(
+                graphs.indptr, graphs.indices, start, stop, longest, largest, out
+            )
+
+        run_chunks(work, even_chunks(n, 256), threads, progress)
+        return out[:, [PATTERNS.index(name) for name in self.patterns], None]
+
+    def encode(
+        self,
+        graphs: PackedGraphs,
+        *,
+        dtype: DTypeLike = np.float64,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> NDArray[Any]:
+        """Return the counts, or their logarithms, ``[N, P, 1]``."""
+        counts = self.exact(graphs, threads=threads, progress=progress)
+        return np.log1p(counts) if self.log1p else counts
