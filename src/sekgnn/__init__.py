@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from sekgnn.encoding.exact import encode_exact
     from sekgnn.encoding.sampled import encode_sampled
     from sekgnn.encoding.spec import WalkEncoding
+    from sekgnn.encoding.substructure import SubstructureEncoding, register_encoding
     from sekgnn.estimators import SEKClassifier, SEKRegressor
     from sekgnn.graphs import Graph
     from sekgnn.hops import hop_pairs
@@ -90,6 +91,7 @@ __all__ = [
     "SEKClassifier",
     "SEKConv",
     "SEKRegressor",
+    "SubstructureEncoding",
     "WalkEncoding",
     "__version__",
     "brec",
@@ -110,6 +112,7 @@ __all__ = [
     "load_model",
     "models",
     "nn",
+    "register_encoding",
     "reports",
     "return_probabilities",
     "save_model",

@@ -99,14 +99,12 @@ class Registry(Mapping[str, type[T]], Generic[T]):
             return self[name]
         raise ConfigError(
             f"{self.kind} must be one of {list(self)}, got {name!r}."
-            f"{nearest(name, self)} Import the module that registers your "
-            f"own {self.kind} first."
+            f"{nearest(name, self)} Import the module that registers your own "
+            f"{self.kind} first; on the command line: sekgnn --import MODULE ..."
         )
 
     def find(self, name: str) -> type[T]:
         """Return the class that a user named, by name or ``package.module:Class``.
-
-        A module beside the user, in the working directory, is found too.
 
         Raises:
             ConfigError: If there is none, or it is not of this kind.
@@ -114,14 +112,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         if ":" not in name:
             return self.known(name)
         module, _, qualname = name.partition(":")
-        try:
-            found = _imported(module)
-        except ImportError as error:
-            raise ConfigError(
-                f"{self.kind} {name!r}: cannot import {module!r} ({error}); install "
-                "it, or start where it lies."
-            ) from error
-        found = getattr(found, qualname, None)
+        found = getattr(import_own(module), qualname, None)
         if found is None:
             raise ConfigError(
                 f"{self.kind} {name!r}: {module} has no {qualname!r}."
@@ -129,6 +120,27 @@ class Registry(Mapping[str, type[T]], Generic[T]):
             )
         cls: type[T] = self.register(found)
         return cls
+
+
+def import_own(module: str) -> Any:
+    """Import a user's module, installed or in the working directory.
+
+    Raises:
+        ConfigError: If it cannot be imported.
+    """
+    here = os.getcwd()
+    added = here not in sys.path  # an installed command does not search there by itself
+    if added:
+        sys.path.append(here)
+    try:
+        return import_module(module)
+    except (ImportError, ValueError) as error:
+        raise ConfigError(
+            f"cannot import {module!r} ({error}); install it, or start where it lies."
+        ) from error
+    finally:
+        if added:
+            sys.path.remove(here)
 
 
 def build(make: Callable[..., V], name: str, parameters: Mapping[str, Any]) -> V:
@@ -157,14 +169,3 @@ def build(make: Callable[..., V], name: str, parameters: Mapping[str, Any]) -> V
 
 def _path(cls: Any) -> str:
     return f"{getattr(cls, '__module__', '')}.{getattr(cls, '__qualname__', cls)}"
-
-
-def _imported(module: str) -> Any:
-    here = os.getcwd()
-    if here in sys.path:
-        return import_module(module)
-    sys.path.append(here)  # an installed command does not search here by itself
-    try:
-        return import_module(module)
-    finally:
-        sys.path.remove(here)

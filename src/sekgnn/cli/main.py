@@ -63,8 +63,23 @@ def sekgnn(
             help="Print the version and exit.",
         ),
     ] = False,
+    modules: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--import",
+            metavar="MODULE",
+            show_default=False,
+            help="Import a module of your own first, one that registers encodings, "
+            "models or tests which files name; may be repeated.",
+        ),
+    ] = None,
 ) -> None:
     """Substructure encodings from random walks, for K-hop graph neural networks."""
+    if modules:
+        from sekgnn.registry import import_own
+
+        for module in modules:
+            import_own(module)
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:
