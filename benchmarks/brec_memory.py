@@ -13,8 +13,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from sekgnn.brec.board import BOARD
-from sekgnn.brec.board_run import Board
+from benchmarks.measure import status
+
+from sekgnn.brec.board import BOARD, Board
 from sekgnn.datasets.brec import BREC
 from sekgnn.files import write_files
 from sekgnn.graphs import Graph, LabelledGraph, complete_graph
@@ -24,8 +25,6 @@ from sekgnn.reports.brec_page import brec_page
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import WLTest
 from sekgnn.wl.refinement import refine
-
-STATUS = Path("/proc/self/status")
 
 
 def peak_memory(key: str, first: Graph, second: Graph) -> int:
@@ -50,23 +49,15 @@ def measure(key: str, *graphs: Graph) -> int:
     for test in (*entry.after, entry.test):
         run(test, *cfi_pair(complete_graph(3)))
         Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
-        before = read("VmRSS")
+        before = status("VmRSS")
         run(test, *graphs)
-        grown.append(read("VmHWM") - before)  # the kernel counts pages in batches
+        grown.append(status("VmHWM") - before)  # the kernel counts pages in batches
     return max(0, *grown)
 
 
 def run(test: WLTest, *graphs: Graph) -> None:
     batch = Batch.of(LabelledGraph(graph) for graph in graphs)
     refine(test, batch, keep_history=False, stop_when_apart=True, threads=1)
-
-
-def read(field: str) -> int:
-    """Return a field of the process's status in bytes."""
-    for line in STATUS.read_text().splitlines():
-        if line.startswith(f"{field}:"):
-            return int(line.split()[1]) * 1024
-    raise OSError(f"{STATUS} has no field {field}.")
 
 
 def main() -> None:

@@ -15,15 +15,21 @@ It writes the numbers with machine, versions and commit as JSON, and a table bes
 
 from __future__ import annotations
 
-from benchmarks.measure import interleaved, machine, restart_with_settings, timed
+from benchmarks.measure import (
+    command,
+    interleaved,
+    new_report,
+    peak_memory,
+    restart_with_settings,
+    timed,
+    write_report,
+)
 
 if __name__ == "__main__":
     restart_with_settings()
 
-import argparse
 import json
 import os
-import resource
 import shutil
 import statistics
 import subprocess
@@ -37,6 +43,7 @@ from typing import Any
 
 import numpy as np
 
+PARTS = ["tu", "growth", "long", "start"]
 TU_SETS = ("MUTAG", "PROTEINS", "IMDB-BINARY")
 # On MUTAG, as reported for the paper's released code; not measured in this run.
 RELEASED_CODE_GRAPHS_PER_SECOND = 4.0
@@ -120,18 +127,6 @@ def make_graph(family: str, n: int) -> Any:
     return barabasi_albert_graph(n, 3, rng)
 
 
-def peak_memory() -> float:
-    """Return the most this process has used, in GiB.
-
-    On Linux from /proc: ``ru_maxrss`` would count what the parent process used.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        (line,) = [x for x in status.read_text().splitlines() if x.startswith("VmHWM")]
-        return int(line.split()[1]) / 2**20
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-
-
 def growth_work(job: str, graph: Any) -> Callable[[], object]:
     from sekgnn import WalkEncoding, encode, encode_sampled, return_probabilities
 
@@ -158,8 +153,8 @@ def measure_growth(family: str, job: str, n: int, repeats: int) -> dict[str, Any
         "edges": graph.num_edges,
         "seconds": seconds,
         "microseconds_per_node": 1e6 * statistics.median(seconds) / n,
-        "peak_GiB": peak,
-        "peak_before_GiB": before,
+        "peak_GiB": peak / 2**30,
+        "peak_before_GiB": before / 2**30,
     }
 
 
@@ -371,21 +366,15 @@ def table(report: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path)
-    parser.add_argument("--only", nargs="+", choices=["tu", "growth", "long", "start"])
-    parser.add_argument("--repeats", type=int, default=9)
-    parser.add_argument("--quick", action="store_true")
+    parser = command(__doc__, PARTS, repeats=9)
     parser.add_argument("--measure", nargs=3, metavar=("FAMILY", "JOB", "NODES"))
     args = parser.parse_args()
     if args.measure:
         family, job, n = args.measure
         print(json.dumps(measure_growth(family, job, int(n), args.repeats)))
         return
-    parts = args.only or ["tu", "growth", "long", "start"]
-    report: dict[str, Any] = {"machine": machine()}
-    if args.output and args.output.exists() and args.only:
-        report = {**json.loads(args.output.read_text()), **report}
+    parts = args.only or PARTS
+    report = new_report(args)
     data_root = os.environ.get("SEKGNN_DATA")
     if "tu" in parts and data_root:
         report["tu"] = tu_throughput(Path(data_root), args.repeats)
@@ -397,16 +386,7 @@ def main() -> None:
         report["long"] = long_walk(args.quick)
     if "start" in parts:
         report["start"] = start_up(min(args.repeats, 5))
-    if args.output:
-        from sekgnn.files import write_atomically
-
-        text = json.dumps(report, indent=1) + "\n"
-        args.output.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(args.output, lambda file: file.write(text.encode()))
-        page = table(report)
-        write_atomically(
-            args.output.with_suffix(".md"), lambda file: file.write(page.encode())
-        )
+    write_report(args.output, report, table(report))
 
 
 if __name__ == "__main__":

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import platform
+import resource
 import subprocess
 import sys
 import time
@@ -74,3 +77,56 @@ def interleaved(
         for name, work in works.items():
             times[name].append(timed(work))
     return times
+
+
+def status(field: str) -> int:
+    """Return a field of this process's status in bytes; only Linux tells."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(f"{field}:"):
+            return int(line.split()[1]) * 1024
+    raise OSError(f"/proc/self/status has no field {field}.")
+
+
+def peak_memory() -> int:
+    """Return the most this process has used, in bytes.
+
+    On Linux from /proc: ``ru_maxrss`` would count what the parent process used.
+    """
+    if Path("/proc/self/status").exists():
+        return status("VmHWM")
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def command(
+    description: str | None, parts: list[str], repeats: int
+) -> argparse.ArgumentParser:
+    """Return the parser of a benchmark with these parts."""
+    parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
+    parser.add_argument("--output", type=Path)
+    parser.add_argument("--only", nargs="+", choices=parts)
+    parser.add_argument("--repeats", type=int, default=repeats)
+    parser.add_argument("--quick", action="store_true")
+    return parser
+
+
+def new_report(
+    args: argparse.Namespace, packages: tuple[str, ...] = PACKAGES
+) -> dict[str, Any]:
+    """Return a report without parts, or with those that ``--only`` leaves alone."""
+    report: dict[str, Any] = {"machine": machine(packages)}
+    if args.output and args.output.exists() and args.only:
+        report = {**json.loads(args.output.read_text()), **report}
+    return report
+
+
+def write_report(output: Path | None, report: dict[str, Any], page: str) -> None:
+    """Write the numbers as JSON, and the page beside them."""
+    from sekgnn.files import write_files
+
+    if output:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        texts = {
+            output.name: json.dumps(report, indent=1) + "\n",
+            output.with_suffix(".md").name: page,
+        }
+        write_files(output.parent, {k: text.encode() for k, text in texts.items()})

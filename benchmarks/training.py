@@ -23,12 +23,20 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks.measure import KEEP, interleaved, machine, restart_with_settings
+from benchmarks.measure import (
+    KEEP,
+    command,
+    interleaved,
+    new_report,
+    peak_memory,
+    restart_with_settings,
+    status,
+    write_report,
+)
 
 if __name__ == "__main__" and "--measure" not in sys.argv:
     restart_with_settings()
 
-import argparse
 import ctypes
 import json
 import os
@@ -49,13 +57,6 @@ PACKAGES = ("sekgnn", "numpy", "numba", "torch", "torch-geometric")
 WIDTH, LAYERS, HOPS, BATCH = 40, 3, 3, 64
 PARTS = ["epoch", "sums", "memory", "growth"]
 SIZES = (10_000, 30_000, 100_000, 300_000)
-
-
-def peak_memory() -> float:
-    """Return the most this process has used, in MiB."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    (line,) = [x for x in lines if x.startswith("VmHWM")]
-    return int(line.split()[1]) / 2**10
 
 
 # the data and the candidates
@@ -340,7 +341,7 @@ def measure_memory(what: str, data_root: Path) -> dict[str, Any]:
     epoch()
     return {
         "what": what,
-        "MiB": peak_memory() - before,
+        "MiB": (peak_memory() - before) / 2**20,
         "seconds": time.perf_counter() - start,
     }
 
@@ -351,16 +352,14 @@ def _loading(loader: Any) -> dict[str, Any]:
     return {"num_hops": HOPS} if isinstance(loader, HopLoader) else {}
 
 
-def resident() -> float:
-    """Return what this process holds, in MiB, after giving back what is free."""
+def resident() -> int:
+    """Return the bytes that this process holds, after giving back what is free."""
     ctypes.CDLL("libc.so.6").malloc_trim(0)
-    lines = Path("/proc/self/status").read_text().splitlines()
-    (line,) = [x for x in lines if x.startswith("VmRSS")]
-    return int(line.split()[1]) / 2**10
+    return status("VmRSS")
 
 
 def clear_peak() -> None:
-    """Start the system's record of peak memory anew."""
+    """Forget the peak memory so far."""
     Path("/proc/self/clear_refs").write_text("5")
 
 
@@ -416,7 +415,7 @@ def measure_growth(n: int, repeats: int) -> dict[str, Any]:
         "seconds": seconds,
         "cpu_seconds": busy,
         "microseconds_per_node": 1e6 * min(busy) / n,
-        "KiB_per_node": (peak_memory() - before) * 2**10 / n,
+        "KiB_per_node": (peak_memory() - before) / 2**10 / n,
     }
 
 
@@ -594,7 +593,7 @@ def table(report: dict[str, Any]) -> str:
     if "growth" in report:
         lines += [
             "",
-            "## One large graph, K = 2, 16 neighbours per hop drawn anew every epoch",
+            "## One large graph, K = 2, 16 neighbours per hop drawn again every epoch",
             "",
             "6-regular random graph, SEK-GIN for nodes. The numbering is random, so "
             "larger graphs fall out of the caches. Least processor time of three "
@@ -614,11 +613,7 @@ def table(report: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path)
-    parser.add_argument("--only", nargs="+", choices=PARTS)
-    parser.add_argument("--repeats", type=int, default=9)
-    parser.add_argument("--quick", action="store_true")
+    parser = command(__doc__, PARTS, repeats=9)
     parser.add_argument("--measure", nargs=2, metavar=("WHAT", "WHICH"))
     args = parser.parse_args()
     root = os.environ.get("SEKGNN_DATA")
@@ -632,9 +627,7 @@ def main() -> None:
         print(json.dumps(row))
         return
     parts = args.only or PARTS
-    report: dict[str, Any] = {"machine": machine(PACKAGES)}
-    if args.output and args.output.exists() and args.only:
-        report = {**json.loads(args.output.read_text()), **report}
+    report = new_report(args, PACKAGES)
     if not root:
         print("PROTEINS is skipped: SEKGNN_DATA is not set.")
     if "epoch" in parts and root:
@@ -645,16 +638,7 @@ def main() -> None:
         report["memory"] = memory()
     if "growth" in parts:
         report["growth"] = growth(args.quick)
-    if args.output:
-        from sekgnn.files import write_atomically
-
-        text = json.dumps(report, indent=1) + "\n"
-        args.output.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(args.output, lambda file: file.write(text.encode()))
-        page = table(report)
-        write_atomically(
-            args.output.with_suffix(".md"), lambda file: file.write(page.encode())
-        )
+    write_report(args.output, report, table(report))
 
 
 if __name__ == "__main__":

@@ -16,25 +16,31 @@ It writes the numbers with machine, versions and commit as JSON, and a table bes
 
 from __future__ import annotations
 
-from benchmarks.measure import interleaved, machine, restart_with_settings, timed
+from benchmarks.measure import (
+    command,
+    interleaved,
+    new_report,
+    peak_memory,
+    restart_with_settings,
+    timed,
+    write_report,
+)
 
 if __name__ == "__main__":
     restart_with_settings()
 
-import argparse
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 PACKAGES = ("sekgnn", "numpy", "numba", "networkx", "torch", "torch-geometric")
+PARTS = ["brec", "large"]
 TARGETS = {"1wl": 5, "khop4": 5, "full": 60, "2fwl": 15, "sek2fwl": 75}
 """Seconds on two cores that a row of the scoreboard should stay below."""
 ROUNDS = 3
@@ -119,7 +125,7 @@ def measure_million() -> dict[str, Any]:
 
     ours(path_graph(3), None)  # compiles
     graph = random_edges(MILLION)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_memory()
     run = ours(graph, None)
     return {
         "nodes": graph.num_nodes,
@@ -127,8 +133,8 @@ def measure_million() -> dict[str, Any]:
         "rounds": run.rounds,
         "classes": run.class_counts[-1],
         "seconds": run.seconds,
-        "graph_gib": before / 2**20,
-        "peak_gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+        "graph_gib": before / 2**30,
+        "peak_gib": peak_memory() / 2**30,
     }
 
 
@@ -234,20 +240,14 @@ def _large_lines(part: dict[str, Any]) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path)
-    parser.add_argument("--only", nargs="+", choices=["brec", "large"])
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--quick", action="store_true")
+    parser = command(__doc__, PARTS, repeats=5)
     parser.add_argument("--million", action="store_true")
     args = parser.parse_args()
     if args.million:
         print(json.dumps(measure_million()))
         return
-    parts = args.only or ["brec", "large"]
-    report: dict[str, Any] = {"machine": machine(PACKAGES)}
-    if args.output and args.output.exists() and args.only:
-        report = {**json.loads(args.output.read_text()), **report}
+    parts = args.only or PARTS
+    report = new_report(args, PACKAGES)
     data_root = os.environ.get("SEKGNN_DATA")
     if "brec" in parts and data_root:
         report["brec"] = brec_rows(data_root, args.repeats, args.quick)
@@ -256,16 +256,7 @@ def main() -> None:
     if "large" in parts:
         report["large"] = large(args.repeats, args.quick)
     print(table(report))
-    if args.output:
-        from sekgnn.files import write_atomically
-
-        text = json.dumps(report, indent=1) + "\n"
-        args.output.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(args.output, lambda file: file.write(text.encode()))
-        page = table(report)
-        write_atomically(
-            args.output.with_suffix(".md"), lambda file: file.write(page.encode())
-        )
+    write_report(args.output, report, table(report))
 
 
 if __name__ == "__main__":

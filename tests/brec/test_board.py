@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from tests.brec.exact_cases import PAIRS, timeless
 
-from sekgnn.brec import board_run
-from sekgnn.brec.board import BOARD, MEMORY_CLASSES, Entry
-from sekgnn.brec.board_run import Board, run_board
+from sekgnn.brec import board
+from sekgnn.brec.board import BOARD, MEMORY_CLASSES, Board, Entry, run_board
 from sekgnn.brec.exact import ExactScore, score_exact
 from sekgnn.datasets import BREC
 from sekgnn.errors import ConfigError, OutputError
@@ -62,7 +61,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         ran.append(str(test))
         return score_exact(test, **options)
 
-    monkeypatch.setattr(board_run, "score_exact", score)
+    monkeypatch.setattr(board, "score_exact", score)
     return ran
 
 
@@ -218,9 +217,9 @@ def test_rows_of_other_code_are_not_taken(
     run_board(ENTRIES[:2], pairs=SMALL, partial=partial)
     asked.clear()
     if what == "commit":
-        monkeypatch.setattr(board_run, "source_commit", lambda: "other")
+        monkeypatch.setattr(board, "source_commit", lambda: "other")
     else:
-        monkeypatch.setattr(board_run, "package_versions", lambda names: {"numpy": "0"})
+        monkeypatch.setattr(board, "package_versions", lambda names: {"numpy": "0"})
     run_board(ENTRIES[:1], pairs=SMALL, partial=partial)
     assert asked == ["1wl"]
     assert len(Board.from_json(partial.read_text("utf-8")).rows) == 1
@@ -239,7 +238,9 @@ def test_a_damaged_record_is_refused_and_kept(
         text = partial.read_text("utf-8")[:-20]
         asked.clear()
     partial.write_text(text)
-    with pytest.raises(OutputError, match=r"partial\.json cannot be continued: .*anew"):
+    with pytest.raises(
+        OutputError, match=r"partial\.json cannot be continued: .*start again"
+    ):
         run_board(ENTRIES, pairs=SMALL, partial=partial)
     assert (asked, partial.read_text()) == ([], text)
     with pytest.raises(ValueError):

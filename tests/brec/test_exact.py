@@ -10,8 +10,7 @@ import pytest
 from tests.brec.exact_cases import PAIRS, NodeNumbers, timeless
 
 from sekgnn.brec import exact
-from sekgnn.brec.copies import relabelled
-from sekgnn.brec.exact import ExactPair, ExactScore, score_exact
+from sekgnn.brec.exact import ExactPair, ExactScore, relabelled, score_exact
 from sekgnn.datasets import BREC, CATEGORIES, BRECPair
 from sekgnn.errors import ConfigError, DataNotFoundError, GraphInputError
 from sekgnn.graphs import complete_graph, path_graph

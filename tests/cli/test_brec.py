@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from tests.brec.exact_cases import PAIRS, timeless
 
-from sekgnn.brec import board, board_run
-from sekgnn.brec.board import Entry
-from sekgnn.brec.board_run import Board
+from sekgnn.brec import board
+from sekgnn.brec.board import Board, Entry
 from sekgnn.brec.exact import ExactScore, score_exact
 from sekgnn.datasets import BREC, brec
 from sekgnn.reports.brec_page import brec_page, brec_png
@@ -191,7 +190,7 @@ def test_the_same_command_continues(
         ran.append(test.name)
         return score_exact(test, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(board_run, "score_exact", fragile)
+    monkeypatch.setattr(board, "score_exact", fragile)
     older = tmp_path / "exact.md"
     older.write_text("older")
     cut = run("brec", "--all", "-o", tmp_path)

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sekgnn.brec.board import MEMORY_CLASSES
-from sekgnn.brec.board_run import Board, Row
+from sekgnn.brec.board import MEMORY_CLASSES, Board, Row
 from sekgnn.brec.exact import ExactPair, ExactScore
 from sekgnn.datasets import CATEGORIES
 from sekgnn.reports.brec_page import brec_page, brec_png, frontier

@@ -13,8 +13,7 @@ from sekgnn.lazy import lazy_names
 if TYPE_CHECKING:
     from sekgnn.brec.exact import ExactScore, score_exact
     from sekgnn.brec.hotelling import critical_t2, hotelling_t2, released_t2
-    from sekgnn.brec.protocol import RPCProtocol
-    from sekgnn.brec.result import BRECScore, PairScore
+    from sekgnn.brec.model_score import BRECScore, PairScore, RPCProtocol
     from sekgnn.brec.scoring import score
 
 __all__ = [

@@ -1,23 +1,40 @@
-"""The tests of the scoreboard: the table of known results, and what goes beyond it."""
+"""The scoreboard: its tests, running them row by row, and the record of that."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import os
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
 
-from sekgnn.wl.colouring import WLTest
-from sekgnn.wl.encodings.distances import DistanceProfile
-from sekgnn.wl.encodings.inner_fwl import InnerFWL
-from sekgnn.wl.encodings.inner_wl import InnerWL
-from sekgnn.wl.encodings.patterns import PatternCounts
-from sekgnn.wl.encodings.walks import Walks
-from sekgnn.wl.fwl2 import TwoFWL
-from sekgnn.wl.fwl3 import ThreeFWL
-from sekgnn.wl.isomorphism import Isomorphism
-from sekgnn.wl.khop import KHopWL
-from sekgnn.wl.one_wl import OneWL
-from sekgnn.wl.sek import SEK
-from sekgnn.wl.sek_fwl2 import SEKTwoFWL
-from sekgnn.wl.subgraph import SubgraphWL
+from sekgnn.brec.exact import ExactScore, described, score_exact
+from sekgnn.brec.model_score import json_rows
+from sekgnn.datasets.brec import BREC
+from sekgnn.errors import ConfigError, OutputError
+from sekgnn.files import atomic_path
+from sekgnn.parallel import Progress, usable_cores
+from sekgnn.provenance import package_versions, source_commit
+from sekgnn.wl import (
+    SEK,
+    DistanceProfile,
+    InnerFWL,
+    InnerWL,
+    Isomorphism,
+    KHopWL,
+    OneWL,
+    PatternCounts,
+    SEKTwoFWL,
+    SubgraphWL,
+    ThreeFWL,
+    TwoFWL,
+    Walks,
+    WLTest,
+)
+
+_PACKAGES = ("sekgnn", "numpy", "numba", "igraph")
 
 MEMORY_CLASSES = ("n·ball", "n²", "n³")
 """Growth of the memory, the smallest first; a ball is what one node sees."""
@@ -141,3 +158,158 @@ BOARD: tuple[Entry, ...] = (
     Entry("isomorphism", "isomorphism (igraph, bliss)", Isomorphism(), ""),
 )
 """Every row, the cheaper memory first."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One finished row.
+
+    Attributes:
+        key: Of the :class:`Entry`.
+        label: Likewise.
+        memory: Likewise.
+        peak: Bytes that the pair with the most nodes takes; ``None`` if not measured
+            (``benchmarks/brec_memory.py`` does).
+        score: The verdicts.
+    """
+
+    key: str
+    label: str
+    memory: str
+    peak: int | None
+    score: ExactScore
+
+
+@dataclass(frozen=True)
+class Board:
+    """The record of a run of the scoreboard.
+
+    Attributes:
+        rows: In the order of :data:`BOARD`.
+        versions: Of the libraries.
+        commit: Of the package.
+        machine: Processor architecture and usable cores.
+    """
+
+    rows: tuple[Row, ...]
+    versions: dict[str, str]
+    commit: str | None
+    machine: str
+
+    @property
+    def false_separations(self) -> int:
+        """Relabelled copies told apart by any test; must be 0."""
+        return sum(row.score.false_separations for row in self.rows)
+
+    def to_json(self) -> str:
+        """Return everything as JSON text."""
+        head = {
+            "versions": self.versions,
+            "commit": self.commit,
+            "machine": self.machine,
+            "false_separations": self.false_separations,
+        }
+        rows = [asdict(row) | {"score": row.score.to_dict()} for row in self.rows]
+        return json_rows(head, "rows", rows)
+
+    @classmethod
+    def from_json(cls, text: str) -> Board:
+        """Return what :meth:`to_json` wrote.
+
+        Raises:
+            ValueError: If the text is not of that form.
+        """
+        try:
+            content: dict[str, Any] = json.loads(text)
+            rows = tuple(
+                Row(**{**row, "score": ExactScore.from_dict(row["score"])})
+                for row in content["rows"]
+            )
+            return cls(rows, content["versions"], content["commit"], content["machine"])
+        except (TypeError, KeyError, AttributeError) as error:
+            raise ValueError(f"not the record of a scoreboard ({error})") from error
+
+
+def run_board(
+    entries: Sequence[Entry] = BOARD,
+    *,
+    pairs: BREC | None = None,
+    root: str | os.PathLike[str] | None = None,
+    copies: int = 1,
+    seed: int = 0,
+    partial: Path | None = None,
+    threads: int | None = None,
+    progress: Callable[[str], Progress | None] | None = None,
+) -> Board:
+    """Run every row of the scoreboard.
+
+    Args:
+        entries: The rows.
+        pairs: The pairs; all 400 by default.
+        root: The data folder; by default what ``SEKGNN_DATA`` names.
+        copies: Relabelled copies of each graph.
+        seed: Of the copies.
+        partial: Finished rows are kept here, and taken from here if they were made
+            with the same pairs, copies, seed, versions and commit.
+        threads: Number of threads; ``None`` for all usable cores.
+        progress: Called with each row's label; returns its progress callback.
+
+    Raises:
+        ConfigError: If there are no pairs.
+        OutputError: If ``partial`` is not such a record.
+    """
+    chosen = BREC(root) if pairs is None else pairs
+    if not chosen:
+        raise ConfigError("the scoreboard needs at least one pair.")
+    board = Board(
+        (),
+        package_versions(_PACKAGES),
+        source_commit(),
+        f"{platform.machine()}, {usable_cores()} cores",
+    )
+    kept = {row.key: row for row in _finished(partial, board)}
+    wanted = [pair.index for pair in chosen]
+    for entry in entries:
+        row = kept.get(entry.key)
+        if row is None or not _same(row, entry, wanted, copies, seed):
+            score = score_exact(
+                entry.test,
+                after=entry.after,
+                pairs=chosen,
+                copies=copies,
+                seed=seed,
+                threads=threads,
+                progress=None if progress is None else progress(entry.label),
+            )
+            row = Row(entry.key, entry.label, entry.memory, None, score)
+        kept.pop(entry.key, None)
+        board = replace(board, rows=(*board.rows, row))
+        if partial is not None:
+            everything = replace(board, rows=(*board.rows, *kept.values()))
+            with atomic_path(partial) as draft:
+                draft.write_text(everything.to_json(), encoding="utf-8")
+    return board
+
+
+def _same(row: Row, entry: Entry, wanted: list[int], copies: int, seed: int) -> bool:
+    """Tell whether a row kept is the one asked for."""
+    score = row.score
+    return (
+        score.test == json.loads(json.dumps(described(entry.test, entry.after)))
+        and [pair.index for pair in score.pairs] == wanted
+        and (score.copies, score.seed) == (copies, seed)
+    )
+
+
+def _finished(partial: Path | None, board: Board) -> tuple[Row, ...]:
+    """Return the rows of an interrupted run that was made in the same way."""
+    if partial is None or not partial.exists():
+        return ()
+    try:
+        found = Board.from_json(partial.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise OutputError(
+            f"{partial} cannot be continued: {error}. Remove it to start again."
+        ) from error
+    same = (found.versions, found.commit) == (board.versions, board.commit)
+    return found.rows if same else ()

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from sekgnn.brec.copies import relabelled
 from sekgnn.checks import check_positive
 from sekgnn.datasets.brec import BREC, CATEGORIES, BRECPair
 from sekgnn.graphs.families import cycle_graph, path_graph
@@ -191,6 +190,17 @@ def described(test: WLTest, after: Sequence[WLTest]) -> dict[str, Any]:
     """Return a test and those asked before it as plain JSON values."""
     before = {"after": [each.to_dict() for each in after]} if after else {}
     return test.to_dict() | before
+
+
+def relabelled(graph: Graph, rng: np.random.Generator) -> Graph:
+    """Return ``graph`` under random new names.
+
+    Example:
+        >>> from sekgnn.graphs import path_graph
+        >>> sorted(relabelled(path_graph(3), np.random.default_rng(0)).degrees.tolist())
+        [1, 1, 2]
+    """
+    return graph.relabel(rng.permutation(graph.num_nodes))
 
 
 def _score_pair(

@@ -116,8 +116,7 @@ def _run_all(
     """Run the whole scoreboard and write its page."""
     from contextlib import ExitStack
 
-    from sekgnn.brec.board import BOARD
-    from sekgnn.brec.board_run import run_board
+    from sekgnn.brec.board import BOARD, run_board
     from sekgnn.cli.failures import resumable
     from sekgnn.cli.progress import progress_bar
     from sekgnn.files import write_files

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sekgnn.brec.board import MEMORY_CLASSES
-from sekgnn.brec.board_run import Board, Row
+from sekgnn.brec.board import MEMORY_CLASSES, Board, Row
 from sekgnn.datasets.brec import CATEGORIES
 from sekgnn.reports.figures import draw_png
 
