@@ -210,7 +210,7 @@ def test_a_damaged_partial_record(run: Run, small: None, tmp_path: Path) -> None
     partial.write_text("{")
     result = run("brec", "--all", "-o", tmp_path)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "Remove it to start anew" in result.stderr
+    assert "Remove it to start again" in result.stderr
     assert list(tmp_path.iterdir()) == [partial]
 
 
