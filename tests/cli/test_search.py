@@ -17,9 +17,8 @@ pytest.importorskip("optuna")
 
 
 @pytest.fixture
-def args(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[object, ...]:
+def args(tmp_path: Path) -> tuple[object, ...]:
     """Return a command for 30 small graphs and four points."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     dataset = CountingDataset.generated(num_graphs=30)
     lines = []
     for graph, targets in zip(dataset, dataset.targets, strict=True):

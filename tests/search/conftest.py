@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from sekgnn.datasets import CountingDataset
@@ -27,12 +25,6 @@ BASE = RunConfig(
 def data() -> LearningData:
     """Return 40 small graphs with their triangles."""
     return counting_data(CountingDataset.generated(num_graphs=40), ["triangle"])
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep encodings of tests out of the user's cache."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
 @pytest.fixture

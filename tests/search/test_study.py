@@ -15,7 +15,6 @@ optuna: Any = pytest.importorskip("optuna")
 
 from sekgnn.errors import ConfigError, OutputError  # noqa: E402
 from sekgnn.search import SearchRecord, SearchSpace, search, validation  # noqa: E402
-from sekgnn.search.storage import default_storage, open_storage  # noqa: E402
 from sekgnn.search.validation import Outcome, Report, Validation  # noqa: E402
 from sekgnn.training.config import RunConfig  # noqa: E402
 from sekgnn.training.fold import run_fold  # noqa: E402
@@ -138,7 +137,7 @@ def test_pruned_trials_count_and_have_no_value(
     record = search(BASE, WIDE, tmp_path, trials=8, data=data)
     assert record.trials == {"complete": 5, "pruned": 3, "fail": 0, "running": 0}
     assert record.done == 8
-    states = {row["trial"]: (row["state"], row["value"], row["epochs"])
+    states = {row["trial"]: (row["state"], row["value"], row["trained_epochs"])
               for row in table(tmp_path)}  # fmt: skip
     assert states["7"] == ("pruned", "", "1")
     assert record.best is not None
@@ -184,6 +183,7 @@ def test_impossible_for_some_is_pruned_for_all_is_refused(
     record = search(BASE, some, tmp_path / "some", sampler="grid", data=data)
     assert record.trials == {"complete": 1, "pruned": 1, "fail": 0, "running": 0}
     assert any("sideways" in (row.reason or "") for row in record.rows)
+    assert [row["epochs"] for row in table(tmp_path / "some")] == ["1", "1"]
     every = SearchSpace.from_dict({"num_hops": [1, 2]})  # a GIN has one hop
     with pytest.raises(ConfigError, match="has no num_hops"):
         search(BASE, every, tmp_path / "every", data=data)
@@ -260,10 +260,10 @@ def test_foreign_folders_and_studies_are_refused(
 ) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "record.json").write_text("{}")
-    with pytest.raises(ConfigError, match="no folder of a search"):
+    with pytest.raises(ConfigError, match="not the folder of a search"):
         search(BASE, GRID, tmp_path / "run", data=data)
-    url = default_storage(tmp_path)
-    foreign = optuna.create_study(storage=open_storage(url), study_name="theirs")
+    url = f"sqlite:///{tmp_path}/theirs.db"
+    foreign = optuna.create_study(storage=url, study_name="theirs")
     foreign.tell(foreign.ask(), 1.0)
     with pytest.raises(ConfigError, match="not made by sekgnn search"):
         search(BASE, GRID, tmp_path / "s", storage=url, study_name="theirs", data=data)

@@ -34,7 +34,7 @@ def search(
     trials: Annotated[
         int | None,
         typer.Option(
-            help="how many in the end, earlier ones included",
+            help="number of trials in the end, earlier ones included",
             show_default="30, or the whole grid",
         ),
     ] = None,
@@ -57,7 +57,7 @@ def search(
         ),
     ] = None,
     study: Annotated[str, typer.Option(help="name of the study")] = "search",
-    jobs: Annotated[int, typer.Option(help="trials at a time")] = 1,
+    jobs: Annotated[int, typer.Option(help="trials done side by side")] = 1,
     timeout: Annotated[
         float | None,
         typer.Option(help="seconds after which no trial is begun", show_default="none"),

@@ -3,11 +3,10 @@
 from typing import TYPE_CHECKING
 
 from sekgnn.lazy import lazy_names
-from sekgnn.search.named_spaces import NAMED_SPACES
-from sekgnn.search.space import SearchSpace, load_space
+from sekgnn.search.space import NAMED_SPACES, SearchSpace, load_space
 
 if TYPE_CHECKING:
-    from sekgnn.search.record import SearchRecord
+    from sekgnn.search.findings import SearchRecord
     from sekgnn.search.study import search
 
 __all__ = ["NAMED_SPACES", "SearchRecord", "SearchSpace", "load_space", "search"]

@@ -6,22 +6,55 @@ Importing this file loads neither torch nor Optuna.
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from sekgnn.checks import check_choice
 from sekgnn.errors import ConfigError
-from sekgnn.search.named_spaces import NAMED_SPACES
-from sekgnn.search.parts import Choices, Follows, Part, Range
 from sekgnn.training.config import RunConfig
 from sekgnn.training.run_folder import read_config
 
-_SEARCHED = ("model", "encoding", "training")
+NAMED_SPACES: dict[str, dict[str, Any]] = {
+    "tu": {  # section "Graph classification": hidden size max(int(120 / K), 40)
+        "num_hops": [1, 2, 3, 4],
+        "num_layers": [1, 2, 3, 4],
+        "combine": ["sum", "geometric"],
+        "jump": ["sum", "concat"],
+        "hidden_channels": {
+            "of": "num_hops",
+            "values": {hops: max(int(120 / hops), 40) for hops in (1, 2, 3, 4)},
+        },
+    },
+    "counting": {
+        "num_layers, num_hops": [[5, 3], [5, 5], [5, 7], [6, 3], [6, 5], [6, 7]],
+        "batch_size": [32, 64],
+    },
+    "graph_property": {
+        "num_hops": [5, 6],
+        "num_layers": [5, 6, 7],
+        "batch_size": [64, 128],
+    },
+    "qm9": {
+        "num_hops": [5, 6, 7],
+        "num_layers": [4, 6, 8],
+        "combine": ["sum", "geometric"],
+    },
+}
+"""What the paper searched over for SEK-GIN, by experiment.
+
+Values that the paper keeps fixed (lr, epochs, ...) are keys of the base config.
+"""
+
+_SECTIONS = {item.name: item.metadata["section"] for item in fields(RunConfig)}
+_TYPES = {item.name: str(item.type).split(" | ")[0] for item in fields(RunConfig)}
 _FIXED = {
+    "seed": "a seed that is chosen by its result is luck",
     "monitor": "values of different metrics cannot be compared",
     "tensorboard": "it changes nothing",
     "checkpoint_every": "it changes nothing",
@@ -34,7 +67,7 @@ class SearchSpace:
     """Keys of a :class:`~sekgnn.training.RunConfig` and the values to try.
 
     Attributes:
-        parts: :class:`Choices`, :class:`Range` and :class:`Follows`, in order.
+        parts: What :meth:`from_dict` takes, checked, as plain JSON values.
 
     Example:
         >>> space = SearchSpace.from_dict({"num_hops": [1, 2], "lr": [0.1]})
@@ -44,7 +77,7 @@ class SearchSpace:
         [{'num_hops': 1, 'lr': 0.1}, {'num_hops': 2, 'lr': 0.1}]
     """
 
-    parts: tuple[Part, ...]
+    parts: dict[str, Any]
 
     @classmethod
     def from_dict(cls, values: Mapping[Any, Any]) -> SearchSpace:
@@ -60,105 +93,117 @@ class SearchSpace:
         """
         if not values:
             raise ConfigError("the search space is empty; name a key and its choices.")
-        parts: list[Part] = []
+        parts: dict[str, Any] = {}
         for name, value in values.items():
-            keys = tuple(_key(part) for part in str(name).split(","))
+            keys = [_key(part) for part in str(name).split(",")]
+            for key in keys:
+                if any(key in _keys(other) for other in parts) or keys.count(key) > 1:
+                    raise ConfigError(f"{key} is twice in the search space.")
             if isinstance(value, Mapping) and len(keys) == 1:
-                kind: Any = Follows if "of" in value else Range
-                parts.append(kind.from_dict(keys[0], value))
+                parse = _follows if "of" in value else _range
+                parts[keys[0]] = parse(keys[0], value)
             else:
-                parts.append(Choices.from_list(keys, value))
-        space = cls(tuple(parts))
-        if len(set(space.keys)) != len(space.keys):
-            twice = next(k for k in space.keys if space.keys.count(k) > 1)
-            raise ConfigError(f"{twice} is twice in the search space.")
-        for part in parts:
-            if isinstance(part, Follows):
-                part.check(space.parts)
-            for key, value in part.examples():
-                _check_value(key, value)
+                parts[", ".join(keys)] = _choices(keys, value)
+        space = cls(parts)
+        for name, part in parts.items():
+            if _is_table(part):
+                space._check_follows(name, part["of"], part["values"])
         return space
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values, from which :meth:`from_dict` makes it again."""
-        return {", ".join(part.keys): part.to_plain() for part in self.parts}
+        return dict(self.parts)
 
     @property
     def keys(self) -> tuple[str, ...]:
         """All keys that are set by the space."""
-        return tuple(key for part in self.parts for key in part.keys)
+        return tuple(key for name in self.parts for key in _keys(name))
+
+    @property
+    def free(self) -> dict[str, Any]:
+        """The parts that follow no other: Optuna's parameters."""
+        return {n: part for n, part in self.parts.items() if not _is_table(part)}
 
     @property
     def size(self) -> int | None:
         """Number of points; ``None`` if it is not finite."""
-        sizes = [part.size for part in self.parts]
-        return None if None in sizes else math.prod(s for s in sizes if s is not None)
+        labels = [_labels(part) for part in self.free.values()]
+        return None if None in labels else math.prod(len(x) for x in labels if x)
 
-    def points(self) -> Iterator[dict[str, Any]]:
-        """Yield every point, as a mapping from keys to values, each once.
+    def grid(self, *, ends: bool = False) -> Iterator[dict[str, Any]]:
+        """Yield the values of Optuna's parameters at every point, each once.
+
+        Args:
+            ends: Whether both ends stand for all of a range that is not finite.
 
         Raises:
-            ConfigError: If the space is not finite.
+            ConfigError: If the space is not finite, without ``ends``.
         """
-        for part in self.parts:
-            if part.size is None:
+        labels = []
+        for name, part in self.free.items():
+            found = _labels(part)
+            if found is None and not ends:
                 raise ConfigError(
-                    f"{part.keys[0]} has a range without a step, so the space has no "
-                    "end; list its choices, or use another sampler."
+                    f"{name} has a range without a step, so the space has no end; list "
+                    "its choices, give the range a step, or use another sampler than "
+                    "grid."
                 )
-        free = [part for part in self.parts if not isinstance(part, Follows)]
-        for chosen in itertools.product(*(part.all() for part in free)):
-            yield self.complete({k: v for point in chosen for k, v in point.items()})
+            labels.append((part["low"], part["high"]) if found is None else found)
+        return (
+            dict(zip(self.free, row, strict=True)) for row in itertools.product(*labels)
+        )
 
-    def complete(self, point: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a point with the keys that follow others, in the order of the space.
+    def points(self, *, ends: bool = False) -> Iterator[dict[str, Any]]:
+        """Yield every point, as a mapping from keys to values; as :meth:`grid`."""
+        return map(self.point, self.grid(ends=ends))
 
-        The order of the parts does not matter to what follows what.
-        """
-        values = dict(point)
-        for part in self.parts:
-            if isinstance(part, Follows):
-                values[part.key] = part.value(values[part.of])
-        return {key: values[key] for key in self.keys}
+    def point(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values of all keys for values of Optuna's parameters."""
+        found: dict[str, Any] = {}
+        for name, part in self.free.items():
+            keys, value = _keys(name), params[name]
+            if isinstance(part, list):
+                value = part[_label_list(part).index(value)]
+            found |= zip(keys, value if len(keys) > 1 else [value], strict=True)
+        for name, part in self.parts.items():
+            if _is_table(part):
+                other = found[part["of"]]
+                found[name] = next(b for a, b in part["values"] if a == other)
+        return {key: _typed(key, found[key]) for key in self.keys}
 
     def suggest(self, trial: Any) -> dict[str, Any]:
         """Return the point that an Optuna trial proposes."""
-        found: dict[str, Any] = {}
-        for part in self.parts:
-            if not isinstance(part, Follows):
-                found |= part.suggest(trial)
-        return self.complete(found)
-
-    def labels(self, point: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values of Optuna's parameters at a point."""
-        out: dict[str, Any] = {}
-        for part in self.parts:
-            if not isinstance(part, Follows):
-                out |= part.label(point)
-        return out
-
-    def config(self, base: RunConfig, point: Mapping[str, Any]) -> RunConfig:
-        """Return ``base`` with the values of a point.
-
-        Raises:
-            ConfigError: If they cannot work together.
-        """
-        return replace(base, **point)
+        params: dict[str, Any] = {}
+        for name, part in self.free.items():
+            if isinstance(part, list):
+                params[name] = trial.suggest_categorical(name, _label_list(part))
+            elif isinstance(part["low"], int):
+                params[name] = trial.suggest_int(name, **part)
+            else:
+                params[name] = trial.suggest_float(name, **part)
+        return self.point(params)
 
     def check(self, base: RunConfig) -> None:
-        """Raise if trials of this space cannot be compared by the base's monitor.
+        """Raise if trials of this space cannot be compared by the base's monitor."""
+        for key in _UNIT_KEYS:
+            if base.monitor == "loss" and key in self.keys:
+                raise ConfigError(
+                    f"{key} changes the units of the loss, so losses of different "
+                    f"{key} cannot be compared; set monitor to a metric, such as mae."
+                )
 
-        Raises:
-            ConfigError: If so.
-        """
-        if base.monitor == "loss":
-            for key in _UNIT_KEYS:
-                if key in self.keys:
-                    raise ConfigError(
-                        f"{key} changes the units of the loss, so losses of different "
-                        f"{key} cannot be compared; set monitor to a metric, such as "
-                        "mae."
-                    )
+    def _check_follows(self, key: str, of: str, table: list[Any]) -> None:
+        """Raise if the other key has no choices, or a choice without a value here."""
+        check_choice(f"'of' of {key}", of, [k for k in self.keys if k != key])
+        name = next(name for name in self.parts if of in _keys(name))
+        labels = _labels(self.parts[name]) if name in self.free else None
+        if labels is None:
+            raise ConfigError(f"{key} can only follow a key with choices.")
+        only = SearchSpace({name: self.parts[name]})
+        for label in labels:
+            value = _plain(only.point({name: label})[of])
+            if value not in [a for a, _ in table]:
+                raise ConfigError(f"{key} has no value for {of} = {value!r}.")
 
 
 def load_space(name: str | os.PathLike[str]) -> SearchSpace:
@@ -180,21 +225,144 @@ def load_space(name: str | os.PathLike[str]) -> SearchSpace:
 def _key(text: str) -> str:
     """Return a key of a config that may be searched over."""
     key = text.strip().replace("-", "_")
-    sections = {item.name: item.metadata["section"] for item in fields(RunConfig)}
-    check_choice("keys of a search space", key, sections)
-    if sections[key] not in _SEARCHED:
-        why = "a search must compare like with like"
-        if key == "seed":
-            why = "a seed that is chosen by its result is luck"
+    check_choice("keys of a search space", key, _SECTIONS)
+    if key in _FIXED or _SECTIONS[key] not in ("model", "encoding", "training"):
+        why = _FIXED.get(key, "a search must compare like with like")
         raise ConfigError(f"{key} cannot be searched over: {why}.")
-    if key in _FIXED:
-        raise ConfigError(f"{key} cannot be searched over: {_FIXED[key]}.")
     return key
 
 
-def _check_value(key: str, value: Any) -> None:
-    """Raise if a config cannot hold the value, whatever its other keys are."""
+def _keys(name: str) -> list[str]:
+    """Return the keys that a part sets."""
+    return name.split(", ")
+
+
+def _is_table(part: Any) -> bool:
+    """Return whether a part follows another one."""
+    return isinstance(part, dict) and "of" in part
+
+
+def _choices(keys: list[str], choices: Any) -> list[Any]:
+    """Return a checked list of choices; for several keys, a list of lists."""
+    name = ", ".join(keys)
+    if not isinstance(choices, list | tuple) or not choices:
+        raise ConfigError(
+            f"{name} must have a list of choices, or low and high, got {choices!r}."
+        )
+    rows = [(choice,) for choice in choices] if len(keys) == 1 else choices
+    for row in rows:
+        if not isinstance(row, list | tuple) or len(row) != len(keys):
+            raise ConfigError(
+                f"each choice of {name} must be a list of {len(keys)} values, "
+                f"got {row!r}."
+            )
+    checked = [list(map(_value, keys, row)) for row in rows]
+    part = [row[0] for row in checked] if len(keys) == 1 else checked
+    labels = _label_list(part)
+    for label in labels:
+        if labels.count(label) > 1:
+            raise ConfigError(f"{name} has the choice {label!r} twice.")
+    return part
+
+
+def _range(key: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a checked range: arguments of Optuna's ``suggest_int`` or ``_float``."""
+    for name in values:
+        known = ("low", "high", "log", "step", "of", "values")
+        check_choice(f"{key} in a search space", name, known)
+    if "low" not in values or "high" not in values:
+        raise ConfigError(
+            f"{key} needs low and high, or a list of choices, got {dict(values)!r}."
+        )
+    if _TYPES[key] not in ("int", "float"):
+        raise ConfigError(f"{key} is not a number; list its choices.")
+    part = {
+        name: _number(f"{name} of {key}", values[name], _TYPES[key])
+        for name in ("low", "high", "step")
+        if values.get(name) is not None
+    }
+    low, high, step = part["low"], part["high"], part.get("step")
+    log = values.get("log", False)
+    if not isinstance(log, bool):
+        raise ConfigError(f"log of {key} must be true or false, got {log!r}.")
+    if not low < high:
+        raise ConfigError(f"{key}: low ({low:g}) must be below high ({high:g}).")
+    if log and (low <= 0 or step is not None):
+        raise ConfigError(f"{key}: log needs low above 0, and no step.")
+    if step is not None and step <= 0:
+        raise ConfigError(f"{key}: step must be above 0, got {step:g}.")
+    _value(key, low), _value(key, high)
+    return {**part, "log": True} if log else part
+
+
+def _follows(key: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a checked table, as pairs: keys of JSON are strings."""
+    table = values.get("values")
+    if set(values) != {"of", "values"} or not isinstance(table, Mapping | list):
+        raise ConfigError(
+            f"{key} must be written as {{of: other key, values: {{1: a, 2: b}}}}, "
+            f"got {dict(values)!r}."
+        )
+    of = str(values["of"]).strip().replace("-", "_")
+    pairs = table.items() if isinstance(table, Mapping) else table
+    return {
+        "of": of,
+        "values": [[_plain(_typed(of, a)), _value(key, b)] for a, b in pairs],
+    }
+
+
+def _labels(part: Any) -> Sequence[Any] | None:
+    """Return all values of Optuna's parameter; ``None`` if there is no end of them."""
+    if isinstance(part, list):
+        return _label_list(part)
+    low, high, step = part["low"], part["high"], part.get("step")
+    if isinstance(low, int):
+        return range(low, high + 1, step or 1)
+    if step is None:
+        return None
+    low, high, step = (Decimal(str(x)) for x in (low, high, step))
+    return [float(low + i * step) for i in range(int((high - low) / step) + 1)]
+
+
+def _label_list(part: list[Any]) -> list[Any]:
+    """Return what Optuna stores for choices: the value itself, or its JSON."""
+    return [v if isinstance(v, str | int | float) else json.dumps(v) for v in part]
+
+
+def _number(name: str, value: Any, kind: str) -> Any:
+    """Return a number of a kind, ``"int"`` or ``"float"``."""
+    if kind == "int":
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        raise ConfigError(f"{name} must be an integer, got {value!r}.")
     try:
-        RunConfig(**{key: value})
+        if isinstance(value, bool):
+            raise TypeError
+        return float(value)  # YAML reads 1e-3, without a dot, as a string
+    except (TypeError, ValueError):
+        raise ConfigError(f"{name} must be a number, got {value!r}.") from None
+
+
+def _typed(key: str, value: Any) -> Any:
+    """Return a value as a config keeps it: lists as tuples, numbers as numbers."""
+    kind = _TYPES.get(key, "")
+    if kind.startswith("tuple"):
+        return tuple(value) if isinstance(value, list | tuple) else (value,)
+    if kind == "float" and value is not None:
+        return _number(key, value, "float")
+    return value
+
+
+def _value(key: str, value: Any) -> Any:
+    """Return a plain value that a config can hold, whatever its other keys are."""
+    typed = _typed(key, value)
+    try:
+        RunConfig(**{key: typed})
     except ConfigError as error:
         raise ConfigError(f"in the search space: {error}") from None
+    return _plain(typed)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON and YAML know it."""
+    return list(value) if isinstance(value, tuple) else value

@@ -1,12 +1,16 @@
-"""Where a study is kept: opened quietly, its errors in one line."""
+"""Where a study is kept, and which of its trials have lost their process.
+
+Databases keep Optuna's heartbeat. Journals have none, so there a trial counts up a user
+attribute while it lives.
+"""
 
 from __future__ import annotations
 
-import os
+import threading
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,16 +19,12 @@ from sekgnn.graphs.extras import require
 
 Direction = Literal["minimize", "maximize"]
 DATABASE_FILE = "study.db"
-IDENTITY = "sekgnn"
-"""User attribute of a study that says what its trials have in common."""
-
+BEAT_SECONDS = 10
+GRACE_SECONDS = 60
+_IDENTITY = "sekgnn"  # user attribute of a study: what its trials have in common
+_ALIVE = "alive"
 _LOCK_SECONDS = 60.0  # how long SQLite waits for another process that writes
 _ATTEMPTS = 5
-
-
-def default_storage(folder: Path) -> str:
-    """Return the URL of the SQLite file in a folder."""
-    return f"sqlite:///{(folder / DATABASE_FILE).resolve()}"
 
 
 @contextmanager
@@ -73,27 +73,29 @@ def open_storage(url: str) -> Any:
     """Return Optuna's storage of a URL; a ``.log`` or ``.journal`` file is a journal.
 
     Raises:
-        ConfigError: If the URL is none, or its driver is missing.
+        ConfigError: If it is not a URL, or its driver is missing.
     """
-    import optuna
+    from optuna.storages import JournalStorage, RDBStorage
     from optuna.storages.journal import JournalFileBackend
     from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
+    if is_journal(url):
+        return JournalStorage(JournalFileBackend(url))
     if "://" not in url:
-        if Path(url).suffix not in (".log", ".journal"):
-            raise ConfigError(
-                f"storage must be a URL such as sqlite:///study.db or "
-                f"postgresql://user@host/name, or a journal file that ends with .log, "
-                f"got {url!r}."
-            )
-        backend = JournalFileBackend(os.fspath(url))
-        return optuna.storages.JournalStorage(backend)
-    options: dict[str, Any] = {}
-    if url.startswith("sqlite"):
-        options = {"connect_args": {"timeout": _LOCK_SECONDS}}
+        raise ConfigError(
+            "storage must be a URL such as sqlite:///study.db or "
+            "postgresql://user@host/name, or a journal file that ends with .log, "
+            f"got {url!r}."
+        )
+    waits = {"connect_args": {"timeout": _LOCK_SECONDS}}
     for left in reversed(range(_ATTEMPTS)):
         try:
-            return optuna.storages.RDBStorage(url, engine_kwargs=dict(options))
+            return RDBStorage(
+                url,
+                engine_kwargs=dict(waits) if url.startswith("sqlite") else None,
+                heartbeat_interval=BEAT_SECONDS,
+                grace_period=GRACE_SECONDS,
+            )
         except (ArgumentError, ImportError, ValueError) as error:
             cause = str(error).splitlines()[0]
             raise ConfigError(
@@ -118,7 +120,7 @@ def open_study(
         identity: What all its trials have in common.
 
     Raises:
-        ConfigError: If it is a study of something else.
+        ConfigError: If it is a study of something else; names what differs.
         OutputError: If it cannot be read or written.
     """
     import optuna
@@ -130,46 +132,39 @@ def open_study(
             direction=direction,
             load_if_exists=True,
         )
-        there = study.user_attrs.get(IDENTITY)
-        if there is None:
+        if _IDENTITY not in study.user_attrs:
             if study.get_trials(deepcopy=False):
                 raise ConfigError(
                     f"study {name!r} in {shown(url)} was not made by sekgnn search; "
                     "choose another name."
                 )
-            study.set_user_attr(IDENTITY, identity)
-            there = study.user_attrs.get(IDENTITY)
-    check_identity(there, identity, name)
+            study.set_user_attr(_IDENTITY, identity)
+        differences = list(_differences(study.user_attrs[_IDENTITY], identity))
+    if differences:
+        raise ConfigError(
+            f"study {name!r} is a search of something else: "
+            f"{'; '.join(differences[:3])}. Choose another output or study name, or "
+            "repeat its own command."
+        )
     return study
 
 
-def check_identity(there: Any, here: dict[str, Any], name: str) -> None:
-    """Raise if a study is of another base config, space or data.
-
-    Raises:
-        ConfigError: If so; names what differs.
-    """
-    if there == here:
-        return
-    differences = []
-    for part in sorted(set(there) | set(here)):
+def _differences(there: dict[str, Any], here: dict[str, Any]) -> Iterator[str]:
+    for part in sorted({*there, *here}):
         a, b = there.get(part), here.get(part)
-        if a == b:
-            continue
-        if isinstance(a, dict) and isinstance(b, dict):
-            differences += [
-                f"{k} of the {part} ({a.get(k)!r} there, {b.get(k)!r} here)"
-                for k in {**a, **b}
-                if a.get(k) != b.get(k)
-            ]
-        elif part == "data":
-            differences.append("the training and validation graphs")
-        else:
-            differences.append(f"{part} ({a!r} there, {b!r} here)")
-    raise ConfigError(
-        f"study {name!r} is a search of something else: {'; '.join(differences[:3])}. "
-        "Choose another output or study name, or repeat its own command."
-    )
+        if part == "data" and a != b:
+            yield "the training and validation graphs"
+        elif isinstance(a, dict) and isinstance(b, dict):
+            for k in {**a, **b}:
+                if a.get(k) != b.get(k):
+                    yield f"{k} of the {part} ({a.get(k)!r} there, {b.get(k)!r} here)"
+        elif a != b:
+            yield f"{part} ({a!r} there, {b!r} here)"
+
+
+def is_journal(url: str) -> bool:
+    """Return whether a storage is a journal file."""
+    return "://" not in url and Path(url).suffix in (".log", ".journal")
 
 
 def shown(url: str) -> str:
@@ -179,3 +174,63 @@ def shown(url: str) -> str:
         return url
     scheme, _, user = head.partition("://")
     return f"{scheme}://{user.split(':')[0]}@{tail}"
+
+
+@contextmanager
+def signs_of_life(trial: Any, url: str) -> Iterator[None]:
+    """Show other processes that a trial is alive, where Optuna does not."""
+    end = threading.Event()
+
+    def beat() -> None:
+        count = 0
+        while not end.wait(BEAT_SECONDS):
+            count += 1
+            with suppress(Exception):  # the training itself will notice
+                trial.set_user_attr(_ALIVE, count)
+
+    thread = threading.Thread(target=beat, daemon=True)
+    if is_journal(url):
+        thread.start()
+    try:
+        yield
+    finally:
+        end.set()
+
+
+class Watch:
+    """Fails the trials of a study whose process is gone.
+
+    No two clocks are compared: a trial of a journal is gone if its sign of life has not
+    changed for :data:`GRACE_SECONDS` of this process's own time.
+
+    Args:
+        study: Optuna's study.
+        url: Of its storage.
+    """
+
+    def __init__(self, study: Any, url: str) -> None:
+        """Look at nothing yet."""
+        self._study, self._journal = study, is_journal(url)
+        self._seen: dict[int, tuple[Any, float]] = {}
+
+    def trials(self) -> list[Any]:
+        """Return all trials, after those whose process is gone have been failed."""
+        from optuna.exceptions import UpdateFinishedTrialError
+        from optuna.storages import fail_stale_trials
+        from optuna.trial import TrialState
+
+        fail_stale_trials(self._study)
+        now = time.monotonic()
+        for trial in self._study.get_trials(deepcopy=False):
+            # a process may be killed before Optuna's first heartbeat
+            silent = self._journal or not trial.params
+            if trial.state != TrialState.RUNNING or not silent:
+                continue
+            sign = trial.user_attrs.get(_ALIVE), len(trial.params)
+            last, since = self._seen.get(trial.number, (None, now))
+            if sign != last:
+                self._seen[trial.number] = sign, now
+            elif now - since > GRACE_SECONDS:
+                with suppress(ValueError, UpdateFinishedTrialError):  # others did so
+                    self._study.tell(trial.number, state=TrialState.FAIL)
+        return list(self._study.get_trials(deepcopy=False))

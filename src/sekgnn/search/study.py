@@ -1,11 +1,21 @@
-"""A search: many configs, compared on validation graphs, the best one written down."""
+"""A search: many configs, compared on validation graphs, the best one written down.
+
+A study has slots 0, 1, 2, ..., one for each trial that counts. Any number of processes
+share a study: a trial claims a free slot by a user attribute and then looks whether
+another one claims it too. Both would see that, whatever the storage, and try again; so
+no slot is done twice. (Optuna's own queue is no help: two processes can take the same
+trial from it if the storage is SQLite.) A trial that failed gives its slot back.
+"""
 
 from __future__ import annotations
 
-import itertools
+import math
+import multiprocessing
 import os
+import random
 import time
-from dataclasses import fields
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,36 +25,35 @@ from sekgnn.checks import check_choice, check_positive
 from sekgnn.errors import ConfigError
 from sekgnn.parallel import Progress
 from sekgnn.provenance import package_versions, source_commit
-from sekgnn.search.pool import Job, work_in_processes
-from sekgnn.search.record import (
+from sekgnn.search.findings import (
     BEST_FILE,
     RECORD_FILE,
     TABLE_FILE,
     SearchRecord,
-    best_of,
-    locked_in_turn,
+    TrialRow,
     rows_of,
 )
-from sekgnn.search.samplers import PRUNERS, check_sampler
 from sekgnn.search.space import SearchSpace
 from sekgnn.search.storage import (
     DATABASE_FILE,
-    default_storage,
+    Direction,
+    Watch,
     open_study,
     quiet_optuna,
     shown,
+    signs_of_life,
     storage_errors,
 )
-from sekgnn.search.turns import Turns, is_counted
 from sekgnn.search.validation import SELECTED_ON, Validation, check_base
 from sekgnn.training.config import RunConfig
 from sekgnn.training.learning_data import LearningData
 from sekgnn.training.objective import is_better_high
+from sekgnn.training.processes import run_processes
 from sekgnn.training.run import PACKAGES
 
-STUDY_NAME = "search"
-_PROBES = 64  # points of an endless space to try before it is called impossible
-_OWN_FILES = (DATABASE_FILE, RECORD_FILE, TABLE_FILE, BEST_FILE, ".lock")
+SAMPLERS = ("tpe", "random", "grid")
+PRUNERS = ("median", "hyperband", "none")
+_WAIT_SECONDS = 0.5
 
 
 def search(
@@ -54,7 +63,7 @@ def search(
     *,
     trials: int | None = None,
     storage: str | None = None,
-    study_name: str = STUDY_NAME,
+    study_name: str = "search",
     sampler: str = "tpe",
     pruner: str = "median",
     jobs: int = 1,
@@ -84,7 +93,7 @@ def search(
         pruner: ``"median"``, ``"hyperband"`` or ``"none"``.
         jobs: Processes to start; 1 works in this one. A script that asks for more
             needs the usual ``if __name__ == "__main__":``.
-        timeout: Begin no trial after so many seconds.
+        timeout: Begin no trial after that many seconds.
         root: The data folder of benchmarks; by default what ``SEKGNN_DATA`` names.
         data: Graphs and targets, if they are loaded already.
         encoding_progress: Called with (done, total) while encodings are computed.
@@ -103,13 +112,15 @@ def search(
     place = Path(folder)
     check_base(base)
     space.check(base)
-    check_sampler(sampler, space)
+    check_choice("sampler", sampler, SAMPLERS)
     check_choice("pruner", pruner, PRUNERS)
     check_positive("jobs", jobs)
-    total = _total(trials, space, sampler)
+    total = 30 if trials is None else check_positive("trials", trials)
+    if sampler == "grid":
+        points = sum(1 for _ in space.grid())
+        total = points if trials is None else min(trials, points)
     if timeout is not None and not timeout > 0:
         raise ConfigError(f"timeout must be above 0 seconds, got {timeout:g}.")
-    ends = None if timeout is None else time.time() + timeout
     with quiet_optuna():
         _check_folder(place)
         validation = Validation(base, root, data=data, progress=encoding_progress)
@@ -118,51 +129,244 @@ def search(
         job = Job(
             base=base,
             space=space,
-            url=storage or default_storage(place),
-            name=study_name,
-            direction="maximize" if is_better_high(base.monitor) else "minimize",
+            url=storage or f"sqlite:///{(place / DATABASE_FILE).resolve()}",
+            study_name=study_name,
             identity=_identity(base, space, validation, sampler, pruner),
             sampler=sampler,
             pruner=pruner,
             trials=total,
-            ends=ends,
+            ends=math.inf if timeout is None else time.time() + timeout,
             root=root,
             data=data,
         )
-        study = open_study(job.url, job.name, job.direction, job.identity)
-
-        def tell(done: int) -> None:
-            if progress is not None:
-                progress(min(done, total), total)
-
-        turns = Turns(study)
-
-        def look() -> bool:
-            with storage_errors(job.url):
-                done = sum(map(is_counted, turns.trials()))
-            tell(done)
-            return done >= total
-
+        worker = Worker(job, validation, progress)
         try:
             if jobs == 1:
-                job.work(study, validation, tell)
-            elif not look():
-                work_in_processes(job, jobs, look)
+                worker.work()
+            elif worker.look():
+                failures: list[Exception] = []
+                run_processes(
+                    _work, [(job,)] * jobs, look=worker.look, failed=failures.append
+                )
+                if failures and worker.look():  # others may have done what was left
+                    raise failures[0]
         finally:  # what there is, however it ended
-            record = _write(job, turns, validation, place)
+            record = _write(worker, place)
     return record
 
 
-def _write(job: Job, turns: Turns, validation: Validation, place: Path) -> SearchRecord:
-    """Write what the study holds now to its folder."""
-    with locked_in_turn(place), storage_errors(job.url):
-        found = turns.trials()
-        rows = rows_of(found, job.space)
-        counts = {name: sum(row.state == name for row in rows)
-                  for name in ("complete", "pruned", "fail", "running")}  # fmt: skip
-        base = job.base
+@dataclass(frozen=True, eq=False)
+class Job:
+    """What a process needs to work on a study; everything can be pickled.
+
+    Attributes:
+        url: Of the storage.
+        identity: What all trials of the study have in common.
+        ends: When no more trial is begun, seconds since the epoch.
+
+    The others are arguments of :func:`search`.
+    """
+
+    base: RunConfig
+    space: SearchSpace
+    url: str
+    study_name: str
+    identity: dict[str, Any]
+    sampler: str
+    pruner: str
+    trials: int
+    ends: float
+    root: str | Path | None
+    data: LearningData | None
+
+    @property
+    def direction(self) -> Direction:
+        """Which values of the monitor are good."""
+        return "maximize" if is_better_high(self.base.monitor) else "minimize"
+
+
+class NotNeededError(Exception):
+    """All slots are taken."""
+
+
+class Worker:
+    """One process that does trials of a study until there are enough.
+
+    Args:
+        job: What to do.
+        validation: Data and splits.
+        progress: Called with (done, total) trials.
+    """
+
+    def __init__(
+        self, job: Job, validation: Validation, progress: Progress | None = None
+    ) -> None:
+        """Open the study."""
+        self.job, self.validation, self._progress = job, validation, progress
+        self.study = open_study(job.url, job.study_name, job.direction, job.identity)
+        self.study.pruner = _pruner(job.pruner, job.base.epochs, len(validation.splits))
+        self.watch = Watch(self.study, job.url)
+        self._failed = False
+
+    def look(self) -> bool:
+        """Return whether there is more to do, and tell how much is done."""
+        with storage_errors(self.job.url):
+            done = sum(
+                t.state.name in ("COMPLETE", "PRUNED") for t in self.watch.trials()
+            )
+        if self._progress is not None:
+            self._progress(min(done, self.job.trials), self.job.trials)
+        return done < self.job.trials
+
+    def work(self) -> None:
+        """Do trials until the study has enough that are done, by whomever.
+
+        Raises:
+            OutputError: If the study cannot be read or written.
+        """
+        while self.look() and time.time() < self.job.ends:
+            parent = multiprocessing.parent_process()
+            if parent is not None and not parent.is_alive():
+                raise SystemExit(1)
+            with storage_errors(self.job.url):
+                if _free_slot(self.study, self.job.trials) is None:
+                    time.sleep(_WAIT_SECONDS)  # for others, who may yet fail
+                    continue
+                self._failed = False
+                try:
+                    self.study.optimize(self._trial, n_trials=1, catch=NotNeededError)
+                except ValueError:  # others thought that this process was gone
+                    if self._failed:
+                        raise
+
+    def _trial(self, trial: Any) -> float:
+        """Do one trial; what Optuna optimises."""
+        from optuna.exceptions import TrialPruned, UpdateFinishedTrialError
+        from optuna.trial import TrialState
+
+        try:
+            with signs_of_life(trial, self.job.url):
+                slot = claim(self.study, trial, self.job.trials)
+                self.study.sampler = _sampler(self.job, slot)
+                return self._train(trial, self.job.space.suggest(trial))
+        except (TrialPruned, UpdateFinishedTrialError, NotNeededError):
+            raise
+        except (ConfigError, MemoryError) as error:
+            trial.set_user_attr("reason", str(error) or "not enough memory")
+            raise TrialPruned from error
+        except BaseException as error:
+            self._failed = True
+            with suppress(UpdateFinishedTrialError):
+                trial.set_user_attr("reason", f"interrupted by {type(error).__name__}")
+                if not isinstance(error, Exception | KeyboardInterrupt):
+                    self.study.tell(trial, state=TrialState.FAIL)  # Optuna would not
+            raise
+
+    def _train(self, trial: Any, point: dict[str, Any]) -> float:
+        """Return the validation value of a point, unless it is pruned."""
+        from optuna.exceptions import TrialPruned
+
+        def report(epoch: int, value: float) -> None:
+            trial.report(value, epoch)
+            if trial.should_prune():
+                raise TrialPruned
+
+        outcome = self.validation.value(replace(self.job.base, **point), report)
+        if not math.isfinite(outcome.value):
+            raise ConfigError(f"the validation value is {outcome.value}.")
+        trial.set_user_attr("best_epochs", list(outcome.epochs))
+        trial.set_user_attr("num_parameters", outcome.num_parameters)
+        trial.set_user_attr("seconds", round(outcome.seconds, 3))
+        return outcome.value
+
+
+def claim(study: Any, trial: Any, slots: int) -> int:
+    """Return the slot of a new trial, which no other trial has.
+
+    Raises:
+        NotNeededError: If all are taken.
+    """
+    pause = random.SystemRandom()  # others may have seeded theirs alike
+    while True:
+        slot = _free_slot(study, slots, trial.number)
+        if slot is None:
+            raise NotNeededError
+        trial.set_user_attr("slot", slot)
+        if slot not in _taken(study, trial.number):
+            return slot
+        trial.set_user_attr("slot", None)
+        time.sleep(pause.uniform(0, 0.2))
+
+
+def _free_slot(study: Any, slots: int, but: int | None = None) -> int | None:
+    """Return the first slot that no trial has, but for the trial of a number."""
+    taken = _taken(study, but)
+    return next((slot for slot in range(slots) if slot not in taken), None)
+
+
+def _taken(study: Any, but: int | None) -> set[int | None]:
+    return {
+        t.user_attrs.get("slot")
+        for t in study.get_trials(deepcopy=False)
+        if t.state.name != "FAIL" and t.number != but
+    }
+
+
+def _work(job: Job) -> None:
+    """Work in a new process, which has to load the data itself."""
+    with quiet_optuna():
+        Worker(job, Validation(job.base, job.root, data=job.data)).work()
+
+
+def _sampler(job: Job, slot: int) -> Any:
+    """Return the sampler of one trial.
+
+    It depends on the slot of the trial alone, so that a continued search, or one of
+    several processes, does not repeat the random numbers of another.
+    """
+    from optuna import samplers
+
+    seed = job.base.seed
+    own = int(np.random.SeedSequence([seed, slot, 7]).generate_state(1)[0])
+    if job.sampler == "tpe":
+        return samplers.TPESampler(seed=own)
+    if job.sampler == "random":
+        return samplers.RandomSampler(seed=own)
+    points = list(job.space.grid())
+    point = points[np.random.default_rng(seed).permutation(len(points))[slot]]
+    return samplers.PartialFixedSampler(point, samplers.RandomSampler(seed=own))
+
+
+def _pruner(name: str, epochs: int, folds: int) -> Any:
+    """Return a pruner for ``folds`` trainings, one after the other."""
+    from optuna import pruners
+
+    if name == "median":
+        return pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=epochs // 10)
+    if name == "hyperband":
+        total = epochs * folds
+        return pruners.HyperbandPruner(
+            min_resource=max(1, total // 27), max_resource=total
+        )
+    return pruners.NopPruner()
+
+
+def _write(worker: Worker, place: Path) -> SearchRecord:
+    """Write what the study holds now to its folder.
+
+    Several processes may do so at a time: the last to write looks again whether the
+    study has changed since it was read.
+    """
+    job, base = worker.job, worker.job.base
+    splits, data = worker.validation.splits, worker.validation.data
+    record = None
+    while True:
+        with storage_errors(job.url):
+            rows = rows_of(worker.watch.trials(), job.space)
+        if record is not None and _finished(rows) == _finished(record.rows):
+            return record
         record = SearchRecord(
-            study=job.name,
+            study=job.study_name,
             storage=shown(job.url),
             base=base.to_dict(),
             space=job.space.to_dict(),
@@ -171,81 +375,51 @@ def _write(job: Job, turns: Turns, validation: Validation, place: Path) -> Searc
             monitor=f"val_{base.monitor}",
             direction=job.direction,
             selected_on=SELECTED_ON[base.protocol].format(
-                monitor=base.monitor, folds=len(validation.splits)
+                monitor=base.monitor, folds=len(splits)
             ),
             data={
-                "name": validation.data.name,
-                "graphs": len(validation.data.task),
+                "name": data.name,
+                "graphs": len(data.task),
                 "fingerprint": job.identity["data"],
             },
-            wished=job.trials,
-            trials=counts,
-            best=best_of(found, rows, job.direction),
+            requested=job.trials,
             rows=rows,
             versions=package_versions((*PACKAGES, "optuna")),
             commit=source_commit(),
         )
         record.save(place)
-    return record
 
 
-def _total(trials: int | None, space: SearchSpace, sampler: str) -> int:
-    """Return the number of trials; a grid has no more than its points."""
-    if trials is not None:
-        check_positive("trials", trials)
-    if sampler == "grid" and space.size is not None:
-        return space.size if trials is None else min(trials, space.size)
-    return 30 if trials is None else trials
+def _finished(rows: tuple[TrialRow, ...]) -> list[TrialRow]:
+    return [row for row in rows if row.state != "running"]
 
 
 def _check_folder(place: Path) -> None:
-    """Raise if a folder holds something else.
-
-    Raises:
-        ConfigError: If so.
-    """
+    """Raise if a folder holds something else."""
     if not place.exists():
         return
     if not place.is_dir():
         raise ConfigError(f"{place} is a file; choose another output.")
-    found = sorted(p.name for p in place.iterdir())
-    foreign = [n for n in found if n not in _OWN_FILES and not n.startswith(".")]
-    if foreign and not set(found) & set(_OWN_FILES[:2]):
+    found = {p.name for p in place.iterdir() if not p.name.startswith(".")}
+    foreign = sorted(found - {DATABASE_FILE, RECORD_FILE, TABLE_FILE, BEST_FILE})
+    if foreign and not found & {DATABASE_FILE, RECORD_FILE}:
         raise ConfigError(
-            f"{place} is no folder of a search and not empty (it holds {foreign[0]}); "
-            "choose another output."
+            f"{place} is not the folder of a search and not empty (it holds "
+            f"{foreign[0]}); choose another output."
         )
 
 
 def _check_possible(
     base: RunConfig, space: SearchSpace, validation: Validation
 ) -> None:
-    """Raise if no point of the space can be trained; the first that can is enough.
-
-    Raises:
-        ConfigError: The error of the first point.
-    """
-    first: ConfigError | None = None
-    for point in _probes(space):
+    """Raise the error of the first point if no point of the space can be trained."""
+    errors = []
+    for point in space.points(ends=True):
         try:
-            validation.check(space.config(base, point))
-            return
+            return validation.check(replace(base, **point))
         except ConfigError as error:
-            first = first or error
-    assert first is not None
-    raise first
-
-
-def _probes(space: SearchSpace) -> Any:
-    """Return all points of a finite space, or some of an endless one."""
-    if space.size is not None:
-        return space.points()
-    import optuna
-
-    rng = np.random.default_rng(0)
-    sampler = optuna.samplers.RandomSampler(seed=int(rng.integers(2**31)))
-    draft = optuna.create_study(sampler=sampler)
-    return (space.suggest(draft.ask()) for _ in itertools.repeat(None, _PROBES))
+            errors.append(error)
+    raise errors[0]
 
 
 def _identity(

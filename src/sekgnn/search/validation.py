@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from sekgnn.datasets import Split
 from sekgnn.errors import ConfigError
@@ -156,7 +157,17 @@ class Validation:
         Raises:
             ConfigError: If ``config`` cannot work, or the loss is not finite
                 (:class:`~sekgnn.training.learner.NotFiniteError`).
+            MemoryError: If there is not enough memory, on whatever device.
         """
+        try:
+            return self._value(config, report)
+        except RuntimeError as error:
+            lacking = "allocate memory" in str(error)  # of torch, on the CPU
+            if lacking or isinstance(error, torch.cuda.OutOfMemoryError):
+                raise MemoryError("not enough memory") from error
+            raise
+
+    def _value(self, config: RunConfig, report: Report | None) -> Outcome:
         joined = self.joined(config)
         monitor = f"val_{config.monitor}"
         better = max if is_better_high(monitor) else min
