@@ -12,6 +12,7 @@ from sekgnn.testing import labelled_graphs
 from sekgnn.wl import (
     SEK,
     DistanceProfile,
+    ExactEncoding,
     InnerFWL,
     InnerWL,
     Isomorphism,
@@ -20,7 +21,6 @@ from sekgnn.wl import (
     PatternCounts,
     SEKTwoFWL,
     SubgraphWL,
-    SubstructureEncoding,
     ThreeFWL,
     TwoFWL,
     Walks,
@@ -57,7 +57,7 @@ def walks(draw: st.DrawFn) -> Walks:
     )
 
 
-def encodings() -> st.SearchStrategy[SubstructureEncoding]:
+def encodings() -> st.SearchStrategy[ExactEncoding]:
     """Draw any substructure encoding function."""
     patterns = st.lists(st.sampled_from(PATTERNS), min_size=1, unique=True)
     return st.one_of(

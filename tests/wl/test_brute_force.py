@@ -28,9 +28,9 @@ from sekgnn.graphs import (
 from sekgnn.testing import brute_force_rounds, brute_force_values
 from sekgnn.testing.brute_force_colours import Numbers, numbered
 from sekgnn.wl import (
+    ExactEncoding,
     PatternCounts,
     SEKTwoFWL,
-    SubstructureEncoding,
     ThreeFWL,
     TwoFWL,
     WLTest,
@@ -102,17 +102,17 @@ def test_pairs_from_sek_colours(items: list[LabelledGraph], test: WLTest) -> Non
 
 @given(batches(6, (1, 3)), walks())
 @settings(max_examples=200)
-def test_walks(items: list[LabelledGraph], f: SubstructureEncoding) -> None:
+def test_walks(items: list[LabelledGraph], f: ExactEncoding) -> None:
     assert_same_values(items, f)
 
 
 @given(batches(7, (1, 2)), encodings())
 @settings(max_examples=80)
-def test_encodings(items: list[LabelledGraph], f: SubstructureEncoding) -> None:
+def test_encodings(items: list[LabelledGraph], f: ExactEncoding) -> None:
     assert_same_values(items, f)
 
 
-def assert_same_values(items: list[LabelledGraph], f: SubstructureEncoding) -> None:
+def assert_same_values(items: list[LabelledGraph], f: ExactEncoding) -> None:
     batch = Batch.of(items)
     assert classes(f.colours(batch), batch.sizes) == numbered(
         brute_force_values(f, items)

@@ -25,7 +25,7 @@ from sekgnn.graphs import (
 from sekgnn.testing.brute_force_colours import edges_of, node_label
 from sekgnn.wl import TESTS, Isomorphism, WLTest, compare, refine, wl_hash
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.one_wl import OneWL
+from sekgnn.wl.hop_wl import OneWL
 
 Pair = tuple[LabelledGraph, LabelledGraph]
 LABELLED = LabelledGraph(path_graph(3), ["C", "C", "O"], {(0, 1): 1, (1, 2): 2})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,28 +20,30 @@ from sekgnn.wl import (
     ENCODINGS,
     SEK,
     TESTS,
+    Batch,
     Colouring,
     DistanceProfile,
+    ExactEncoding,
+    HopColouring,
+    Hops,
     InnerFWL,
     InnerWL,
     KHopWL,
     OneWL,
     PatternCounts,
     SubgraphWL,
-    SubstructureEncoding,
     Walks,
     WLTest,
+    colours_of,
     compare,
     make_encoding,
     make_test,
-    register,
     register_encoding,
+    register_test,
     wl_hash,
 )
-from sekgnn.wl.batch import Batch
-from sekgnn.wl.digest import Colours, digest_words, key_of
+from sekgnn.wl.digest import Colours
 from sekgnn.wl.encodings.step_vectors import MAX_STEPS
-from sekgnn.wl.hop_colouring import HopColouring, Hops
 
 
 @pytest.fixture
@@ -65,17 +67,12 @@ class SecondHop(WLTest):
 
     def start(self, batch: Batch, threads: int | None = None) -> Colouring:
         """Start from labels."""
-        hops = Hops(batch, self.step, threads=threads)
-        hops.rows = hops.rows[-1:]
-        return HopColouring(batch, hops, batch.label_colours, threads)
-
-    def memory(self, sizes: Sequence[int]) -> int:
-        """Say little."""
-        return sum(sizes)
+        hops = Hops(batch, self.step, threads=threads).only(self.step)
+        return HopColouring(batch, hops, threads=threads)
 
 
 @dataclass(frozen=True)
-class Degree(SubstructureEncoding):
+class Degree(ExactEncoding):
     """The degree, or whether there are neighbours at all."""
 
     name = "degree"
@@ -85,10 +82,7 @@ class Degree(SubstructureEncoding):
     def colours(self, batch: Batch, threads: int | None = None) -> Colours:
         """Digest the degrees."""
         degrees = np.diff(batch.packed.indptr)
-        words = (degrees if self.exact else degrees > 0).astype(np.int64)
-        out = np.empty((degrees.size, 2), dtype=np.uint64)
-        digest_words(words[:, None], key_of("degree"), out)
-        return out
+        return colours_of(degrees if self.exact else degrees > 0, "degree")
 
     def words(self, batch: Batch, node: int) -> str:
         """Say the degree."""
@@ -97,8 +91,8 @@ class Degree(SubstructureEncoding):
 
 @pytest.mark.usefixtures("own_names")
 def test_a_test_of_ones_own() -> None:
-    assert register(SecondHop) is SecondHop
-    assert register(SecondHop) is SecondHop  # twice is once
+    assert register_test(SecondHop) is SecondHop
+    assert register_test(SecondHop) is SecondHop  # twice is once
     verdict = compare(cycle_graph(4), complete_graph(4), "second_hop")
     assert verdict.round == 1 and verdict.run.test == SecondHop()
     assert str(SecondHop(3)) == "second_hop(step=3)"
@@ -109,7 +103,7 @@ def test_a_test_of_ones_own() -> None:
         pass
 
     with pytest.raises(ConfigError, match="already a test called 'second_hop'"):
-        register(Other)
+        register_test(Other)
     assert TESTS["second_hop"] is SecondHop
 
 
@@ -156,7 +150,7 @@ def test_tests_survive_json(test: WLTest) -> None:
 
 
 @given(encodings())
-def test_encodings_survive_json(f: SubstructureEncoding) -> None:
+def test_encodings_survive_json(f: ExactEncoding) -> None:
     assert make_encoding(json.loads(json.dumps(f.to_dict()))) == f
     assert make_encoding(f) is f
 

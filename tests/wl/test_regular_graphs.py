@@ -22,6 +22,7 @@ from sekgnn.hops import HopKernel
 from sekgnn.wl import (
     SEK,
     DistanceProfile,
+    ExactEncoding,
     InnerFWL,
     InnerWL,
     KHopWL,
@@ -29,7 +30,6 @@ from sekgnn.wl import (
     PatternCounts,
     SEKTwoFWL,
     SubgraphWL,
-    SubstructureEncoding,
     ThreeFWL,
     TwoFWL,
     Walks,
@@ -57,7 +57,7 @@ FAMILIES: dict[str, list[Graph]] = {
     ],
 }
 KERNELS: list[HopKernel] = ["shortest_path", "diffusion"]
-ENCODINGS: list[SubstructureEncoding] = [
+ENCODINGS: list[ExactEncoding] = [
     Walks(walk_length=3, parts=("f1",)),
     Walks(walk_length=3, num_shells=2, parts=("f2",)),
     Walks(walk_length=3, num_shells=2, parts=("f3",)),
@@ -122,7 +122,7 @@ def labelled(family: str, kind: str) -> list[LabelledGraph]:
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("f", ENCODINGS, ids=str)
-def test_encodings(f: SubstructureEncoding, family: str) -> None:
+def test_encodings(f: ExactEncoding, family: str) -> None:
     kinds = ["none"] if isinstance(f, PatternCounts) else ["none", "nodes"]
     kinds += ["edges"] if isinstance(f, InnerWL | InnerFWL) else []
     for kind in kinds:

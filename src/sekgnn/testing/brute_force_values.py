@@ -22,7 +22,7 @@ from sekgnn.testing.brute_force_colours import (
     pair_step,
     refined,
 )
-from sekgnn.wl.encodings.base import SubstructureEncoding
+from sekgnn.wl.encodings.base import ExactEncoding
 from sekgnn.wl.encodings.distances import DistanceProfile
 from sekgnn.wl.encodings.inner_fwl import InnerFWL
 from sekgnn.wl.encodings.inner_wl import InnerWL
@@ -191,7 +191,7 @@ def pattern_value(item: LabelledGraph, v: int, f: PatternCounts) -> tuple[int, .
     return tuple(found)
 
 
-def brute_force_values(f: SubstructureEncoding, graphs: Graphs) -> Values:
+def brute_force_values(f: ExactEncoding, graphs: Graphs) -> Values:
     """Return f of every node of every graph; equal values for equal f.
 
     Args:

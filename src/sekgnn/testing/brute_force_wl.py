@@ -27,11 +27,9 @@ from sekgnn.testing.brute_force_values import brute_force_values, ego_net_values
 from sekgnn.wl.colouring import WLTest
 from sekgnn.wl.fwl2 import TwoFWL
 from sekgnn.wl.fwl3 import ThreeFWL
+from sekgnn.wl.hop_wl import KHopWL, OneWL
 from sekgnn.wl.isomorphism import Isomorphism
-from sekgnn.wl.khop import KHopWL
-from sekgnn.wl.one_wl import OneWL
-from sekgnn.wl.sek import SEK
-from sekgnn.wl.sek_fwl2 import SEKTwoFWL
+from sekgnn.wl.sek import SEK, SEKTwoFWL
 from sekgnn.wl.subgraph import SubgraphWL
 
 

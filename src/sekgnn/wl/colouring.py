@@ -16,6 +16,8 @@ from sekgnn.wl.digest import Colours
 
 MEMORY_LIMIT = 8 * 2**30
 """Bytes that one run of a test may need; :meth:`WLTest.check_memory`."""
+UNKNOWN_DIFFERENCE = "their first colours differ"
+"""What is said of first colours of which nothing more is known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +46,10 @@ class Colouring(ABC):
         batch: The graphs.
         ptr: int64 ``[G + 1]``.
         first: The colours before the first step, uint64 ``[N, 2]``.
+        beyond_sources: What tells objects apart whose :meth:`sources` agree.
     """
+
+    beyond_sources: ClassVar[str] = "a step reads more than these"
 
     batch: Batch
     ptr: NDArray[np.int64]
@@ -62,26 +67,33 @@ class Colouring(ABC):
     def node_items(self, graph: int) -> NDArray[np.int64]:
         """Return the object that stands for each node of a graph, for drawing."""
 
-    @abstractmethod
     def sources(self, item: int) -> list[Source]:
-        """Return the multisets whose colours a step reads for one object."""
+        """Return the multisets whose colours a step reads for one object.
 
-    @abstractmethod
+        None by default: then explanations only say that colours differ.
+        """
+        return []
+
     def first_words(self, item: int) -> list[str]:
         """Say what an object's first colour stands for, one fact per entry.
 
         Objects of which nothing is known have no entries.
         """
+        return []
 
     def first_difference(self, item: int, other: int) -> list[str]:
         """Say in which facts the first colours of two objects differ."""
-        return [
-            f"{mine} against {theirs}"
-            for mine, theirs in zip(
-                self.first_words(item), self.first_words(other), strict=True
-            )
-            if mine != theirs
-        ]
+        mine, theirs = self.first_words(item), self.first_words(other)
+        if len(mine) != len(theirs):
+            return [f"{_listed(mine)} against {_listed(theirs)}"]
+        out = [f"{a} against {b}" for a, b in zip(mine, theirs, strict=True) if a != b]
+        if not out and (self.first[item] != self.first[other]).any():
+            return [UNKNOWN_DIFFERENCE]
+        return out
+
+
+def _listed(words: list[str]) -> str:
+    return "; ".join(words) or "nothing known"
 
 
 @dataclass(frozen=True)
@@ -89,8 +101,9 @@ class WLTest(ABC):
     """A test of the Weisfeiler-Lehman family, with its parameters.
 
     A new test is one small class: a frozen dataclass whose fields are its parameters
-    and whose :meth:`start` returns a :class:`Colouring`; :func:`sekgnn.wl.register`
-    makes it known by name.
+    and whose :meth:`start` returns a :class:`Colouring`, such as a
+    :class:`~sekgnn.wl.hop_wl.HopColouring` of own first colours;
+    :func:`sekgnn.wl.register_test` makes it known by name.
     """
 
     name: ClassVar[str]
@@ -111,9 +124,12 @@ class WLTest(ABC):
     def start(self, batch: Batch, threads: int | None = None) -> Colouring:
         """Return the test at work on ``batch``, on ``threads`` threads."""
 
-    @abstractmethod
     def memory(self, sizes: Sequence[int]) -> int:
-        """Return roughly how many bytes a run on graphs of these sizes needs."""
+        """Return roughly how many bytes a run on graphs of these sizes needs.
+
+        By default those of some rounds of node colours.
+        """
+        return 16 * 8 * sum(sizes)
 
     def check_memory(self, sizes: Sequence[int]) -> None:
         """Refuse graphs that need more than :data:`MEMORY_LIMIT`.

@@ -17,10 +17,13 @@ colours from different runs can be compared.
 from __future__ import annotations
 
 import hashlib
+from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.errors import ConfigError
 from sekgnn.kernel import kernel
 
 Colours = NDArray[np.uint64]
@@ -180,6 +183,32 @@ def number_colours(
         if done == colours.shape[0]:
             return kept[:found], counts[:found]
         size *= 4
+
+
+def colours_of(values: NDArray[Any], use: str) -> Colours:
+    """Return a colour for every row of integers, the same exactly for the same row.
+
+    Args:
+        values: ``[N, ...]``, any integers of at most 64 bits.
+        use: What they stand for; equal rows of another use get other colours.
+
+    Raises:
+        ConfigError: If the values are not integers.
+
+    Example:
+        >>> a, b, c = colours_of(np.array([3, 4, 3]), "degree")
+        >>> (a == c).all(), (a == b).any()
+        (np.True_, np.False_)
+    """
+    if values.dtype.kind not in "biu":
+        raise ConfigError(
+            f"colours are made of integers, got {values.dtype}: rounding would tell "
+            "equal values apart. Scale or count instead."
+        )
+    rows = np.ascontiguousarray(values).astype(np.int64, copy=False)
+    out = np.empty((len(rows), 2), dtype=np.uint64)
+    digest_words(rows.reshape(len(rows), prod(rows.shape[1:])), key_of(use), out)
+    return out
 
 
 def count_distinct(colours: Colours) -> int:

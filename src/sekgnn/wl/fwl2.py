@@ -1,14 +1,41 @@
-r"""2-FWL, the folklore test on pairs of nodes, equal in power to 3-WL."""
+r"""2-FWL, the folklore test on pairs of nodes, equal in power to 3-WL.
+
+.. math:: \chi'(u, v) = \big(\chi(u, v),
+          \{\!\{(\chi(u, w), \chi(w, v)) : w \in V\}\!\}\big)
+
+The multiset of pairs of colours is digested as a matrix product: with X and Y two
+different spreads of the colours, :math:`\sum_w X_{uw} Y_{wv}` modulo :math:`2^{64}` is
+a bilinear form in pseudo-random words, equal for equal multisets and otherwise by
+chance only, in each of the two lanes. A product costs one multiplication where hashing
+each pair would cost twelve.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.kernel import kernel
+from sekgnn.parallel import run_chunks
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.colouring import Colouring, WLTest
-from sekgnn.wl.one_wl import OneWL
-from sekgnn.wl.pair_colouring import PairColouring
+from sekgnn.wl.colouring import Colouring, Source, WLTest
+from sekgnn.wl.digest import (
+    KEY_OWN,
+    KEY_PART,
+    Colours,
+    key_of,
+    spread,
+    spread_lanes,
+)
+from sekgnn.wl.hop_wl import OneWL
+
+KEY_LEFT = key_of("left factor")
+KEY_RIGHT = key_of("right factor")
+KEY_PAIR = key_of("pair of nodes")
+_SAME, _EDGE, _APART = np.uint64(1), np.uint64(2), np.uint64(3)
 
 
 @dataclass(frozen=True)
@@ -28,8 +55,196 @@ class TwoFWL(WLTest):
     def start(self, batch: Batch, threads: int | None = None) -> Colouring:
         """Start from the types of pairs."""
         nodes = OneWL().start(batch, threads)
-        return PairColouring(batch, nodes.first, nodes, threads)
+        return PairColouring(nodes, threads)
 
     def memory(self, sizes: Sequence[int]) -> int:
         """Return the bytes of some rounds of n² colours."""
         return 16 * 8 * sum(n * n for n in sizes)
+
+
+@kernel
+def pair_types(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    edge_labels: NDArray[np.int64],
+    node_colours: Colours,
+    begin: int,
+    n: int,
+    out: Colours,
+) -> None:
+    """Write the isomorphism type of every ordered pair of nodes of one graph.
+
+    It holds the colours of both nodes, whether they are the same, adjacent or neither,
+    and the edge's label.
+
+    Args:
+        indptr: Row starts of the union.
+        indices: Neighbours.
+        edge_labels: In the order of ``indices``, or empty.
+        node_colours: ``[N, 2]``.
+        begin: The graph's first node.
+        n: Its number of nodes.
+        out: Written, ``[n * n, 2]``.
+    """
+    kind = np.empty(n, dtype=np.uint64)
+    label = np.zeros(n, dtype=np.uint64)
+    for u in range(n):
+        kind[:] = _APART
+        label[:] = np.uint64(0)
+        kind[u] = _SAME
+        for e in range(indptr[begin + u], indptr[begin + u + 1]):
+            kind[indices[e] - begin] = _EDGE
+            if edge_labels.size:
+                label[indices[e] - begin] = np.uint64(edge_labels[e])
+        for v in range(n):
+            s0, s1 = spread(kind[v], label[v], KEY_PAIR)
+            for w in (begin + u, begin + v):
+                s0, s1 = spread(
+                    s0 + node_colours[w, 0], s1 + node_colours[w, 1], KEY_PAIR
+                )
+            out[u * n + v, 0], out[u * n + v, 1] = s0, s1
+
+
+@kernel
+def factors(colours: Colours, left: Colours, right: Colours) -> None:
+    """Write the two spreads of every colour, lane by lane, ``[2, objects]``."""
+    spread_lanes(colours, KEY_LEFT, left)
+    spread_lanes(colours, KEY_RIGHT, right)
+
+
+@kernel
+def pair_step(
+    colours: Colours,
+    left: Colours,
+    right: Colours,
+    n: int,
+    start: int,
+    stop: int,
+    out: Colours,
+) -> None:
+    """Write the refined colours of the pairs (u, ·) of one graph, u from ``start``.
+
+    Args:
+        colours: Of one graph, ``[n * n, 2]``.
+        left: X, ``[2, n * n]``.
+        right: Y, ``[2, n * n]``.
+        n: Nodes.
+        start: First u.
+        stop: Behind the last u.
+        out: Written, ``[n * n, 2]``.
+    """
+    sums = np.empty((2, n), dtype=np.uint64)
+    for u in range(start, stop):
+        sums[:] = np.uint64(0)
+        for lane in range(2):
+            for w in range(n):
+                x = left[lane, u * n + w]
+                base = w * n
+                for v in range(n):
+                    sums[lane, v] += x * right[lane, base + v]
+        for v in range(n):
+            i = u * n + v
+            s0, s1 = spread(colours[i, 0], colours[i, 1], KEY_OWN)
+            s0, s1 = spread(s0 + sums[0, v], s1 + sums[1, v], KEY_PART)
+            out[i, 0], out[i, 1] = s0, s1
+
+
+class PairColouring(Colouring):
+    """Ordered pairs of nodes, started from their types and colours of both nodes.
+
+    Args:
+        nodes: The colouring of nodes whose first colours are part of a pair's type.
+        threads: Threads.
+    """
+
+    def __init__(self, nodes: Colouring, threads: int | None = None) -> None:
+        """Write the pairs' types."""
+        batch = self.batch = nodes.batch
+        self._nodes, self._threads = nodes, threads
+        self.ptr = np.zeros(len(batch.graphs) + 1, dtype=np.int64)
+        np.cumsum(np.array(batch.sizes, dtype=np.int64) ** 2, out=self.ptr[1:])
+        self.first = np.empty((self.ptr[-1], 2), dtype=np.uint64)
+        for g, n in enumerate(batch.sizes):
+            pair_types(
+                batch.packed.indptr, batch.packed.indices, batch.edge_labels,
+                nodes.first, int(batch.node_ptr[g]), n, self._part(self.first, g),
+            )  # fmt: skip
+
+    def _part(self, colours: Colours, graph: int) -> Colours:
+        return colours[self.ptr[graph] : self.ptr[graph + 1]]
+
+    def step(self, colours: Colours) -> Colours:
+        """Return the refined colours of all pairs."""
+        out = np.empty_like(colours)
+        for g, n in enumerate(self.batch.sizes):
+            before, after = self._part(colours, g), self._part(out, g)
+            left, right = np.empty((2, 2, n * n), dtype=np.uint64)
+            factors(before, left, right)
+
+            def work(
+                start: int,
+                stop: int,
+                n: int = n,
+                before: Colours = before,
+                after: Colours = after,
+                left: Colours = left,
+                right: Colours = right,
+            ) -> None:
+                pair_step(before, left, right, n, start, stop, after)
+
+            rows = max(16, 2_000_000 // max(1, n * n))
+            chunks = [(low, min(low + rows, n)) for low in range(0, n, rows)]
+            run_chunks(work, chunks, self._threads)
+        return out
+
+    def nodes_of(self, item: int) -> tuple[int, ...]:
+        """Return the two nodes of a pair."""
+        g, (u, v) = self._pair(item)
+        begin = int(self.batch.node_ptr[g])
+        return begin + u, begin + v
+
+    def node_items(self, graph: int) -> NDArray[np.int64]:
+        """Return the pairs (v, v)."""
+        n = self.batch.sizes[graph]
+        return int(self.ptr[graph]) + np.arange(n) * (n + 1)
+
+    def _pair(self, item: int) -> tuple[int, tuple[int, int]]:
+        g = int(np.searchsorted(self.ptr, item, side="right")) - 1
+        u, v = divmod(item - int(self.ptr[g]), self.batch.sizes[g])
+        return g, (u, v)
+
+    def sources(self, item: int) -> list[Source]:
+        """Return the ways from u to v through every node w."""
+        g, (u, v) = self._pair(item)
+        n, base = self.batch.sizes[g], int(self.ptr[g])
+        w = np.arange(n)
+        members = np.stack([base + u * n + w, base + w * n + v], axis=1)
+        return [Source("ways (u, w), (w, v)", members)]
+
+    def first_words(self, item: int) -> list[str]:
+        """Say how the two nodes lie to each other, and what is known of each."""
+        u, v = self.nodes_of(item)
+        if u == v:
+            kind = "a node paired with itself"
+        else:
+            packed = self.batch.packed
+            low, high = packed.indptr[u : u + 2]
+            where = np.flatnonzero(packed.indices[low:high] == v)
+            kind = "two adjacent nodes" if where.size else "two nodes not adjacent"
+            if where.size and self.batch.has_edge_labels:
+                kind += f" (edge {self.batch.edge_labels[low + where[0]]})"
+        words = [kind]
+        for side, node in (("first", u), ("second", v)):
+            words += [f"{side}: {text}" for text in self._nodes.first_words(node)]
+        return words
+
+    def first_difference(self, item: int, other: int) -> list[str]:
+        """Say which facts differ, asking the nodes' own colouring about them."""
+        mine, theirs = self.first_words(item)[0], self.first_words(other)[0]
+        out = [] if mine == theirs else [f"{mine} against {theirs}"]
+        sides = ("first", "second")
+        nodes = zip(sides, self.nodes_of(item), self.nodes_of(other), strict=True)
+        for side, a, b in nodes:
+            for text in self._nodes.first_difference(a, b):
+                out.append(f"{side}: {text}")
+        return out

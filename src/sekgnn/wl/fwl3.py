@@ -36,7 +36,7 @@ class ThreeFWL(WLTest):
               : x \in V\}\!\}\big)
 
     started from the types of the three pairs. The multiset is digested as a trilinear
-    form, as :mod:`~sekgnn.wl.pair_colouring` does with a bilinear one.
+    form, as :mod:`~sekgnn.wl.fwl2` does with a bilinear one.
     """
 
     name = "3fwl"

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from sekgnn.checks import check_choice
 from sekgnn.errors import ConfigError
 from sekgnn.wl.colouring import WLTest
-from sekgnn.wl.encodings.base import SubstructureEncoding
+from sekgnn.wl.encodings.base import ExactEncoding
 from sekgnn.wl.encodings.distances import DistanceProfile
 from sekgnn.wl.encodings.inner_fwl import InnerFWL
 from sekgnn.wl.encodings.inner_wl import InnerWL
@@ -18,11 +18,9 @@ from sekgnn.wl.encodings.patterns import PatternCounts
 from sekgnn.wl.encodings.walks import Walks
 from sekgnn.wl.fwl2 import TwoFWL
 from sekgnn.wl.fwl3 import ThreeFWL
+from sekgnn.wl.hop_wl import KHopWL, OneWL
 from sekgnn.wl.isomorphism import Isomorphism
-from sekgnn.wl.khop import KHopWL
-from sekgnn.wl.one_wl import OneWL
-from sekgnn.wl.sek import SEK
-from sekgnn.wl.sek_fwl2 import SEKTwoFWL
+from sekgnn.wl.sek import SEK, SEKTwoFWL
 from sekgnn.wl.subgraph import SubgraphWL
 
 TESTS: dict[str, type[WLTest]] = {
@@ -40,17 +38,17 @@ TESTS: dict[str, type[WLTest]] = {
 }
 """The known tests, by name, the weaker before the stronger."""
 
-ENCODINGS: dict[str, type[SubstructureEncoding]] = {
+ENCODINGS: dict[str, type[ExactEncoding]] = {
     cls.name: cls for cls in (Walks, InnerWL, InnerFWL, DistanceProfile, PatternCounts)
 }
 """The known substructure encoding functions, by name."""
 
 T = TypeVar("T", bound=type[WLTest])
-E = TypeVar("E", bound=type[SubstructureEncoding])
+E = TypeVar("E", bound=type[ExactEncoding])
 V = TypeVar("V")
 
 
-def register(cls: T) -> T:
+def register_test(cls: T) -> T:
     """Make a test known by its name; use as a class decorator.
 
     Raises:
@@ -94,7 +92,7 @@ def make_test(test: str | WLTest, **parameters: Any) -> WLTest:
     check_choice("test", test, tuple(TESTS))
     if "encodings" in parameters:
         given = parameters["encodings"]
-        single = isinstance(given, str | dict | SubstructureEncoding)
+        single = isinstance(given, str | dict | ExactEncoding)
         chosen = [given] if single else given
         parameters = parameters | {
             "encodings": tuple(make_encoding(item) for item in chosen)
@@ -103,8 +101,8 @@ def make_test(test: str | WLTest, **parameters: Any) -> WLTest:
 
 
 def make_encoding(
-    encoding: str | dict[str, Any] | SubstructureEncoding, **parameters: Any
-) -> SubstructureEncoding:
+    encoding: str | dict[str, Any] | ExactEncoding, **parameters: Any
+) -> ExactEncoding:
     """Return a substructure encoding by name.
 
     Args:
@@ -119,7 +117,7 @@ def make_encoding(
         >>> print(make_encoding("walks", scope="internal", radius=1, walk_length=4))
         internal[h=1](l=4)
     """
-    if isinstance(encoding, SubstructureEncoding):
+    if isinstance(encoding, ExactEncoding):
         if parameters:
             raise ConfigError(
                 "parameters go with an encoding's name, not with an encoding."

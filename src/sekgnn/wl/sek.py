@@ -1,4 +1,4 @@
-r"""SEK 1-WL: K-hop 1-WL that also sees substructure, in context."""
+r"""SEK 1-WL: K-hop 1-WL that also sees substructure, in context; and SEK 2-FWL."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ from sekgnn.wl.digest import (
     spread,
     spread_all,
 )
-from sekgnn.wl.encodings.base import SubstructureEncoding
+from sekgnn.wl.encodings.base import ExactEncoding
 from sekgnn.wl.encodings.walks import Walks
-from sekgnn.wl.hop_colouring import HopColouring, Hops
+from sekgnn.wl.fwl2 import PairColouring, TwoFWL
+from sekgnn.wl.hop_wl import HopColouring, Hops
 
 KEY_CONTEXT = key_of("context of a node")
-DEFAULT_ENCODINGS: tuple[SubstructureEncoding, ...] = (
+DEFAULT_ENCODINGS: tuple[ExactEncoding, ...] = (
     Walks("graph"),
     *(Walks("internal", radius=h, pairs="all") for h in (1, 2, 3)),
 )
@@ -52,13 +53,13 @@ class SEK(WLTest):
         encodings: The functions f, any number of them, side by side.
         context: Include the multiset of f over the K-hop neighbourhood.
         kernel: ``"shortest_path"`` or ``"diffusion"``, as in
-            :class:`~sekgnn.wl.khop.KHopWL`.
+            :class:`~sekgnn.wl.hop_wl.KHopWL`.
     """
 
     name = "sek"
 
     num_hops: int = 4
-    encodings: tuple[SubstructureEncoding, ...] = DEFAULT_ENCODINGS
+    encodings: tuple[ExactEncoding, ...] = DEFAULT_ENCODINGS
     context: bool = True
     kernel: HopKernel = "shortest_path"
 
@@ -87,7 +88,36 @@ class SEK(WLTest):
 
     def memory(self, sizes: Sequence[int]) -> int:
         """Return the bytes of colours and of the largest encoding at work."""
-        return 16 * 8 * sum(sizes) + max(f.memory(sizes) for f in self.encodings)
+        return super().memory(sizes) + max(f.memory(sizes) for f in self.encodings)
+
+
+@dataclass(frozen=True)
+class SEKTwoFWL(SEK):
+    r"""2-FWL whose pairs start from their type and the SEK colours of both nodes.
+
+    .. math:: \chi^0(u, v) = \big(\mathrm{type}(u, v), \chi_{SEK}(u),
+              \chi_{SEK}(v)\big)
+
+    with :math:`\chi_{SEK}` the first colours of :class:`SEK`: f and its context. What
+    its rounds would add, 2-FWL finds by itself.
+
+    Args:
+        num_hops: K of the context.
+        encodings: As in SEK.
+        context: As in SEK.
+        kernel: As in SEK.
+    """
+
+    name = "sek2fwl"
+    objects = "pairs"
+
+    def start(self, batch: Batch, threads: int | None = None) -> Colouring:
+        """Start from the types of pairs and the SEK colours of nodes."""
+        return PairColouring(super().start(batch, threads), threads)
+
+    def memory(self, sizes: Sequence[int]) -> int:
+        """Return the bytes of the encodings and of n² colours."""
+        return super().memory(sizes) + TwoFWL().memory(sizes)
 
 
 @kernel
@@ -123,18 +153,18 @@ class SEKColouring(HopColouring):
         values: list[Colours],
     ) -> None:
         """Keep the encodings and their values, for words."""
-        super().__init__(batch, hops, first, threads)
+        super().__init__(batch, hops, first, threads=threads)
         self._test, self._values = test, values
 
     def first_words(self, item: int) -> list[str]:
         """Say a node's label, its value of every encoding, and its context."""
-        words = super().first_words(item)
+        words = self.label_words(item)
         words += [f.words(self.batch, item) for f in self._test.encodings]
         return words + ([self._context_words(item)] if self._test.context else [])
 
     def first_difference(self, item: int, other: int) -> list[str]:
         """Say where labels or encodings differ; the context if nothing else does."""
-        mine, theirs = super().first_words(item), super().first_words(other)
+        mine, theirs = self.label_words(item), self.label_words(other)
         out = [f"{a} against {b}" for a, b in zip(mine, theirs, strict=True) if a != b]
         for f, values in zip(self._test.encodings, self._values, strict=True):
             if (values[item] != values[other]).any():

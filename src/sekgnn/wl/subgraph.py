@@ -2,7 +2,6 @@ r"""Subgraph 1-WL: a node is told apart by its whole ego-net, hashed by inner 1-
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +10,7 @@ from sekgnn.checks import check_positive
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import Colouring, Source, WLTest
 from sekgnn.wl.digest import KEY_OWN, KEY_PART, Colours, absorb_all, spread_all
-from sekgnn.wl.hop_colouring import HopColouring, Hops
+from sekgnn.wl.hop_wl import HopColouring, Hops
 from sekgnn.wl.inner_refinement import ego_net_colours
 
 
@@ -42,18 +41,16 @@ class SubgraphWL(WLTest):
         """Start from the node labels."""
         return SubgraphColouring(batch, self, threads)
 
-    def memory(self, sizes: Sequence[int]) -> int:
-        """Return the bytes of some rounds of colours."""
-        return 16 * 8 * sum(sizes)
-
 
 class SubgraphColouring(HopColouring):
     """Nodes coloured by their refined ego-nets."""
 
+    beyond_sources = "joined in different ways"
+
     def __init__(self, batch: Batch, test: SubgraphWL, threads: int | None) -> None:
-        """Start from labels; hops serve explanations only, and are found then."""
-        self.batch, self.ptr, self.first = batch, batch.node_ptr, batch.label_colours
-        self._test, self._threads = test, threads
+        """Start from labels; ego-nets of explanations are found then."""
+        super().__init__(batch, Hops(batch, 1), threads=threads)
+        self._test = test
 
     def step(self, colours: Colours) -> Colours:
         """Return the refined colours of all nodes."""

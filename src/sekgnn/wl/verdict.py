@@ -1,4 +1,4 @@
-"""The answer of a test to a pair of graphs."""
+"""Asking a test about two graphs: the verdict and its reason."""
 
 from __future__ import annotations
 
@@ -11,12 +11,56 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.wl.batch import as_batch
+from sekgnn.wl.colouring import WLTest
 from sekgnn.wl.digest import colour_text, number_colours
-from sekgnn.wl.refinement import Refinement
+from sekgnn.wl.refinement import Refinement, refine
+from sekgnn.wl.registry import make_test
 from sekgnn.wl.words import ColourWords
 
 _SHOWN_CLASSES = 50
 _SHOWN_REASONS = 3
+
+
+def compare(
+    first: Any,
+    second: Any,
+    test: str | WLTest = "sek",
+    *,
+    node_labels: Any = None,
+    edge_labels: Any = None,
+    names: tuple[str, str] = ("first", "second"),
+    threads: int | None = None,
+    **parameters: Any,
+) -> Verdict:
+    """Ask a test whether it separates two graphs, and why.
+
+    Args:
+        first: Any graph: PyG ``Data``, networkx, rdkit ``Mol``, graph6 text, ...
+        second: The other.
+        test: A name of :data:`sekgnn.wl.TESTS`, or a test.
+        node_labels: Name of the attribute that holds node labels (``"x"`` of a PyG
+            ``Data``); labels of a ``LabelledGraph`` and atoms of a ``Mol`` always
+            count.
+        edge_labels: Likewise for edges (``"edge_attr"``).
+        names: What to call the graphs.
+        threads: Threads; ``None`` for all usable cores.
+        parameters: Of the test, when it is given by name.
+
+    Raises:
+        GraphInputError: If a graph is wrong, or too large for the test.
+        ConfigError: If the test or a parameter is unknown.
+
+    Example:
+        >>> from sekgnn.graphs import rook_graph, shrikhande_graph
+        >>> compare(rook_graph(4), shrikhande_graph(), "2fwl").separated
+        False
+        >>> compare(rook_graph(4), shrikhande_graph(), "sek").separated
+        True
+    """
+    chosen = make_test(test, **parameters)
+    batch = as_batch([first, second], node_labels=node_labels, edge_labels=edge_labels)
+    return Verdict(refine(chosen, batch, threads=threads), names)
 
 
 @dataclass(frozen=True, eq=False)

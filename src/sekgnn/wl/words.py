@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.wl.colouring import Source
-from sekgnn.wl.contrast import against
+from sekgnn.wl.colouring import UNKNOWN_DIFFERENCE, Source
 from sekgnn.wl.digest import number_colours
 from sekgnn.wl.refinement import Refinement
 
+T = TypeVar("T")
 _SHOWN = 6
 _MAX_LINES = 40
 
@@ -68,11 +70,14 @@ class ColourWords:
     def _one(self, item: int, round: int) -> list[str]:
         """Return the facts that one colour stands for."""
         if round == 0:
-            alike = [f"all {self._run.test.objects} alike"]
-            return self._run.colouring.first_words(item) or alike
+            count, objects = self._run.class_counts[0], self._run.test.objects
+            unknown = f"one of {count} first colours of {objects}"
+            return self._run.colouring.first_words(item) or [
+                f"all {objects} alike" if count == 1 else unknown
+            ]
         before = self.name(int(self.classes[round - 1][item]), round - 1)
         parts = [
-            f"{source.phrase} {self.multiset_text(source, round - 1)}"
+            f"{source.phrase} {counted(self.multiset(source, round - 1))}"
             for source in self._run.colouring.sources(item)
         ]
         return [f"was {before}", *parts]
@@ -87,25 +92,28 @@ class ColourWords:
             out[f"{mark}{joined}"] += 1
         return out
 
-    def multiset_text(self, source: Source, round: int) -> str:
-        """Return the colours of a source's members as text, the most frequent first."""
-        return counted(self.multiset(source, round))
-
     def difference(self, item: int, other: int, round: int) -> list[str]:
         """Say why two objects have different colours in a round."""
         colouring = self._run.colouring
         if round == 0:
-            return colouring.first_difference(item, other)
+            return colouring.first_difference(item, other) or [UNKNOWN_DIFFERENCE]
         if self.classes[round - 1][item] != self.classes[round - 1][other]:
             return self.difference(item, other, round - 1)
-        out = []
-        theirs = {source.phrase: source for source in colouring.sources(other)}
-        for source in colouring.sources(item):
-            a = self.multiset(source, round - 1)
-            b = self.multiset(theirs[source.phrase], round - 1)
-            if a != b:
-                out.append(f"{source.phrase}: {against(a, b, counted)}")
-        return out or ["the same multisets, but joined in different ways"]
+        mine, theirs = (
+            {source.phrase: self.multiset(source, round - 1) for source in sources}
+            for sources in (colouring.sources(item), colouring.sources(other))
+        )
+        none: Counter[str] = Counter()
+        out = [
+            f"{phrase}: {against(a, b, counted)}"
+            for phrase in dict.fromkeys([*mine, *theirs])
+            if (a := mine.get(phrase, none)) != (b := theirs.get(phrase, none))
+        ]
+        if out:
+            return out
+        if mine:
+            return [f"the same multisets, but {colouring.beyond_sources}"]
+        return [f"their colours of round {round} differ"]
 
 
 def counted(values: Counter[str]) -> str:
@@ -120,3 +128,26 @@ def counted(values: Counter[str]) -> str:
     if len(items) > _SHOWN:
         shown.append(f"{len(items) - _SHOWN} more kinds")
     return "{" + ", ".join(shown) + "}"
+
+
+def against(
+    mine: Counter[T], theirs: Counter[T], text: Callable[[Counter[T]], str]
+) -> str:
+    """Say two different multisets, whole if that shows the difference.
+
+    Args:
+        mine: A multiset.
+        theirs: Another.
+        text: Puts one into words, leaving out what is too much.
+
+    Example:
+        >>> show = lambda values: "".join(sorted(values.elements()))[:3]
+        >>> against(Counter("ab"), Counter("ac"), show)
+        'ab against ac'
+        >>> against(Counter("aaab"), Counter("aaac"), show)
+        'b against c, the rest being equal'
+    """
+    a, b = text(mine), text(theirs)
+    if a != b:
+        return f"{a} against {b}"
+    return f"{text(mine - theirs)} against {text(theirs - mine)}, the rest being equal"

@@ -12,30 +12,33 @@ from sekgnn.wl.digest import Colours
 
 
 @dataclass(frozen=True)
-class SubstructureEncoding(ABC):
+class ExactEncoding(ABC):
     r"""A substructure encoding function f (paper, Definition 2), made exact.
 
     The value :math:`f(G_v, G)` is reduced to a colour: equal colours for equal values,
     and never equal ones by rounding. A new function is one small class: a frozen
-    dataclass whose fields are its parameters, with :meth:`colours` and
-    :meth:`words`; :func:`sekgnn.wl.register_encoding` makes it known by name.
+    dataclass whose fields are its parameters, with :meth:`colours` and, for
+    explanations, :meth:`words`; :func:`sekgnn.wl.register_encoding` makes it known by
+    name.
     """
 
     name: ClassVar[str]
+    beyond_words: ClassVar[str] = "but not the same value"
+    """What is said of two different values with the same words."""
 
     @abstractmethod
     def colours(self, batch: Batch, threads: int | None = None) -> Colours:
         """Return the value of every node of the union, uint64 ``[N, 2]``."""
 
-    @abstractmethod
     def words(self, batch: Batch, node: int) -> str:
         """Say in words what the value of one node of the union is."""
+        return f"a value of {self}"
 
     def difference(self, batch: Batch, node: int, other: int) -> str:
         """Say in words how the values of two nodes differ."""
         mine, theirs = self.words(batch, node), self.words(batch, other)
         if mine == theirs:
-            return f"{mine} in both, but joined or labelled in different ways"
+            return f"{mine} in both, {self.beyond_words}"
         return f"{mine} against {theirs}"
 
     def memory(self, sizes: Sequence[int]) -> int:

@@ -14,7 +14,7 @@ from sekgnn.parallel import PerThread, even_chunks, run_chunks
 from sekgnn.walks.ball import local_ball
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.digest import Colours, key_of, spread
-from sekgnn.wl.encodings.base import SubstructureEncoding
+from sekgnn.wl.encodings.base import ExactEncoding
 
 KEY_PROFILE = key_of("distance profile")
 
@@ -66,7 +66,7 @@ def profiles(
 
 
 @dataclass(frozen=True)
-class DistanceProfile(SubstructureEncoding):
+class DistanceProfile(ExactEncoding):
     """For each shell, the multiset of its nodes' edges inwards, within and outwards.
 
     The edges within a shell are the peripheral edges of KP-GNN (Feng et al. 2022).
@@ -76,6 +76,7 @@ class DistanceProfile(SubstructureEncoding):
     """
 
     name = "distances"
+    beyond_words = "but joined or labelled in different ways"
 
     num_shells: int = 4
 

@@ -14,10 +14,10 @@ from sekgnn.parallel import PerThread, even_chunks, run_chunks
 from sekgnn.walks.ball import local_ball
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.digest import KEY_GRAPH, Colours, key_of, number_colours, spread
-from sekgnn.wl.encodings.base import SubstructureEncoding
+from sekgnn.wl.encodings.base import ExactEncoding
 from sekgnn.wl.encodings.inner_wl import InnerWL
+from sekgnn.wl.fwl2 import factors, pair_step, pair_types
 from sekgnn.wl.inner_refinement import KEY_DISTANCE, ball_edge_labels
-from sekgnn.wl.pair_colouring import factors, pair_step, pair_types
 
 KEY_NEIGHBOUR = key_of("neighbour marked")
 
@@ -135,7 +135,7 @@ def ego_pair_digests(
 
 
 @dataclass(frozen=True)
-class InnerFWL(SubstructureEncoding):
+class InnerFWL(ExactEncoding):
     r"""The multiset of stable 2-FWL colours of a node's ego-net, its centre marked.
 
     With a radius beyond the diameter this is 2-FWL on the whole graph with one node
@@ -150,6 +150,7 @@ class InnerFWL(SubstructureEncoding):
     """
 
     name = "inner_fwl"
+    beyond_words = "but joined or labelled in different ways"
 
     radius: int = 2
     neighbours: bool = False

@@ -10,12 +10,12 @@ from sekgnn.checks import check_positive
 from sekgnn.walks.ball import local_ball
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.digest import Colours
-from sekgnn.wl.encodings.base import SubstructureEncoding
+from sekgnn.wl.encodings.base import ExactEncoding
 from sekgnn.wl.inner_refinement import ego_net_colours
 
 
 @dataclass(frozen=True)
-class InnerWL(SubstructureEncoding):
+class InnerWL(ExactEncoding):
     """The multiset of stable 1-WL colours of a node's ego-net.
 
     Args:
@@ -25,6 +25,7 @@ class InnerWL(SubstructureEncoding):
     """
 
     name = "inner_wl"
+    beyond_words = "but joined or labelled in different ways"
 
     radius: int = 3
     marked: bool = True

@@ -12,10 +12,9 @@ from sekgnn.errors import ConfigError
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.digest import Colours, digest_words, key_of
-from sekgnn.wl.encodings.base import SubstructureEncoding
+from sekgnn.wl.digest import Colours, colours_of
+from sekgnn.wl.encodings.base import ExactEncoding
 
-KEY_PATTERNS = key_of("pattern counts")
 PATTERNS = ("cycle3", "cycle4", "cycle5", "cycle6", "cycle7", "cycle8", "clique4")
 
 
@@ -138,7 +137,7 @@ def pattern_counts(
 
 
 @dataclass(frozen=True)
-class PatternCounts(SubstructureEncoding):
+class PatternCounts(ExactEncoding):
     """How many small patterns contain a node, as not necessarily induced subgraphs.
 
     Args:
@@ -176,9 +175,7 @@ class PatternCounts(SubstructureEncoding):
 
     def colours(self, batch: Batch, threads: int | None = None) -> Colours:
         """Return the digest of every node's counts."""
-        out = np.empty((batch.packed.num_nodes, 2), dtype=np.uint64)
-        digest_words(self.counts(batch, threads), KEY_PATTERNS, out)
-        return out
+        return colours_of(self.counts(batch, threads), "pattern counts")
 
     def words(self, batch: Batch, node: int) -> str:
         """Say the counts."""

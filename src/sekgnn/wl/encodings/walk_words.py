@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sekgnn.graphs.graph import Graph
 from sekgnn.walks.ball import local_ball
-from sekgnn.wl.contrast import against
+from sekgnn.wl.words import against
 
 if TYPE_CHECKING:
     from sekgnn.wl.encodings.walks import Walks

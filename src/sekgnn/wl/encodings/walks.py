@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Literal, get_args
 
 import numpy as np
@@ -18,8 +17,8 @@ from sekgnn.encoding.spec import SCOPES, Scope, WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.digest import Colours, digest_words, key_of
-from sekgnn.wl.encodings.base import SubstructureEncoding
+from sekgnn.wl.digest import Colours, colours_of
+from sekgnn.wl.encodings.base import ExactEncoding
 from sekgnn.wl.encodings.ego_walks import ego_walk_colours
 from sekgnn.wl.encodings.graph_walks import graph_walk_colours
 from sekgnn.wl.encodings.step_vectors import MAX_STEPS
@@ -28,11 +27,10 @@ from sekgnn.wl.encodings.walk_words import first_differing_step, return_words
 Part = Literal["f1", "f2", "f3"]
 Pairs = Literal["same", "all"]
 PARTS: tuple[Part, ...] = get_args(Part)
-KEY_SUMS = key_of("sums of step vectors")
 
 
 @dataclass(frozen=True)
-class Walks(SubstructureEncoding):
+class Walks(ExactEncoding):
     r"""Random-walk encoding f1, f2, f3 (paper, Eq. 1), in exact arithmetic.
 
     For a node v and the walk H of its scope, the value holds the step vectors
@@ -140,8 +138,7 @@ class Walks(SubstructureEncoding):
         for g, item in enumerate(batch.graphs):
             low, high = batch.node_ptr[g : g + 2]
             values = encode_exact(item.graph, spec, threads=threads)
-            rows = values.reshape(high - low, prod(values.shape[1:]))
-            digest_words(rows, KEY_SUMS, out[low:high])
+            out[low:high] = colours_of(values, "sums of step vectors")
 
     def words(self, batch: Batch, node: int) -> str:
         """Say the returns of the first steps, as fractions."""

@@ -1,10 +1,14 @@
-"""A canonical hash of a graph, as fine as a test can see."""
+"""Sorting graphs into the classes of a test: a whole list, or by a canonical hash."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sekgnn.errors import ConfigError
 from sekgnn.wl.batch import as_batch
@@ -12,6 +16,43 @@ from sekgnn.wl.colouring import WLTest
 from sekgnn.wl.isomorphism import Isomorphism
 from sekgnn.wl.refinement import refine
 from sekgnn.wl.registry import make_test
+
+_HASHED_AS = {"num_hops": "hops", "num_shells": "hops", "walk_length": "steps"}
+"""Parameters that hashes of the format ``wl1:`` know by another name."""
+
+
+def partition(
+    graphs: Sequence[Any],
+    test: str | WLTest = "sek",
+    *,
+    node_labels: Any = None,
+    edge_labels: Any = None,
+    threads: int | None = None,
+    **parameters: Any,
+) -> NDArray[np.int64]:
+    """Sort graphs into the classes that a test cannot tell apart.
+
+    Args:
+        graphs: As in :func:`~sekgnn.wl.verdict.compare`.
+        test: As in :func:`~sekgnn.wl.verdict.compare`.
+        node_labels: As in :func:`~sekgnn.wl.verdict.compare`.
+        edge_labels: As in :func:`~sekgnn.wl.verdict.compare`.
+        threads: As in :func:`~sekgnn.wl.verdict.compare`.
+        parameters: As in :func:`~sekgnn.wl.verdict.compare`.
+
+    Returns:
+        The class of every graph, int64 ``[G]``, numbered from 0 in order of appearance.
+
+    Example:
+        >>> from sekgnn.graphs import cycle_graph, path_graph
+        >>> graphs = [cycle_graph(6), path_graph(6), cycle_graph(6)]
+        >>> partition(graphs, "1wl").tolist()
+        [0, 1, 0]
+    """
+    chosen = make_test(test, **parameters)
+    batch = as_batch(graphs, node_labels=node_labels, edge_labels=edge_labels)
+    run = refine(chosen, batch, keep_history=False, threads=threads)
+    return run.graph_classes()
 
 
 def wl_hash(
@@ -33,7 +74,7 @@ def wl_hash(
     graphs that agree there would agree for ever if refined together.
 
     Args:
-        graph: As in :func:`~sekgnn.wl.comparison.compare`.
+        graph: As in :func:`~sekgnn.wl.verdict.compare`.
         test: Likewise; not ``"isomorphism"``, whose canonical form is igraph's.
         node_labels: Likewise.
         edge_labels: Likewise.
@@ -57,8 +98,20 @@ def wl_hash(
         )
     batch = as_batch([graph], node_labels=node_labels, edge_labels=edge_labels)
     run = refine(chosen, batch, keep_history=False, threads=threads)
-    digest = hashlib.sha256(json.dumps(chosen.to_dict(), sort_keys=True).encode())
+    content = json.dumps(_hashed(chosen.to_dict()), sort_keys=True)
+    digest = hashlib.sha256(content.encode())
     digest.update(f"|{run.rounds}|{batch.has_node_labels}|".encode())
     digest.update(str(batch.has_edge_labels).encode())
     digest.update(run.digests[-1, 0].astype("<u8").tobytes())
     return f"wl1:{digest.hexdigest()[:32]}"
+
+
+def _hashed(value: Any) -> Any:
+    """Return parameters under the names of the hash's format."""
+    if isinstance(value, list):
+        return [_hashed(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    names = {key: _HASHED_AS.get(key, key) for key in value}
+    unique = len(set(names.values())) == len(names)
+    return {names[k] if unique else k: _hashed(v) for k, v in value.items()}

@@ -1,4 +1,4 @@
-r"""Colouring nodes by what lies at each hop, the step of every test on nodes.
+r"""1-WL and K-hop 1-WL: a node is told apart by the colours at each distance.
 
 .. math:: \chi'(v) = \big(\chi(v),
           \{\!\{\chi(u) : u \in N_1(v)\}\!\}, \dots,
@@ -7,16 +7,20 @@ r"""Colouring nodes by what lies at each hop, the step of every test on nodes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.checks import check_choice, check_positive
 from sekgnn.hops import HopKernel, hop_pairs_packed
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.colouring import Colouring, Source
+from sekgnn.wl.colouring import Colouring, Source, WLTest
 from sekgnn.wl.digest import (
     KEY_EDGE,
     KEY_MEMBER,
@@ -28,6 +32,54 @@ from sekgnn.wl.digest import (
 )
 
 _CHUNK = 65_536
+
+
+@dataclass(frozen=True)
+class OneWL(WLTest):
+    r"""1-WL (paper, Algorithm 1), the bound of message-passing networks.
+
+    .. math:: \chi^t(v) = \big(\chi^{t-1}(v),
+              \{\!\{\chi^{t-1}(u) : u \in N_1(v)\}\!\}\big)
+
+    An edge's label is part of what its neighbour contributes. Time O(m) per round,
+    memory O(n + m).
+    """
+
+    name = "1wl"
+
+    def start(self, batch: Batch, threads: int | None = None) -> Colouring:
+        """Start from the node labels."""
+        return HopColouring(batch, Hops(batch, 1), threads=threads)
+
+
+@dataclass(frozen=True)
+class KHopWL(WLTest):
+    r"""K-hop 1-WL (paper, Definition 3), the bound of K-hop message passing.
+
+    .. math:: \chi^t(v) = \big(\chi^{t-1}(v),
+              \{\!\{\chi^{t-1}(u) : u \in N_k(v)\}\!\}_{k=1}^K\big)
+
+    Args:
+        num_hops: K.
+        kernel: ``"shortest_path"`` or ``"diffusion"``; see
+            :func:`sekgnn.hops.hop_pairs`. Labels of edges count at hop 1, where a pair
+            is an edge.
+    """
+
+    name = "khop"
+
+    num_hops: int = 4
+    kernel: HopKernel = "shortest_path"
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        check_positive("num_hops", self.num_hops)
+        check_choice("kernel", self.kernel, get_args(HopKernel))
+
+    def start(self, batch: Batch, threads: int | None = None) -> Colouring:
+        """Start from the node labels."""
+        hops = Hops(batch, self.num_hops, self.kernel, threads)
+        return HopColouring(batch, hops, threads=threads)
 
 
 @kernel
@@ -47,7 +99,7 @@ def hop_step(
         rows: Hop k of node v is ``columns[rows[k - 1, v]:rows[k - 1, v + 1]]``,
             ``[K, N + 1]``.
         columns: Nodes.
-        edge_labels: Labels of the first hop's entries, or empty.
+        edge_labels: Labels of the first row's entries, or empty.
         colours: Colours before, ``[N, 2]``.
         members: The same, spread for being summed.
         start: First node.
@@ -83,6 +135,7 @@ class Hops:
     Attributes:
         rows: int64 ``[K, N + 1]``; see :func:`hop_step`.
         columns: int32.
+        numbers: Which hop each row holds, 1 to K.
     """
 
     def __init__(
@@ -94,6 +147,7 @@ class Hops:
     ) -> None:
         """Find the hops; those of a single hop are the graph itself."""
         packed = batch.packed
+        self.numbers = tuple(range(1, num_hops + 1))
         if num_hops == 1:  # the same in either kernel
             self.rows = packed.indptr[None]
             self.columns = packed.indices
@@ -107,33 +161,58 @@ class Hops:
         self.rows[1:, 0] = ends[:-1, -1] if packed.num_nodes else 0
         self.columns = pairs.col.astype(np.int32)
 
+    def only(self, *numbers: int) -> Hops:
+        """Return the table with only these hops, for a test that looks nowhere else."""
+        some = copy(self)
+        some.rows = self.rows[[self.numbers.index(number) for number in numbers]]
+        some.numbers = numbers
+        return some
+
     def members(self, hop: int, node: int) -> NDArray[np.int64]:
         """Return the nodes at hop ``hop`` (from 1) of ``node``."""
-        low, high = self.rows[hop - 1, node : node + 2]
+        low, high = self.rows[self.numbers.index(hop), node : node + 2]
         return self.columns[low:high].astype(np.int64)
 
 
 class HopColouring(Colouring):
-    """Nodes coloured through their hops, from given first colours."""
+    """Nodes coloured through their hops, from their labels or other first colours.
+
+    Args:
+        batch: The graphs.
+        hops: Where a node looks.
+        first: First colours, uint64 ``[N, 2]``; ``None`` for the nodes' labels.
+        words: Says what a node's first colour stands for, one fact per entry.
+        threads: Threads; ``None`` for all usable cores.
+    """
 
     def __init__(
-        self, batch: Batch, hops: Hops, first: Colours, threads: int | None
+        self,
+        batch: Batch,
+        hops: Hops,
+        first: Colours | None = None,
+        words: Callable[[int], list[str]] | None = None,
+        threads: int | None = None,
     ) -> None:
         """Keep the parts; nothing is computed yet."""
-        self.batch, self.ptr, self.first = batch, batch.node_ptr, first
-        self.hops, self._threads = hops, threads
+        self.batch, self.ptr = batch, batch.node_ptr
+        self.first = batch.label_colours if first is None else first
+        self.hops, self._threads, self._words = hops, threads, words
+        self._labels_only = first is None
 
     def step(self, colours: Colours) -> Colours:
         """Return the refined colours of all nodes."""
         members, out = np.empty_like(colours), np.empty_like(colours)
+        labels = self.batch.edge_labels
+        if self.hops.numbers[0] != 1:  # no pair is an edge
+            labels = labels[:0]
 
         def scatter(start: int, stop: int) -> None:
             spread_all(colours[start:stop], KEY_MEMBER, members[start:stop])
 
         def gather(start: int, stop: int) -> None:
             hop_step(
-                self.hops.rows, self.hops.columns, self.batch.edge_labels,
-                colours, members, start, stop, out,
+                self.hops.rows, self.hops.columns, labels, colours, members, start,
+                stop, out,
             )  # fmt: skip
 
         for work in (scatter, gather):
@@ -147,7 +226,7 @@ class HopColouring(Colouring):
     def sources(self, item: int) -> list[Source]:
         """Return the hops of a node."""
         out = []
-        for k in range(1, self.hops.rows.shape[0] + 1):
+        for k in self.hops.numbers:
             marks: Sequence[str] = ()
             if k == 1 and self.batch.has_edge_labels:
                 low, high = self.hops.rows[0, item : item + 2]
@@ -157,7 +236,13 @@ class HopColouring(Colouring):
         return out
 
     def first_words(self, item: int) -> list[str]:
-        """Say a node's label."""
+        """Say a node's label, or what is known of its first colour."""
+        if self._words is not None:
+            return self._words(item)
+        return self.label_words(item) if self._labels_only else []
+
+    def label_words(self, item: int) -> list[str]:
+        """Say a node's label, if there are labels."""
         if self.batch.has_node_labels:
             return [f"label {self.batch.node_labels[item]}"]
         return []

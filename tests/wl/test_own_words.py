@@ -1,0 +1,146 @@
+"""Explanations of tests of one's own, made of public pieces, claim nothing false."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sekgnn.graphs import LabelledGraph, complete_graph, cycle_graph, path_graph
+from sekgnn.wl import (
+    SEK,
+    Batch,
+    Colouring,
+    ExactEncoding,
+    HopColouring,
+    Hops,
+    PairColouring,
+    WLTest,
+    colours_of,
+    compare,
+)
+from sekgnn.wl.digest import Colours
+
+from .cases import pairs
+
+
+@dataclass(frozen=True)
+class OwnFirst(WLTest):
+    """Nodes, or pairs of them, from any first colours, with or without words."""
+
+    name = "own_first"
+
+    values: tuple[int, ...] = ()
+    hops: tuple[int, ...] = (1,)
+    worded: bool = False
+    pairs: bool = False
+
+    def start(self, batch: Batch, threads: int | None = None) -> Colouring:
+        """Give the nodes the numbers in turn."""
+        values = np.resize(np.array(self.values), batch.packed.num_nodes)
+        nodes = HopColouring(
+            batch,
+            Hops(batch, max(self.hops)).only(*self.hops),
+            colours_of(values, "own"),
+            (lambda v: [f"number {values[v]}"]) if self.worded else None,
+            threads,
+        )
+        return PairColouring(nodes, threads) if self.pairs else nodes
+
+
+class Blind(HopColouring):
+    """A colouring that says nothing of its steps."""
+
+    def sources(self, item: int) -> list[object]:  # type: ignore[override]
+        """Say nothing."""
+        return []
+
+
+@dataclass(frozen=True)
+class BlindTest(WLTest):
+    """1-WL without words."""
+
+    name = "blind"
+
+    def start(self, batch: Batch, threads: int | None = None) -> Colouring:
+        """Start from labels."""
+        return Blind(batch, Hops(batch, 1), threads=threads)
+
+
+@dataclass(frozen=True)
+class Degree(ExactEncoding):
+    """The degree, without words."""
+
+    name = "plain_degree"
+
+    def colours(self, batch: Batch, threads: int | None = None) -> Colours:
+        """Digest the degrees."""
+        return colours_of(np.diff(batch.packed.indptr), "degree")
+
+
+def own_tests() -> st.SearchStrategy[WLTest]:
+    values = st.lists(st.integers(0, 2), min_size=1, max_size=7).map(tuple)
+    hops = st.sampled_from([(1,), (2,), (1, 2), (1, 3)])
+    return st.one_of(
+        st.builds(OwnFirst, values, hops, st.booleans(), st.booleans()),
+        st.just(BlindTest()),
+        st.just(SEK(1, (Degree(),))),
+    )
+
+
+@given(own_tests(), pairs(6))
+@settings(max_examples=200)
+def test_no_separated_pair_is_called_alike(
+    test: WLTest, pair: tuple[LabelledGraph, LabelledGraph]
+) -> None:
+    """What is said to differ differs, and "alike" is said of one colour only."""
+    verdict = compare(*pair, test)
+    text = verdict.explain()
+    assert ("alike" in text) <= (verdict.run.class_counts[0] == 1)
+    if verdict.counterpart is None:
+        assert "What differs" not in text
+        return
+    assert verdict.witness is not None and verdict.round is not None
+    why = verdict.words.difference(verdict.witness, verdict.counterpart, verdict.round)
+    assert why
+    for line in why:
+        left, against, right = line.partition(" against ")
+        if against:
+            assert left.rpartition(": ")[2] != right
+        else:
+            assert "differ" in line or "not the same" in line
+
+
+def test_own_first_colours() -> None:
+    """Nodes 0..3 are numbered 0, 1, 2, 3 and those of the other graph 4, 0, 1, 2."""
+    pair = path_graph(4), path_graph(4)
+    values = tuple(range(5))
+    lines = compare(*pair, OwnFirst(values)).explain().splitlines()
+    assert lines[2:] == [
+        "  D0: one of 5 first colours of nodes",
+        "What differs, node 3 of first against node 0 of second:",
+        "  their first colours differ",
+    ]
+    worded = compare(*pair, OwnFirst(values, worded=True)).explain()
+    assert worded.endswith("  number 3 against number 4")
+    blank = compare(*pair, OwnFirst(values, pairs=True)).explain()
+    assert "first: their first colours differ" in blank
+
+
+def test_own_hops_and_steps() -> None:
+    """A cycle of four has one node two steps away, a complete graph has none."""
+    pair = cycle_graph(4), complete_graph(4)
+    far = compare(*pair, OwnFirst((0,), hops=(2,))).explain()
+    assert "nodes at hop 2: {1 × A0} against {}" in far and "neighbours" not in far
+    blind = compare(*pair, BlindTest()).explain()
+    assert blind.endswith("  their colours of round 1 differ")
+    labels = {edge: 5 for edge in [(0, 1), (1, 2), (2, 3), (0, 3)]}
+    marked = LabelledGraph(pair[0], None, labels)
+    assert not compare(marked, marked, OwnFirst((0,), hops=(2,))).separated
+
+
+def test_an_own_encoding_without_words() -> None:
+    text = compare(cycle_graph(4), path_graph(4), SEK(1, (Degree(),))).explain()
+    assert "a value of plain_degree() in both, but not the same value" in text
