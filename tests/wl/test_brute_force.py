@@ -26,7 +26,7 @@ from sekgnn.graphs import (
     rook_graph,
 )
 from sekgnn.testing import brute_force_rounds, brute_force_values
-from sekgnn.testing.brute_force_colours import Numbers, numbered
+from sekgnn.testing.brute_force_wl import Numbers, numbered
 from sekgnn.wl import (
     ExactEncoding,
     PatternCounts,

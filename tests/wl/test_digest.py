@@ -26,12 +26,12 @@ from sekgnn.wl.digest import (
     spread,
     spread_all,
 )
-from sekgnn.wl.encodings.graph_walks import with_loops
-from sekgnn.wl.encodings.step_vectors import (
+from sekgnn.wl.encodings.walk_kernels import (
     MAX_STEPS,
     STEP_KEYS,
     reduce,
     walk_digests,
+    with_loops,
 )
 
 WORDS = st.integers(0, 2**64 - 1)

@@ -22,7 +22,7 @@ from sekgnn.graphs import (
     rook_graph,
     shrikhande_graph,
 )
-from sekgnn.testing.brute_force_colours import edges_of, node_label
+from sekgnn.testing.brute_force import edges_of, node_label
 from sekgnn.wl import TESTS, Isomorphism, WLTest, compare, refine, wl_hash
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.hop_wl import OneWL

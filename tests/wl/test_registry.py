@@ -43,7 +43,7 @@ from sekgnn.wl import (
     wl_hash,
 )
 from sekgnn.wl.digest import Colours
-from sekgnn.wl.encodings.step_vectors import MAX_STEPS
+from sekgnn.wl.encodings.walk_kernels import MAX_STEPS
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sekgnn.wl.encodings.shell_digest import centre_value
+from sekgnn.wl.encodings.walk_kernels import centre_value
 
 BOUNDS = np.array([1, 3, 6, 6], dtype=np.int64)  # shells {1, 2}, {3, 4, 5} and none
 MEMBERS = np.arange(6, dtype=np.int32)

@@ -13,8 +13,7 @@ from tests.wl.cases import any_tests, batches, seks
 from tests.wl.test_brute_force import assert_same_values, classes
 
 from sekgnn.graphs import LabelledGraph, path_graph
-from sekgnn.testing.brute_force_colours import numbered
-from sekgnn.testing.brute_force_wl import brute_force_step
+from sekgnn.testing.brute_force_wl import brute_force_step, numbered
 from sekgnn.wl import SEKTwoFWL, ThreeFWL, TwoFWL, Walks, WLTest
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.digest import digest_words, key_of

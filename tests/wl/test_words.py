@@ -25,7 +25,7 @@ from sekgnn.wl import (
     refine,
 )
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.encodings.walk_words import (
+from sekgnn.wl.encodings.walks import (
     first_differing_step,
     multiset_text,
     step_multisets,

@@ -5,8 +5,10 @@ from sekgnn.graphs.extras import require
 require("hypothesis", "dev")
 
 from sekgnn.testing.brute_force import brute_force_encoding  # noqa: E402
-from sekgnn.testing.brute_force_values import brute_force_values  # noqa: E402
-from sekgnn.testing.brute_force_wl import brute_force_rounds  # noqa: E402
+from sekgnn.testing.brute_force_wl import (  # noqa: E402
+    brute_force_rounds,
+    brute_force_values,
+)
 from sekgnn.testing.equivariance import assert_permutation_equivariant  # noqa: E402
 from sekgnn.testing.strategies import graphs, labelled_graphs, specs  # noqa: E402
 

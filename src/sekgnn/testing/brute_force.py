@@ -1,9 +1,10 @@
-"""The encodings by their definition, in fractions: slow, obvious, and always right."""
+"""Encodings by their definition, in fractions: slow, obvious, and always right."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from fractions import Fraction
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 
 from sekgnn.encoding.spec import Block, WalkEncoding
 from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.labelled import LabelledGraph
+from sekgnn.wl import DistanceProfile, PatternCounts, Walks
 
 Steps = list[Fraction]
 """One number per walk length t = 1..l."""
@@ -144,3 +147,101 @@ def brute_force_encoding(graph: Graph, spec: WalkEncoding) -> NDArray[np.object_
         for c, steps in enumerate(channels):
             out[v, c] = steps
     return out
+
+
+def node_label(item: LabelledGraph, node: int) -> int:
+    """Return a node's label, 0 if there are none."""
+    return 0 if item.node_labels is None else int(item.node_labels[node])
+
+
+def edges_of(item: LabelledGraph) -> dict[tuple[int, int], int]:
+    """Return both directions of every edge with its label, 0 if there are none."""
+    pairs = item.graph.edge_index().T.tolist()
+    labels = [0] * len(pairs)
+    if item.edge_labels is not None:
+        labels = item.edge_labels.tolist()
+    return {(u, v): label for (u, v), label in zip(pairs, labels, strict=True)}
+
+
+def walk_value(item: LabelledGraph, v: int, f: Walks) -> Hashable:
+    """Return f1, f2 and f3 of one node as nested tuples of fractions."""
+    reach = distances(item.graph)[v]
+    nodes = list(range(item.num_nodes))
+    if f.scope != "graph":
+        assert f.radius is not None
+        nodes = [u for u, d in reach.items() if d <= f.radius]
+    if f.scope == "internal":
+        nodes.remove(v)
+    h = landing(item.graph, nodes, f.walk_length, f.self_loops)
+
+    def multiset(pairs: list[tuple[int, int]]) -> Hashable:
+        labelled = ((i, j, node_label(item, i), node_label(item, j)) for i, j in pairs)
+        return tuple(sorted((*h[i, j], a, b) for i, j, a, b in labelled))
+
+    shells = [
+        [u for u, d in reach.items() if d == k]
+        for k in range(1, (f.radius or f.num_shells) + 1)
+    ]
+    out: list[Hashable] = []
+    if "f1" in f.parts and f.scope != "internal":
+        out.append(multiset([(v, v)]))
+    for a, shell in enumerate(shells):
+        if "f2" in f.parts and f.scope != "internal":
+            out.append(multiset([(v, i) for i in shell]))
+        if "f3" not in f.parts:
+            continue
+        out.append(multiset([(i, i) for i in shell]))
+        for b, other in enumerate(shells):
+            if a == b or f.pairs == "all":
+                pairs = [(i, j) for i in shell for j in other if i != j]
+                out.append(multiset(pairs))
+    return tuple(out)
+
+
+def walk_sums(item: LabelledGraph, f: Walks) -> list[Hashable]:
+    """Return the sums over the shells of every node, as fractions."""
+    spec = WalkEncoding(
+        num_shells=f.radius or f.num_shells,
+        walk_length=f.walk_length,
+        scope=f.scope,
+        radius=f.radius,
+        self_loops=f.self_loops,
+    )
+    table = brute_force_encoding(item.graph, spec)
+    return [tuple(row.ravel().tolist()) for row in table]
+
+
+def distance_value(item: LabelledGraph, v: int, f: DistanceProfile) -> Hashable:
+    """Return each shell's edges inwards, within and outwards, up to the last shell."""
+    reach, edges = distances(item.graph)[v], edges_of(item)
+    near = [u for u, d in reach.items() if d <= f.num_shells]
+
+    def kind(u: int) -> tuple[int, ...]:
+        sides = [reach[w] - reach[u] for w in near if (u, w) in edges]
+        return (node_label(item, u), *(sides.count(side) for side in (-1, 0, 1)))
+
+    return tuple(
+        tuple(sorted(kind(u) for u in near if reach[u] == k))
+        for k in range(1, f.num_shells + 1)
+    )
+
+
+def pattern_value(item: LabelledGraph, v: int, f: PatternCounts) -> tuple[int, ...]:
+    """Return how many of each pattern contain a node, trying all arrangements."""
+    edges = edges_of(item)
+    others = [u for u in range(item.num_nodes) if u != v]
+    found = []
+    for pattern in f.patterns:
+        if pattern == "clique4":
+            fours = ((v, *three) for three in combinations(others, 3))
+            found.append(
+                sum(all(p in edges for p in combinations(four, 2)) for four in fours)
+            )
+            continue
+        length = int(pattern.removeprefix("cycle"))
+        rings = ((v, *rest, v) for rest in permutations(others, length - 1))
+        both_ways = sum(
+            all((r[i], r[i + 1]) in edges for i in range(length)) for r in rings
+        )
+        found.append(both_ways // 2)
+    return tuple(found)

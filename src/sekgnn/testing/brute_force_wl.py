@@ -5,32 +5,221 @@ Nothing is hashed: a colour is the number that a dictionary gives to the signatu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
 from itertools import permutations, product
 
 from sekgnn.graphs.labelled import LabelledGraph
-from sekgnn.testing.brute_force import distances
-from sekgnn.testing.brute_force_colours import (
-    Graphs,
-    Numbers,
-    Values,
+from sekgnn.testing.brute_force import (
+    distance_value,
+    distances,
     edges_of,
     node_label,
-    node_labels,
-    node_step,
-    numbered,
-    pair_first,
-    pair_step,
-    refined,
+    pattern_value,
+    walk_sums,
+    walk_value,
 )
-from sekgnn.testing.brute_force_values import brute_force_values, ego_net_values
-from sekgnn.wl.colouring import WLTest
-from sekgnn.wl.fwl2 import TwoFWL
-from sekgnn.wl.fwl3 import ThreeFWL
-from sekgnn.wl.hop_wl import KHopWL, OneWL
-from sekgnn.wl.isomorphism import Isomorphism
-from sekgnn.wl.sek import SEK, SEKTwoFWL
-from sekgnn.wl.subgraph import SubgraphWL
+from sekgnn.wl import (
+    SEK,
+    DistanceProfile,
+    ExactEncoding,
+    InnerFWL,
+    InnerWL,
+    Isomorphism,
+    KHopWL,
+    OneWL,
+    PatternCounts,
+    SEKTwoFWL,
+    SubgraphWL,
+    ThreeFWL,
+    TwoFWL,
+    Walks,
+    WLTest,
+)
+
+Graphs = Sequence[LabelledGraph]
+Values = list[list[Hashable]]
+"""Something comparable for every object of every graph."""
+Numbers = list[list[int]]
+"""A class for every object of every graph, from 0 in the order they are met."""
+
+
+def numbered(values: Values) -> Numbers:
+    """Replace values by numbers, equal for equal ones, with one table for all."""
+    table: dict[Hashable, int] = {}
+    return [[table.setdefault(v, len(table)) for v in graph] for graph in values]
+
+
+def count(numbers: Numbers) -> int:
+    """Return how many different numbers there are."""
+    return len({n for graph in numbers for n in graph})
+
+
+def refined(first: Values, step: Callable[[Numbers], Values]) -> list[Numbers]:
+    """Number values and refine them until a step makes no new classes."""
+    rounds = [numbered(first)]
+    while len(rounds) < 2 or count(rounds[-1]) > count(rounds[-2]):
+        rounds.append(numbered(step(rounds[-1])))
+    return rounds
+
+
+def node_labels(graphs: Graphs) -> Values:
+    """Return the label of every node."""
+    return [[node_label(item, v) for v in range(item.num_nodes)] for item in graphs]
+
+
+def node_step(graphs: Graphs, colours: Numbers) -> Values:
+    """Return the nodes' colours with those of their neighbours: 1-WL."""
+    out: Values = []
+    for item, c in zip(graphs, colours, strict=True):
+        edges = edges_of(item)
+        near: list[list[tuple[int, int]]] = [[] for _ in c]
+        for (u, v), label in edges.items():
+            near[u].append((label, c[v]))
+        out.append([(c[v], tuple(sorted(near[v]))) for v in range(item.num_nodes)])
+    return out
+
+
+def pair_first(graphs: Graphs, nodes: Numbers) -> Values:
+    """Return the type of every pair: equal or adjacent, labels and both nodes."""
+    out: Values = []
+    for item, c in zip(graphs, nodes, strict=True):
+        edges = edges_of(item)
+        out.append(
+            [
+                (u == v, (u, v) in edges, edges.get((u, v)), c[u], c[v])
+                for u, v in product(range(item.num_nodes), repeat=2)
+            ]
+        )
+    return out
+
+
+def pair_step(graphs: Graphs, colours: Numbers) -> Values:
+    """Return the pairs' colours with those of the ways through every node: 2-FWL."""
+    out: Values = []
+    for item, c in zip(graphs, colours, strict=True):
+        n = item.num_nodes
+        out.append(
+            [
+                (
+                    c[u * n + v],
+                    tuple(sorted((c[u * n + w], c[w * n + v]) for w in range(n))),
+                )
+                for u, v in product(range(n), repeat=2)
+            ]
+        )
+    return out
+
+
+def ego_nets(
+    graphs: Graphs, colours: Numbers, radius: int, *, with_centre: bool, marked: bool
+) -> list[LabelledGraph]:
+    """Return the ego-net of every node, its nodes labelled by their colours.
+
+    Args:
+        graphs: The graphs.
+        colours: Of their nodes.
+        radius: h.
+        with_centre: Keep the centre.
+        marked: Let the labels tell the distance to the centre, too.
+    """
+    nets = []
+    most = max((item.num_nodes for item in graphs), default=0)  # beyond any distance
+    for item, of in zip(graphs, colours, strict=True):
+        edges = edges_of(item)
+        for reach in distances(item.graph):
+            near = [u for u, d in reach.items() if int(not with_centre) <= d <= radius]
+            labels = [of[u] * most + marked * reach[u] for u in near]
+            kinds = {
+                (i, j): edges[u, w]
+                for i, u in enumerate(near)
+                for j, w in enumerate(near)
+                if (u, w) in edges
+            }
+            nets.append(LabelledGraph(item.graph.induced(near), labels, kinds))
+    return nets
+
+
+def by_graph(graphs: Graphs, values: Iterable[Iterable[int]]) -> Values:
+    """Deal out one multiset of numbers to every node of every graph."""
+    sets = (tuple(sorted(numbers)) for numbers in values)
+    return [[next(sets) for _ in range(item.num_nodes)] for item in graphs]
+
+
+def ego_net_values(
+    graphs: Graphs, colours: Numbers, radius: int, *, with_centre: bool, marked: bool
+) -> Values:
+    """Return the multiset of stable 1-WL colours of every node's ego-net.
+
+    All ego-nets of all graphs are refined together, with one table, until no new
+    colour comes up in any of them.
+    """
+    nets = ego_nets(graphs, colours, radius, with_centre=with_centre, marked=marked)
+    return by_graph(graphs, refined(node_labels(nets), partial(node_step, nets))[-1])
+
+
+def inner_fwl_values(graphs: Graphs, f: InnerFWL) -> Values:
+    """Return the multiset of stable 2-FWL colours of every node's marked ego-net.
+
+    Where the neighbours are marked in turn, it is a multiset of these, one for each.
+    """
+    labels = numbered(node_labels(graphs))
+    nets = ego_nets(graphs, labels, f.radius, with_centre=True, marked=True)
+    size, owners = len(nets), list(range(len(nets)))
+    if f.neighbours:
+        most = max((net.num_nodes for net in nets), default=0)
+        twice, owners = [], []
+        for v, net in enumerate(nets):  # node 0 of an ego-net is its centre
+            reach = distances(net.graph)
+            for u in net.graph.neighbors(0).tolist():
+                marks = [
+                    node_label(net, w) * most + reach[u][w]
+                    for w in range(net.num_nodes)
+                ]
+                twice.append(LabelledGraph(net.graph, marks, net.edge_labels))
+                owners.append(v)
+        nets = twice
+    first = pair_first(nets, numbered(node_labels(nets)))
+    stable = refined(first, partial(pair_step, nets))[-1]
+    of_net = numbered([[tuple(sorted(colours)) for colours in stable]])[0]
+    found: list[list[int]] = [[] for _ in range(size)]
+    for owner, number in zip(owners, of_net, strict=True):
+        found[owner].append(number)
+    return by_graph(graphs, found)
+
+
+def brute_force_values(f: ExactEncoding, graphs: Graphs) -> Values:
+    """Return f of every node of every graph; equal values for equal f.
+
+    Args:
+        f: One of the encodings of this library.
+        graphs: Small ones: n! steps are not spared.
+
+    Raises:
+        TypeError: If f is not known here.
+    """
+    one: Callable[[LabelledGraph, int], Hashable]
+    if isinstance(f, InnerWL):
+        labels = numbered(node_labels(graphs))
+        return ego_net_values(
+            graphs, labels, f.radius, with_centre=not f.internal, marked=f.marked
+        )
+    if isinstance(f, InnerFWL):
+        return inner_fwl_values(graphs, f)
+    if isinstance(f, Walks):
+        if not f.multisets:
+            return [walk_sums(item, f) for item in graphs]
+        walks = f
+        one = lambda item, v: walk_value(item, v, walks)  # noqa: E731
+    elif isinstance(f, DistanceProfile):
+        profile = f
+        one = lambda item, v: distance_value(item, v, profile)  # noqa: E731
+    elif isinstance(f, PatternCounts):
+        patterns = f
+        one = lambda item, v: pattern_value(item, v, patterns)  # noqa: E731
+    else:
+        raise TypeError(f"there is no brute force for {type(f).__name__}.")
+    return [[one(item, v) for v in range(item.num_nodes)] for item in graphs]
 
 
 def hops_of(item: LabelledGraph, num_hops: int, kernel: str) -> list[list[list[int]]]:

@@ -102,15 +102,23 @@ def digest_words(rows: NDArray[np.int64], key: np.uint64, out: Colours) -> None:
 
 
 @kernel
+def multiset_digest(
+    colours: Colours, start: int, stop: int
+) -> tuple[np.uint64, np.uint64]:
+    """Return the digest of the multiset of the colours ``start..stop - 1``."""
+    t0, t1 = np.uint64(0), np.uint64(0)
+    for i in range(start, stop):
+        s0, s1 = spread(colours[i, 0], colours[i, 1], KEY_GRAPH)
+        t0 += s0
+        t1 += s1
+    return t0, t1
+
+
+@kernel
 def multiset_digests(colours: Colours, ptr: NDArray[np.int64], out: Colours) -> None:
     """Write the digest of the multiset of colours of each graph, ``out`` ``[G, 2]``."""
     for g in range(ptr.size - 1):
-        t0, t1 = np.uint64(0), np.uint64(0)
-        for i in range(ptr[g], ptr[g + 1]):
-            s0, s1 = spread(colours[i, 0], colours[i, 1], KEY_GRAPH)
-            t0 += s0
-            t1 += s1
-        out[g, 0], out[g, 1] = t0, t1
+        out[g, 0], out[g, 1] = multiset_digest(colours, ptr[g], ptr[g + 1])
 
 
 @kernel

@@ -12,8 +12,7 @@ from sekgnn.errors import ConfigError
 from sekgnn.wl.colouring import WLTest
 from sekgnn.wl.encodings.base import ExactEncoding
 from sekgnn.wl.encodings.distances import DistanceProfile
-from sekgnn.wl.encodings.inner_fwl import InnerFWL
-from sekgnn.wl.encodings.inner_wl import InnerWL
+from sekgnn.wl.encodings.inner import InnerFWL, InnerWL
 from sekgnn.wl.encodings.patterns import PatternCounts
 from sekgnn.wl.encodings.walks import Walks
 from sekgnn.wl.fwl2 import TwoFWL

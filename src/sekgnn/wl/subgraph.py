@@ -10,8 +10,8 @@ from sekgnn.checks import check_positive
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import Colouring, Source, WLTest
 from sekgnn.wl.digest import KEY_OWN, KEY_PART, Colours, absorb_all, spread_all
+from sekgnn.wl.encodings.inner import ego_net_colours
 from sekgnn.wl.hop_wl import HopColouring, Hops
-from sekgnn.wl.inner_refinement import ego_net_colours
 
 
 @dataclass(frozen=True)

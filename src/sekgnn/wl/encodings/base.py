@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.parallel import PerThread, even_chunks, run_chunks
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.digest import Colours
 
@@ -57,3 +61,30 @@ class ExactEncoding(ABC):
         """The name and the parameters, for people."""
         words = [f"{f.name}={getattr(self, f.name)}" for f in fields(self)]
         return f"{self.name}({', '.join(words)})"
+
+
+def node_colours(
+    batch: Batch,
+    work: Callable[[int, int, NDArray[np.int32], Colours], None],
+    threads: int | None,
+    chunk: int = 256,
+) -> Colours:
+    """Return the colours that a kernel writes for every node, ``[N, 2]``.
+
+    Args:
+        batch: The graphs.
+        work: Writes the colours of the nodes from the first number to before the
+            second; the array of N times -1 is scratch for
+            :func:`~sekgnn.walks.ball.local_ball`.
+        threads: Threads.
+        chunk: Nodes of one call.
+    """
+    n = batch.packed.num_nodes
+    out = np.empty((n, 2), dtype=np.uint64)
+    place = PerThread(lambda: np.full(n, -1, dtype=np.int32))
+    run_chunks(
+        lambda start, stop: work(start, stop, place.value, out),
+        even_chunks(n, chunk),
+        threads,
+    )
+    return out

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
 from sekgnn.kernel import kernel
-from sekgnn.parallel import PerThread, even_chunks, run_chunks
 from sekgnn.walks.ball import local_ball
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.digest import Colours, key_of, spread
-from sekgnn.wl.encodings.base import ExactEncoding
+from sekgnn.wl.encodings.base import ExactEncoding, node_colours
 
 KEY_PROFILE = key_of("distance profile")
 
@@ -86,18 +85,14 @@ class DistanceProfile(ExactEncoding):
 
     def colours(self, batch: Batch, threads: int | None = None) -> Colours:
         """Return the digest of every node's profile."""
-        n = batch.packed.num_nodes
-        out = np.empty((n, 2), dtype=np.uint64)
-        place = PerThread(lambda: np.full(n, -1, dtype=np.int32))
-
-        def work(start: int, stop: int) -> None:
-            profiles(
+        return node_colours(
+            batch,
+            lambda start, stop, place, out: profiles(
                 batch.packed.indptr, batch.packed.indices, batch.label_colours,
-                start, stop, self.num_shells, place.value, out,
-            )  # fmt: skip
-
-        run_chunks(work, even_chunks(n, 1024), threads)
-        return out
+                start, stop, self.num_shells, place, out,
+            ),
+            threads,
+        )  # fmt: skip
 
     def words(self, batch: Batch, node: int) -> str:
         """Say the profile of every shell that has nodes."""

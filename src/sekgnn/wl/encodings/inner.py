@@ -1,0 +1,380 @@
+r"""f from 1-WL or 2-FWL inside every ego-net :math:`G_v^h`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.checks import check_positive
+from sekgnn.kernel import kernel
+from sekgnn.walks.ball import local_ball
+from sekgnn.wl.batch import Batch
+from sekgnn.wl.digest import (
+    KEY_EDGE,
+    KEY_MEMBER,
+    KEY_OWN,
+    KEY_PART,
+    Colours,
+    key_of,
+    multiset_digest,
+    number_colours,
+    spread,
+)
+from sekgnn.wl.encodings.base import ExactEncoding, node_colours
+from sekgnn.wl.fwl2 import factors, pair_step, pair_types
+
+KEY_NEIGHBOUR = key_of("neighbour marked")
+KEY_DISTANCE = key_of("distance to the centre")
+
+
+@kernel
+def ball_edge_labels(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    edge_labels: NDArray[np.int64],
+    nodes: NDArray[np.int32],
+    with_centre: bool,
+    place: NDArray[np.int32],
+) -> NDArray[np.int64]:
+    """Return the labels of a ball's edges, in the order of ``local_ball``'s columns.
+
+    Args:
+        indptr: Row starts.
+        indices: Neighbours.
+        edge_labels: In the order of ``indices``; if empty, so is the answer.
+        nodes: The ball's nodes, the centre first.
+        with_centre: Whether the centre's edges belong to it.
+        place: Scratch, -1 everywhere; as it was on return.
+    """
+    if edge_labels.size == 0:
+        return np.empty(0, dtype=np.int64)
+    total = 0
+    for i in range(nodes.size):
+        place[nodes[i]] = i
+        total += indptr[nodes[i] + 1] - indptr[nodes[i]]
+    out = np.empty(total, dtype=np.int64)
+    filled = 0
+    first = 0 if with_centre else 1
+    for i in range(first, nodes.size):
+        for e in range(indptr[nodes[i]], indptr[nodes[i] + 1]):
+            if place[indices[e]] >= first:
+                out[filled] = edge_labels[e]
+                filled += 1
+    for i in range(nodes.size):
+        place[nodes[i]] = -1
+    return out[:filled]
+
+
+@kernel
+def refine_ball(
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    edge_labels: NDArray[np.int64],
+    first: int,
+    colours: Colours,
+) -> tuple[np.uint64, np.uint64]:
+    """Refine one small graph to stability and return its multiset's digest.
+
+    It is the multiset of the round that confirms stability: two graphs whose own
+    multisets agree then would also agree if they were refined together for ever.
+
+    Args:
+        rows: Row starts, no self-loops, ``[s + 1]``.
+        columns: Neighbours.
+        edge_labels: In the order of ``columns``, or empty.
+        first: Nodes before this one are left out.
+        colours: First colours, ``[s, 2]``; overwritten.
+    """
+    s = colours.shape[0]
+    none = np.empty(0, dtype=np.int64)
+    members = np.empty_like(colours)
+    count = len(number_colours(colours[first:], none)[0])
+    while True:
+        for i in range(first, s):
+            members[i, 0], members[i, 1] = spread(
+                colours[i, 0], colours[i, 1], KEY_MEMBER
+            )
+        for i in range(first, s):
+            t0, t1 = np.uint64(0), np.uint64(0)
+            for e in range(rows[i], rows[i + 1]):
+                m0, m1 = members[columns[e], 0], members[columns[e], 1]
+                if edge_labels.size:
+                    m0, m1 = spread(m0 + np.uint64(edge_labels[e]), m1, KEY_EDGE)
+                t0 += m0
+                t1 += m1
+            s0, s1 = spread(colours[i, 0], colours[i, 1], KEY_OWN)
+            colours[i, 0], colours[i, 1] = spread(s0 + t0, s1 + t1, KEY_PART)
+        after = len(number_colours(colours[first:], none)[0])
+        if after == count:
+            break
+        count = after
+    return multiset_digest(colours, first, s)
+
+
+@kernel
+def ego_digests(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    edge_labels: NDArray[np.int64],
+    colours: Colours,
+    start: int,
+    stop: int,
+    radius: int,
+    with_centre: bool,
+    marked: bool,
+    place: NDArray[np.int32],
+    out: Colours,
+) -> None:
+    """Write the digest of the refined ego-nets of nodes ``start..stop - 1``."""
+    for v in range(start, stop):
+        nodes, bounds, rows, columns = local_ball(
+            indptr, indices, v, radius, with_centre, 0, place
+        )
+        labels = ball_edge_labels(
+            indptr, indices, edge_labels, nodes, with_centre, place
+        )
+        inner = colours[nodes]
+        if marked:
+            for k in range(bounds.size - 1):
+                for i in range(bounds[k], bounds[k + 1]):
+                    inner[i, 0], inner[i, 1] = spread(
+                        inner[i, 0] + np.uint64(k), inner[i, 1], KEY_DISTANCE
+                    )
+        first = 0 if with_centre else 1
+        out[v, 0], out[v, 1] = refine_ball(rows, columns, labels, first, inner)
+
+
+def ego_net_colours(
+    batch: Batch,
+    colours: Colours,
+    radius: int,
+    *,
+    with_centre: bool,
+    marked: bool,
+    threads: int | None,
+) -> Colours:
+    """Return the colour of every node's ego-net under inner 1-WL, ``[N, 2]``.
+
+    Args:
+        batch: The graphs.
+        colours: What the nodes start from inside every ego-net, ``[N, 2]``.
+        radius: h.
+        with_centre: Keep the centre in its ego-net.
+        marked: Let every node know its distance to the centre.
+        threads: Threads.
+    """
+    return node_colours(
+        batch,
+        lambda start, stop, place, out: ego_digests(
+            batch.packed.indptr, batch.packed.indices, batch.edge_labels, colours,
+            start, stop, radius, with_centre, marked, place, out,
+        ),
+        threads,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class InnerWL(ExactEncoding):
+    """The multiset of stable 1-WL colours of a node's ego-net.
+
+    Args:
+        radius: h.
+        marked: Let every node know its distance to the centre.
+        internal: Leave the centre out: its edges tell nothing that distances do not.
+    """
+
+    name = "inner_wl"
+    beyond_words = "but joined or labelled in different ways"
+
+    radius: int = 3
+    marked: bool = True
+    internal: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        check_positive("radius", self.radius)
+
+    def colours(self, batch: Batch, threads: int | None = None) -> Colours:
+        """Return the digest of every node's refined ego-net."""
+        return ego_net_colours(
+            batch,
+            batch.label_colours,
+            self.radius,
+            with_centre=not self.internal,
+            marked=self.marked,
+            threads=threads,
+        )
+
+    def words(self, batch: Batch, node: int) -> str:
+        """Say the ego-net's size, and the degrees inside it."""
+        place = np.full(batch.packed.num_nodes, -1, dtype=np.int32)
+        nodes, _, rows, _ = local_ball(
+            batch.packed.indptr, batch.packed.indices, node, self.radius,
+            not self.internal, 0, place,
+        )  # fmt: skip
+        first = int(self.internal)
+        degrees = np.sort(np.diff(rows)[first:])[::-1].tolist()
+        centre = " without its centre" if self.internal else ""
+        return (
+            f"inner 1-WL on the ego-net of radius {self.radius}{centre}, "
+            f"{nodes.size - first} nodes with degrees {degrees}"
+        )
+
+
+@kernel
+def refine_pairs(
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    edge_labels: NDArray[np.int64],
+    nodes: Colours,
+) -> tuple[np.uint64, np.uint64]:
+    """Run 2-FWL on one small graph to stability; return its multiset's digest.
+
+    As in :func:`refine_ball`, the multiset is that of the
+    round that confirms stability.
+
+    Args:
+        rows: Row starts, ``[s + 1]``.
+        columns: Neighbours.
+        edge_labels: In the order of ``columns``, or empty.
+        nodes: Colours of the nodes, ``[s, 2]``.
+    """
+    s = nodes.shape[0]
+    none = np.empty(0, dtype=np.int64)
+    before = np.empty((s * s, 2), dtype=np.uint64)
+    after = np.empty((s * s, 2), dtype=np.uint64)
+    left = np.empty((2, s * s), dtype=np.uint64)
+    right = np.empty((2, s * s), dtype=np.uint64)
+    pair_types(rows, columns, edge_labels, nodes, 0, s, before)
+    count = len(number_colours(before, none)[0])
+    while True:
+        factors(before, left, right)
+        pair_step(before, left, right, s, 0, s, after)
+        before, after = after, before
+        found = len(number_colours(before, none)[0])
+        if found == count:
+            break
+        count = found
+    return multiset_digest(before, 0, s * s)
+
+
+@kernel
+def mark_distances(
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    centre: int,
+    colours: Colours,
+    out: Colours,
+) -> None:
+    """Write each node's colour joined with its distance to ``centre``.
+
+    Args:
+        rows: Row starts, ``[s + 1]``.
+        columns: Neighbours.
+        centre: The node to mark.
+        colours: ``[s, 2]``.
+        out: Written, ``[s, 2]``.
+    """
+    s = colours.shape[0]
+    distance = np.full(s, s, dtype=np.int64)  # s for nodes that are not reached
+    queue = np.empty(s, dtype=np.int64)
+    queue[0], distance[centre] = centre, 0
+    read, filled = 0, 1
+    while read < filled:
+        i = queue[read]
+        read += 1
+        for e in range(rows[i], rows[i + 1]):
+            if distance[columns[e]] == s:
+                distance[columns[e]] = distance[i] + 1
+                queue[filled] = columns[e]
+                filled += 1
+    for i in range(s):
+        out[i, 0], out[i, 1] = spread(
+            colours[i, 0] + np.uint64(distance[i]), colours[i, 1], KEY_DISTANCE
+        )
+
+
+@kernel
+def ego_pair_digests(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    edge_labels: NDArray[np.int64],
+    colours: Colours,
+    start: int,
+    stop: int,
+    radius: int,
+    neighbours: bool,
+    place: NDArray[np.int32],
+    out: Colours,
+) -> None:
+    """Write the digest of the ego-nets of nodes ``start..stop - 1``."""
+    for v in range(start, stop):
+        nodes, _, rows, columns = local_ball(indptr, indices, v, radius, True, 0, place)
+        labels = ball_edge_labels(indptr, indices, edge_labels, nodes, True, place)
+        once = np.empty((nodes.size, 2), dtype=np.uint64)
+        mark_distances(rows, columns, 0, colours[nodes], once)
+        if not neighbours:
+            out[v, 0], out[v, 1] = refine_pairs(rows, columns, labels, once)
+            continue
+        twice = np.empty_like(once)
+        t0, t1 = np.uint64(0), np.uint64(0)
+        for e in range(rows[0], rows[1]):
+            mark_distances(rows, columns, columns[e], once, twice)
+            m0, m1 = refine_pairs(rows, columns, labels, twice)
+            m0, m1 = spread(m0, m1, KEY_NEIGHBOUR)
+            t0 += m0
+            t1 += m1
+        m0, m1 = spread(np.uint64(rows[1]), np.uint64(0), KEY_NEIGHBOUR)
+        out[v, 0], out[v, 1] = m0 + t0, m1 + t1
+
+
+@dataclass(frozen=True)
+class InnerFWL(ExactEncoding):
+    r"""The multiset of stable 2-FWL colours of a node's ego-net, its centre marked.
+
+    With a radius beyond the diameter this is 2-FWL on the whole graph with one node
+    made special, for every node in turn: at most as strong as 3-FWL, in
+    :math:`O(n^2)` instead of :math:`O(n^3)` memory and :math:`O(n^4)` time per round.
+
+    Args:
+        radius: h.
+        neighbours: Mark each neighbour of the centre as well, in turn, and take the
+            multiset of the results: at most as strong as 4-FWL, in the same memory and
+            as many times the time as the centre has neighbours.
+    """
+
+    name = "inner_fwl"
+    beyond_words = "but joined or labelled in different ways"
+
+    radius: int = 2
+    neighbours: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        check_positive("radius", self.radius)
+
+    def colours(self, batch: Batch, threads: int | None = None) -> Colours:
+        """Return the digest of every node's refined ego-net."""
+        radius = min(self.radius, max(batch.sizes, default=1))
+        return node_colours(
+            batch,
+            lambda start, stop, place, out: ego_pair_digests(
+                batch.packed.indptr, batch.packed.indices, batch.edge_labels,
+                batch.label_colours, start, stop, radius, self.neighbours, place, out,
+            ),
+            threads,
+            chunk=16,
+        )  # fmt: skip
+
+    def words(self, batch: Batch, node: int) -> str:
+        """Say the ego-net's size, and the degrees inside it."""
+        text = InnerWL(self.radius).words(batch, node)
+        marks = " with each neighbour marked" if self.neighbours else ""
+        return text.replace("inner 1-WL", f"inner 2-FWL{marks}")
+
+    def memory(self, sizes: Sequence[int]) -> int:
+        """Return the bytes of the pairs of one ego-net, at most the whole graph."""
+        return 64 * max(sizes, default=0) ** 2

@@ -1,0 +1,272 @@
+r"""Walks in exact arithmetic: step vectors of pairs, and multisets of them over shells.
+
+Landing probabilities are residues modulo the two primes of
+:mod:`sekgnn.walks.modular`. Both are :math:`2^{31} - c` with a small c, so that
+:math:`x \equiv (x \gg 31)\,c + (x \bmod 2^{31})` reduces by shifts and additions, which
+the compiler does for eight pairs at once; a division would be done one by one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.kernel import kernel
+from sekgnn.walks.ball import local_ball
+from sekgnn.walks.modular import PRIMES, inverse
+from sekgnn.wl.digest import Colours, key_of, spread
+
+KEY_PAIRS = key_of("pairs of shells")
+KEY_WALKS = key_of("walk value")
+MAX_STEPS = 256
+STEP_KEYS: NDArray[np.uint64] = np.array(
+    [[key_of(f"step {t} lane {a}") | np.uint64(1) for a in (0, 1)] for t in range(256)]
+)
+"""Odd multipliers of the words of each step, uint64 ``[MAX_STEPS, 2]``."""
+STEP_KEYS.flags.writeable = False
+
+_P = np.uint64(PRIMES[0])
+_Q = np.uint64(PRIMES[1])
+_CP, _CQ = np.uint64(2**31 - PRIMES[0]), np.uint64(2**31 - PRIMES[1])
+_LOW = np.uint64(2**31 - 1)
+_31, _32 = np.uint64(31), np.uint64(32)
+
+
+@kernel
+def reduce(x: np.uint64, prime: np.uint64, c: np.uint64) -> np.uint64:
+    """Return ``x`` modulo ``prime = 2^31 - c``, for x below 2^62 and c below 32."""
+    x = (x >> _31) * c + (x & _LOW)  # below 2^36
+    x = (x >> _31) * c + (x & _LOW)  # below 2^31 + 2^10
+    return x - prime if x >= prime else x
+
+
+@kernel
+def walk_digests(
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    steps: int,
+    keys: NDArray[np.uint64],
+    scratch: NDArray[np.uint64],
+    out: Colours,
+) -> None:
+    r"""Write a digest of the step vector of every ordered pair of nodes.
+
+    With the word :math:`w_t = 2^{32} (H^{(t)}_{ij} \bmod p) + (H^{(t)}_{ij} \bmod q)`,
+    lane a is :math:`\sum_t k_{ta} w_t` modulo :math:`2^{64}`.
+
+    Args:
+        rows: Row starts of the walk's graph, self-loops listed, ``[s + 1]``.
+        columns: Neighbours.
+        steps: l.
+        keys: :data:`STEP_KEYS`.
+        scratch: At least ``[2, 2, s, s]``.
+        out: Written, ``[2, s, s]``: lane, from, to.
+    """
+    s = rows.size - 1
+    for i in range(s):
+        for j in range(s):
+            scratch[0, 0, i, j] = np.uint64(0)
+            scratch[0, 1, i, j] = np.uint64(0)
+            out[0, i, j] = np.uint64(0)
+            out[1, i, j] = np.uint64(0)
+        scratch[0, 0, i, i] = np.uint64(1)
+        scratch[0, 1, i, i] = np.uint64(1)
+    now = 0
+    for t in range(steps):
+        k0, k1 = keys[t, 0], keys[t, 1]
+        after = 1 - now
+        for i in range(s):
+            for j in range(s):
+                scratch[after, 0, i, j] = np.uint64(0)
+                scratch[after, 1, i, j] = np.uint64(0)
+            for e in range(rows[i], rows[i + 1]):
+                u = columns[e]
+                for j in range(s):  # fewer than 2^31 terms below 2^31
+                    scratch[after, 0, i, j] += scratch[now, 0, u, j]
+                    scratch[after, 1, i, j] += scratch[now, 1, u, j]
+            degree = rows[i + 1] - rows[i]
+            if degree == 0:
+                continue
+            a = np.uint64(inverse(degree, PRIMES[0]))
+            b = np.uint64(inverse(degree, PRIMES[1]))
+            for j in range(s):
+                x = reduce(reduce(scratch[after, 0, i, j], _P, _CP) * a, _P, _CP)
+                y = reduce(reduce(scratch[after, 1, i, j], _Q, _CQ) * b, _Q, _CQ)
+                scratch[after, 0, i, j] = x
+                scratch[after, 1, i, j] = y
+                word = (x << _32) | y
+                out[0, i, j] += k0 * word
+                out[1, i, j] += k1 * word
+        now = after
+
+
+@kernel
+def spread_pairs(digests: Colours, labels: Colours, labelled: bool) -> None:
+    """Spread the digests of all pairs in place, for being summed.
+
+    Args:
+        digests: ``[2, s, s]``.
+        labels: Colours of the nodes' labels, ``[s, 2]``.
+        labelled: Whether there are labels; then they become part of each pair.
+    """
+    s = digests.shape[1]
+    for i in range(s):
+        for j in range(s):
+            d0, d1 = digests[0, i, j], digests[1, i, j]
+            if labelled:
+                d0, d1 = spread(d0 + labels[i, 0], d1 + labels[i, 1], KEY_PAIRS)
+                d0, d1 = spread(d0 + labels[j, 0], d1 + labels[j, 1], KEY_PAIRS)
+            d0, d1 = spread(d0, d1, KEY_PAIRS)
+            digests[0, i, j], digests[1, i, j] = d0, d1
+
+
+@kernel
+def centre_value(
+    pairs: Colours,
+    centre: int,
+    members: NDArray[np.int32],
+    bounds: NDArray[np.int64],
+    wanted: NDArray[np.bool_],
+    every: bool,
+) -> tuple[np.uint64, np.uint64]:
+    """Return the digest of one centre's f1, f2 and f3.
+
+    Shells behind the last that has nodes are not part of it, so that a value does not
+    depend on how many empty shells were asked for.
+
+    Args:
+        pairs: From :func:`spread_pairs`, ``[2, s, s]``.
+        centre: Row of the centre; negative if it is not there.
+        members: Rows of the others, shell by shell.
+        bounds: Shell k is ``members[bounds[k - 1]:bounds[k]]``, ``[S + 1]``.
+        wanted: Whether f1, f2, f3 are part of it, ``[3]``.
+        every: f3 between all shells, not only within each.
+    """
+    s0, s1 = KEY_WALKS, np.uint64(0)
+    if wanted[0] and centre >= 0:
+        s0, s1 = spread(
+            s0 + pairs[0, centre, centre], s1 + pairs[1, centre, centre], KEY_WALKS
+        )
+    shells = bounds.size - 1
+    while shells > 0 and bounds[shells] == bounds[shells - 1]:
+        shells -= 1
+    for a in range(shells):
+        if wanted[1] and centre >= 0:
+            t0, t1 = np.uint64(0), np.uint64(0)
+            for x in range(bounds[a], bounds[a + 1]):
+                t0 += pairs[0, centre, members[x]]
+                t1 += pairs[1, centre, members[x]]
+            s0, s1 = spread(s0 + t0, s1 + t1, KEY_WALKS)
+        if not wanted[2]:
+            continue
+        t0, t1 = np.uint64(0), np.uint64(0)
+        for x in range(bounds[a], bounds[a + 1]):
+            t0 += pairs[0, members[x], members[x]]
+            t1 += pairs[1, members[x], members[x]]
+        d0, d1 = t0, t1
+        s0, s1 = spread(s0 + t0, s1 + t1, KEY_WALKS)
+        for b in range(shells):
+            if b != a and not every:
+                continue
+            t0, t1 = np.uint64(0), np.uint64(0)
+            for x in range(bounds[a], bounds[a + 1]):
+                i = members[x]
+                for y in range(bounds[b], bounds[b + 1]):
+                    t0 += pairs[0, i, members[y]]
+                    t1 += pairs[1, i, members[y]]
+            if b == a:
+                t0 -= d0
+                t1 -= d1
+            s0, s1 = spread(s0 + t0, s1 + t1, KEY_WALKS)
+    return s0, s1
+
+
+@kernel
+def with_loops(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], begin: int, n: int, loop: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return one graph of the union by itself, every node its own neighbour or not."""
+    rows = np.empty(n + 1, dtype=np.int64)
+    rows[0] = 0
+    columns = np.empty(indptr[begin + n] - indptr[begin] + n, dtype=np.int32)
+    filled = 0
+    for v in range(n):
+        if loop:
+            columns[filled] = v
+            filled += 1
+        for e in range(indptr[begin + v], indptr[begin + v + 1]):
+            columns[filled] = indices[e] - begin
+            filled += 1
+        rows[v + 1] = filled
+    return rows, columns[:filled]
+
+
+@kernel
+def graph_values(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    begin: int,
+    n: int,
+    num_shells: int,
+    walk_length: int,
+    loop: int,
+    wanted: NDArray[np.bool_],
+    every: bool,
+    labels: Colours,
+    labelled: bool,
+    keys: NDArray[np.uint64],
+    out: Colours,
+) -> None:
+    """Write the values of the nodes ``begin..begin + n - 1``, one graph."""
+    rows, columns = with_loops(indptr, indices, begin, n, loop)
+    pairs = np.empty((2, n, n), dtype=np.uint64)
+    scratch = np.empty((2, 2, n, n), dtype=np.uint64)
+    walk_digests(rows, columns, walk_length, keys, scratch, pairs)
+    spread_pairs(pairs, labels[begin : begin + n], labelled)
+    place = np.full(indptr.size - 1, -1, dtype=np.int32)
+    for v in range(n):
+        nodes, bounds, _, _ = local_ball(
+            indptr, indices, begin + v, num_shells, True, 0, place
+        )
+        members = (nodes - begin).astype(np.int32)
+        c0, c1 = centre_value(pairs, v, members, bounds[1:], wanted, every)
+        out[begin + v, 0], out[begin + v, 1] = c0, c1
+
+
+@kernel
+def ego_values(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    start: int,
+    stop: int,
+    radius: int,
+    with_centre: bool,
+    walk_length: int,
+    loop: int,
+    wanted: NDArray[np.bool_],
+    every: bool,
+    labels: Colours,
+    labelled: bool,
+    keys: NDArray[np.uint64],
+    place: NDArray[np.int32],
+    out: Colours,
+) -> None:
+    """Write the values of the nodes ``start..stop - 1``."""
+    room = 0
+    pairs = np.empty((2, 0, 0), dtype=np.uint64)
+    scratch = np.empty((2, 2, 0, 0), dtype=np.uint64)
+    for v in range(start, stop):
+        nodes, bounds, rows, columns = local_ball(
+            indptr, indices, v, radius, with_centre, loop, place
+        )
+        s = nodes.size
+        if s != room:
+            room = s
+            pairs = np.empty((2, s, s), dtype=np.uint64)
+            scratch = np.empty((2, 2, s, s), dtype=np.uint64)
+        walk_digests(rows, columns, walk_length, keys, scratch, pairs)
+        spread_pairs(pairs, labels[nodes] if labelled else labels[:0], labelled)
+        members = np.arange(s).astype(np.int32)
+        centre = 0 if with_centre else -1
+        c0, c1 = centre_value(pairs, centre, members, bounds[1:], wanted, every)
+        out[v, 0], out[v, 1] = c0, c1
