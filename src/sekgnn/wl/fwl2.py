@@ -12,14 +12,16 @@ each pair would cost twelve.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.kernel import kernel
-from sekgnn.parallel import run_chunks
+from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import Colouring, Source, WLTest
 from sekgnn.wl.digest import (
@@ -52,10 +54,9 @@ class TwoFWL(WLTest):
     name = "2fwl"
     objects = "pairs"
 
-    def start(self, batch: Batch, threads: int | None = None) -> Colouring:
+    def start(self, batch: Batch, threads: int | None = None) -> PairColouring:
         """Start from the types of pairs."""
-        nodes = OneWL().start(batch, threads)
-        return PairColouring(nodes, threads)
+        return PairColouring(OneWL().start(batch, threads), threads)
 
     def memory(self, sizes: Sequence[int]) -> int:
         """Return the bytes of some rounds of n² colours."""
@@ -149,7 +150,52 @@ def pair_step(
             out[i, 0], out[i, 1] = s0, s1
 
 
-class PairColouring(Colouring):
+class TupleColouring(Colouring):
+    """Ordered tuples of nodes of the same graph, the last node running fastest."""
+
+    arity: ClassVar[int]
+
+    def __init__(self, batch: Batch, threads: int | None) -> None:
+        """Make room for the first colours, to be written by the subclass."""
+        self.batch, self._threads = batch, threads
+        self.ptr = np.zeros(len(batch.graphs) + 1, dtype=np.int64)
+        np.cumsum(np.array(batch.sizes, np.int64) ** self.arity, out=self.ptr[1:])
+        self.first = np.empty((self.ptr[-1], 2), dtype=np.uint64)
+
+    def part(self, colours: Colours, graph: int) -> Colours:
+        """Return the colours of one graph's tuples."""
+        return colours[self.ptr[graph] : self.ptr[graph + 1]]
+
+    def step(self, colours: Colours) -> Colours:
+        """Return the refined colours of all tuples."""
+        out = np.empty_like(colours)
+        for g, n in enumerate(self.batch.sizes):
+            self.step_graph(self.part(colours, g), n, self.part(out, g))
+        return out
+
+    @abstractmethod
+    def step_graph(self, before: Colours, n: int, after: Colours) -> None:
+        """Write the refined colours of the tuples of one graph of n nodes."""
+
+    def locate(self, item: int) -> tuple[int, list[int]]:
+        """Return the graph of a tuple and its nodes, by their numbers there."""
+        g = int(np.searchsorted(self.ptr, item, side="right")) - 1
+        shape = (self.batch.sizes[g],) * self.arity
+        return g, [int(i) for i in np.unravel_index(item - self.ptr[g], shape)]
+
+    def nodes_of(self, item: int) -> tuple[int, ...]:
+        """Return the nodes of a tuple."""
+        g, nodes = self.locate(item)
+        return tuple(int(self.batch.node_ptr[g]) + node for node in nodes)
+
+    def node_items(self, graph: int) -> NDArray[np.int64]:
+        """Return the tuples (v, v, ...)."""
+        n = self.batch.sizes[graph]
+        step = sum(n**k for k in range(self.arity))
+        return int(self.ptr[graph]) + np.arange(n) * step
+
+
+class PairColouring(TupleColouring):
     """Ordered pairs of nodes, started from their types and colours of both nodes.
 
     Args:
@@ -157,65 +203,32 @@ class PairColouring(Colouring):
         threads: Threads.
     """
 
+    arity = 2
+
     def __init__(self, nodes: Colouring, threads: int | None = None) -> None:
         """Write the pairs' types."""
-        batch = self.batch = nodes.batch
-        self._nodes, self._threads = nodes, threads
-        self.ptr = np.zeros(len(batch.graphs) + 1, dtype=np.int64)
-        np.cumsum(np.array(batch.sizes, dtype=np.int64) ** 2, out=self.ptr[1:])
-        self.first = np.empty((self.ptr[-1], 2), dtype=np.uint64)
+        super().__init__(nodes.batch, threads)
+        self._nodes, batch = nodes, nodes.batch
         for g, n in enumerate(batch.sizes):
             pair_types(
                 batch.packed.indptr, batch.packed.indices, batch.edge_labels,
-                nodes.first, int(batch.node_ptr[g]), n, self._part(self.first, g),
+                nodes.first, int(batch.node_ptr[g]), n, self.part(self.first, g),
             )  # fmt: skip
 
-    def _part(self, colours: Colours, graph: int) -> Colours:
-        return colours[self.ptr[graph] : self.ptr[graph + 1]]
+    def step_graph(self, before: Colours, n: int, after: Colours) -> None:
+        """Write the refined colours of the pairs of one graph."""
+        left, right = np.empty((2, 2, n * n), dtype=np.uint64)
+        factors(before, left, right)
 
-    def step(self, colours: Colours) -> Colours:
-        """Return the refined colours of all pairs."""
-        out = np.empty_like(colours)
-        for g, n in enumerate(self.batch.sizes):
-            before, after = self._part(colours, g), self._part(out, g)
-            left, right = np.empty((2, 2, n * n), dtype=np.uint64)
-            factors(before, left, right)
+        def work(start: int, stop: int) -> None:
+            pair_step(before, left, right, n, start, stop, after)
 
-            def work(
-                start: int,
-                stop: int,
-                n: int = n,
-                before: Colours = before,
-                after: Colours = after,
-                left: Colours = left,
-                right: Colours = right,
-            ) -> None:
-                pair_step(before, left, right, n, start, stop, after)
-
-            rows = max(16, 2_000_000 // max(1, n * n))
-            chunks = [(low, min(low + rows, n)) for low in range(0, n, rows)]
-            run_chunks(work, chunks, self._threads)
-        return out
-
-    def nodes_of(self, item: int) -> tuple[int, ...]:
-        """Return the two nodes of a pair."""
-        g, (u, v) = self._pair(item)
-        begin = int(self.batch.node_ptr[g])
-        return begin + u, begin + v
-
-    def node_items(self, graph: int) -> NDArray[np.int64]:
-        """Return the pairs (v, v)."""
-        n = self.batch.sizes[graph]
-        return int(self.ptr[graph]) + np.arange(n) * (n + 1)
-
-    def _pair(self, item: int) -> tuple[int, tuple[int, int]]:
-        g = int(np.searchsorted(self.ptr, item, side="right")) - 1
-        u, v = divmod(item - int(self.ptr[g]), self.batch.sizes[g])
-        return g, (u, v)
+        rows = max(16, 2_000_000 // max(1, n * n))
+        run_chunks(work, even_chunks(n, rows), self._threads)
 
     def sources(self, item: int) -> list[Source]:
         """Return the ways from u to v through every node w."""
-        g, (u, v) = self._pair(item)
+        g, (u, v) = self.locate(item)
         n, base = self.batch.sizes[g], int(self.ptr[g])
         w = np.arange(n)
         members = np.stack([base + u * n + w, base + w * n + v], axis=1)
@@ -244,7 +257,9 @@ class PairColouring(Colouring):
         out = [] if mine == theirs else [f"{mine} against {theirs}"]
         sides = ("first", "second")
         nodes = zip(sides, self.nodes_of(item), self.nodes_of(other), strict=True)
+        first = self._nodes.first
         for side, a, b in nodes:
-            for text in self._nodes.first_difference(a, b):
-                out.append(f"{side}: {text}")
+            if (first[a] != first[b]).any():
+                texts = self._nodes.first_difference(a, b)
+                out += [f"{side}: {text}" for text in texts]
         return out

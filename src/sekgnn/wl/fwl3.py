@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
@@ -20,7 +19,7 @@ from sekgnn.wl.digest import (
     spread,
     spread_lanes,
 )
-from sekgnn.wl.fwl2 import TwoFWL
+from sekgnn.wl.fwl2 import TupleColouring, TwoFWL
 
 KEYS = (key_of("first factor"), key_of("second factor"), key_of("third factor"))
 KEY_TRIPLE = key_of("triple of nodes")
@@ -44,7 +43,7 @@ class ThreeFWL(WLTest):
 
     def start(self, batch: Batch, threads: int | None = None) -> Colouring:
         """Start from the types of triples."""
-        return TripleColouring(batch, TwoFWL().start(batch, threads), threads)
+        return TripleColouring(TwoFWL().start(batch, threads), threads)
 
     def memory(self, sizes: Sequence[int]) -> int:
         """Return the bytes of old and new colours, factors and colour table."""
@@ -114,30 +113,20 @@ def triple_step(
                     out[i, 0], out[i, 1] = s0, s1
 
 
-class TripleColouring(Colouring):
+class TripleColouring(TupleColouring):
     """Ordered triples of nodes, started from the types of their pairs."""
 
-    def __init__(self, batch: Batch, pairs: Colouring, threads: int | None) -> None:
+    arity = 3
+
+    def __init__(self, pairs: TupleColouring, threads: int | None = None) -> None:
         """Write the triples' types."""
-        self.batch, self._pairs, self._threads = batch, pairs, threads
-        self.ptr = np.zeros(len(batch.graphs) + 1, dtype=np.int64)
-        np.cumsum(np.array(batch.sizes, dtype=np.int64) ** 3, out=self.ptr[1:])
-        self.first = np.empty((self.ptr[-1], 2), dtype=np.uint64)
-        for g, n in enumerate(batch.sizes):
-            part = pairs.first[pairs.ptr[g] : pairs.ptr[g + 1]]
-            triple_types(part, n, self._part(self.first, g))
+        super().__init__(pairs.batch, threads)
+        self._pairs = pairs
+        for g, n in enumerate(pairs.batch.sizes):
+            triple_types(pairs.part(pairs.first, g), n, self.part(self.first, g))
 
-    def _part(self, colours: Colours, graph: int) -> Colours:
-        return colours[self.ptr[graph] : self.ptr[graph + 1]]
-
-    def step(self, colours: Colours) -> Colours:
-        """Return the refined colours of all triples."""
-        out = np.empty_like(colours)
-        for g, n in enumerate(self.batch.sizes):
-            self._step_graph(self._part(colours, g), n, self._part(out, g))
-        return out
-
-    def _step_graph(self, before: Colours, n: int, after: Colours) -> None:
+    def step_graph(self, before: Colours, n: int, after: Colours) -> None:
+        """Write the refined colours of the triples of one graph."""
         first, second, third = np.empty((3, 2, n**3), dtype=np.uint64)
         for key, part in zip(KEYS, (first, second, third), strict=True):
             spread_lanes(before, key, part)
@@ -147,25 +136,9 @@ class TripleColouring(Colouring):
 
         run_chunks(work, even_chunks(n, 8), self._threads)
 
-    def nodes_of(self, item: int) -> tuple[int, ...]:
-        """Return the three nodes of a triple."""
-        g, nodes = self._triple(item)
-        return tuple(int(self.batch.node_ptr[g]) + node for node in nodes)
-
-    def node_items(self, graph: int) -> NDArray[np.int64]:
-        """Return the triples (v, v, v)."""
-        n = self.batch.sizes[graph]
-        return int(self.ptr[graph]) + np.arange(n) * (n * n + n + 1)
-
-    def _triple(self, item: int) -> tuple[int, tuple[int, int, int]]:
-        g = int(np.searchsorted(self.ptr, item, side="right")) - 1
-        n = self.batch.sizes[g]
-        uv, w = divmod(item - int(self.ptr[g]), n)
-        return g, (*divmod(uv, n), w)
-
     def sources(self, item: int) -> list[Source]:
         """Return the triples with one node replaced by every node x."""
-        g, (u, v, w) = self._triple(item)
+        g, (u, v, w) = self.locate(item)
         n, x = self.batch.sizes[g], np.arange(self.batch.sizes[g])
         replaced = [(x * n + v) * n + w, (u * n + x) * n + w, (u * n + v) * n + x]
         members = int(self.ptr[g]) + np.stack(replaced, axis=1)
@@ -173,7 +146,7 @@ class TripleColouring(Colouring):
 
     def first_words(self, item: int) -> list[str]:
         """Say how the three pairs of nodes lie to each other."""
-        g, (u, v, w) = self._triple(item)
+        g, (u, v, w) = self.locate(item)
         n, base = self.batch.sizes[g], int(self._pairs.ptr[g])
         pairs = {"first and second": (u, v), "second and third": (v, w)}
         pairs["first and third"] = (u, w)
