@@ -11,7 +11,8 @@ from sekgnn.cli.main import app
 from sekgnn.cli.many_values import _NUMBERS, _WORDS, repeat_flags
 from sekgnn.datasets import CATEGORIES
 from sekgnn.encoding.spec import SCOPES
-from sekgnn.wl import ENCODINGS
+from sekgnn.wl import EXACT_ENCODINGS
+from sekgnn.wl.encodings.patterns import PATTERNS
 from sekgnn.wl.encodings.walks import PARTS
 
 FLAGS = {"--scope", "--radius"}
@@ -22,7 +23,7 @@ OTHERS = ["rook:4", "--num-hops", "3x", "--json", "-o", "x.png", "-1", "f1", "wa
 def repeatable(command: TyperCommand) -> set[str]:
     return {
         flag
-        for param in command.params
+        for param in command.get_params(typer.Context(command))
         if getattr(param, "multiple", False)
         for flag in param.opts
     }
@@ -31,8 +32,9 @@ def repeatable(command: TyperCommand) -> set[str]:
 def test_words_are_those_of_the_library() -> None:
     assert _WORDS == {
         "--scope": SCOPES,
-        "--part": PARTS,
-        "--encoding": tuple(ENCODINGS),
+        "--parts": PARTS,
+        "--encoding": tuple(EXACT_ENCODINGS),
+        "--patterns": PATTERNS,
         "--category": tuple(CATEGORIES),
     }
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from sekgnn.encoding import ENCODINGS
 from sekgnn.graphs import named_graph
 from sekgnn.wl import TESTS, Walks, colouring, compare
 
@@ -254,7 +255,7 @@ def test_a_plot_that_fails_leaves_the_older_file(
         (("--undirected", "no"), "--undirected must be one of"),
         (("--all", "--plot", "a.png"), "leave out --plot"),
         (("--all", "--num-hops", 2), "the options of a single test"),
-        (("--all", "--sums"), "the options of a single test"),
+        (("--all", "--no-multisets"), "the options of a single test"),
         (("--all", "--radius", 1, 2), "the options of a single test"),
     ],
 )
@@ -284,3 +285,54 @@ def test_different_sizes_are_said(run: Run) -> None:
     result = run("wl", "path:3", "path:4")
     assert result.exit_code == SEPARATED
     assert "at round 0: they have 3 and 4 nodes." in result.stdout
+
+
+OWN = """
+from dataclasses import dataclass
+from sekgnn.encoding import SubstructureEncoding, register_encoding
+from sekgnn.wl import KHopWL
+
+class Far(KHopWL):
+    name = "far"
+
+@dataclass(frozen=True)
+class Degree(SubstructureEncoding):
+    name = "own-degree"
+    channels = ("degree",)
+    length = 1
+    walk_length: int = 1
+
+    def encode_graph(self, graph):
+        return self.walk_length * graph.degrees[:, None, None]
+
+class Share(Degree):
+    name = "own-share"
+
+    def encode_graph(self, graph):
+        return super().encode_graph(graph) / max(1, graph.num_nodes)
+"""
+
+
+def test_own_encodings_and_tests_by_import_path(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own_wl_pieces.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    for registry in (TESTS, ENCODINGS):
+        monkeypatch.setattr(registry, "_classes", dict(registry))
+    unknown = run("wl", "cycle:6", "path:6", "--encoding", "own-degree")
+    assert unknown.exit_code == FAILED and "Import the module" in unknown.stderr
+    path = "own_wl_pieces:Degree"
+    args = ("cycle:6", "path:6", "--num-hops", 1, "--encoding")
+    result = run("wl", *args, path, "--walk-length", 3)
+    assert result.exit_code == SEPARATED, result.stderr
+    assert "own-degree(walk_length=3): degree [6] against [3]" in result.stdout
+    assert run("wl", *args, "own-degree", "patterns").exit_code == SEPARATED
+    floats = run("wl", *args, "own_wl_pieces:Share")
+    assert floats.exit_code == FAILED
+    assert "'own-share' gives floats" in floats.stderr
+    assert "Return integers from encode_graph()" in floats.stderr
+    far = run("wl", "cycle:6", "path:6", "--test", "own_wl_pieces:Far")
+    assert far.exit_code == SEPARATED and "far(num_hops=4)" in far.stdout
+    wrong = run("wl", "cycle:6", "path:6", "--test", path)
+    assert wrong.exit_code == FAILED and "is not a test" in wrong.stderr

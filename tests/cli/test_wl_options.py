@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sekgnn.cli.wl_options import build_test
+from sekgnn.cli.wl_options import build_test, flags_of_tests
 from sekgnn.errors import ConfigError
 from sekgnn.wl import (
     SEK,
@@ -23,51 +23,45 @@ from sekgnn.wl import (
     make_test,
 )
 
-UNSET: dict[str, Any] = {
-    "num_hops": None,
-    "kernel": None,
-    "scope": None,
-    "radius": None,
-    "walk_length": None,
-    "part": None,
-    "encoding": None,
-    "sums": False,
-    "no_context": False,
-    "marked": False,
-}
 SET: dict[str, Any] = {
     "num_hops": 2,
     "kernel": "diffusion",
-    "scope": ["internal"],
-    "radius": [2],
-    "walk_length": 5,
-    "part": ["f3"],
-    "encoding": ["walks"],
-    "sums": True,
-    "no_context": True,
+    "context": False,
+    "radius": (4,),
     "marked": True,
+    "encodings": ("walks",),
+    "scope": ("internal",),
+    "num_shells": 2,
+    "walk_length": 5,
+    "parts": ("f3",),
+    "pairs": "same",
+    "multisets": False,
+    "self_loops": False,
+    "internal": True,
+    "neighbours": True,
+    "patterns": ("cycle3",),
 }
-ALWAYS = {"num_hops", "kernel", "encoding", "no_context"}
-WALKS = {"scope", "walk_length", "part", "sums"}
+WALKS = {"scope", "walk_length", "parts", "pairs", "multisets", "self_loops"}
+SEK_TAKES = {"num_hops", "kernel", "encodings", "context", "num_shells", "radius"}
 MEANT = {
     "khop": {"num_hops", "kernel"},
     "subgraph": {"radius", "marked"},
-    "sek": {*ALWAYS, *WALKS, "radius"},
-    "sek2fwl": {*ALWAYS, *WALKS, "radius"},
+    "sek": SEK_TAKES | WALKS,
+    "sek2fwl": SEK_TAKES | WALKS,
 }
 
 
 def build(test: str, **options: Any) -> WLTest:
-    return build_test(test, **(UNSET | options))
+    return build_test(test, options)
+
+
+def test_every_parameter_is_a_flag() -> None:
+    assert {flag.name for flag in flags_of_tests()} >= {"test", *SET}
 
 
 @pytest.mark.parametrize("test", TESTS)
 def test_without_options_every_test_is_the_library_s(test: str) -> None:
     assert build(test) == make_test(test)
-    unset: dict[str, Any] = {
-        name: [] for name in ("scope", "radius", "part", "encoding")
-    }
-    assert build(test, **unset) == make_test(test)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +90,7 @@ def test_without_options_every_test_is_the_library_s(test: str) -> None:
         ),
         (
             "sek",
-            {"scope": ["ego", "graph"], "radius": [1], "part": ["f1", "f3", "f1"]},
+            {"scope": ["ego", "graph"], "radius": [1], "parts": ["f1", "f3", "f1"]},
             SEK(
                 4,
                 (
@@ -107,7 +101,7 @@ def test_without_options_every_test_is_the_library_s(test: str) -> None:
         ),
         (
             "sek",
-            {"sums": True, "radius": [2]},
+            {"multisets": False, "radius": [2]},
             SEK(
                 4,
                 (
@@ -118,23 +112,23 @@ def test_without_options_every_test_is_the_library_s(test: str) -> None:
         ),
         (
             "sek2fwl",
-            {"scope": ["graph"], "no_context": True, "kernel": "diffusion"},
+            {"scope": ["graph"], "context": False, "kernel": "diffusion"},
             SEKTwoFWL(4, (Walks("graph"),), False, "diffusion"),
         ),
         (
             "sek",
-            {"encoding": ["patterns", "distances", "patterns"], "num_hops": 6},
+            {"encodings": ["patterns", "distances", "patterns"], "num_hops": 6},
             SEK(6, (PatternCounts(), DistanceProfile(6))),
         ),
-        ("sek", {"encoding": ["inner_wl"]}, SEK(4, (InnerWL(3),))),
+        ("sek", {"encodings": ["inner_wl"]}, SEK(4, (InnerWL(3),))),
         (
             "sek",
-            {"encoding": ["inner_wl", "inner_fwl"], "radius": [1, 2]},
+            {"encodings": ["inner_wl", "inner_fwl"], "radius": [1, 2]},
             SEK(4, (InnerWL(1), InnerWL(2), InnerFWL(1), InnerFWL(2))),
         ),
         (
             "sek",
-            {"encoding": ["distances", "walks"], "scope": ["graph"], "walk_length": 2},
+            {"encodings": ["distances", "walks"], "scope": ["graph"], "walk_length": 2},
             SEK(4, (DistanceProfile(4), Walks("graph", walk_length=2))),
         ),
     ],
@@ -147,10 +141,10 @@ def test_options(test: str, options: dict[str, Any], expected: WLTest) -> None:
 def test_each_option_counts_or_is_refused(test: str) -> None:
     for name, value in SET.items():
         if name in MEANT.get(test, ()):
-            same = name == "encoding"  # walks are the default
+            same = name == "encodings"  # walks are the default
             assert (build(test, **{name: value}) == make_test(test)) == same, name
         else:
-            flag = "--" + name.replace("_", "-")
+            flag = "--" + name.replace("_", "-").replace("encodings", "encoding")
             with pytest.raises(ConfigError, match=f"{flag} means nothing to --test"):
                 build(test, **{name: value})
 
@@ -159,26 +153,27 @@ def test_each_option_counts_or_is_refused(test: str) -> None:
 @pytest.mark.parametrize(
     ("encoding", "scope", "meant"),
     [
-        (["walks"], None, {*WALKS, "radius"}),
-        (["walks"], ["graph"], WALKS),
-        (["walks"], ["graph", "ego"], {*WALKS, "radius"}),
-        (["inner_wl"], None, {"radius"}),
-        (["inner_fwl"], None, {"radius"}),
-        (["distances"], None, set()),
-        (["patterns", "distances"], None, set()),
-        (["patterns", "inner_wl", "walks"], ["graph"], {*WALKS, "radius"}),
+        (["walks"], None, {*WALKS, "radius", "num_shells"}),
+        (["walks"], ["graph"], {*WALKS, "num_shells"}),
+        (["walks"], ["internal"], {*WALKS, "radius"}),
+        (["walks"], ["graph", "ego"], {*WALKS, "radius", "num_shells"}),
+        (["inner_wl"], None, {"radius", "marked", "internal"}),
+        (["inner_fwl"], None, {"radius", "neighbours"}),
+        (["distances"], None, {"num_shells"}),
+        (["patterns", "distances"], None, {"patterns", "num_shells"}),
+        (["inner_fwl", "walks"], ["graph"], {*MEANT["sek"], "neighbours"}),
     ],
 )
 def test_options_that_mean_nothing_to_an_encoding_are_refused(
     test: str, encoding: list[str], scope: list[str] | None, meant: set[str]
 ) -> None:
-    chosen = {"encoding": encoding, "scope": scope}
+    chosen = {"encodings": encoding} | ({} if scope is None else {"scope": scope})
     plain = build(test, **chosen)
-    for name in ("scope", "radius", "walk_length", "part", "sums", "marked"):
-        if scope is not None and name == "scope":
-            continue
+    for name in SET.keys() - {"num_hops", "kernel", "context", *chosen}:
         if name in meant:
-            assert build(test, **chosen | {name: SET[name]}) != plain, name
+            same = name == "marked" or (name == "pairs" and scope == ["graph"])
+            found = build(test, **chosen | {name: SET[name]})
+            assert (found == plain) == same, name  # some are the default
         else:
             flag = name.replace("_", "-")
             words = f"--{flag} means nothing to --test {test} --encoding {encoding[0]}"
@@ -198,12 +193,12 @@ def test_options_that_mean_nothing_to_an_encoding_are_refused(
         ("subgraph", {"radius": [0]}, "radius must be at least 1"),
         ("sek", {"radius": [0]}, "radius must be at least 1"),
         ("sek", {"walk_length": 0}, "walk_length must be at least 1"),
-        ("sek", {"num_hops": 0}, "num_shells must be at least 1"),
+        ("sek", {"num_hops": 0}, "num_hops must be at least 1"),
         ("sek", {"scope": ["grap"]}, "Did you mean 'graph'"),
-        ("sek", {"encoding": ["walk"], "walk_length": 3}, "Did you mean 'walks'"),
-        ("sek", {"part": ["f4"]}, "parts must be one of"),
-        ("sek", {"sums": True, "part": ["f3"]}, "sums keep every part"),
-        ("sek", {"scope": ["internal"], "part": ["f1"]}, "only f3"),
+        ("sek", {"encodings": ["walk"], "walk_length": 3}, "Did you mean 'walks'"),
+        ("sek", {"parts": ["f4"]}, "parts must be one of"),
+        ("sek", {"multisets": False, "parts": ["f3"]}, "sums keep every part"),
+        ("sek", {"scope": ["internal"], "parts": ["f1"]}, "only f3"),
         ("sek", {"scope": ["graph"], "radius": [1]}, "nothing to --test sek --scope"),
     ],
 )

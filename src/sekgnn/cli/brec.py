@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import json as json_format
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sekgnn.cli import wl_options as options
+from sekgnn.cli.wl_options import build_test, with_test_options
 
 if TYPE_CHECKING:
     from sekgnn.datasets.brec import BREC
 
 
+@with_test_options
 def brec(
-    test: options.TestName = "sek",
-    num_hops: options.NumHops = None,
-    kernel: options.Kernel = None,
-    scope: options.Scope = None,
-    radius: options.Radius = None,
-    walk_length: options.WalkLength = None,
-    part: options.Part = None,
-    encoding: options.Encoding = None,
-    sums: options.Sums = False,
-    no_context: options.NoContext = False,
-    marked: options.Marked = False,
     category: Annotated[
         list[str] | None,
         typer.Option(
@@ -55,6 +45,9 @@ def brec(
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="no progress bar")
     ] = False,
+    *,
+    test: str,
+    options: dict[str, Any],
 ) -> None:
     """Score a Weisfeiler-Lehman test on the 400 pairs of BREC.
 
@@ -75,16 +68,12 @@ def brec(
     check_positive("--seed", seed, 0)
     if threads is not None:
         check_positive("--threads", threads)
-    settings = (
-        num_hops, kernel, scope, radius, walk_length, part, encoding, sums, no_context,
-        marked,
-    )  # fmt: skip
-    if all and any(settings):
+    if all and options:
         raise ConfigError(
             "--all runs the tests of the scoreboard as they are; leave out the options "
             "of a single test."
         )
-    chosen = options.build_test(test, *settings)
+    chosen = build_test(test, options)
     pairs = BREC(data_root)
     if category:
         pairs = pairs.select(*category)

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
+import typer
 from typer.core import TyperCommand
 
 _WORDS = {
     "--scope": ("graph", "ego", "internal"),
-    "--part": ("f1", "f2", "f3"),
+    "--parts": ("f1", "f2", "f3"),
     "--encoding": ("walks", "inner_wl", "inner_fwl", "distances", "patterns"),
+    "--patterns": (
+        "cycle3",
+        "cycle4",
+        "cycle5",
+        "cycle6",
+        "cycle7",
+        "cycle8",
+        "clique4",
+    ),
     "--category": (
         "basic",
         "simple_regular",
@@ -20,7 +31,7 @@ _WORDS = {
         "cfi",
     ),
 }
-_NUMBERS = ("--radius", "--hops")
+_NUMBERS = ("--radius",)
 
 
 class ManyValuesCommand(TyperCommand):
@@ -30,11 +41,29 @@ class ManyValuesCommand(TyperCommand):
     follow: in ``--scope graph internal rook:4`` the last word is an argument.
     """
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, with flags that are made when first needed.
+
+        They are what ``later_flags()`` of the command's function returns.
+        """
+        later = self.callback.__dict__.pop("later_flags", None)
+        if later is not None:
+            flags: list[inspect.Parameter] = later()
+
+            def bearer(**values: object) -> None: ...
+
+            bearer.__signature__ = inspect.Signature(flags)  # type: ignore[attr-defined]
+            bearer.__annotations__ = {flag.name: flag.annotation for flag in flags}
+            app = typer.Typer(add_completion=False)
+            app.command()(bearer)
+            self.params += typer.main.get_command(app).params
+        return super().get_params(ctx)
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Repeat the flag before each further value, then parse as usual."""
         repeatable = {
             flag
-            for param in self.params
+            for param in self.get_params(ctx)
             if getattr(param, "multiple", False)
             for flag in param.opts
         }
@@ -45,8 +74,8 @@ def repeat_flags(args: list[str], repeatable: set[str]) -> list[str]:
     """Return ``args`` with the flag of a repeatable option before each of its values.
 
     Example:
-        >>> repeat_flags(["--radius", "1", "2", "--hops", "3"], {"--radius"})
-        ['--radius', '1', '--radius', '2', '--hops', '3']
+        >>> repeat_flags(["--radius", "1", "2", "--num-hops", "3"], {"--radius"})
+        ['--radius', '1', '--radius', '2', '--num-hops', '3']
     """
     out: list[str] = []
     flag = ""  # the option whose values may still go on

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json as json_format
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sekgnn.cli import wl_options as options
+from sekgnn.cli.wl_options import build_test, with_test_options
 
 if TYPE_CHECKING:
     from sekgnn.graphs import LabelledGraph
@@ -18,20 +18,10 @@ SEPARATED, NOT_SEPARATED = 0, 1
 _GRAPH = "file, family such as rook:4, smiles:..., or graph6:..."
 
 
+@with_test_options
 def wl(
     first: Annotated[str, typer.Argument(metavar="A", help=_GRAPH)],
     second: Annotated[str, typer.Argument(metavar="B", help=_GRAPH)],
-    test: options.TestName = "sek",
-    num_hops: options.NumHops = None,
-    kernel: options.Kernel = None,
-    scope: options.Scope = None,
-    radius: options.Radius = None,
-    walk_length: options.WalkLength = None,
-    part: options.Part = None,
-    encoding: options.Encoding = None,
-    sums: options.Sums = False,
-    no_context: options.NoContext = False,
-    marked: options.Marked = False,
     all: Annotated[
         bool, typer.Option("--all", help="ask every test and print a row for each")
     ] = False,
@@ -55,6 +45,9 @@ def wl(
     threads: Annotated[
         int | None, typer.Option(help="threads", show_default="all usable cores")
     ] = None,
+    *,
+    test: str,
+    options: dict[str, Any],
 ) -> None:
     """Say whether a Weisfeiler-Lehman test separates two graphs, and why.
 
@@ -70,16 +63,12 @@ def wl(
         raise ConfigError(f"--plot writes .png, .svg or .pdf, got {str(plot)!r}.")
     if threads is not None:
         check_positive("--threads", threads)
-    settings = (
-        num_hops, kernel, scope, radius, walk_length, part, encoding, sums, no_context,
-        marked,
-    )  # fmt: skip
-    if all and (plot is not None or any(settings)):
+    if all and (plot is not None or options):
         raise ConfigError(
             "--all asks every test as it is by default; leave out --plot and the "
             "options of a single test."
         )
-    chosen = options.build_test(test, *settings)
+    chosen = build_test(test, options)
     a, b = (
         graph_argument(text, labels=not no_labels, undirected=undirected)
         for text in (first, second)

@@ -1,243 +1,218 @@
-"""From the options of the command line to a Weisfeiler-Lehman test."""
+"""Flags of a Weisfeiler-Lehman test, made from the tests and encodings themselves."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+import inspect
+from collections.abc import Callable
+from dataclasses import Field, fields, replace
+from functools import cache
+from itertools import product
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 if TYPE_CHECKING:
-    from sekgnn.wl import SubstructureEncoding, WLTest
+    from sekgnn.wl import WLTest
 
-_TEST = "Which test"
-
-TestName = Annotated[
-    str,
-    typer.Option(
-        "--test",
-        help="1wl, khop, subgraph, sek, 2fwl, sek2fwl, 3fwl or isomorphism",
-        rich_help_panel=_TEST,
-    ),
-]
-NumHops = Annotated[
-    int | None,
-    typer.Option(
-        help="K of khop, sek, sek2fwl", show_default="4", rich_help_panel=_TEST
-    ),
-]
-Kernel = Annotated[
-    str | None,
-    typer.Option(
-        help="what a hop is: shortest_path or diffusion",
-        show_default="shortest_path",
-        rich_help_panel=_TEST,
-    ),
-]
-Scope = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="of sek's walks: graph, ego, internal; several may follow",
-        show_default="graph internal",
-        rich_help_panel=_TEST,
-    ),
-]
-Radius = Annotated[
-    list[int] | None,
-    typer.Option(
-        help="h of ego-nets; several may follow for sek",
-        show_default="1 2 3; 3 for subgraph",
-        rich_help_panel=_TEST,
-    ),
-]
-WalkLength = Annotated[
-    int | None,
-    typer.Option(
-        help="l, steps of sek's walks", show_default="16", rich_help_panel=_TEST
-    ),
-]
-Part = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="of sek's walks: f1, f2, f3; several may follow",
-        show_default="all",
-        rich_help_panel=_TEST,
-    ),
-]
-Encoding = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="sek's functions: walks, inner_wl, inner_fwl, distances, patterns; "
-        "several may follow",
-        show_default="walks",
-        rich_help_panel=_TEST,
-    ),
-]
-Sums = Annotated[
-    bool,
-    typer.Option(
-        "--sums",
-        help="sek's walks summed over shells, as a network sees them",
-        rich_help_panel=_TEST,
-    ),
-]
-NoContext = Annotated[
-    bool,
-    typer.Option(
-        "--no-context",
-        help="sek without the multiset of f over the neighbourhood",
-        rich_help_panel=_TEST,
-    ),
-]
-Marked = Annotated[
-    bool,
-    typer.Option(
-        "--marked",
-        help="subgraph: nodes know their distance to the centre",
-        rich_help_panel=_TEST,
-    ),
-]
+F = TypeVar("F", bound=Callable[..., None])
+_PANEL = "Which test"
+_NAMES = {"encodings": "--encoding"}
 
 
-def build_test(
-    test: str,
-    num_hops: int | None,
-    kernel: str | None,
-    scope: list[str] | None,
-    radius: list[int] | None,
-    walk_length: int | None,
-    part: list[str] | None,
-    encoding: list[str] | None,
-    sums: bool,
-    no_context: bool,
-    marked: bool,
-) -> WLTest:
-    """Return the test that the options describe.
+def with_test_options(command: F) -> F:
+    """Give a command with the parameters ``test`` and ``options`` flags for them.
+
+    ``test`` is the name of a test, ``options`` holds the flags that were given, for
+    :func:`build_test`. The flags are made when the command is first used: the tests
+    need Numba.
+    """
+    own = [
+        parameter
+        for parameter in inspect.signature(command, eval_str=True).parameters.values()
+        if parameter.name not in ("test", "options")
+    ]
+    names = {parameter.name for parameter in own}
+
+    def wrapped(**values: Any) -> None:
+        kept = {name: values.pop(name) for name in names}
+        test = values.pop("test")
+        options = {k: v for k, v in values.items() if v is not None and v != ()}
+        command(**kept, test=test, options=options)
+
+    wrapped.__name__, wrapped.__doc__ = command.__name__, command.__doc__
+    wrapped.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {p.name: p.annotation for p in own}
+    wrapped.later_flags = flags_of_tests  # type: ignore[attr-defined]
+    return wrapped  # type: ignore[return-value]
+
+
+@cache
+def flags_of_tests() -> list[inspect.Parameter]:
+    """Return ``--test`` and a flag for every parameter of every test and encoding."""
+    from sekgnn.encoding import ENCODINGS
+    from sekgnn.wl import EXACT_ENCODINGS, TESTS
+
+    encodings: dict[str, Any] = {**ENCODINGS, **EXACT_ENCODINGS}
+    owners: dict[str, dict[str, Field[Any]]] = {}
+    for cls in (*TESTS.values(), *encodings.values()):
+        for item in fields(cls):
+            owners.setdefault(item.name, {})[cls.name] = item
+    out = [
+        _flag(
+            "test", "--test", str, f"{', '.join(TESTS)}, or package.module:Class",
+            default="sek",
+        )
+    ]  # fmt: skip
+    for name, found in owners.items():
+        help = f"{next(iter(found.values())).metadata.get('help', name)}; for "
+        if name == "encodings":
+            help = f"{', '.join(encodings)}, or package.module:Class; for "
+        out.append(
+            _flag(
+                name,
+                _NAMES.get(name, f"--{name.replace('_', '-')}"),
+                _kind(list(found.values())),
+                help + ", ".join(found),
+                shown=_default(name, found),
+            )
+        )
+    return out
+
+
+def _flag(
+    name: str, flag: str, kind: Any, help: str, *, default: Any = None, shown: str = ""
+) -> inspect.Parameter:
+    option = typer.Option(
+        f"{flag}/--no-{flag[2:]}" if kind is bool else flag,
+        help=help,
+        show_default=shown or True,
+        rich_help_panel=_PANEL,
+    )
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[kind | None, option],
+    )
+
+
+def _kind(items: list[Field[Any]]) -> Any:
+    """Return what a flag takes; the fields are annotated with strings."""
+    kind = str(items[0].type)
+    base: Any = bool if kind == "bool" else int if "int" in kind else str
+    several = any(item.metadata.get("several") for item in items)
+    return list[base] if several or kind.startswith("tuple") else base
+
+
+def _default(name: str, found: dict[str, Field[Any]]) -> str:
+    """Return the defaults of a flag, with their owners where these differ."""
+    from sekgnn.wl.encodings.walks import walk_family
+
+    family = inspect.signature(walk_family).parameters
+    shown: dict[str, list[str]] = {}
+    for owner, item in found.items():
+        value = item.default
+        if owner == "walks" and name in family and name != "pairs":
+            value = family[name].default
+        if isinstance(value, bool):
+            text = f"{'' if value else 'no-'}{name.replace('_', '-')}"
+        elif name == "encodings":
+            text = "walks"
+        elif name == "num_shells":
+            text = "as --num-hops"
+        elif name == "pairs":
+            text = "all in ego-nets, same on graphs"
+        else:
+            text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        shown.setdefault(text, []).append(owner)
+    if len(shown) == 1:
+        return next(iter(shown))
+    return "; ".join(f"{text} for {', '.join(who)}" for text, who in shown.items())
+
+
+def build_test(test: str, options: dict[str, Any]) -> WLTest:
+    """Return the test that flags describe.
+
+    Args:
+        test: Its name, or ``package.module:Class``.
+        options: The flags that were given, by the names of the parameters.
 
     Raises:
         ConfigError: If an option is wrong, or means nothing to the test.
     """
     from sekgnn.checks import check_choice
     from sekgnn.errors import ConfigError
-    from sekgnn.wl import ENCODINGS, TESTS, make_test
+    from sekgnn.registry import build
+    from sekgnn.wl import TESTS
+    from sekgnn.wl.registry import find_encoding
 
-    check_choice("--test", test, TESTS)
-    for name in encoding or ():
-        check_choice("--encoding", name, ENCODINGS)
-    given: dict[str, Any] = {
-        "--num-hops": num_hops,
-        "--kernel": kernel,
-        "--scope": scope,
-        "--radius": radius,
-        "--walk-length": walk_length,
-        "--part": part,
-        "--encoding": encoding,
-        "--sums": sums,
-        "--no-context": no_context,
-        "--marked": marked,
-    }
-    meant = {
-        "khop": {"--num-hops", "--kernel"},
-        "subgraph": {"--radius", "--marked"},
-        "sek": _meant_by_sek(encoding, scope),
-        "sek2fwl": _meant_by_sek(encoding, scope),
-    }.get(test, set())
-    for flag, value in given.items():
-        unset = value is None or value is False or value == []
-        if not unset and flag not in meant:
-            chosen = [f"--test {test}"]
-            for other in ("--encoding", "--scope"):
-                if other in meant and given[other] and other != flag:
-                    chosen.append(f"{other} {' '.join(given[other])}")
+    if ":" not in test:
+        check_choice("--test", test, TESTS)
+    cls = TESTS.find(test)
+    own = {item.name: item for item in fields(cls)}
+    names = list(dict.fromkeys(options.get("encodings", ["walks"])))
+    chosen = [find_encoding(name) for name in names] if "encodings" in own else []
+    meant = set(own).union(*(_meant(f, options) for f in chosen))
+    for name in options:
+        if name not in meant:
+            said = [f"--test {test}"]
+            for other in ("encodings", "scope"):
+                if other in meant and other in options:
+                    said.append(f"{_written(other)} {' '.join(options[other])}")
             raise ConfigError(
-                f"{flag} means nothing to {' '.join(chosen)}; leave it out."
+                f"{_written(name)} means nothing to {' '.join(said)}; leave it out."
             )
     parameters: dict[str, Any] = {}
-    if num_hops is not None:
-        parameters["num_hops"] = num_hops
-    if kernel is not None:
-        parameters["kernel"] = kernel
-    if test == "subgraph":
-        if radius and len(radius) > 1:
-            raise ConfigError("the test subgraph takes one --radius.")
-        if radius:
-            parameters["radius"] = radius[0]
-        parameters["marked"] = marked
-    if test.startswith("sek"):
-        parameters["context"] = not no_context
-        parameters["encodings"] = _encodings(
-            4 if num_hops is None else num_hops,
-            tuple(dict.fromkeys(scope or ("graph", "internal"))),
-            None if radius is None else tuple(dict.fromkeys(radius)),
-            16 if walk_length is None else walk_length,
-            tuple(dict.fromkeys(part or ("f1", "f2", "f3"))),
-            tuple(dict.fromkeys(encoding or ("walks",))),
-            sums,
-        )
-    return make_test(test, **parameters)
+    for name in options.keys() & own.keys() - {"encodings"}:
+        value = options[name]
+        if isinstance(value, list | tuple) and "tuple" not in str(own[name].type):
+            if len(value) > 1:
+                raise ConfigError(f"the test {test} takes one {_written(name)}.")
+            value = value[0]
+        parameters[name] = value
+    made: Any = build(cls, test, parameters)
+    if not chosen or not options:
+        return made
+    if "num_hops" in own:
+        options = {"num_shells": made.num_hops, **options}
+    families = [_family(encoding, options) for encoding in chosen]
+    return replace(made, encodings=sum(families, ()))
 
 
-def _meant_by_sek(encoding: list[str] | None, scope: list[str] | None) -> set[str]:
-    """Return the options that mean something to sek's functions f."""
-    names = set(encoding or ("walks",))
-    out = {"--num-hops", "--kernel", "--encoding", "--no-context"}
-    if "walks" in names:
-        out |= {"--scope", "--walk-length", "--part", "--sums"}
-    ego_nets = "walks" in names and set(scope or ("internal",)) != {"graph"}
-    if ego_nets or names & {"inner_wl", "inner_fwl"}:
-        out.add("--radius")
-    return out
+def _written(name: str) -> str:
+    return _NAMES.get(name, f"--{name.replace('_', '-')}")
 
 
-def _encodings(
-    num_hops: int,
-    scopes: tuple[str, ...],
-    radii: tuple[int, ...] | None,
-    walk_length: int,
-    parts: tuple[str, ...],
-    names: tuple[str, ...],
-    sums: bool,
-) -> tuple[SubstructureEncoding, ...]:
-    """Return sek's functions f, in the order named."""
-    from sekgnn.wl import make_encoding
-
-    out = []
-    for name in names:
-        if name == "walks":
-            out += _walks(
-                num_hops, scopes, radii or (1, 2, 3), walk_length, parts, sums
-            )
-        elif name in ("inner_wl", "inner_fwl"):
-            out += [make_encoding(name, radius=h) for h in radii or (3,)]
-        elif name == "distances":
-            out.append(make_encoding(name, num_shells=num_hops))
-        else:
-            out.append(make_encoding(name))
-    return tuple(out)
+def _meant(encoding: Any, options: dict[str, Any]) -> set[str]:
+    """Return the options that mean something to an encoding."""
+    names = {item.name for item in fields(encoding)}
+    scopes = set(options.get("scope", ["graph", "internal"]))
+    if encoding.name == "walks" and scopes == {"graph"}:
+        names.remove("radius")
+    if encoding.name == "walks" and "graph" not in scopes:
+        names.remove("num_shells")
+    return names
 
 
-def _walks(
-    num_hops: int,
-    scopes: tuple[str, ...],
-    radii: tuple[int, ...],
-    walk_length: int,
-    parts: tuple[str, ...],
-    sums: bool,
-) -> list[SubstructureEncoding]:
-    """Return the walks of every scope: all pairs of shells inside ego-nets."""
-    from sekgnn.wl import make_encoding
+def _family(encoding: Any, options: dict[str, Any]) -> tuple[Any, ...]:
+    """Return an encoding for every combination of values of an option."""
+    from sekgnn.registry import build
+    from sekgnn.wl.encodings.walks import Walks, walk_family
 
-    out = []
-    for scope in scopes:
-        for radius in (None,) if scope == "graph" else radii:
-            pairs = "same" if sums or scope == "graph" else "all"
-            parameters: dict[str, Any] = {
-                "scope": scope,
-                "radius": radius,
-                "num_shells": num_hops,
-                "walk_length": walk_length,
-                "parts": parts,
-                "pairs": pairs,
-                "multisets": not sums,
-            }
-            out.append(make_encoding("walks", **parameters))
-    return out
+    own = {item.name: str(item.type) for item in fields(encoding)}
+    given: dict[str, Any] = {
+        name: tuple(dict.fromkeys(value)) if isinstance(value, list | tuple) else value
+        for name, value in options.items()
+        if name in own
+    }
+    if encoding is Walks:
+        return walk_family(**given)
+    lists = {
+        name: value
+        for name, value in given.items()
+        if isinstance(value, tuple) and "tuple" not in own[name]
+    }
+    return tuple(
+        build(encoding, encoding.name, given | dict(zip(lists, values, strict=True)))
+        for values in product(*lists.values())
+    )

@@ -271,7 +271,7 @@ def _sek_first(graphs: Graphs, test: SEK) -> Values:
     """Label, f and, where wanted, the multiset of these over all hops."""
     parts = [
         node_labels(graphs),
-        *(numbered(brute_force_values(f, graphs)) for f in test.encodings),
+        *(numbered(brute_force_values(f, graphs)) for f in test.exact_encodings),
     ]
     values = numbered(
         [list(zip(*of_graph, strict=True)) for of_graph in zip(*parts, strict=True)]

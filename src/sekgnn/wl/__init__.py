@@ -1,8 +1,8 @@
 """Exact Weisfeiler-Lehman tests: what can a method tell apart?"""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from sekgnn.lazy import lazy_names
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import Colouring, Source, WLTest
 from sekgnn.wl.digest import colours_of
@@ -18,11 +18,11 @@ from sekgnn.wl.hop_wl import HopColouring, Hops, KHopWL, OneWL
 from sekgnn.wl.isomorphism import Isomorphism
 from sekgnn.wl.refinement import Refinement, refine
 from sekgnn.wl.registry import (
-    ENCODINGS,
+    EXACT_ENCODINGS,
     TESTS,
-    make_encoding,
+    make_exact_encoding,
     make_test,
-    register_encoding,
+    register_exact_encoding,
     register_test,
 )
 from sekgnn.wl.sek import SEK, SEKTwoFWL
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sekgnn.wl.features import WLFeatures, kernel_matrix
 
 __all__ = [
-    "ENCODINGS",
+    "EXACT_ENCODINGS",
     "SEK",
     "TESTS",
     "Batch",
@@ -62,21 +62,13 @@ __all__ = [
     "colours_of",
     "compare",
     "kernel_matrix",
-    "make_encoding",
+    "make_exact_encoding",
     "make_test",
     "partition",
     "refine",
-    "register_encoding",
+    "register_exact_encoding",
     "register_test",
     "wl_hash",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Load what needs scikit-learn when it is first asked for."""
-    if name in ("WLFeatures", "kernel_matrix"):
-        from sekgnn.graphs.extras import require
-
-        require("sklearn", "sklearn")
-        return getattr(import_module("sekgnn.wl.features"), name)
-    raise AttributeError(f"module 'sekgnn.wl' has no attribute {name!r}")
+__getattr__, __dir__ = lazy_names(__name__)

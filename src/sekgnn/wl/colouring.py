@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -96,6 +96,17 @@ def _listed(words: list[str]) -> str:
     return "; ".join(words) or "nothing known"
 
 
+def option(default: Any, help: str, *, several: bool = False) -> Any:
+    """Return a field of a test or an encoding that is also a flag of commands.
+
+    Args:
+        default: Its default.
+        help: What the flag says of it.
+        several: Whether the flag takes several values, for an encoding with each.
+    """
+    return field(default=default, metadata={"help": help, "several": several})
+
+
 @dataclass(frozen=True)
 class WLTest(ABC):
     """A test of the Weisfeiler-Lehman family, with its parameters.
@@ -149,7 +160,7 @@ class WLTest(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Return the name and every parameter as plain JSON values."""
         return {"test": self.name} | {
-            field.name: _plain(getattr(self, field.name)) for field in fields(self)
+            item.name: _plain(getattr(self, item.name)) for item in fields(self)
         }
 
     def __str__(self) -> str:

@@ -20,7 +20,7 @@ from sekgnn.hops import HopKernel, hop_pairs_packed
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.colouring import Colouring, Source, WLTest
+from sekgnn.wl.colouring import Colouring, Source, WLTest, option
 from sekgnn.wl.digest import (
     KEY_EDGE,
     KEY_MEMBER,
@@ -68,8 +68,10 @@ class KHopWL(WLTest):
 
     name = "khop"
 
-    num_hops: int = 4
-    kernel: HopKernel = "shortest_path"
+    num_hops: int = option(4, "K, hops of message passing")
+    kernel: HopKernel = option(
+        "shortest_path", "what a hop is: shortest_path or diffusion"
+    )
 
     def __post_init__(self) -> None:
         """Check the parameters."""

@@ -1,14 +1,14 @@
-"""Tests and substructure encodings by name."""
+"""Tests and their substructure encodings by name, one's own included."""
 
 from __future__ import annotations
 
-import difflib
-import inspect
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from sekgnn.checks import check_choice
+from sekgnn.checks import nearest
+from sekgnn.encoding.substructure import ENCODINGS, SubstructureEncoding
 from sekgnn.errors import ConfigError
+from sekgnn.registry import Registry, build
 from sekgnn.wl.colouring import WLTest
 from sekgnn.wl.encodings.base import ExactEncoding
 from sekgnn.wl.encodings.distances import DistanceProfile
@@ -19,61 +19,37 @@ from sekgnn.wl.fwl2 import TwoFWL
 from sekgnn.wl.fwl3 import ThreeFWL
 from sekgnn.wl.hop_wl import KHopWL, OneWL
 from sekgnn.wl.isomorphism import Isomorphism
-from sekgnn.wl.sek import SEK, SEKTwoFWL
+from sekgnn.wl.sek import SEK, Encoding, SEKTwoFWL
 from sekgnn.wl.subgraph import SubgraphWL
 
-TESTS: dict[str, type[WLTest]] = {
-    cls.name: cls
-    for cls in (
-        OneWL,
-        KHopWL,
-        SubgraphWL,
-        SEK,
-        TwoFWL,
-        SEKTwoFWL,
-        ThreeFWL,
-        Isomorphism,
-    )
-}
-"""The known tests, by name, the weaker before the stronger."""
+TESTS: Registry[WLTest] = Registry("test", WLTest)  # type: ignore[type-abstract]
+"""The known tests by name, the library's from the weaker to the stronger."""
+EXACT_ENCODINGS: Registry[ExactEncoding] = Registry(
+    "encoding",
+    ExactEncoding,  # type: ignore[type-abstract]
+)
+"""The known exact encodings by name, before those of :data:`sekgnn.encoding.ENCODINGS`
+of the same name."""
 
-ENCODINGS: dict[str, type[ExactEncoding]] = {
-    cls.name: cls for cls in (Walks, InnerWL, InnerFWL, DistanceProfile, PatternCounts)
-}
-"""The known substructure encoding functions, by name."""
+register_test = TESTS.register
+"""Class decorator: make a test known by its ``name``."""
+register_exact_encoding = EXACT_ENCODINGS.register
+"""Class decorator: make an exact encoding known by its ``name``."""
 
-T = TypeVar("T", bound=type[WLTest])
-E = TypeVar("E", bound=type[ExactEncoding])
-V = TypeVar("V")
-
-
-def register_test(cls: T) -> T:
-    """Make a test known by its name; use as a class decorator.
-
-    Raises:
-        ConfigError: If the name is taken.
-    """
-    if TESTS.setdefault(cls.name, cls) is not cls:
-        raise ConfigError(f"there is already a test called {cls.name!r}.")
-    return cls
-
-
-def register_encoding(cls: E) -> E:
-    """Make a substructure encoding known by its name; use as a class decorator.
-
-    Raises:
-        ConfigError: If the name is taken.
-    """
-    if ENCODINGS.setdefault(cls.name, cls) is not cls:
-        raise ConfigError(f"there is already an encoding called {cls.name!r}.")
-    return cls
+for _test in (
+    OneWL, KHopWL, SubgraphWL, SEK, TwoFWL, SEKTwoFWL, ThreeFWL, Isomorphism,
+):  # fmt: skip
+    register_test(_test)
+for _encoding in (Walks, InnerWL, InnerFWL, DistanceProfile, PatternCounts):
+    register_exact_encoding(_encoding)
 
 
 def make_test(test: str | WLTest, **parameters: Any) -> WLTest:
     """Return a test by name.
 
     Args:
-        test: A name of :data:`TESTS`, or a test, which is returned as it is.
+        test: A name of :data:`TESTS`, ``package.module:Class`` of one's own, or a test,
+            which is returned as it is.
         parameters: Of the test's constructor. ``encodings`` may hold encodings,
             their names, or dictionaries as ``to_dict`` returns them.
 
@@ -88,59 +64,68 @@ def make_test(test: str | WLTest, **parameters: Any) -> WLTest:
         if parameters:
             raise ConfigError("parameters go with a test's name, not with a test.")
         return test
-    check_choice("test", test, tuple(TESTS))
+    cls = TESTS.find(test) if isinstance(test, str) else TESTS.known(test)
     if "encodings" in parameters:
         given = parameters["encodings"]
-        single = isinstance(given, str | dict | ExactEncoding)
+        single = isinstance(given, str | Mapping | ExactEncoding | SubstructureEncoding)
         chosen = [given] if single else given
-        parameters = parameters | {
-            "encodings": tuple(make_encoding(item) for item in chosen)
-        }
-    return _build(TESTS[test], test, parameters)
+        parameters["encodings"] = tuple(make_exact_encoding(item) for item in chosen)
+    return build(cls, cls.name, parameters)
 
 
-def make_encoding(
-    encoding: str | dict[str, Any] | ExactEncoding, **parameters: Any
-) -> ExactEncoding:
-    """Return a substructure encoding by name.
+def find_encoding(name: object) -> type[ExactEncoding] | type[SubstructureEncoding]:
+    """Return the encoding that a user named; an exact one where two have the name.
+
+    Raises:
+        ConfigError: If there is none; the nearest is suggested.
+    """
+    for known in (EXACT_ENCODINGS, ENCODINGS):
+        if isinstance(name, str) and name in known:
+            return known[name]
+    if isinstance(name, str) and ":" in name:
+        try:
+            return EXACT_ENCODINGS.find(name)
+        except ConfigError:
+            return ENCODINGS.find(name)
+    names = list(dict.fromkeys([*EXACT_ENCODINGS, *ENCODINGS]))
+    raise ConfigError(
+        f"encoding must be one of {names}, got {name!r}.{nearest(name, names)} Import "
+        "the module that registers your own encoding first."
+    )
+
+
+def make_exact_encoding(
+    encoding: str | Mapping[str, Any] | Encoding, **parameters: Any
+) -> Encoding:
+    """Return a substructure encoding by name, for a test that takes some.
 
     Args:
-        encoding: A name of :data:`ENCODINGS`, a dictionary as ``to_dict`` returns it,
-            or an encoding, which is returned as it is.
+        encoding: A name of :data:`EXACT_ENCODINGS` or
+            :data:`sekgnn.encoding.ENCODINGS`, ``package.module:Class`` of one's own, a
+            dictionary as ``to_dict`` returns it, or an encoding, which is returned as
+            it is.
         parameters: Of its constructor.
 
     Raises:
         ConfigError: If the name or a parameter is unknown; the nearest is suggested.
 
     Example:
-        >>> print(make_encoding("walks", scope="internal", radius=1, walk_length=4))
-        internal[h=1](l=4)
+        >>> print(make_exact_encoding("walks", scope="internal", radius=1))
+        internal[h=1](l=16)
     """
-    if isinstance(encoding, ExactEncoding):
+    if isinstance(encoding, ExactEncoding | SubstructureEncoding):
         if parameters:
             raise ConfigError(
                 "parameters go with an encoding's name, not with an encoding."
             )
         return encoding
-    if isinstance(encoding, dict):
+    if isinstance(encoding, Mapping):
         parameters = {
             key: tuple(value) if isinstance(value, list) else value
-            for key, value in (encoding | parameters).items()
+            for key, value in (dict(encoding) | parameters).items()
             if key != "encoding"
         }
-        encoding = str(encoding.get("encoding"))
-    check_choice("encoding", encoding, tuple(ENCODINGS))
-    return _build(ENCODINGS[encoding], encoding, parameters)
-
-
-def _build(make: Callable[..., V], name: str, parameters: dict[str, Any]) -> V:
-    known = list(inspect.signature(make).parameters)
-    for key in parameters:
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            takes = ", ".join(known) if known else "no parameters"
-            raise ConfigError(
-                f"{name} has no parameter {key!r}; it takes {takes}.{hint}"
-            )
-    return make(**parameters)
+        encoding = encoding.get("encoding", "")
+    found = find_encoding(encoding)
+    make: Callable[..., Encoding] = found
+    return build(make, found.name, parameters)

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice, check_positive
+from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.hops import HopKernel
 from sekgnn.kernel import kernel
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.colouring import Colouring, WLTest
+from sekgnn.wl.colouring import Colouring, WLTest, option
 from sekgnn.wl.digest import (
     KEY_MEMBER,
     KEY_PART,
@@ -25,16 +26,14 @@ from sekgnn.wl.digest import (
     spread,
     spread_all,
 )
-from sekgnn.wl.encodings.base import ExactEncoding
-from sekgnn.wl.encodings.walks import Walks
+from sekgnn.wl.encodings.base import ExactEncoding, as_exact
+from sekgnn.wl.encodings.walks import walk_family
 from sekgnn.wl.fwl2 import PairColouring, TwoFWL
 from sekgnn.wl.hop_wl import HopColouring, Hops
 
 KEY_CONTEXT = key_of("context of a node")
-DEFAULT_ENCODINGS: tuple[ExactEncoding, ...] = (
-    Walks("graph"),
-    *(Walks("internal", radius=h, pairs="all") for h in (1, 2, 3)),
-)
+Encoding = ExactEncoding | SubstructureEncoding
+DEFAULT_ENCODINGS: tuple[Encoding, ...] = walk_family()
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,8 @@ class SEK(WLTest):
 
     Args:
         num_hops: K of the refinement, and of the context.
-        encodings: The functions f, any number of them, side by side.
+        encodings: The functions f, any number of them, side by side: exact ones, or
+            any :class:`~sekgnn.encoding.SubstructureEncoding` that gives integers.
         context: Include the multiset of f over the K-hop neighbourhood.
         kernel: ``"shortest_path"`` or ``"diffusion"``, as in
             :class:`~sekgnn.wl.hop_wl.KHopWL`.
@@ -58,10 +58,12 @@ class SEK(WLTest):
 
     name = "sek"
 
-    num_hops: int = 4
-    encodings: tuple[ExactEncoding, ...] = DEFAULT_ENCODINGS
-    context: bool = True
-    kernel: HopKernel = "shortest_path"
+    num_hops: int = option(4, "K, hops of message passing")
+    encodings: tuple[Encoding, ...] = option(DEFAULT_ENCODINGS, "functions f")
+    context: bool = option(True, "start from the multiset of f within K hops as well")
+    kernel: HopKernel = option(
+        "shortest_path", "what a hop is: shortest_path or diffusion"
+    )
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -70,12 +72,18 @@ class SEK(WLTest):
         object.__setattr__(self, "encodings", tuple(self.encodings))
         if not self.encodings:
             raise ConfigError("encodings must not be empty; khop is SEK without them.")
+        _ = self.exact_encodings
+
+    @property
+    def exact_encodings(self) -> tuple[ExactEncoding, ...]:
+        """The functions f as colours."""
+        return tuple(as_exact(f) for f in self.encodings)
 
     def start(self, batch: Batch, threads: int | None = None) -> Colouring:
         """Start from labels, f and the context of f."""
         hops = Hops(batch, self.num_hops, self.kernel, threads)
         value = batch.label_colours.copy()
-        parts = [f.colours(batch, threads) for f in self.encodings]
+        parts = [f.colours(batch, threads) for f in self.exact_encodings]
         for part in parts:
             absorb_all(value, part, KEY_PART)
         first = value
@@ -88,7 +96,9 @@ class SEK(WLTest):
 
     def memory(self, sizes: Sequence[int]) -> int:
         """Return the bytes of colours and of the largest encoding at work."""
-        return super().memory(sizes) + max(f.memory(sizes) for f in self.encodings)
+        return super().memory(sizes) + max(
+            f.memory(sizes) for f in self.exact_encodings
+        )
 
 
 @dataclass(frozen=True)
@@ -159,14 +169,14 @@ class SEKColouring(HopColouring):
     def first_words(self, item: int) -> list[str]:
         """Say a node's label, its value of every encoding, and its context."""
         words = self.label_words(item)
-        words += [f.words(self.batch, item) for f in self._test.encodings]
+        words += [f.words(self.batch, item) for f in self._test.exact_encodings]
         return words + ([self._context_words(item)] if self._test.context else [])
 
     def first_difference(self, item: int, other: int) -> list[str]:
         """Say where labels or encodings differ; the context if nothing else does."""
         mine, theirs = self.label_words(item), self.label_words(other)
         out = [f"{a} against {b}" for a, b in zip(mine, theirs, strict=True) if a != b]
-        for f, values in zip(self._test.encodings, self._values, strict=True):
+        for f, values in zip(self._test.exact_encodings, self._values, strict=True):
             if (values[item] != values[other]).any():
                 out.append(f.difference(self.batch, item, other))
         if self._test.context and not out:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sekgnn.checks import check_positive
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.colouring import Colouring, Source, WLTest
+from sekgnn.wl.colouring import Colouring, Source, WLTest, option
 from sekgnn.wl.digest import KEY_OWN, KEY_PART, Colours, absorb_all, spread_all
 from sekgnn.wl.encodings.inner import ego_net_colours
 from sekgnn.wl.hop_wl import HopColouring, Hops
@@ -30,8 +30,8 @@ class SubgraphWL(WLTest):
 
     name = "subgraph"
 
-    radius: int = 3
-    marked: bool = False
+    radius: int = option(3, "h, radius of the ego-nets")
+    marked: bool = option(False, "let nodes know their distance to the centre")
 
     def __post_init__(self) -> None:
         """Check the parameters."""

@@ -10,9 +10,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.encoding.ragged import RaggedEncoding
+from sekgnn.encoding.substructure import SubstructureEncoding, Values
+from sekgnn.errors import ConfigError
+from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.parallel import PerThread, even_chunks, run_chunks
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.digest import Colours
+from sekgnn.wl.digest import Colours, colours_of
+
+_SHOWN, _WIDTH = 3, 60
 
 
 @dataclass(frozen=True)
@@ -22,8 +28,9 @@ class ExactEncoding(ABC):
     The value :math:`f(G_v, G)` is reduced to a colour: equal colours for equal values,
     and never equal ones by rounding. A new function is one small class: a frozen
     dataclass whose fields are its parameters, with :meth:`colours` and, for
-    explanations, :meth:`words`; :func:`sekgnn.wl.register_encoding` makes it known by
-    name.
+    explanations, :meth:`words`; :func:`sekgnn.wl.register_exact_encoding` makes it
+    known by name. What is made of integers is easier written as a
+    :class:`~sekgnn.encoding.SubstructureEncoding`, which networks take, too.
     """
 
     name: ClassVar[str]
@@ -61,6 +68,122 @@ class ExactEncoding(ABC):
         """The name and the parameters, for people."""
         words = [f"{f.name}={getattr(self, f.name)}" for f in fields(self)]
         return f"{self.name}({', '.join(words)})"
+
+
+@dataclass(frozen=True)
+class ExactValues(ExactEncoding):
+    """The integers of a :class:`~sekgnn.encoding.SubstructureEncoding` as colours.
+
+    Args:
+        f: The encoding; its ``exact()`` must give integers.
+    """
+
+    name = "values"
+
+    f: SubstructureEncoding
+
+    def values(self, graphs: PackedGraphs, threads: int | None = None) -> Values:
+        """Return the integers.
+
+        Raises:
+            ConfigError: If there are only floats.
+        """
+        values = self.f.exact(graphs, threads=threads)
+        if values is None:
+            raise ConfigError(
+                f"encoding {self.f.name!r} gives floats, which a WL test does not "
+                "compare: rounding would tell equal values apart. Return integers from "
+                "encode_graph(), or give the class a method exact(graphs) that does."
+            )
+        return values
+
+    def colours(self, batch: Batch, threads: int | None = None) -> Colours:
+        """Return the digest of every node's integers."""
+        if not batch.graphs:
+            return np.empty((0, 2), dtype=np.uint64)
+        values = self.values(batch.packed, threads)
+        if not isinstance(values, RaggedEncoding):
+            return colours_of(values, "exact values")
+        rows = np.concatenate([values.vectors, values.counts[:, None]], axis=1)
+        owner = np.repeat(np.arange(values.sizes.size), values.sizes.ravel())
+        sums = np.zeros((values.sizes.size, 2), dtype=np.uint64)
+        np.add.at(sums, owner, colours_of(rows, "vector and count"))
+        shape = values.num_nodes, 2 * self.f.num_channels
+        return colours_of(sums.reshape(shape), "multisets of vectors")
+
+    def _channels(self, batch: Batch, node: int) -> dict[str, str]:
+        """Return what to say of each channel; nothing where numbers tell nothing."""
+        g, v = batch.locate(node)
+        values = self.values(pack([batch.graphs[g].graph]))
+        if isinstance(values, RaggedEncoding):
+            one, count = values.nodes(v, v + 1), self.f.num_channels
+            parts = [
+                [f"{n} × {row}" for n, row in zip(counts, rows, strict=True)]
+                for counts, rows in (
+                    (one.counts[low:high].tolist(), one.vectors[low:high].tolist())
+                    for low, high in (one.ptr[c : c + 2] for c in range(count))
+                )
+            ]
+            texts = ["{" + ", ".join(part) + "}" for part in parts]
+        elif values.ndim == 3:
+            texts = [str(row) for row in values[v].tolist()]
+        else:  # residues or the like
+            return {}
+        return dict(zip(self.f.channels, texts, strict=True))
+
+    def words(self, batch: Batch, node: int) -> str:
+        """Say the numbers of the first channels."""
+        said = self._channels(batch, node)
+        texts = [f"{name} {_short(text)}" for name, text in said.items()]
+        if not texts:
+            return f"a value of {self}"
+        return f"{self}: {', '.join(texts[:_SHOWN])}" + ", ..." * (len(texts) > _SHOWN)
+
+    def difference(self, batch: Batch, node: int, other: int) -> str:
+        """Say in which channels the numbers differ."""
+        mine, theirs = self._channels(batch, node), self._channels(batch, other)
+        texts = [
+            f"{name} {_short(a)} against {_short(b)}"
+            if _short(a) != _short(b)
+            else f"{name} {_short(a)} in both, but not all of it"
+            for name, a in mine.items()
+            if a != (b := theirs[name])
+        ]
+        if not texts:
+            return f"a value of {self} in both, {self.beyond_words}"
+        return f"{self}: {'; '.join(texts[:_SHOWN])}" + "; ..." * (len(texts) > _SHOWN)
+
+    def memory(self, sizes: Sequence[int]) -> int:
+        """Return the bytes of the integers."""
+        return 8 * self.f.num_features * sum(sizes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the name and the parameters of f."""
+        return self.f.to_dict()
+
+    def __str__(self) -> str:
+        """The name and the parameters of f."""
+        return str(self.f)
+
+
+def as_exact(f: ExactEncoding | SubstructureEncoding) -> ExactEncoding:
+    """Return an encoding as one that gives colours.
+
+    Raises:
+        ConfigError: If it is not an encoding.
+    """
+    if isinstance(f, ExactEncoding):
+        return f
+    if isinstance(f, SubstructureEncoding):
+        return ExactValues(f)
+    raise ConfigError(
+        "an encoding of a WL test must be an ExactEncoding or a SubstructureEncoding, "
+        f"got {f!r}; names are for make_test()."
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 4]} ..."
 
 
 def node_colours(

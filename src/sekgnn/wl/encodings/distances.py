@@ -12,6 +12,7 @@ from sekgnn.checks import check_positive
 from sekgnn.kernel import kernel
 from sekgnn.walks.ball import local_ball
 from sekgnn.wl.batch import Batch
+from sekgnn.wl.colouring import option
 from sekgnn.wl.digest import Colours, key_of, spread
 from sekgnn.wl.encodings.base import ExactEncoding, node_colours
 
@@ -77,7 +78,7 @@ class DistanceProfile(ExactEncoding):
     name = "distances"
     beyond_words = "but joined or labelled in different ways"
 
-    num_shells: int = 4
+    num_shells: int = option(4, "shells that an encoding summarises")
 
     def __post_init__(self) -> None:
         """Check the parameters."""

@@ -12,6 +12,7 @@ from sekgnn.checks import check_positive
 from sekgnn.kernel import kernel
 from sekgnn.walks.ball import local_ball
 from sekgnn.wl.batch import Batch
+from sekgnn.wl.colouring import option
 from sekgnn.wl.digest import (
     KEY_EDGE,
     KEY_MEMBER,
@@ -189,9 +190,9 @@ class InnerWL(ExactEncoding):
     name = "inner_wl"
     beyond_words = "but joined or labelled in different ways"
 
-    radius: int = 3
-    marked: bool = True
-    internal: bool = False
+    radius: int = option(3, "h, radius of the ego-nets", several=True)
+    marked: bool = option(True, "let nodes know their distance to the centre")
+    internal: bool = option(False, "leave the centre out of its ego-net")
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -349,8 +350,8 @@ class InnerFWL(ExactEncoding):
     name = "inner_fwl"
     beyond_words = "but joined or labelled in different ways"
 
-    radius: int = 2
-    neighbours: bool = False
+    radius: int = option(2, "h, radius of the ego-nets", several=True)
+    neighbours: bool = option(False, "mark each neighbour of the centre in turn")
 
     def __post_init__(self) -> None:
         """Check the parameters."""

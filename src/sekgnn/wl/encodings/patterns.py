@@ -12,6 +12,7 @@ from sekgnn.errors import ConfigError
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.wl.batch import Batch
+from sekgnn.wl.colouring import option
 from sekgnn.wl.digest import Colours, colours_of
 from sekgnn.wl.encodings.base import ExactEncoding
 
@@ -148,7 +149,9 @@ class PatternCounts(ExactEncoding):
 
     name = "patterns"
 
-    patterns: tuple[str, ...] = ("cycle3", "cycle4", "cycle5", "clique4")
+    patterns: tuple[str, ...] = option(
+        ("cycle3", "cycle4", "cycle5", "clique4"), f"some of {' '.join(PATTERNS)}"
+    )
 
     def __post_init__(self) -> None:
         """Check the parameters."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice, pairwise
 from math import lcm
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from sekgnn.graphs.graph import Graph
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.walks.ball import local_ball
 from sekgnn.wl.batch import Batch
+from sekgnn.wl.colouring import option
 from sekgnn.wl.digest import Colours, colours_of
 from sekgnn.wl.encodings.base import ExactEncoding, node_colours
 from sekgnn.wl.encodings.walk_kernels import (
@@ -72,14 +73,18 @@ class Walks(ExactEncoding):
 
     name = "walks"
 
-    scope: Scope = "graph"
-    radius: int | None = None
-    num_shells: int = 4
-    walk_length: int = 16
-    parts: tuple[Part, ...] = PARTS
-    pairs: Pairs = "same"
-    multisets: bool = True
-    self_loops: bool = True
+    scope: Scope = option(
+        "graph", "where a walk lives: graph, ego or internal", several=True
+    )
+    radius: int | None = option(None, "h, radius of the ego-nets", several=True)
+    num_shells: int = option(4, "shells that an encoding summarises")
+    walk_length: int = option(16, "l, steps of a walk")
+    parts: tuple[Part, ...] = option(PARTS, "some of f1 f2 f3")
+    pairs: Pairs = option("same", "f3 within the same shell, or between all shells")
+    multisets: bool = option(
+        True, "keep multisets over shells, or sum them, as a network does"
+    )
+    self_loops: bool = option(True, "walk on A + I, or on A")
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -187,6 +192,29 @@ class Walks(ExactEncoding):
         kind = "" if self.multisets else ",sums"
         loops = "" if self.self_loops else ",no loops"
         return f"{where}{parts}(l={self.walk_length}{pairs}{kind}{loops})"
+
+
+def walk_family(
+    scope: Sequence[Scope] = ("graph", "internal"),
+    radius: Sequence[int] = (1, 2, 3),
+    pairs: Pairs | None = None,
+    **same: Any,
+) -> tuple[Walks, ...]:
+    """Return the walks of several scopes and radii, side by side.
+
+    Args:
+        scope: The scopes.
+        radius: The radii of each scope but ``"graph"``.
+        pairs: As in :class:`Walks`; by default all pairs of shells inside ego-nets
+            where multisets are kept.
+        same: Further parameters, the same for all.
+    """
+    inside: Pairs = "all" if same.get("multisets", True) else "same"
+    return tuple(
+        Walks(place, h, pairs=pairs or ("same" if h is None else inside), **same)
+        for place in scope
+        for h in ((None,) if place == "graph" else radius)
+    )
 
 
 def step_multisets(graph: Graph, node: int, walks: Walks) -> Iterator[Multisets]:
