@@ -33,7 +33,7 @@ def draw_verdict(verdict: Verdict, path: str | Path | None = None) -> Any:
 
     Args:
         verdict: What to draw.
-        path: Where to write the picture (its suffix tells the format), or ``None``.
+        path: Where to write the picture, in the format of its suffix; or ``None``.
 
     Returns:
         The ``matplotlib`` figure.

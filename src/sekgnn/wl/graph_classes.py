@@ -32,13 +32,7 @@ def partition(
 ) -> NDArray[np.int64]:
     """Sort graphs into the classes that a test cannot tell apart.
 
-    Args:
-        graphs: As in :func:`~sekgnn.wl.verdict.compare`.
-        test: As in :func:`~sekgnn.wl.verdict.compare`.
-        node_labels: As in :func:`~sekgnn.wl.verdict.compare`.
-        edge_labels: As in :func:`~sekgnn.wl.verdict.compare`.
-        threads: As in :func:`~sekgnn.wl.verdict.compare`.
-        parameters: As in :func:`~sekgnn.wl.verdict.compare`.
+    Graphs and all arguments are those of :func:`~sekgnn.wl.verdict.compare`.
 
     Returns:
         The class of every graph, int64 ``[G]``, numbered from 0 in order of appearance.
@@ -73,13 +67,8 @@ def wl_hash(
     The hash is taken of the round that confirms the graph's own stable colouring: two
     graphs that agree there would agree for ever if refined together.
 
-    Args:
-        graph: As in :func:`~sekgnn.wl.verdict.compare`.
-        test: Likewise; not ``"isomorphism"``, whose canonical form is igraph's.
-        node_labels: Likewise.
-        edge_labels: Likewise.
-        threads: Likewise.
-        parameters: Likewise.
+    Arguments are those of :func:`~sekgnn.wl.verdict.compare`; the test must not be
+    ``"isomorphism"``, whose canonical form is igraph's.
 
     Raises:
         ConfigError: If the test is unknown, or is isomorphism.

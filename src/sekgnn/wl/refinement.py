@@ -84,7 +84,7 @@ def refine(
     Args:
         test: The test.
         batch: The graphs.
-        max_rounds: Stop after so many rounds even if not stable; ``None`` for never.
+        max_rounds: Stop after N rounds even if not stable; ``None`` for never.
         keep_history: Keep the colours of every round, which explanations need.
         stop_when_apart: Stop as soon as no two graphs have the same colours.
         threads: Threads; ``None`` for all usable cores.

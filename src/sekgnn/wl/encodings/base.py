@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -112,46 +113,41 @@ class ExactValues(ExactEncoding):
         return colours_of(sums.reshape(shape), "multisets of vectors")
 
     def _channels(self, batch: Batch, node: int) -> dict[str, str]:
-        """Return what to say of each channel; nothing where numbers tell nothing."""
+        """Return what to say of each channel; nothing of residues and the like."""
         g, v = batch.locate(node)
         values = self.values(pack([batch.graphs[g].graph]))
         if isinstance(values, RaggedEncoding):
-            one, count = values.nodes(v, v + 1), self.f.num_channels
-            parts = [
-                [f"{n} × {row}" for n, row in zip(counts, rows, strict=True)]
-                for counts, rows in (
-                    (one.counts[low:high].tolist(), one.vectors[low:high].tolist())
-                    for low, high in (one.ptr[c : c + 2] for c in range(count))
-                )
+            one = values.nodes(v, v + 1)
+            rows = [
+                f"{n} × {row}"
+                for n, row in zip(one.counts, one.vectors.tolist(), strict=True)
             ]
-            texts = ["{" + ", ".join(part) + "}" for part in parts]
-        elif values.ndim == 3:
-            texts = [str(row) for row in values[v].tolist()]
-        else:  # residues or the like
-            return {}
-        return dict(zip(self.f.channels, texts, strict=True))
+            texts = ["{" + ", ".join(rows[a:b]) + "}" for a, b in pairwise(one.ptr)]
+        else:
+            texts = [str(row) for row in values[v].tolist()] if values.ndim == 3 else []
+        return dict(zip(self.f.channels, texts, strict=False))
 
     def words(self, batch: Batch, node: int) -> str:
         """Say the numbers of the first channels."""
-        said = self._channels(batch, node)
-        texts = [f"{name} {_short(text)}" for name, text in said.items()]
-        if not texts:
-            return f"a value of {self}"
-        return f"{self}: {', '.join(texts[:_SHOWN])}" + ", ..." * (len(texts) > _SHOWN)
+        return self._said(self._channels(batch, node))
 
     def difference(self, batch: Batch, node: int, other: int) -> str:
-        """Say in which channels the numbers differ."""
+        """Say the numbers of the first channels that differ."""
         mine, theirs = self._channels(batch, node), self._channels(batch, other)
-        texts = [
-            f"{name} {_short(a)} against {_short(b)}"
-            if _short(a) != _short(b)
-            else f"{name} {_short(a)} in both, but not all of it"
-            for name, a in mine.items()
-            if a != (b := theirs[name])
-        ]
-        if not texts:
-            return f"a value of {self} in both, {self.beyond_words}"
-        return f"{self}: {'; '.join(texts[:_SHOWN])}" + "; ..." * (len(texts) > _SHOWN)
+        differ = [name for name, text in mine.items() if text != theirs[name]]
+        a, b = (
+            self._said({name: said[name] for name in differ}) for said in (mine, theirs)
+        )
+        return f"{a} in both, {self.beyond_words}" if a == b else f"{a} against {b}"
+
+    def _said(self, channels: dict[str, str]) -> str:
+        texts = [f"{name} {_short(text)}" for name, text in channels.items()]
+        more = ", ..." if len(texts) > _SHOWN else ""
+        return (
+            f"{self}: {', '.join(texts[:_SHOWN])}{more}"
+            if texts
+            else f"a value of {self}"
+        )
 
     def memory(self, sizes: Sequence[int]) -> int:
         """Return the bytes of the integers."""
