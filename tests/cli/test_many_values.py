@@ -10,9 +10,10 @@ from typer.core import TyperCommand, TyperGroup
 from sekgnn.cli.main import app
 from sekgnn.cli.many_values import _NUMBERS, _WORDS, repeat_flags
 from sekgnn.datasets import CATEGORIES
+from sekgnn.encoding import ENCODINGS
+from sekgnn.encoding.patterns import PATTERNS
 from sekgnn.encoding.spec import SCOPES
 from sekgnn.wl import EXACT_ENCODINGS
-from sekgnn.wl.encodings.patterns import PATTERNS
 from sekgnn.wl.encodings.walks import PARTS
 
 FLAGS = {"--scope", "--radius"}
@@ -33,7 +34,7 @@ def test_words_are_those_of_the_library() -> None:
     assert _WORDS == {
         "--scope": SCOPES,
         "--parts": PARTS,
-        "--encoding": tuple(EXACT_ENCODINGS),
+        "--encoding": tuple({**EXACT_ENCODINGS, **ENCODINGS}),
         "--patterns": PATTERNS,
         "--category": tuple(CATEGORIES),
     }

@@ -6,6 +6,7 @@ from typing import get_args
 
 from hypothesis import strategies as st
 
+from sekgnn.encoding.patterns import PATTERNS
 from sekgnn.encoding.spec import SCOPES
 from sekgnn.graphs import LabelledGraph
 from sekgnn.testing import labelled_graphs
@@ -26,7 +27,6 @@ from sekgnn.wl import (
     Walks,
     WLTest,
 )
-from sekgnn.wl.encodings.patterns import PATTERNS
 from sekgnn.wl.encodings.walks import PARTS, Pairs
 
 PAIRS: tuple[Pairs, ...] = get_args(Pairs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import typer
@@ -11,7 +10,14 @@ from typer.core import TyperCommand
 _WORDS = {
     "--scope": ("graph", "ego", "internal"),
     "--parts": ("f1", "f2", "f3"),
-    "--encoding": ("walks", "inner_wl", "inner_fwl", "distances", "patterns"),
+    "--encoding": (
+        "walks",
+        "inner_wl",
+        "inner_fwl",
+        "distances",
+        "patterns",
+        "walk_counts",
+    ),
     "--patterns": (
         "cycle3",
         "cycle4",
@@ -20,6 +26,8 @@ _WORDS = {
         "cycle7",
         "cycle8",
         "clique4",
+        "clique5",
+        "clique6",
     ),
     "--category": (
         "basic",
@@ -42,21 +50,17 @@ class ManyValuesCommand(TyperCommand):
     """
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters, with flags that are made when first needed.
+        """Return the parameters, some of which may be made only now.
 
-        They are what ``later_flags()`` of the command's function returns.
+        A function with an attribute ``complete`` is replaced by what that returns: the
+        same function with all its flags.
         """
-        later = self.callback.__dict__.pop("later_flags", None)
-        if later is not None:
-            flags: list[inspect.Parameter] = later()
-
-            def bearer(**values: object) -> None: ...
-
-            bearer.__signature__ = inspect.Signature(flags)  # type: ignore[attr-defined]
-            bearer.__annotations__ = {flag.name: flag.annotation for flag in flags}
+        complete = getattr(self.callback, "complete", None)
+        if complete is not None:
             app = typer.Typer(add_completion=False)
-            app.command()(bearer)
-            self.params += typer.main.get_command(app).params
+            app.command()(complete())
+            whole: Any = typer.main.get_command(app)
+            self.params, self.callback = whole.params, whole.callback
         return super().get_params(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -36,14 +36,22 @@ def with_test_options(command: F) -> F:
     def wrapped(**values: Any) -> None:
         kept = {name: values.pop(name) for name in names}
         test = values.pop("test")
-        options = {k: v for k, v in values.items() if v is not None and v != ()}
+        options = {k: v for k, v in values.items() if v not in (None, (), [])}
         command(**kept, test=test, options=options)
 
-    wrapped.__name__, wrapped.__doc__ = command.__name__, command.__doc__
-    wrapped.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
-    wrapped.__annotations__ = {p.name: p.annotation for p in own}
-    wrapped.later_flags = flags_of_tests  # type: ignore[attr-defined]
-    return wrapped  # type: ignore[return-value]
+    def complete() -> Callable[..., None]:
+        return _signed(lambda **values: wrapped(**values), [*own, *flags_of_tests()])
+
+    def _signed(
+        function: Callable[..., None], parameters: list[inspect.Parameter]
+    ) -> Callable[..., None]:
+        function.__name__, function.__doc__ = command.__name__, command.__doc__
+        function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        function.__annotations__ = {p.name: p.annotation for p in parameters}
+        return function
+
+    wrapped.complete = complete  # type: ignore[attr-defined]
+    return _signed(wrapped, own)  # type: ignore[return-value]
 
 
 @cache

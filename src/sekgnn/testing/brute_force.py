@@ -232,10 +232,11 @@ def pattern_value(item: LabelledGraph, v: int, f: PatternCounts) -> tuple[int, .
     others = [u for u in range(item.num_nodes) if u != v]
     found = []
     for pattern in f.patterns:
-        if pattern == "clique4":
-            fours = ((v, *three) for three in combinations(others, 3))
+        if pattern.startswith("clique"):
+            size = int(pattern.removeprefix("clique"))
+            sets = ((v, *rest) for rest in combinations(others, size - 1))
             found.append(
-                sum(all(p in edges for p in combinations(four, 2)) for four in fours)
+                sum(all(p in edges for p in combinations(one, 2)) for one in sets)
             )
             continue
         length = int(pattern.removeprefix("cycle"))

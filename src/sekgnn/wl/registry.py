@@ -11,9 +11,8 @@ from sekgnn.errors import ConfigError
 from sekgnn.registry import Registry, build
 from sekgnn.wl.colouring import WLTest
 from sekgnn.wl.encodings.base import ExactEncoding
-from sekgnn.wl.encodings.distances import DistanceProfile
+from sekgnn.wl.encodings.counts import DistanceProfile, PatternCounts
 from sekgnn.wl.encodings.inner import InnerFWL, InnerWL
-from sekgnn.wl.encodings.patterns import PatternCounts
 from sekgnn.wl.encodings.walks import Walks
 from sekgnn.wl.fwl2 import TwoFWL
 from sekgnn.wl.fwl3 import ThreeFWL

@@ -1,4 +1,4 @@
-"""f from distances: how each shell around a node is joined."""
+"""f from counts: how each shell is joined, which small patterns hold a node."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
+from sekgnn.encoding.patterns import PATTERNS
+from sekgnn.encoding.patterns import PatternCounts as Counts
 from sekgnn.kernel import kernel
 from sekgnn.walks.ball import local_ball
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import option
-from sekgnn.wl.digest import Colours, key_of, spread
+from sekgnn.wl.digest import Colours, colours_of, key_of, spread
 from sekgnn.wl.encodings.base import ExactEncoding, node_colours
 
 KEY_PROFILE = key_of("distance profile")
@@ -117,3 +119,39 @@ class DistanceProfile(ExactEncoding):
                 shells.append(f"distance {k}: {text}")
         profile = "; ".join(shells) or "no other nodes"
         return f"edges (inwards, within, outwards) at {profile}"
+
+
+@dataclass(frozen=True)
+class PatternCounts(ExactEncoding):
+    """How many small patterns contain a node; see :mod:`sekgnn.encoding.patterns`.
+
+    Args:
+        patterns: Some of ``"cycle3"`` to ``"cycle8"`` and ``"clique4"`` to
+            ``"clique6"``.
+    """
+
+    name = "patterns"
+
+    patterns: tuple[str, ...] = option(
+        ("cycle3", "cycle4", "cycle5", "clique4"), f"some of {' '.join(PATTERNS)}"
+    )
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        Counts(self.patterns)
+
+    def counts(self, batch: Batch, threads: int | None = None) -> NDArray[np.int64]:
+        """Return how many of each pattern contain each node, int64 ``[N, P]``."""
+        return Counts(self.patterns).exact(batch.packed, threads=threads)[:, :, 0]
+
+    def colours(self, batch: Batch, threads: int | None = None) -> Colours:
+        """Return the digest of every node's counts."""
+        return colours_of(self.counts(batch, threads), "pattern counts")
+
+    def words(self, batch: Batch, node: int) -> str:
+        """Say the counts."""
+        counts = self.counts(batch)[node].tolist()
+        return "in " + ", ".join(
+            f"{count} × {pattern}"
+            for pattern, count in zip(self.patterns, counts, strict=True)
+        )
