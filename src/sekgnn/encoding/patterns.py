@@ -203,7 +203,7 @@ class PatternCounts(SubstructureEncoding):
     length = 1
 
     patterns: tuple[str, ...] = field(
-        default=("cycle3", "cycle4", "cycle5", "cycle6", "clique4"),
+        default=("cycle3", "cycle4", "cycle5", "clique4"),
         metadata=about("patterns to count", PATTERNS),
     )
     log1p: bool = field(default=False, metadata=about("log(1 + count) of counts"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
@@ -158,7 +159,7 @@ class WalkEncoding(SubstructureEncoding):
                 out.append(Block(scope, radius, min(self.num_shells, radius)))
         return tuple(out)
 
-    @property
+    @cached_property
     def channels(self) -> tuple[str, ...]:
         """Names of the output channels, each a vector of ``walk_length`` steps."""
         from sekgnn.encoding.channels import output_map
