@@ -107,9 +107,9 @@ def test_invalid_smiles_are_listed_by_row(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["--num-shells", 0], ["--num-shells must be at least 1, got 0"]),
-        (["--walk-length", -3], ["--walk-length must be at least 1, got -3"]),
-        (["--radius", 0, "--scope", "ego"], ["--radius must be at least 1"]),
+        (["--num-shells", 0], ["num_shells must be at least 1, got 0"]),
+        (["--walk-length", -3], ["walk_length must be at least 1, got -3"]),
+        (["--radius", 0, "--scope", "ego"], ["radius must be at least 1"]),
         (["--radius", 1], ["radius has no meaning"]),
         (["--scope", "intern"], ["--scope must be one of", "mean 'internal'"]),
         (["--scope", "graph", "--scope", "graph"], ["must not repeat"]),
@@ -124,6 +124,9 @@ def test_invalid_smiles_are_listed_by_row(run: Run, tmp_path: Path) -> None:
         (["--undirected", "yes"], ["--undirected must be one of"]),
         (["--loops", "keep"], ["--loops must be one of"]),
         (["--threads", 0], ["--threads must be at least 1"]),
+        (["--encoding", "walk"], ["encoding must be one of", "mean 'walks'"]),
+        (["--encoding-options", "merge"], ["--encoding-options takes name=value"]),
+        (["--encoding-options", "merg=mean"], ["no parameter 'merg'", "mean 'merge'"]),
     ],
 )
 def test_unusable_options(
@@ -140,7 +143,7 @@ def test_unusable_outputs_are_found_before_any_work(
 ) -> None:
     source = tmp_path / "in.npz"
     write_npz(source, [path_graph(3)])
-    monkeypatch.setattr(encoding_job, "read_all", _unexpected)
+    monkeypatch.setattr("sekgnn.graphs.records.read_all", _unexpected)
     result = run("encode", source, "-o", tmp_path / "out.txt")
     check_failure(result, tmp_path, "'.txt'", ".npz, .parquet")
     result = run("encode", source, "-o", tmp_path / "none" / "out.npz")

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from sekgnn.cli import encoding_file, encoding_job
+from sekgnn.cli import encoding_job
 from sekgnn.encoding.encoder import encode_many
 from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.encoding.substructure import encoding_from_dict
@@ -34,7 +34,7 @@ from .conftest import Run
             WalkEncoding(2, 32, aggregate="landing", merge="parts"),
         ),
         (
-            ("--scope", "graph", "--scope", "internal", "--radius", 1, "--radius", 2),
+            ("--scope", "graph", "internal", "--radius", 1, "--radius", 2),
             WalkEncoding(scope=("graph", "internal"), radius=(1, 2)),
         ),
         (
@@ -43,6 +43,10 @@ from .conftest import Run
         ),
         (("--no-self-loops", "--backend", "dense"), WalkEncoding(self_loops=False)),
         (("--aggregate", "moments"), WalkEncoding(aggregate="moments")),
+        (
+            ("--encoding", "walks", "--encoding-options", "merge=parts", "radius=null"),
+            WalkEncoding(merge="parts"),
+        ),
     ],
 )
 def test_npz_holds_the_librarys_values(
@@ -66,7 +70,7 @@ def test_npz_holds_the_librarys_values(
 def test_parquet_holds_one_row_per_node(
     run: Run, g6: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(encoding_file, "ROW_GROUP_NUMBERS", 200)
+    monkeypatch.setattr(encoding_job, "ROW_GROUP_NUMBERS", 200)
     output = tmp_path / "out.parquet"
     result = run("encode", g6, "-o", output, "--num-shells", 2, "--walk-length", 3)
     assert result.exit_code == 0, result.output
@@ -115,7 +119,7 @@ def test_json_is_one_object(run: Run, g6: Path, tmp_path: Path) -> None:
     assert said["nodes"] == 24
     assert said["edges"] == 3 + 18 + 22
     assert said["channels"] == list(spec.channels)
-    assert said["walk_length"] == 16
+    assert said["length"] == 16
     assert said["shape"] == [24, 10, 16] == list(np.load(output)["encoding"].shape)
     assert said["dtype"] == "float32" == str(np.load(output)["encoding"].dtype)
     assert encoding_from_dict(said["spec"]) == spec
@@ -145,10 +149,12 @@ def test_other_inputs(run: Run, tmp_path: Path) -> None:
     (folder / "T_graph_indicator.txt").write_text("1\n1\n2\n")
     (tmp_path / "in.edges").write_text("# nodes: 3\n0 1\n")
     (tmp_path / "in.data").write_text("Bw\n")
+    (tmp_path / "in.jsonl").write_text('{"edges": [[0, 1]], "num_nodes": 5}\n')
     output = tmp_path / "out.npz"
     for source, extra, node_ptr in [
         ("in.npz", [], [0, 3, 7]),
         ("tu", [], [0, 2, 3]),
+        ("in.jsonl", [], [0, 5]),
         ("in.edges", ["--undirected", "add"], [0, 3]),
         ("in.data", ["--format", "graph6"], [0, 3]),
     ]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from typer.core import TyperCommand, TyperGroup
 
 from sekgnn.cli.main import app
-from sekgnn.cli.many_values import _NUMBERS, _WORDS, repeat_flags
+from sekgnn.cli.many_values import _NUMBERS, _PAIRS, _WORDS, repeat_flags
 from sekgnn.datasets import CATEGORIES
 from sekgnn.encoding import ENCODINGS
 from sekgnn.encoding.patterns import PATTERNS
@@ -45,7 +45,7 @@ def test_the_values_of_every_repeatable_option_are_known() -> None:
     assert isinstance(group, TyperGroup)
     found = [repeatable(command) for command in group.commands.values()]  # type: ignore[arg-type]
     # names of columns can be any words; several stand behind --target with commas
-    assert set().union(*found) == {*_WORDS, *_NUMBERS, "--target"}
+    assert set().union(*found) == {*_WORDS, *_NUMBERS, *_PAIRS, "--target"}
 
 
 @st.composite

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Any
 
-import typer
-
+from sekgnn.cli.field_flags import with_flags
 from sekgnn.training.config import RunConfig
 
-F = TypeVar("F", bound=Callable[..., None])
-_TYPES: dict[str, Any] = {"int": int, "float": float, "str": str, "bool": bool}
 _TITLES = {
     "data": "Data",
     "protocol": "Protocol",
@@ -23,63 +18,11 @@ _TITLES = {
     "machine": "Machine",
 }
 
-
-def with_config_options(command: F) -> F:
-    """Give a command, whose last parameter is ``**keys``, a flag per config key.
-
-    Flags that are not given are not passed on. ``data`` is not among them: it is the
-    command's argument.
-    """
-    own = [
-        parameter
-        for parameter in inspect.signature(command, eval_str=True).parameters.values()
-        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
-    ]
-    flags = [_flag(item) for item in fields(RunConfig) if item.name != "data"]
-    names = [parameter.name for parameter in flags]
-
-    def wrapped(**values: Any) -> None:
-        keys = {name: values.pop(name) for name in names}
-        given = {name: v for name, v in keys.items() if v is not None and v != []}
-        command(**values, **given)
-
-    wrapped.__name__ = command.__name__
-    wrapped.__doc__ = command.__doc__
-    wrapped.__signature__ = inspect.Signature([*own, *flags])  # type: ignore[attr-defined]
-    wrapped.__annotations__ = {p.name: p.annotation for p in (*own, *flags)}
-    return wrapped  # type: ignore[return-value]
-
-
-def _flag(item: Any) -> inspect.Parameter:
-    """Return the parameter of one key."""
-    kind = str(item.type).split(" | ")[0]
-    base: Any = _TYPES.get(kind)
-    if base is None:  # a tuple
-        base = list[str] if "str" in kind else list[int]
-    flag = f"--{item.name.replace('_', '-')}"
-    names = f"{flag}/--no-{flag[2:]}" if base is bool else flag
-    option = typer.Option(
-        names,
-        help=item.metadata["help"],
-        show_default=_default(item),
-        rich_help_panel=_TITLES[item.metadata["section"]],
-    )
-    return inspect.Parameter(
-        item.name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=None,
-        annotation=Annotated[base | None, option],
-    )
-
-
-def _default(item: Any) -> str:
-    """Return what to say about the default of a key."""
-    default = item.default
-    if isinstance(default, tuple):
-        default = " ".join(str(value) for value in default)
-    if default is None and item.metadata["section"] == "model":
-        return "the model's"
-    return "none" if default in (None, "") else str(default)
+with_config_options = with_flags(
+    [item for item in fields(RunConfig) if item.name != "data"],
+    lambda item: _TITLES[item.metadata["section"]],
+)
+"""Give a command a flag per config key; ``data`` is the command's argument."""
 
 
 def merged_config(

@@ -42,7 +42,7 @@ def demo(
     those of an earlier run.
     """
     from sekgnn.checks import check_positive
-    from sekgnn.cli.encoding_job import Input, run_job
+    from sekgnn.cli.encoding_job import run_job
     from sekgnn.cli.progress import progress_bar
     from sekgnn.encoding.spec import WalkEncoding
     from sekgnn.files import write_atomically
@@ -63,7 +63,7 @@ def demo(
         drawn, families = demo_graphs(graphs, seed, progress)
     with progress_bar("encoding") as progress:
         result = run_job(
-            Input(drawn),
+            drawn,
             spec,
             output / "encodings.npz",
             dtype="float32",

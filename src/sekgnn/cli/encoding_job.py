@@ -1,51 +1,62 @@
-"""Read graphs, encode them piece by piece, write the result all or nothing."""
+"""Encode graphs piece by piece and write the result, all or nothing.
+
+Files are written piece by piece too, so memory stays bounded.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import os
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice
-from sekgnn.cli.encoding_file import WRITERS, Contents, check_output
 from sekgnn.encoding.encoder import encode_packed
-from sekgnn.encoding.spec import WalkEncoding
-from sekgnn.encoding.tasks import BACKENDS, Backend
-from sekgnn.errors import ConfigError
+from sekgnn.encoding.substructure import SubstructureEncoding
+from sekgnn.encoding.tasks import BACKENDS
+from sekgnn.errors import ConfigError, OutputError
 from sekgnn.files import atomic_path
-from sekgnn.graphs import (
-    Graph,
-    ReadOptions,
-    SelfLoops,
-    Undirected,
-    pack,
-    path_graph,
-)
-from sekgnn.graphs.records import graph_format, read_all
-from sekgnn.graphs.table import TableRow
+from sekgnn.graphs import Graph, pack, path_graph
 from sekgnn.kernel import clock
 from sekgnn.parallel import Progress
 
 PIECE_NUMBERS = 1 << 24
 """Numbers encoded before they are written: 128 MB of float64."""
 
+ROW_GROUP_NUMBERS = 1 << 22
+"""Numbers in one row group of a Parquet file: 32 MB of float64."""
+
+Write = Callable[[NDArray[Any]], object]
+"""Takes the encodings of the next nodes, ``[n, C, L]``."""
+
 
 @dataclass(frozen=True)
-class Input:
-    """Graphs, and for a table of SMILES where they come from.
+class Contents:
+    """What a file of encodings says about itself.
 
     Attributes:
-        graphs: The graphs.
-        rows: The data row (from 1) of each, or None.
-        skipped: Rows that were left out.
+        spec: How the encodings were computed.
+        dtype: float32 or float64.
+        node_ptr: Graph g owns nodes ``node_ptr[g]:node_ptr[g + 1]``, int64 ``[G + 1]``.
+        rows: For tables of SMILES, the data row (from 1) of each graph, else None.
     """
 
-    graphs: Sequence[Graph]
-    rows: tuple[int, ...] | None = None
-    skipped: tuple[TableRow, ...] = ()
+    spec: SubstructureEncoding
+    dtype: np.dtype[Any]
+    node_ptr: NDArray[np.int64]
+    rows: NDArray[np.int64] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """N, C and L."""
+        return int(self.node_ptr[-1]), self.spec.num_channels, self.spec.length
 
 
 @dataclass(frozen=True)
@@ -53,114 +64,79 @@ class JobResult:
     """What was encoded, and how fast.
 
     Attributes:
-        num_graphs: G.
-        num_nodes: N, of all graphs together.
-        num_edges: Of all graphs together.
         contents: What the file says about itself.
+        num_edges: Of all graphs together.
         seconds: Time spent encoding, kernels already loaded.
         total_seconds: The same with loading of kernels and writing; never compiling.
         output: The file.
-        skipped: Rows of the input that were left out.
     """
 
-    num_graphs: int
-    num_nodes: int
-    num_edges: int
     contents: Contents
+    num_edges: int
     seconds: float
     total_seconds: float
     output: Path
-    skipped: tuple[TableRow, ...]
 
     @property
-    def graphs_per_second(self) -> float:
-        """Graphs encoded per second of encoding."""
-        return self.num_graphs / max(self.seconds, 1e-9)
+    def num_graphs(self) -> int:
+        """Number of graphs."""
+        return self.contents.node_ptr.size - 1
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values."""
         spec = self.contents.spec
         return {
             "graphs": self.num_graphs,
-            "nodes": self.num_nodes,
+            "nodes": self.contents.shape[0],
             "edges": self.num_edges,
             "channels": list(spec.channels),
-            "walk_length": spec.walk_length,
+            "length": spec.length,
             "shape": list(self.contents.shape),
             "dtype": str(self.contents.dtype),
             "spec": spec.to_dict(),
             "seconds": self.seconds,
             "total_seconds": self.total_seconds,
-            "graphs_per_second": self.graphs_per_second,
+            "graphs_per_second": self.num_graphs / max(self.seconds, 1e-9),
             "output": str(self.output),
-            "skipped": [
-                {"row": row.row, "line": row.line, "smiles": row.values[0]}
-                for row in self.skipped
-            ],
         }
 
     def sentence(self) -> str:
         """Return a short summary for people."""
-        _, channels, steps = self.contents.shape
+        nodes, channels, length = self.contents.shape
         graphs = "1 graph" if self.num_graphs == 1 else f"{self.num_graphs} graphs"
-        per_second = self.num_nodes / max(self.seconds, 1e-9)
+        rates = [count / max(self.seconds, 1e-9) for count in (self.num_graphs, nodes)]
+        shown = [f"{rate:,.0f}" if rate >= 100 else f"{rate:.2g}" for rate in rates]
         return (
-            f"encoded {graphs} ({self.num_nodes} nodes, {self.num_edges} edges) in "
+            f"encoded {graphs} ({nodes} nodes, {self.num_edges} edges) in "
             f"{self.seconds:.2f} s\n"
-            f"{_rounded(self.graphs_per_second)} graphs per second, "
-            f"{_rounded(per_second)} nodes per second\n"
-            f"{channels} channels x {steps} steps per node, {self.contents.dtype}\n"
+            f"{shown[0]} graphs per second, {shown[1]} nodes per second\n"
+            f"{channels} channels x {length} steps per node, {self.contents.dtype}\n"
             f"wrote {self.output}"
         )
 
 
-def _rounded(rate: float) -> str:
-    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.2g}"
-
-
-def read_input(
-    path: Path,
-    *,
-    format: str | None,
-    undirected: str,
-    loops: str,
-    smiles: str,
-    skip_invalid: bool,
-) -> Input:
-    """Read graphs of any format; see :func:`~sekgnn.graphs.read_graphs`."""
-    check_choice("--undirected", undirected, ("error", "add"))
-    check_choice("--loops", loops, ("drop", "error"))
-    options = ReadOptions(
-        format=format,
-        undirected=cast("Undirected", undirected),
-        loops=cast("SelfLoops", loops),
-        smiles=smiles,
-        skip_invalid=skip_invalid,
-    )
-    records, skipped = read_all(path, options, features=False)
-    graphs = [record.graph for record in records]
-    table = graph_format(path, format) == "smiles"
-    rows = tuple(record.row for record in records) if table else None
-    return Input(graphs, rows, tuple(skipped))
-
-
-def check_backend(backend: str, spec: WalkEncoding) -> Backend:
-    """Return ``backend`` if it is known and can compute ``spec``.
+def check_backend(backend: str, spec: SubstructureEncoding) -> None:
+    """Check that a backend is known and can compute ``spec``, before any work.
 
     Raises:
-        ConfigError: If not.
+        ConfigError: If not, or the encoding cannot be written to a file.
     """
     check_choice("--backend", backend, BACKENDS)
-    if backend == "spectral" and spec.aggregate == "moments":
+    if backend == "spectral" and getattr(spec, "aggregate", None) == "moments":
         raise ConfigError("--backend spectral has no moments; use dense or push.")
-    return cast("Backend", backend)
+    if spec.ragged:
+        raise ConfigError(
+            f"encoding {spec.name!r} is ragged, which these files do not hold; call "
+            "sekgnn.encode in Python."
+        )
 
 
 def run_job(
-    source: Input,
-    spec: WalkEncoding,
+    graphs: Sequence[Graph],
+    spec: SubstructureEncoding,
     output: Path,
     *,
+    rows: Sequence[int] | None = None,
     backend: str = "auto",
     dtype: str = "float64",
     threads: int | None = None,
@@ -172,9 +148,10 @@ def run_job(
     encoding of the largest graph.
 
     Args:
-        source: The graphs.
+        graphs: The graphs.
         spec: What to compute.
         output: ``.npz`` or ``.parquet``.
+        rows: For tables of SMILES, the data row (from 1) of each graph.
         backend: As for :func:`~sekgnn.encoding.encoder.encode`.
         dtype: ``"float32"`` or ``"float64"``.
         threads: Threads; None for all usable cores.
@@ -186,12 +163,14 @@ def run_job(
     """
     started = clock()
     suffix = check_output(output)
-    kind = check_backend(backend, spec)
-    graphs = source.graphs
-    contents = Contents.of(graphs, spec, dtype, source.rows)
+    options: dict[str, Any] = {"backend": backend, "dtype": dtype}
+    kept = None if rows is None else np.array(rows, dtype=np.int64)
+    sizes = [0, *(graph.num_nodes for graph in graphs)]
+    node_ptr = np.cumsum(sizes, dtype=np.int64)
+    contents = Contents(spec, np.dtype(dtype), node_ptr, kept)
     total = contents.shape[0]
     # load what was compiled before, so that the rate is that of the work
-    _encode_piece([path_graph(2)], spec, kind, dtype, 1, None)
+    encode_packed(pack([path_graph(2)]), spec, threads=1, **options)
     seconds = 0.0
     with (
         atomic_path(output) as draft,
@@ -199,47 +178,26 @@ def run_job(
         WRITERS[suffix](file, contents) as write,
     ):
         for first, last in _pieces(contents):
-            begin, end = contents.node_ptr[[first, last]].tolist()
+            begin, end = node_ptr[[first, last]].tolist()
             moved = _within(progress, begin, end - begin, total)
             begun = clock()
-            block = _encode_piece(graphs[first:last], spec, kind, dtype, threads, moved)
+            block = encode_packed(
+                pack(graphs[first:last]),
+                spec,
+                threads=threads,
+                progress=moved,
+                **options,
+            )
             seconds += clock() - begun
             write(block)
-    return JobResult(
-        num_graphs=len(graphs),
-        num_nodes=total,
-        num_edges=sum(graph.num_edges for graph in graphs),
-        contents=contents,
-        seconds=seconds,
-        total_seconds=clock() - started,
-        output=output,
-        skipped=source.skipped,
-    )
-
-
-def _encode_piece(
-    graphs: Sequence[Graph],
-    spec: WalkEncoding,
-    backend: Backend,
-    dtype: str,
-    threads: int | None,
-    progress: Progress | None,
-) -> NDArray[Any]:
-    """Return ``[N, C, L]``; the one place that calls a backend."""
-    return encode_packed(
-        pack(graphs),
-        spec,
-        backend=backend,
-        dtype=dtype,
-        threads=threads,
-        progress=progress,
-    )
+    num_edges = sum(graph.num_edges for graph in graphs)
+    return JobResult(contents, num_edges, seconds, clock() - started, output)
 
 
 def _pieces(contents: Contents) -> list[tuple[int, int]]:
     """Cut the graphs into pieces of about ``PIECE_NUMBERS`` numbers."""
-    _, channels, steps = contents.shape
-    most = max(1, PIECE_NUMBERS // (channels * steps))
+    _, channels, length = contents.shape
+    most = max(1, PIECE_NUMBERS // max(1, channels * length))
     starts = contents.node_ptr.tolist()
     pieces: list[tuple[int, int]] = []
     first = 0
@@ -257,3 +215,114 @@ def _within(
     if progress is None:
         return None
     return lambda done, of: progress(before + nodes * done // max(of, 1), total)
+
+
+@contextmanager
+def npz_writer(file: IO[bytes], contents: Contents) -> Iterator[Write]:
+    """Write ``encoding``, ``node_ptr``, ``channels``, ``spec`` and maybe ``rows``.
+
+    The archive is not compressed: walk probabilities hardly shrink, and an archive
+    that is not can be written in pieces at the speed of the disk.
+    """
+    small = {
+        "node_ptr": contents.node_ptr,
+        "channels": np.array(contents.spec.channels, dtype=np.str_),
+        "spec": np.array(json.dumps(contents.spec.to_dict())),
+    }
+    if contents.rows is not None:
+        small["rows"] = contents.rows
+    header = {
+        "descr": np.lib.format.dtype_to_descr(contents.dtype),
+        "fortran_order": False,
+        "shape": contents.shape,
+    }
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in small.items():
+            with archive.open(f"{name}.npy", "w") as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+        with archive.open("encoding.npy", "w", force_zip64=True) as member:
+            np.lib.format.write_array_header_2_0(member, header)
+            yield lambda block: member.write(np.ascontiguousarray(block).data)
+
+
+@contextmanager
+def parquet_writer(file: IO[bytes], contents: Contents) -> Iterator[Write]:
+    """Write one row per node: ``graph``, ``node``, maybe ``row``, then the numbers.
+
+    The number of channel c at step t is the column ``c/t``, t from 1; the spec is JSON
+    under the key ``sekgnn.spec`` of the schema's metadata.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    _, channels, length = contents.shape
+    number = pa.from_numpy_dtype(contents.dtype)
+    fields = [("graph", pa.int64()), ("node", pa.int64())]
+    if contents.rows is not None:
+        fields.append(("row", pa.int64()))
+    places = [name for name, _ in fields]
+    fields += [
+        (f"{c}/{t + 1}", number) for c in contents.spec.channels for t in range(length)
+    ]
+    metadata = {"sekgnn.spec": json.dumps(contents.spec.to_dict())}
+    schema = pa.schema(fields, metadata=metadata)
+    height = max(1, ROW_GROUP_NUMBERS // max(1, channels * length))
+    starts = contents.node_ptr
+    written = 0
+    with pq.ParquetWriter(
+        file, schema, compression="zstd", use_dictionary=places
+    ) as writer:
+
+        def write(block: NDArray[Any]) -> None:
+            nonlocal written
+            for begin in range(0, len(block), height):
+                part = block[begin : begin + height]
+                node = np.arange(written, written + len(part))
+                graph = np.searchsorted(starts, node, side="right") - 1
+                columns = [graph, node - starts[graph]]
+                if contents.rows is not None:
+                    columns.append(contents.rows[graph])
+                columns += list(np.ascontiguousarray(part.reshape(len(part), -1).T))
+                arrays = [pa.array(column) for column in columns]
+                writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+                written += len(part)
+
+        yield write
+
+
+WRITERS: dict[str, Callable[[IO[bytes], Contents], AbstractContextManager[Write]]] = {
+    ".npz": npz_writer,
+    ".parquet": parquet_writer,
+}
+"""How to write, by suffix."""
+
+
+def check_output(output: Path, source: Path | None = None) -> str:
+    """Return the suffix of ``output`` if it can be written, before any work is done.
+
+    Raises:
+        ConfigError: If the suffix is unknown or the file would replace ``source``.
+        OutputError: If the folder is missing or read-only.
+    """
+    suffix = output.suffix.lower()
+    if suffix not in WRITERS:
+        raise ConfigError(
+            f"{output}: no format can be inferred from the suffix {suffix!r}; "
+            f"known are {', '.join(WRITERS)}."
+        )
+    if output.is_dir():
+        raise OutputError(f"cannot write {output}: it is a folder; name a file.")
+    if not output.parent.is_dir():
+        raise OutputError(
+            f"cannot write {output}: the folder {output.parent} does not exist; "
+            "create it first."
+        )
+    if not os.access(output.parent, os.W_OK):
+        raise OutputError(
+            f"cannot write {output}: the folder {output.parent} is read-only for you; "
+            "choose another."
+        )
+    if source is not None and source.exists() and output.exists():
+        if os.path.samefile(source, output):
+            raise ConfigError(f"{output} is the input; choose another output.")
+    return suffix

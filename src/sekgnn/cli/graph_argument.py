@@ -17,13 +17,14 @@ from sekgnn.graphs import (
     read_graphs,
 )
 from sekgnn.graphs.cleaning import Undirected
+from sekgnn.graphs.records import SUFFIXES
 
 _FORMS = (
     "a file of graphs (graphs.g6, or graphs.g6#2 for the third of several), a name "
     f"such as rook:4 (families: {', '.join(GRAPH_NAMES)}), smiles:CCO, or graph6:Bw"
 )
 
-_SUFFIXES = "g6|graph6|edges|edgelist|el|npz|csv|tsv|smi|parquet|txt"
+_SUFFIXES = "|".join(suffix[1:] for suffix in (*SUFFIXES, ".txt"))
 
 
 def graph_argument(

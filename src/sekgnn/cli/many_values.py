@@ -39,6 +39,7 @@ _WORDS = {
         "cfi",
     ),
 }
+_PAIRS = ("--encoding-options",)  # name=value
 _NUMBERS = ("--radius",)
 
 
@@ -101,6 +102,8 @@ def repeat_flags(args: list[str], repeatable: set[str]) -> list[str]:
 
 def _is_value(flag: str, arg: str) -> bool:
     """Tell whether ``arg`` can be a further value of the option."""
+    if flag in _PAIRS:
+        return "=" in arg and not arg.startswith("-")
     if flag in _NUMBERS:
         return arg.isascii() and arg.isdigit()
     return arg in _WORDS.get(flag, ())

@@ -98,7 +98,8 @@ class WalkEncoding(SubstructureEncoding):
     )
     radius: int | tuple[int, ...] | None = field(
         default=None,
-        metadata=about("h, radius of ego-nets in scopes ego and internal"),
+        metadata=about("h, radius of ego-nets in scopes ego and internal")
+        | {"shown": "K"},
     )
     aggregate: Aggregate = field(
         default="sum", metadata=about("AGG over a shell", AGGREGATES)

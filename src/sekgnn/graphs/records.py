@@ -81,18 +81,21 @@ class ReadOptions:
     format: str | None = field(
         default=None,
         metadata={
-            "help": "graph6, edges, npz, smiles, json or tu; by default inferred from "
-            "the suffix"
+            "help": "format of the input",
+            "choices": FORMATS,
+            "shown": "inferred from the suffix",
         },
     )
     undirected: Undirected = field(
         default="error",
         metadata={
-            "help": "edges listed in one direction only: error, or add the other"
+            "help": "edges listed in one direction only",
+            "choices": ("error", "add"),
         },
     )
     loops: SelfLoops = field(
-        default="drop", metadata={"help": "self-loops in the input: drop or error"}
+        default="drop",
+        metadata={"help": "self-loops in the input", "choices": ("drop", "error")},
     )
     smiles: str = field(
         default="smiles", metadata={"help": "column that holds the SMILES"}
