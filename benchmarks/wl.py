@@ -49,7 +49,7 @@ MILLION, SMALLER = 1_000_000, 50_000
 
 def brec_rows(data_root: str, repeats: int, quick: bool) -> list[dict[str, Any]]:
     from sekgnn.brec.board import BOARD
-    from sekgnn.brec.exact import score_exact
+    from sekgnn.brec.exact_score import score_exact
     from sekgnn.datasets import BREC
 
     pairs = BREC(data_root)

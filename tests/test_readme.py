@@ -102,7 +102,8 @@ def test_the_example_of_the_training_guide_runs(
 
 def test_every_file_it_names_exists() -> None:
     named = re.findall(
-        r"`((?:tests|docs|results|benchmarks)/[\w/.]+)`", README.read_text("utf-8")
+        r"`((?:tests|docs|results|benchmarks|studies)/[\w/.]+)`",
+        README.read_text("utf-8"),
     )
     named += re.findall(r"\]\(([\w/.]+)\)", README.read_text("utf-8"))
     assert named

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sekgnn.brec.exact import ExactScore
+from sekgnn.brec.exact_score import ExactScore
 from sekgnn.datasets import BRECPair, rook_shrikhande
 from sekgnn.graphs import LabelledGraph, csl_graph, cycle_graph, path_graph
 from sekgnn.wl import Colouring, OneWL, WLTest

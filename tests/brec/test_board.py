@@ -12,7 +12,7 @@ from tests.brec.exact_cases import PAIRS, timeless
 
 from sekgnn.brec import board
 from sekgnn.brec.board import BOARD, MEMORY_CLASSES, Board, Entry, run_board
-from sekgnn.brec.exact import ExactScore, score_exact
+from sekgnn.brec.exact_score import ExactScore, score_exact
 from sekgnn.datasets import BREC
 from sekgnn.errors import ConfigError, OutputError
 from sekgnn.wl import (

@@ -11,7 +11,7 @@ from tests.brec.exact_cases import PAIRS, timeless
 
 from sekgnn.brec import board
 from sekgnn.brec.board import Board, Entry
-from sekgnn.brec.exact import ExactScore, score_exact
+from sekgnn.brec.exact_score import ExactScore, score_exact
 from sekgnn.datasets import BREC, brec
 from sekgnn.reports.brec_page import brec_page, brec_png
 from sekgnn.wl import KHopWL, OneWL, TwoFWL, WLTest

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sekgnn.brec.board import MEMORY_CLASSES, Board, Row
-from sekgnn.brec.exact import ExactPair, ExactScore
+from sekgnn.brec.exact_score import ExactPair, ExactScore
 from sekgnn.datasets import CATEGORIES
 from sekgnn.reports.brec_page import brec_page, brec_png, frontier
 

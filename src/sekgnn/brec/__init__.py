@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sekgnn.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from sekgnn.brec.exact import ExactScore, score_exact
+    from sekgnn.brec.exact_score import ExactScore, score_exact
     from sekgnn.brec.hotelling import critical_t2, hotelling_t2, released_t2
     from sekgnn.brec.model_score import BRECScore, PairScore, RPCProtocol
     from sekgnn.brec.scoring import score

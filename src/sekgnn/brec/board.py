@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sekgnn.brec.exact import ExactScore, described, score_exact
+from sekgnn.brec.exact_score import ExactScore, described, score_exact
 from sekgnn.brec.model_score import json_rows
 from sekgnn.datasets.brec import BREC
 from sekgnn.errors import ConfigError, OutputError

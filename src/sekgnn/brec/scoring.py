@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
 from sekgnn._version import __version__
-from sekgnn.brec.exact import relabelled
+from sekgnn.brec.exact_score import relabelled
 from sekgnn.brec.hotelling import hotelling_t2, relative_spread, released_t2
 from sekgnn.brec.model_score import (
     BRECScore,

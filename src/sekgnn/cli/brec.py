@@ -58,7 +58,7 @@ def brec(
     an interrupted run has finished is kept in exact.partial.json: the same
     command continues from there.
     """
-    from sekgnn.brec.exact import score_exact
+    from sekgnn.brec.exact_score import score_exact
     from sekgnn.checks import check_positive
     from sekgnn.cli.progress import progress_bar
     from sekgnn.datasets.brec import BREC

@@ -10,8 +10,8 @@ import base64
 import json
 import os
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -185,7 +185,7 @@ def _section(run: Run, anchor: str, figures: Figures) -> list[str]:
         _results(record),
         *(_picture(png, f"{run.name}: {text}") for text, png in figures.items()),
         _heading(3, "Data"),
-        _facts(_data(record)),
+        _facts({str(name): _listed(v) for name, v in record.data.items()}),
         _heading(3, "Trainings"),
         _folds(record),
         _heading(3, "Config"),
@@ -214,10 +214,6 @@ def _results(record: RunRecord) -> str:
     return _table(head, rows)
 
 
-def _data(record: RunRecord) -> list[tuple[str, str, bool]]:
-    return [(str(name), _listed(v), False) for name, v in record.data.items()]
-
-
 def _folds(record: RunRecord) -> str:
     """Show how large the parts of every fold are, and what its training gave."""
     parts = [p for p in _PARTS if any(p in fold.split for fold in record.folds)]
@@ -228,43 +224,31 @@ def _folds(record: RunRecord) -> str:
         sizes = [str(len(fold.split[p])) if p in fold.split else "" for p in parts]
         epochs = max(map(len, fold.curves.values()), default=0)
         values = [show_value(m, fold.metrics.get(m)) for m in metrics]
-        rows.append(
-            [
-                str(i),
-                *sizes,
-                str(epochs),
-                str(fold.kept_epoch),
-                *values,
-                show_seconds(fold.seconds),
-            ]
-        )
+        kept, seconds = str(fold.kept_epoch), show_seconds(fold.seconds)
+        rows.append([str(i), *sizes, str(epochs), kept, *values, seconds])
     return _table(head, rows)
 
 
 def _config(record: RunRecord) -> list[str]:
     """Show the config by section; what this version does not know comes last."""
-    sections: dict[str, list[tuple[str, str, bool]]] = {}
-    known = {item.name: item for item in fields(RunConfig)}
-    for name, value in record.config.items():
-        item = known.get(name)
-        section = str(item.metadata["section"]) if item else "other"
-        grey = item is not None and is_default(name, value)
-        sections.setdefault(section, []).append((name, _listed(value), grey))
-    order = list(dict.fromkeys(str(i.metadata["section"]) for i in known.values()))
+    section = {item.name: str(item.metadata["section"]) for item in fields(RunConfig)}
+    grey = [name for name, value in record.config.items() if is_default(name, value)]
     parts = ['<div class="side">']
-    for section in [*order, "other"]:
-        if section in sections:
-            parts += ["<div>", _note(section), _facts(sections[section])]
-            parts.append("</div>")
+    for title in [*dict.fromkeys(section.values()), "other"]:
+        shown = {
+            name: _listed(value)
+            for name, value in record.config.items()
+            if section.get(name, "other") == title
+        }
+        if shown:
+            parts += ["<div>", _note(title), _facts(shown, grey), "</div>"]
     return [*parts, "</div>"]
 
 
 def is_default(name: str, value: Any) -> bool:
-    """Tell whether a key of a config has the value it has when nobody sets it."""
+    """Tell whether a key of a config has its default value."""
     defaults: dict[str, Any] = {item.name: item.default for item in fields(RunConfig)}
-    if name not in defaults:
-        return False
-    default = defaults[name]
+    default = defaults.get(name, MISSING)
     return bool(value == (list(default) if _many(default) else default))
 
 
@@ -280,18 +264,18 @@ def config_yaml(record: RunRecord) -> str:
     )
 
 
-def _provenance(record: RunRecord) -> list[tuple[str, str, bool]]:
+def _provenance(record: RunRecord) -> dict[str, str]:
     versions = ", ".join(f"{name} {v}" for name, v in record.versions.items())
-    return [
-        ("parameters", f"{record.num_parameters:,}", False),
-        ("kept epoch by", record.monitor, False),
-        ("versions", versions or NOTHING, False),
-        ("commit", record.commit or NOTHING, False),
-        ("started", record.started or NOTHING, False),
-        ("seconds", show_seconds(record.seconds), False),
-        ("device", record.device, False),
-        ("model", _listed(record.model), False),
-    ]
+    return {
+        "parameters": f"{record.num_parameters:,}",
+        "kept epoch by": record.monitor,
+        "versions": versions or NOTHING,
+        "commit": record.commit or NOTHING,
+        "started": record.started or NOTHING,
+        "seconds": show_seconds(record.seconds),
+        "device": record.device,
+        "model": _listed(record.model),
+    }
 
 
 def _many(value: Any) -> bool:
@@ -314,46 +298,29 @@ def _listed(value: Any) -> str:
 
 
 def _page(title: str, body: Iterable[str]) -> str:
-    """Return a whole page.
-
-    Args:
-        title: Plain text.
-        body: Pieces of HTML.
-    """
-    return "\n".join(
-        [
-            "<!DOCTYPE html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(title)}</title>",
-            f"<style>{_STYLE}</style>",
-            "</head>",
-            "<body>",
-            f"<h1>{escape(title)}</h1>",
-            *body,
-            "</body>",
-            "</html>",
-            "",
-        ]
-    )
+    """Return a whole page: a title in plain text, and pieces of HTML."""
+    content = "\n".join(body)
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(title)}</title>
+<style>{_STYLE}</style>
+</head>
+<body>
+<h1>{escape(title)}</h1>
+{content}
+</body>
+</html>
+"""
 
 
 def _table(
-    head: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    links: Sequence[str] = (),
+    head: Sequence[str], rows: Sequence[Sequence[str]], links: Sequence[str] = ()
 ) -> str:
-    """Return a table of plain text.
-
-    Args:
-        head: Names of the columns.
-        rows: One text per column.
-        links: Per row, the anchor on this page that its first cell leads to.
-    """
+    """Return a table of plain text; the first cell of a row may link to an anchor."""
     lines = ["<tr>" + "".join(f"<th>{escape(name)}</th>" for name in head) + "</tr>"]
     for i, row in enumerate(rows):
         texts = [escape(text) for text in row]
@@ -363,15 +330,11 @@ def _table(
     return '<div class="wide"><table>\n' + "\n".join(lines) + "\n</table></div>"
 
 
-def _facts(pairs: Iterable[tuple[str, str, bool]]) -> str:
-    """Return a table of names and values.
-
-    Args:
-        pairs: Name, value, and whether to show it in grey.
-    """
+def _facts(values: Mapping[str, str], grey: Container[str] = ()) -> str:
+    """Return a table of names and values; those whose names are in ``grey`` in grey."""
     lines = []
-    for name, value, grey in pairs:
-        row = '<tr class="default">' if grey else "<tr>"
+    for name, value in values.items():
+        row = '<tr class="default">' if name in grey else "<tr>"
         lines.append(f"{row}<th>{escape(name)}</th><td>{escape(value)}</td></tr>")
     return '<div class="wide"><table>\n' + "\n".join(lines) + "\n</table></div>"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.brec.exact_cases import PAIRS, NodeNumbers, timeless
 
-from sekgnn.brec import exact
-from sekgnn.brec.exact import ExactPair, ExactScore, relabelled, score_exact
+from sekgnn.brec import exact_score
+from sekgnn.brec.exact_score import ExactPair, ExactScore, relabelled, score_exact
 from sekgnn.datasets import BREC, CATEGORIES, BRECPair
 from sekgnn.errors import ConfigError, DataNotFoundError, GraphInputError
 from sekgnn.graphs import complete_graph, path_graph
@@ -110,7 +110,7 @@ def test_both_graphs_have_copies_of_their_own(monkeypatch: pytest.MonkeyPatch) -
         drawn.append(made)
         return made
 
-    monkeypatch.setattr(exact, "relabelled", spy)
+    monkeypatch.setattr(exact_score, "relabelled", spy)
     pair = BRECPair(0, "basic", RIGID, RIGID)
     score_exact("1wl", pairs=[pair], copies=3)
     assert len(drawn) == len(set(drawn)) == 6
