@@ -84,7 +84,7 @@ def test_the_package_is_one_source(tmp_path: Path) -> None:
         return run(code, tmp_path / "cache", copy.parent)[0]
 
     plain = folder("a")
-    assert folder("b", "cli/main.py", "training/fit.py", "nn/__init__.py") == plain
+    assert folder("b", "cli/main.py", "training/run.py", "nn/__init__.py") == plain
     assert folder("c", "graphs/twins.py") != plain
 
 

@@ -11,8 +11,8 @@ from sekgnn.reports.finished_runs import load_runs
 from sekgnn.reports.paper_numbers import paper_number
 from sekgnn.reports.run_table import show_result, show_value, table_markdown, table_rows
 from sekgnn.training.config import RunConfig
-from sekgnn.training.record import RunRecord
 from sekgnn.training.run_folder import read_config
+from sekgnn.training.run_record import RunRecord
 
 ROOT = Path(__file__).parents[1]
 RUNS = ROOT / "results" / "runs"

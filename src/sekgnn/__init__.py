@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     )
     from sekgnn.nn import GINEPlusConv, HopLoader, SEKConv
     from sekgnn.training.config import RunConfig
-    from sekgnn.training.run import run as train
+    from sekgnn.training.run import train
     from sekgnn.transforms.add_khop_edges import AddKHopEdges
     from sekgnn.transforms.add_substructure_encoding import AddSubstructureEncoding
     from sekgnn.transforms.encode_dataset import encode_dataset

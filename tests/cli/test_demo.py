@@ -11,7 +11,7 @@ import pytest
 from sekgnn.cli.demo import demo_graphs
 from sekgnn.encoding.encoder import encode_many
 from sekgnn.encoding.substructure import encoding_from_dict
-from sekgnn.training.record import RunRecord
+from sekgnn.training.run_record import RunRecord
 
 from .conftest import Run
 

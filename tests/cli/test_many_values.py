@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from typer.core import TyperCommand, TyperGroup
 
 from sekgnn.cli.main import app
-from sekgnn.cli.many_values import _NUMBERS, _PAIRS, _WORDS, repeat_flags
+from sekgnn.cli.many_values import _NUMBERS, _OPEN, _PAIRS, _WORDS, repeat_flags
 from sekgnn.datasets import CATEGORIES
 from sekgnn.encoding import ENCODINGS
 from sekgnn.encoding.patterns import PATTERNS
@@ -44,8 +44,15 @@ def test_the_values_of_every_repeatable_option_are_known() -> None:
     group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup)
     found = [repeatable(command) for command in group.commands.values()]  # type: ignore[arg-type]
-    # names of columns can be any words; several stand behind --target with commas
-    assert set().union(*found) == {*_WORDS, *_NUMBERS, *_PAIRS, "--target"}
+    assert set().union(*found) == {*_WORDS, *_NUMBERS, *_PAIRS, *_OPEN}
+
+
+def test_any_word_is_a_target_where_arguments_come_first() -> None:
+    flags = {"--target"}
+    found = repeat_flags(["d.csv", "--target", "a", "b c", "-o", "x"], flags)
+    assert found == ["d.csv", "--target", "a", "--target", "b c", "-o", "x"]
+    last = ["--target", "a", "d.csv"]
+    assert repeat_flags(last, flags) == last
 
 
 @st.composite

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from sekgnn.training.config import RunConfig
-from sekgnn.training.run import run as train
+from sekgnn.training.run import train
 
 from .conftest import Run
 
@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         val_fraction=0.2,
         test_fraction=0.2,
     )
-    train(config, place / "run")
+    train(output=place / "run", config=config)
     torch.set_num_threads(threads)
     return place
 

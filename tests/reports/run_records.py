@@ -9,7 +9,7 @@ from typing import Any
 
 from sekgnn.reports.finished_runs import Run
 from sekgnn.training.config import RunConfig
-from sekgnn.training.record import PREDICTIONS_FILE, FoldRecord, Result, RunRecord
+from sekgnn.training.run_record import PREDICTIONS_FILE, FoldRecord, Result, RunRecord
 
 ON_VAL = "the loss of the validation graphs"
 ON_TEST = "the test folds: best epoch of their mean"

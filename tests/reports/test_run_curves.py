@@ -18,7 +18,7 @@ from sekgnn.reports.run_curves import (
     watched_metric,
     watched_part,
 )
-from sekgnn.training.record import FoldRecord, RunRecord
+from sekgnn.training.run_record import FoldRecord, RunRecord
 
 NAN = math.nan
 

@@ -23,7 +23,7 @@ from sekgnn.reports.run_predictions import (
     read_predictions,
     subject,
 )
-from sekgnn.training.record import RunRecord
+from sekgnn.training.run_record import RunRecord
 
 
 def table(

@@ -15,7 +15,7 @@ from sekgnn.reports.finished_runs import Run
 from sekgnn.reports.run_report import config_yaml, run_page
 from sekgnn.reports.run_table import table_rows
 from sekgnn.training.config import RunConfig
-from sekgnn.training.record import RunRecord
+from sekgnn.training.run_record import RunRecord
 
 VOID = {"meta", "img"}
 EVIL = "<script>alert('x')</script>\"&"

@@ -23,7 +23,7 @@ from sekgnn.reports.run_table import (
     table_rows,
     table_terminal,
 )
-from sekgnn.training.record import Result, RunRecord
+from sekgnn.training.run_record import Result, RunRecord
 
 
 def read_table(text: str) -> list[dict[str, str]]:

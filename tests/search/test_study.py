@@ -14,14 +14,14 @@ import pytest
 optuna: Any = pytest.importorskip("optuna")
 
 from sekgnn.errors import ConfigError, OutputError  # noqa: E402
-from sekgnn.search import SearchRecord, SearchSpace, search, validation  # noqa: E402
+from sekgnn.search import SearchRecord, SearchSpace, search  # noqa: E402
 from sekgnn.search.validation import Outcome, Report, Validation  # noqa: E402
 from sekgnn.training.config import RunConfig  # noqa: E402
-from sekgnn.training.fold import run_fold  # noqa: E402
 from sekgnn.training.learner import NotFiniteError  # noqa: E402
 from sekgnn.training.learning_data import LearningData  # noqa: E402
-from sekgnn.training.run import prepare  # noqa: E402
+from sekgnn.training.run import run_fold  # noqa: E402
 from sekgnn.training.run_folder import read_config  # noqa: E402
+from sekgnn.training.training import Training  # noqa: E402
 
 from .conftest import BASE  # noqa: E402
 
@@ -74,7 +74,7 @@ def test_best_config_reproduces_the_least_value_of_the_table(
     assert (config.lr, config.num_layers) == (
         float(best["lr"]), int(best["num_layers"]),
     )  # fmt: skip
-    fold = run_fold(prepare(config, data=data), 0, tmp_path / "run")
+    fold = run_fold(Training(config, data), 0, tmp_path / "run")
     assert min(fold.curves["val_loss"]) == min(values)
     assert fold.kept_epoch == record.best["best_epochs"][0]
     saved = json.loads((tmp_path / "s" / "search.json").read_text("utf-8"))
@@ -299,20 +299,3 @@ def test_timeout_begins_nothing_new(
     assert record.done == 0
     with pytest.raises(ConfigError, match="no complete trial"):
         record.best_config()
-
-
-def test_hops_are_found_once_for_each_number(
-    tmp_path: Path, data: LearningData, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: list[int] = []
-    usual: Any = vars(validation)["JoinedGraphs"]
-
-    def counted(graphs: Any, num_hops: int, *rest: Any, **more: Any) -> Any:
-        made.append(num_hops)
-        return usual(graphs, num_hops, *rest, **more)
-
-    monkeypatch.setattr(validation, "JoinedGraphs", counted)
-    loaded = Validation(replace(BASE, model="k-gin"), data=data)
-    for hops in (1, 2, 1, 2):
-        loaded.joined(replace(BASE, model="k-gin", num_hops=hops))
-    assert made == [1, 2]

@@ -9,12 +9,17 @@ import pytest
 import torch
 from tests.training.helpers import records, write_lines
 
+from sekgnn.files import cache_folder
+
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory,
               monkeypatch: pytest.MonkeyPatch) -> Path:  # fmt: skip
-    """Keep encodings of tests out of the user's cache."""
+    """Keep encodings of tests out of the user's cache; share compiled kernels."""
     folder = tmp_path_factory.mktemp("cache")
+    kernels = cache_folder() / "kernels"
+    kernels.mkdir(parents=True, exist_ok=True)
+    (folder / "kernels").symlink_to(kernels)
     monkeypatch.setenv("SEKGNN_CACHE", str(folder))
     return folder
 

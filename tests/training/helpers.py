@@ -16,9 +16,9 @@ import torch
 from safetensors.torch import load_file
 
 from sekgnn.training.config import RunConfig
-from sekgnn.training.fit import MODEL_FILE
-from sekgnn.training.record import FoldRecord, RunRecord
-from sekgnn.training.run import run
+from sekgnn.training.run import train
+from sekgnn.training.run_folder import MODEL_FILE
+from sekgnn.training.run_record import FoldRecord, RunRecord
 
 FORKS = multiprocessing.get_context("fork")
 SMALL: dict[str, Any] = {
@@ -64,6 +64,11 @@ def config(path: Path, target: str = "size", **more: Any) -> RunConfig:
     return RunConfig.from_dict(
         {**SMALL, "data": str(path), "target": target.split(","), **more}
     )
+
+
+def run(settings: RunConfig, folder: str | Path, **more: Any) -> RunRecord:
+    """Train a config in a folder."""
+    return train(output=folder, config=settings, **more)
 
 
 def fork(work: Callable[[], object]) -> int:

@@ -114,7 +114,7 @@ def test_batches_carry_fields_encodings_and_numbers_of_their_graphs(
     joined = JoinedGraphs(graphs, 2, SPEC)
     alone = [AddSubstructureEncoding(SPEC)(graph.clone()) for graph in graphs]
     seen = 0
-    for batch in joined.training_batches(np.arange(2, 12), 4, seed=1):
+    for batch in joined.batches(np.arange(2, 12), 4, seed=1):
         numbers = batch[GRAPH_NUMBER].tolist()
         assert batch.y.tolist() == numbers
         assert torch.equal(batch.x[batch.ptr[:-1], 0].long(), batch[GRAPH_NUMBER])
@@ -129,7 +129,7 @@ def test_workers_load_the_same_batches(graphs: list[Any]) -> None:
     joined = JoinedGraphs(graphs, 2, SPEC, max_neighbors=2)
     both = []
     for workers in (0, 2):
-        loader = joined.training_batches(np.arange(12), 5, seed=3, num_workers=workers)
+        loader = joined.batches(np.arange(12), 5, seed=3, num_workers=workers)
         loader.order.set_epoch(4)
         both.append(contents(loader))
     assert both[0] == both[1]
@@ -139,8 +139,8 @@ def test_samples_are_drawn_anew_for_training_and_fixed_for_evaluation(
     graphs: list[Any],
 ) -> None:
     joined = JoinedGraphs(graphs, 2, None, max_neighbors=2, seed=7)
-    train = joined.training_batches(np.array([3]), 1, seed=5)
-    watch = joined.evaluation_batches(np.array([3]), 1)
+    train = joined.batches(np.array([3]), 1, seed=5)
+    watch = joined.batches(np.array([3]), 1)
     drawn, fixed = [], []
     for e in range(4):
         train.order.set_epoch(e)
@@ -151,9 +151,9 @@ def test_samples_are_drawn_anew_for_training_and_fixed_for_evaluation(
     train.order.set_epoch(1)
     assert contents(train) == drawn[1]
     again = JoinedGraphs(graphs, 2, None, max_neighbors=2, seed=7)
-    assert contents(again.evaluation_batches(np.array([3]), 1)) == fixed[0]
+    assert contents(again.batches(np.array([3]), 1)) == fixed[0]
     other = JoinedGraphs(graphs, 2, None, max_neighbors=2, seed=8)
-    assert contents(other.evaluation_batches(np.array([3]), 1)) != fixed[0]
+    assert contents(other.batches(np.array([3]), 1)) != fixed[0]
 
 
 def test_without_samples_both_read_the_same_hops(graphs: list[Any]) -> None:
@@ -184,5 +184,5 @@ def test_drawing_batches_leaves_the_random_state_of_torch_alone(
 ) -> None:
     joined = JoinedGraphs(graphs, 1)
     before = torch.get_rng_state()
-    list(joined.training_batches(np.arange(12), 4, seed=0))
+    list(joined.batches(np.arange(12), 4, seed=0))
     assert torch.equal(torch.get_rng_state(), before)

@@ -10,13 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.training.helpers import config, fork, weights
+from tests.training.helpers import (
+    config,
+    fork,
+    run,
+    weights,
+)
 
-import sekgnn.training.fold_pool as pool
+import sekgnn.training.run as pool
 from sekgnn.errors import ConfigError, GraphInputError
-from sekgnn.training.fold import run_fold
 from sekgnn.training.learner import NotFiniteError
-from sekgnn.training.run import run
+from sekgnn.training.run import run_fold
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 

@@ -10,12 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.training.helpers import config, weights
+from tests.training.helpers import (
+    config,
+    run,
+    weights,
+)
 
 from sekgnn.errors import ConfigError
 from sekgnn.training.config import RunConfig
-from sekgnn.training.record import RunRecord
-from sekgnn.training.run import is_main_process, run
+from sekgnn.training.run import is_main_process
+from sekgnn.training.run_record import RunRecord
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 

@@ -33,12 +33,12 @@ def test_memory_equals_file(lines: Path, tmp_path: Path) -> None:
         )
     sizes = [item["size"] for item in records()]
     settings = RunConfig.from_dict(SMALL)
-    file = train(config(lines, "size"), tmp_path / "file")
+    file = train(output=tmp_path / "file", config=config(lines, "size"))
     for name, task in {
         "networkx": networkx_task(graphs, {"size": sizes}),
         "pyg": pyg_task(data),
     }.items():
-        found = train(settings, tmp_path / name, data=task)
+        found = train(task, tmp_path / name, config=settings)
         assert found.headline.value == pytest.approx(file.headline.value, rel=1e-5)
         assert found.data["source"] == "memory"
     assert Predictor.load(tmp_path / "pyg").note.reader is None
@@ -51,8 +51,22 @@ def test_folds_take_memory_along(tmp_path: Path) -> None:
     settings = RunConfig.from_dict(
         {**SMALL, "protocol": "nested", "folds": 2, "epochs": 1}
     )
-    one = train(settings, tmp_path / "one", data=task)
-    two = train(settings, tmp_path / "two", data=task, jobs=2)
+    one = train(task, tmp_path / "one", config=settings)
+    two = train(task, tmp_path / "two", config=settings, jobs=2)
     assert one.results == two.results
     with pytest.raises(ConfigError, match="no data is named"):
-        train(settings, tmp_path / "none")
+        train(output=tmp_path / "none", config=settings)
+
+
+def test_keys_of_a_config_are_arguments(
+    lines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name, a file and keys give what the config of all of them gives."""
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "small.yaml"
+    file.write_text("".join(f"{key}: {value}\n" for key, value in SMALL.items()))
+    record = train(lines, config=file, target="size", epochs=1)
+    assert RunConfig.from_dict(record.config) == config(lines, "size", epochs=1)
+    assert (tmp_path / "runs" / "data-gin" / "record.json").is_file()
+    with pytest.raises(ConfigError, match="Did you mean 'epochs'"):
+        train(lines, target="size", epoch=1)

@@ -20,7 +20,6 @@ from sekgnn.training.objective import (
     check_monitor,
     is_better_high,
     make_objective,
-    regression_objective,
 )
 
 KINDS: tuple[TaskKind, ...] = ("binary", "multiclass", "multilabel", "regression")
@@ -108,9 +107,8 @@ def test_missing_targets_have_no_influence(kind: TaskKind, seed: int) -> None:
     assert torch.equal(found[0][3], found[1][3])  # type: ignore[arg-type]
     assert not found[0][3][~mask.any(1)].any()  # type: ignore[index]
     if kind == "regression":
-        assert regression_objective(y, mask, "mse", True) == regression_objective(
-            other, mask, "mse", True
-        )
+        both = [make_objective(kind, "mse", True, v, mask) for v in (y, other)]
+        assert both[0] == both[1]
 
 
 @settings(max_examples=25)
@@ -212,7 +210,7 @@ def test_metrics_that_are_not_defined_are_nan() -> None:
 def test_mean_and_scale_make_targets_standard(values: list[float], on: bool) -> None:
     y = torch.tensor(values).unsqueeze(1)
     mask = torch.ones(len(values), 1, dtype=torch.bool)
-    goal = regression_objective(y, mask, "mae", on)
+    goal = make_objective("regression", "mae", on, y, mask)
     table = y.double().numpy()
     if not on:
         assert (goal.mean, goal.scale) == ((0.0,), (1.0,))
@@ -229,7 +227,7 @@ def test_equal_targets_are_only_shifted(value: float, count: int) -> None:
     """A spread that is nothing but rounding is no scale."""
     y = torch.full((count, 1), value)
     mask = torch.ones(count, 1, dtype=torch.bool)
-    assert regression_objective(y, mask, "mse", True).scale == (1.0,)
+    assert make_objective("regression", "mse", True, y, mask).scale == (1.0,)
 
 
 def test_losses_are_for_regression_and_monitors_for_their_task() -> None:

@@ -12,13 +12,16 @@ import torch
 from tests.models.helpers import make
 from tests.nn.helpers import SPEC, dressed
 
-import sekgnn.training.prediction_table as table_of
 from sekgnn.datasets.graph_task import Y_MASK
 from sekgnn.graphs import cycle_graph, path_graph, petersen_graph, rook_graph
 from sekgnn.models import GraphModel
 from sekgnn.training.batches import JoinedGraphs
 from sekgnn.training.objective import Objective
-from sekgnn.training.predictions import PredictionCollector, predict_batches
+from sekgnn.training.predictions import (
+    PredictionCollector,
+    predict_batches,
+    tested_table,
+)
 from sekgnn.training.task_note import TaskNote
 
 SHAPES = [cycle_graph(5), path_graph(3), petersen_graph(), rook_graph(3), path_graph(1)]
@@ -45,7 +48,7 @@ def test_rows_are_those_of_each_graph_alone_in_order(level: str, size: int) -> N
     graphs = items(level)
     model = make("SEKGIN", level=level)
     order = np.array([7, 2, 5, 0, 8])
-    found = predict_batches(model, joined(graphs).evaluation_batches(order, size))
+    found = predict_batches(model, joined(graphs).batches(order, size))
     numbers = sorted(order.tolist())
     with torch.inference_mode():
         alone = [model(graphs[i]) for i in numbers]
@@ -66,9 +69,9 @@ def test_a_graph_that_several_processes_evaluated_counts_once(level: str) -> Non
     with torch.inference_mode():
         for rank in range(4):  # two graphs for four processes
             order = np.array([6, 3])
-            for batch in store.evaluation_batches(order, 2, rank=rank, world=4):
+            for batch in store.batches(order, 2, rank=rank, world=4):
                 collector.update(model, batch)
-    once = predict_batches(model, store.evaluation_batches(np.array([3, 6]), 2))
+    once = predict_batches(model, store.batches(np.array([3, 6]), 2))
     both = collector.gather()
     assert torch.allclose(both.out, once.out, atol=1e-10)
     assert torch.equal(both.graph, once.graph)
@@ -82,9 +85,7 @@ def test_a_single_graph_is_a_row_too(width: int) -> None:
     graphs = items("graph")
     for graph in graphs:
         graph.y, graph[Y_MASK] = graph.y[:, :width], graph[Y_MASK][:, :width]
-    found = predict_batches(
-        make("SEKGIN"), joined(graphs).evaluation_batches(np.array([3]), 4)
-    )
+    found = predict_batches(make("SEKGIN"), joined(graphs).batches(np.array([3]), 4))
     assert (found.y.shape, found.mask.shape) == ((1, width), (1, width))
     assert (found.graph.tolist(), found.row.tolist()) == ([3], [0])
 
@@ -93,7 +94,7 @@ def test_a_model_is_left_in_its_mode() -> None:
     model: GraphModel = make("SEKGIN")
     model.train()
     running = {k: v.clone() for k, v in model.state_dict().items()}
-    predict_batches(model, joined(items("graph")).evaluation_batches(np.arange(9), 4))
+    predict_batches(model, joined(items("graph")).batches(np.arange(9), 4))
     assert model.training
     for name, value in model.state_dict().items():
         assert torch.equal(value, running[name]), name
@@ -101,10 +102,8 @@ def test_a_model_is_left_in_its_mode() -> None:
 
 def rows(note: TaskNote, graphs: list[Any], model: Any) -> list[list[str]]:
     store = JoinedGraphs(graphs, 3)
-    found = predict_batches(model, store.evaluation_batches(np.array([4, 1]), 8))
-    content = table_of.to_csv(
-        table_of.test_headings(note), table_of.test_rows(note, found, 2)
-    )
+    found = predict_batches(model, store.batches(np.array([4, 1]), 8))
+    content = tested_table(note, found, 2)
     return list(csv.reader(io.StringIO(content.decode())))
 
 

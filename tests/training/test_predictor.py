@@ -10,7 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tests.training.helpers import SMALL, config, records, write_lines
+from tests.training.helpers import (
+    SMALL,
+    config,
+    records,
+    run,
+    write_lines,
+)
 from torch_geometric.data import Data
 
 from sekgnn.datasets import read_task
@@ -22,12 +28,14 @@ from sekgnn.errors import (
 )
 from sekgnn.models import GIN, PPGN, save_model
 from sekgnn.training.config import RunConfig
-from sekgnn.training.evaluate import evaluate_file, evaluate_run
-from sekgnn.training.fit import MODEL_FILE
-from sekgnn.training.predictor import Predictor
-from sekgnn.training.record import RunRecord
-from sekgnn.training.run import run
-from sekgnn.training.stream import predict_stream
+from sekgnn.training.predictor import (
+    Predictor,
+    evaluate_file,
+    evaluate_run,
+    predict_stream,
+)
+from sekgnn.training.run_folder import MODEL_FILE
+from sekgnn.training.run_record import RunRecord
 from sekgnn.training.task_note import TaskNote
 
 

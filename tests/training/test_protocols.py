@@ -12,7 +12,7 @@ from tests.training.helpers import config, fold_record, records, write_lines
 from sekgnn.errors import GraphInputError
 from sekgnn.training.config import RunConfig
 from sekgnn.training.protocols import make_splits, summarise
-from sekgnn.training.run import fold_folders
+from sekgnn.training.run_folder import fold_folders
 from sekgnn.training.sources import load_data
 
 ACCURACY = [

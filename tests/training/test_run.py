@@ -9,15 +9,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.training.helpers import config, leavings, records, weights, write_lines
+from tests.training.helpers import (
+    config,
+    leavings,
+    records,
+    run,
+    weights,
+    write_lines,
+)
 
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.models import load_model
-from sekgnn.training.fold import fold_objective
 from sekgnn.training.predictions import predict_batches
-from sekgnn.training.record import RunRecord
-from sekgnn.training.run import prepare, run
+from sekgnn.training.run_record import RunRecord
 from sekgnn.training.task_note import TaskNote
+from sekgnn.training.training import Training
 
 
 def test_the_same_config_gives_the_same_numbers_and_another_seed_others(
@@ -47,12 +53,12 @@ def test_results_are_those_of_the_model_file(
     """Whoever loads the model and tests it gets the numbers of the record."""
     settings = config(lines, target, **more)
     record = run(settings, tmp_path / "run")
-    prepared = prepare(settings)
-    (split,) = prepared.splits
+    training = Training(settings)
+    (split,) = training.splits
     model = load_model(tmp_path / "run" / "model.safetensors")
-    goal = fold_objective(settings, prepared.data, split.train)
+    goal = training.objective()
     for part in ("val", "test"):
-        batches = prepared.joined.evaluation_batches(getattr(split, part), 4)
+        batches = training.prepare().batches(getattr(split, part), 4)
         found = predict_batches(model, batches)
         values = {f"{part}_{k}": v for k, v in found.metrics(goal).items()}
         if part == "test":
@@ -75,9 +81,8 @@ def test_the_model_file_says_what_its_outputs_mean(lines: Path, tmp_path: Path) 
     with safe_open(str(tmp_path / "run" / "model.safetensors"), "pt") as file:
         text = " ".join(file.metadata().values())
     assert '"yes"' in text
-    prepared = prepare(config(lines, "ring"))
-    goal = fold_objective(prepared.config, prepared.data, prepared.splits[0].train)
-    note = TaskNote.of(prepared.data, goal)
+    training = Training(config(lines, "ring"))
+    note = TaskNote.of(training.data, training.objective())
     assert TaskNote.from_dict(note.to_dict()) == note
     assert note.classes == ("no", "yes")
 
@@ -96,7 +101,7 @@ def test_targets_of_test_graphs_never_influence_training(
         "protocol": protocol, "folds": 2, "plateau_patience": 0, "lr": 0.3, "epochs": 6,
     }  # fmt: skip
     settings = config(plain, **more)
-    test = prepare(settings).splits[0].test
+    test = Training(settings).splits[0].test
     items = records()
     for i in test.tolist():
         items[i]["size"] += 100.0

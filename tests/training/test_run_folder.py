@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.training.helpers import config, fork
+from tests.training.helpers import (
+    config,
+    fork,
+    run,
+)
 
 from sekgnn.errors import ConfigError, OutputError
 from sekgnn.training.config import RunConfig
-from sekgnn.training.run import run
 from sekgnn.training.run_folder import (
     check_same_config,
     locked,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sekgnn.datasets import Split
 from sekgnn.errors import GraphInputError
-from sekgnn.training.splits import (
+from sekgnn.training.protocols import (
     check_training_classes,
     inner_split,
     random_split,

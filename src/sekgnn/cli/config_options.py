@@ -28,19 +28,11 @@ with_config_options = with_flags(
 def merged_config(
     data: str | None, file: Path | None, keys: dict[str, Any]
 ) -> RunConfig:
-    """Return the config of a file, changed by the flags that were given.
+    """Return the config of a file, changed by the argument and the flags given.
 
     Raises:
         ConfigError: If the file or a key is wrong.
     """
-    from sekgnn.training.run_folder import read_config
+    from sekgnn.training.run_folder import load_config
 
-    values = {} if file is None else read_config(file)
-    values = {str(name).replace("-", "_"): value for name, value in values.items()}
-    if "target" in keys:
-        texts = [t.strip() for text in keys["target"] for t in text.split(",")]
-        keys["target"] = [text for text in texts if text]
-    values |= keys
-    if data is not None:
-        values["data"] = data
-    return RunConfig.from_dict(values)
+    return load_config(file, keys if data is None else {**keys, "data": data})

@@ -195,7 +195,7 @@ def _count_cycles(output: Path, epochs: int, seed: int) -> dict[str, float]:
     from sekgnn.cli.progress import progress_bar
     from sekgnn.reports.run_report import write_report
     from sekgnn.training.config import RunConfig
-    from sekgnn.training.run import run
+    from sekgnn.training.run import train
 
     typer.echo("\n4. Learn to count 4-cycles, from 1500 random graphs")
     torch.set_num_threads(1)  # of graphs this small, more are slower
@@ -218,7 +218,7 @@ def _count_cycles(output: Path, epochs: int, seed: int) -> dict[str, float]:
             batch_size=32,
         )
         with progress_bar(f"training {name}") as progress:
-            record = run(config, folder, progress=progress)
+            record = train(output=folder, config=config, progress=progress)
         errors[model] = record.result("test_mae").value
         typer.echo(
             f"   {name:<8} test error {errors[model]:.4f} standard deviations of the "

@@ -16,18 +16,17 @@ def evaluate(
         Path | None,
         typer.Argument(
             metavar="[INPUT]",
-            help="other graphs, with targets: CSV, Parquet, JSON lines or TU folder",
+            help="other graphs with targets: CSV, Parquet or JSON lines file, or "
+            "TU folder",
             show_default="the run's own data",
         ),
     ] = None,
     part: Annotated[
-        str, typer.Option(help="of the run's own data: train, val or test")
+        str, typer.Option(help="part of the run's own data: train, val or test")
     ] = "test",
     target: Annotated[
-        str | None,
-        typer.Option(
-            help="columns of INPUT, divided by commas", show_default="as in training"
-        ),
+        list[str] | None,
+        typer.Option(help="columns or keys of INPUT", show_default="as in training"),
     ] = None,
     smiles: SmilesColumn = None,
     skip_invalid: SkipInvalid = False,
@@ -38,13 +37,13 @@ def evaluate(
     import json as json_format
     import math
 
-    from sekgnn.training.evaluate import evaluate_file, evaluate_run
+    from sekgnn.training.predictor import evaluate_file, evaluate_run
 
     if data is None:
         folds = evaluate_run(run, part, data_root)
         name = f"{part} graphs of {run}"
     else:
-        names = tuple(text.strip() for text in target.split(",")) if target else ()
+        names = tuple(target or ())
         folds = [
             evaluate_file(run, data, names, smiles=smiles, skip_invalid=skip_invalid)
         ]

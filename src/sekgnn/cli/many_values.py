@@ -40,6 +40,7 @@ _WORDS = {
     ),
 }
 _PAIRS = ("--encoding-options",)  # name=value
+_OPEN = ("--target",)
 _NUMBERS = ("--radius",)
 
 
@@ -47,7 +48,8 @@ class ManyValuesCommand(TyperCommand):
     """A command in which a repeatable option may list its values behind one flag.
 
     Only further values that belong to the option are taken, so that an argument may
-    follow: in ``--scope graph internal rook:4`` the last word is an argument.
+    follow: in ``--scope graph internal rook:4`` the last word is an argument. Where
+    any word can be a value, arguments must come first: ``data.csv --target a b``.
     """
 
     def get_params(self, ctx: Any) -> list[Any]:
@@ -85,6 +87,7 @@ def repeat_flags(args: list[str], repeatable: set[str]) -> list[str]:
     out: list[str] = []
     flag = ""  # the option whose values may still go on
     expects = False
+    arguments_first = bool(args) and not args[0].startswith("-")
     for i, arg in enumerate(args):
         if expects:
             expects = False
@@ -92,7 +95,7 @@ def repeat_flags(args: list[str], repeatable: set[str]) -> list[str]:
             return out + args[i:]
         elif arg in repeatable:
             flag, expects = arg, True
-        elif flag and _is_value(flag, arg):
+        elif flag and _is_value(flag, arg, arguments_first):
             out.append(flag)
         else:
             flag = ""
@@ -100,10 +103,12 @@ def repeat_flags(args: list[str], repeatable: set[str]) -> list[str]:
     return out
 
 
-def _is_value(flag: str, arg: str) -> bool:
+def _is_value(flag: str, arg: str, arguments_first: bool) -> bool:
     """Tell whether ``arg`` can be a further value of the option."""
     if flag in _PAIRS:
         return "=" in arg and not arg.startswith("-")
+    if flag in _OPEN:
+        return arguments_first and not arg.startswith("-")
     if flag in _NUMBERS:
         return arg.isascii() and arg.isdigit()
     return arg in _WORDS.get(flag, ())

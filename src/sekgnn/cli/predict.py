@@ -48,8 +48,7 @@ def predict(
         raise ConfigError("--json prints to stdout; name a file with --output.")
     import torch
 
-    from sekgnn.training.predictor import Predictor
-    from sekgnn.training.stream import predict_stream
+    from sekgnn.training.predictor import Predictor, predict_stream
 
     torch.set_num_threads(threads)
     predictor = Predictor.load(run)

@@ -12,11 +12,12 @@ DataRoot = Annotated[
     typer.Option(help="folder of benchmark data", show_default="$SEKGNN_DATA"),
 ]
 Threads = Annotated[
-    int, typer.Option(help="of torch; more than one pays off on large graphs only")
+    int,
+    typer.Option(help="threads of torch; more than one only pays on large graphs"),
 ]
 SmilesColumn = Annotated[
     str | None,
-    typer.Option(help="column of the SMILES", show_default="as in training"),
+    typer.Option(help="column with SMILES", show_default="as in training"),
 ]
 SkipInvalid = Annotated[
     bool, typer.Option(help="leave out SMILES that rdkit cannot read")

@@ -11,7 +11,7 @@ from sekgnn.cli.config_options import merged_config, with_config_options
 from sekgnn.cli.shared_options import DataRoot, Threads
 
 if TYPE_CHECKING:
-    from sekgnn.training.record import RunRecord
+    from sekgnn.training.run_record import RunRecord
 
 
 @with_config_options
@@ -20,14 +20,16 @@ def train(
         str | None,
         typer.Argument(
             help="dataset (counting, graph_property, MUTAG, ..., QM9), or your own "
-            "CSV, Parquet or JSON lines file, or TU folder",
+            "CSV, TSV, Parquet or JSON lines file, or TU folder",
             show_default=False,
         ),
     ] = None,
     *,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="run folder", show_default="runs/NAME"),
+        typer.Option(
+            "--output", "-o", help="run folder", show_default="runs/DATA-MODEL"
+        ),
     ] = None,
     config: Annotated[
         Path | None, typer.Option("--config", "-c", help="YAML file with config keys")
@@ -35,12 +37,16 @@ def train(
     data_root: DataRoot = None,
     jobs: Annotated[
         int | None,
-        typer.Option(help="folds at a time", show_default="all usable cores"),
+        typer.Option(
+            help="folds to train side by side", show_default="all usable cores"
+        ),
     ] = None,
     threads: Threads = 1,
-    json: Annotated[bool, typer.Option("--json", help="print the results")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="print the results as JSON")
+    ] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="no progress, no summary")
+        bool, typer.Option("--quiet", "-q", help="print neither progress nor summary")
     ] = False,
     **keys: Any,
 ) -> None:
@@ -60,16 +66,17 @@ def train(
         check_positive("--jobs", jobs)
     import torch
 
-    from sekgnn.training.run import is_main_process, run
+    from sekgnn.training.run import default_folder, is_main_process
+    from sekgnn.training.run import train as run
 
     torch.set_num_threads(threads)
-    folder = output or Path("runs") / default_name(settings.data, settings.model)
+    folder = output or default_folder(settings)
     shown = not (quiet or json) and is_main_process()
     with progress_stages(shown=shown) as stage, resumable():
         record = run(
-            settings,
-            folder,
-            root=data_root,
+            output=folder,
+            config=settings,
+            data_root=data_root,
             jobs=jobs or resolve_threads(None),
             encoding_progress=stage("encoding"),
             progress=stage("training"),
@@ -81,11 +88,6 @@ def train(
     elif not quiet:
         print_results(record)
         typer.echo(f"run folder: {folder}")
-
-
-def default_name(data: str, model: str) -> str:
-    """Return a folder name for a run."""
-    return f"{Path(data).stem}-{model}"
 
 
 def results_json(record: RunRecord) -> str:

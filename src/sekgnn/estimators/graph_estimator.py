@@ -16,19 +16,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sekgnn.datasets import GraphTask, list_task
+from sekgnn.datasets import GraphTask, Split, list_task
 from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
 from sekgnn.models import save_model
 from sekgnn.models.model_file import read_about
-from sekgnn.training.batches import JoinedGraphs
-from sekgnn.training.build import make_model
 from sekgnn.training.config import RunConfig
-from sekgnn.training.fit import fit
-from sekgnn.training.fold import fold_objective, fold_seeds
-from sekgnn.training.learning_data import LearningData
+from sekgnn.training.learning_data import LearningData, without_masked
 from sekgnn.training.predictor import Predictor
-from sekgnn.training.splits import check_training_classes, inner_split
-from sekgnn.training.task_note import TaskNote
+from sekgnn.training.protocols import check_training_classes, inner_split
+from sekgnn.training.training import Training
 
 E = TypeVar("E", bound="GraphEstimator")
 
@@ -100,30 +96,20 @@ class GraphEstimator(BaseEstimator):
 
     def _train(self, task: GraphTask) -> None:
         """Train on a task with targets; sets the fitted attributes."""
-        config = self.run_config()
-        data = LearningData("graphs", task, "memory")
         random = check_random_state(self.random_state)
         seed = int(random.randint(np.iinfo(np.int32).max))
-        present = np.flatnonzero(task.mask.any(axis=1))
-        train, val = inner_split(present, self.validation_fraction, seed, data.classes)
+        data = without_masked(LearningData("graphs", task, "memory"))
+        count = np.arange(len(data.task))
+        train, val = inner_split(count, self.validation_fraction, seed, data.classes)
         if not train.size or not val.size:
             raise GraphInputError(
-                f"{present.size} graphs are too few to train and validate; give more."
+                f"{count.size} graphs are too few to train and validate; give more."
             )
         check_training_classes(train, data.classes, task.classes, "fit")
-        weights, order = fold_seeds(seed, 0)
-        network = make_model(config, data, weights)
-        objective = fold_objective(config, data, train)
-        joined = JoinedGraphs(
-            task.graphs,
-            network.num_hops,
-            network.encoding,
-            max_neighbors=config.max_neighbors,
-            seed=seed,
-        )
-        done = fit(network, objective, joined, train, val, config, seed=order)
-        note = TaskNote.of(data, objective, config.max_neighbors, seed)
-        self.predictor_ = Predictor([done.model], [note])
+        config = replace(self.run_config(), seed=seed)
+        split = Split(train, val, np.empty(0, dtype=np.int64))
+        done = Training(config, data, splits=[split], cache=False).fit()
+        self.predictor_ = Predictor([done.model], [done.note])
         self.curves_ = done.curves
         self.best_epoch_ = done.kept_epoch
         self.n_features_in_ = task.num_features

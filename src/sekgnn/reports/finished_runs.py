@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sekgnn.errors import GraphInputError
-from sekgnn.training.record import PREDICTIONS_FILE, RECORD_FILE, RunRecord
+from sekgnn.training.run_record import PREDICTIONS_FILE, RECORD_FILE, RunRecord
 
 _LONGEST = 80  # of a name that becomes part of a file name
 

@@ -17,7 +17,7 @@ from sekgnn.reports.figures import (
     heading,
     say,
 )
-from sekgnn.training.record import FoldRecord, RunRecord
+from sekgnn.training.run_record import FoldRecord, RunRecord
 
 Curve = NDArray[np.float64]
 _DECADE = 10.0  # more than this between smallest and largest is drawn on a log scale

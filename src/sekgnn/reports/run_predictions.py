@@ -23,7 +23,7 @@ from sekgnn.reports.figures import (
     heading,
     say,
 )
-from sekgnn.training.record import RunRecord
+from sekgnn.training.run_record import RunRecord
 
 MOST_PANELS = 12
 """Targets of a regression that are drawn; further ones are left out."""

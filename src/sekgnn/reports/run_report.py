@@ -32,8 +32,8 @@ from sekgnn.reports.run_table import (
     table_rows,
 )
 from sekgnn.training.config import RunConfig
-from sekgnn.training.record import RECORD_FILE, RunRecord
 from sekgnn.training.run_folder import CONFIG_FILE
+from sekgnn.training.run_record import RECORD_FILE, RunRecord
 
 PAGE_FILE = "report.html"
 TABLE_FILE = "table.md"

@@ -12,7 +12,7 @@ from typing import Any
 from sekgnn.errors import ConfigError
 from sekgnn.reports.finished_runs import Run
 from sekgnn.reports.paper_numbers import PaperNumber, paper_number
-from sekgnn.training.record import Result, RunRecord
+from sekgnn.training.run_record import Result, RunRecord
 
 _COLUMNS = (
     "run", "data", "target", "model", "protocol", "metric", "value",

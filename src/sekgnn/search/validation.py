@@ -7,28 +7,19 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 
-from sekgnn.datasets import Split
 from sekgnn.errors import ConfigError
 from sekgnn.parallel import Progress
-from sekgnn.training.batches import JoinedGraphs, encoding_cache
-from sekgnn.training.build import make_model
 from sekgnn.training.config import RunConfig
-from sekgnn.training.fit import fit
-from sekgnn.training.fold import fold_objective, fold_seeds
-from sekgnn.training.learning_data import LearningData, without_masked
+from sekgnn.training.learning_data import LearningData
 from sekgnn.training.objective import is_better_high
-from sekgnn.training.protocols import make_splits
-from sekgnn.training.sources import load_data
+from sekgnn.training.training import Training
 
 Report = Callable[[int, float], None]
 """Called with the number of epochs, over all folds, and the value so far."""
-
-_KEPT = 4  # sets of hops and encodings in memory; each may be as large as the data
 
 SELECTED_ON = {
     "holdout": "the best {monitor} over the epochs, of the validation graphs",
@@ -71,13 +62,13 @@ def check_base(config: RunConfig) -> None:
         )
     if config.devices > 1 or config.num_machines > 1:
         raise ConfigError(
-            "a search trains each model in one process; leave devices and num_nodes "
+            "a search trains each model in one process; leave devices and num_machines "
             "at 1, and start several jobs."
         )
 
 
 class Validation:
-    """Data and splits of a search, loaded once, and the graphs joined for each K.
+    """Data and splits of a search, loaded once; what trials need alike is shared.
 
     Args:
         base: Config without the keys that are searched over.
@@ -100,10 +91,9 @@ class Validation:
     ) -> None:
         """Load and split."""
         check_base(base)
-        self.data = without_masked(load_data(base, root) if data is None else data)
-        self.splits: list[Split] = make_splits(base, self.data, root)
+        self.training = Training(base, data, root=root)
+        self.data, self.splits = self.training.data, self.training.splits
         self.progress = progress
-        self._joined: dict[Any, JoinedGraphs] = {}
 
     def fingerprint(self) -> str:
         """Return a SHA-256 of what a search may look at: all but the test targets."""
@@ -122,28 +112,7 @@ class Validation:
         Raises:
             ConfigError: If so.
         """
-        make_model(config, self.data, 0)
-        fold_objective(config, self.data, self.splits[0].train)
-
-    def joined(self, config: RunConfig) -> JoinedGraphs:
-        """Return the graphs with hops and encodings; the last few are kept."""
-        model = make_model(config, self.data, 0)
-        key = (model.num_hops, model.encoding, config.max_neighbors)
-        found = self._joined.pop(key, None)
-        if found is None:
-            while len(self._joined) >= _KEPT:
-                self._joined.pop(next(iter(self._joined)))
-            found = JoinedGraphs(
-                self.data.task.graphs,
-                model.num_hops,
-                model.encoding,
-                max_neighbors=config.max_neighbors,
-                seed=config.seed,
-                cache_dir=encoding_cache(),
-                progress=self.progress,
-            )
-        self._joined[key] = found  # now the last to be dropped
-        return found
+        self.training.change(config)
 
     def value(self, config: RunConfig, report: Report | None = None) -> Outcome:
         """Train a config, as ``sekgnn train`` would, and return its validation value.
@@ -168,16 +137,14 @@ class Validation:
             raise
 
     def _value(self, config: RunConfig, report: Report | None) -> Outcome:
-        joined = self.joined(config)
+        training = self.training.change(config)
+        training.prepare(self.progress)
         monitor = f"val_{config.monitor}"
         better = max if is_better_high(monitor) else min
         bests: list[float] = []
         kept: list[int] = []
-        seconds, parameters = 0.0, 0
-        for number, split in enumerate(self.splits):
-            weights, order = fold_seeds(config.seed, number)
-            model = make_model(config, self.data, weights)
-            parameters = model.num_parameters
+        seconds = 0.0
+        for number in range(len(self.splits)):
             seen: list[float] = []
 
             def tell(
@@ -192,17 +159,9 @@ class Validation:
                     so_far = [*bests, better(seen)]
                     report(before + epoch, sum(so_far) / len(so_far))
 
-            done = fit(
-                model,
-                fold_objective(config, self.data, split.train),
-                joined,
-                split.train,
-                split.val,
-                config,
-                seed=order,
-                report=tell,
-            )
+            done = training.fit(number, report=tell)
             bests.append(done.curves[monitor][done.kept_epoch - 1])
             kept.append(done.kept_epoch)
             seconds += done.seconds
-        return Outcome(sum(bests) / len(bests), tuple(kept), parameters, seconds)
+        value = sum(bests) / len(bests)
+        return Outcome(value, tuple(kept), training.num_parameters, seconds)

@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING
 
 from sekgnn.lazy import lazy_names
 from sekgnn.training.config import RunConfig
-from sekgnn.training.record import FoldRecord, Result, RunRecord
+from sekgnn.training.run_record import FoldRecord, Result, RunRecord
 
 if TYPE_CHECKING:
     from sekgnn.training.learning_data import LearningData
-    from sekgnn.training.run import run as train
+    from sekgnn.training.run import train
     from sekgnn.training.sources import load_data
+    from sekgnn.training.training import Training
 
 __all__ = [
     "FoldRecord",
@@ -17,6 +18,7 @@ __all__ = [
     "Result",
     "RunConfig",
     "RunRecord",
+    "Training",
     "load_data",
     "train",
 ]

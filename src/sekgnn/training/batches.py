@@ -35,8 +35,8 @@ class JoinedGraphs:
         graphs: With targets on them, or without.
         num_hops: K of the model.
         encoding: What the model reads, or ``None``.
-        max_neighbors: Sample at most so many nodes per hop and node; training draws
-            anew every epoch, evaluation uses one sample.
+        max_neighbors: Sample at most this many nodes per hop and node; training draws
+            again every epoch, evaluation uses one sample.
         seed: Of that sample.
         cache_dir: Folder for encodings; ``None`` for none.
         progress: Called with (done, total) while encodings are computed.
@@ -72,32 +72,30 @@ class JoinedGraphs:
             drawn = hops_of_store(store, num_hops, max_neighbors)
             self.training = HopBatcher(store, drawn, encodings)
 
-    def training_batches(
+    def batches(
         self,
         chosen: NDArray[np.int64],
         batch_size: int,
-        seed: int,
+        seed: int | None = None,
         *,
         rank: int = 0,
         world: int = 1,
         num_workers: int = 0,
     ) -> BatchLoader:
-        """Return a loader that shuffles anew every epoch."""
-        order = EpochBatches(chosen, batch_size, seed, rank, world)
-        return BatchLoader(self.training, order, self.num_graphs, num_workers)
+        """Return a loader of the graphs at some positions.
 
-    def evaluation_batches(
-        self,
-        chosen: NDArray[np.int64],
-        batch_size: int,
-        *,
-        rank: int = 0,
-        world: int = 1,
-        num_workers: int = 0,
-    ) -> BatchLoader:
-        """Return a loader that keeps the order."""
-        order = EpochBatches(chosen, batch_size, None, rank, world)
-        return BatchLoader(self.evaluation, order, self.num_graphs, num_workers)
+        Args:
+            chosen: The positions.
+            batch_size: Graphs per batch, of all processes together.
+            seed: Of the order and the sample of every epoch, to train; ``None`` keeps
+                the order and the one sample, to evaluate.
+            rank: Number of this process.
+            world: Number of processes.
+            num_workers: Processes that load.
+        """
+        order = EpochBatches(chosen, batch_size, seed, rank, world)
+        batcher = self.evaluation if seed is None else self.training
+        return BatchLoader(batcher, order, self.num_graphs, num_workers)
 
 
 def encoding_cache() -> Path | None:

@@ -1,13 +1,178 @@
-"""What a training tells while it runs, and whom it ends with."""
+"""What happens after every epoch: curves, progress, the best weights, an early end."""
 
 from __future__ import annotations
 
+import csv
+import math
 import multiprocessing
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
+import torch
 from lightning.pytorch import Callback
+from torch import Tensor
 
+from sekgnn.errors import ConfigError, OutputError
+from sekgnn.files import write_atomically
+from sekgnn.kernel import clock
+from sekgnn.models import GraphModel, save_model
 from sekgnn.parallel import Progress
+from sekgnn.training.objective import is_better_high
+from sekgnn.training.predictions import to_csv
+
+EpochReport = Callable[[int, dict[str, float]], None]
+"""Called with the number of finished epochs and the values of the last."""
+
+
+class History(Callback):
+    """Collects the curves, one value of everything per epoch; writes them as CSV.
+
+    Args:
+        file: Where to write them, a line per epoch while it runs; ``None`` does not.
+        report: Told about every epoch.
+    """
+
+    def __init__(
+        self, file: Path | None = None, report: EpochReport | None = None
+    ) -> None:
+        """Start empty."""
+        self.curves: dict[str, list[float]] = {}
+        self.seconds = 0.0
+        self.file, self.report = file, report
+        self._since = clock()
+
+    @property
+    def epochs(self) -> int:
+        """Number of finished epochs."""
+        return len(self.curves.get("lr", ()))
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        """Start the clock; write the epochs of an earlier part of the run.
+
+        Raises:
+            OutputError: If they cannot be written.
+        """
+        self._since = clock()
+        if self.file is not None and trainer.is_global_zero:
+            rows = zip(range(1, self.epochs + 1), *self.curves.values(), strict=True)
+            content = to_csv(["epoch", *self.curves], rows) if self.curves else b""
+            write_atomically(self.file, lambda draft: draft.write(content))
+
+    def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+        """Add the values of the epoch.
+
+        Raises:
+            OutputError: If they cannot be written.
+        """
+        values = {
+            "lr": float(trainer.optimizers[0].param_groups[0]["lr"]),
+            "train_loss": pl_module.train_loss(),
+            **pl_module.measured,
+        }
+        for name, value in values.items():
+            self.curves.setdefault(name, []).append(value)
+        pl_module.log_dict(
+            {name: torch.tensor(value) for name, value in values.items()}
+        )
+        now = clock()
+        self.seconds += now - self._since
+        self._since = now
+        if trainer.is_global_zero:
+            if self.file is not None:
+                self._append(self.file, values)
+            if self.report is not None:
+                self.report(self.epochs, values)
+
+    def _append(self, file: Path, values: dict[str, float]) -> None:
+        try:
+            with file.open("a", encoding="utf-8", newline="") as lines:
+                writer = csv.writer(lines, lineterminator="\n")
+                if self.epochs == 1:
+                    writer.writerow(["epoch", *values])
+                writer.writerow([self.epochs, *values.values()])
+        except OSError as error:
+            raise OutputError(f"cannot write {file}: {error.strerror}.") from error
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the curves so far."""
+        return {"curves": self.curves, "seconds": self.seconds}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue from there."""
+        self.curves = {k: list(v) for k, v in state_dict["curves"].items()}
+        self.seconds = state_dict["seconds"]
+
+
+class KeepBest(Callback):
+    """Keeps the weights of the epoch with the best value of a curve, the earliest.
+
+    Args:
+        history: Whose curve to look at.
+        monitor: Its name; ``None`` keeps the last epoch.
+        patience: Stop after this many epochs without gain; ``None`` never stops.
+        file: Where to write the model whenever it is the best so far.
+        about: What to write with it.
+    """
+
+    def __init__(
+        self,
+        history: History,
+        monitor: str | None,
+        patience: int | None = None,
+        file: Path | None = None,
+        about: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Nothing is kept yet."""
+        self.history, self.monitor = history, monitor
+        self.patience, self.file, self.about = patience, file, about
+        self.epoch = 0
+        self.value = math.nan
+        self.weights: dict[str, Tensor] = {}
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        """Stop at once if the part of the run before this one had decided so."""
+        self._stop(trainer)
+
+    def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+        """Keep the weights if they are the best.
+
+        Raises:
+            ConfigError: If the monitor is not defined on the validation graphs.
+        """
+        value = math.nan
+        if self.monitor is not None:
+            value = self.history.curves[self.monitor][-1]
+            if math.isnan(value):
+                raise ConfigError(
+                    f"{self.monitor} is not defined on these validation graphs, so it "
+                    "cannot choose the epoch; use another monitor, or more graphs."
+                )
+            value = -value if is_better_high(self.monitor) else value
+        if self.monitor is None or self.epoch == 0 or value < self.value:
+            self.epoch, self.value = self.history.epochs, value
+            model: GraphModel = pl_module.model
+            self.weights = {
+                name: tensor.detach().cpu().clone()
+                for name, tensor in model.state_dict().items()
+            }
+            if self.file is not None and trainer.is_global_zero:
+                save_model(model, self.file, self.about)
+        self._stop(trainer)
+
+    def _stop(self, trainer: Any) -> None:
+        waited = self.history.epochs - self.epoch
+        if self.patience is not None and self.epoch and waited >= self.patience:
+            trainer.should_stop = True
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what is kept."""
+        return {"epoch": self.epoch, "value": self.value, "weights": self.weights}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue from there."""
+        self.epoch, self.value = state_dict["epoch"], state_dict["value"]
+        self.weights = dict(state_dict["weights"])
 
 
 class ProgressReport(Callback):

@@ -30,7 +30,11 @@ ACCELERATORS = ("auto", "cpu", "gpu", "mps", "tpu")
 
 
 def key(section: str, help: str, default: Any = None, **more: Any) -> Any:
-    """Return a field of :class:`RunConfig`: where it belongs and what it means."""
+    """Return a field of :class:`RunConfig`: where it belongs and what it means.
+
+    Of its metadata, ``choices`` are all values there are, ``shown`` says in words what
+    the default means, and ``free`` that results do not depend on the key.
+    """
     return field(default=default, metadata={"section": section, "help": help, **more})
 
 
@@ -49,73 +53,111 @@ class RunConfig:
         'holdout'
     """
 
-    data: str = key("data", "dataset name, or file or folder of one's own", "")
+    data: str = key("data", "name of a dataset, or path of your own file or folder", "")
     target: tuple[str, ...] = key(
-        "data", "what to predict: column, key or target; several with commas", ()
+        "data", "columns, keys or dataset targets to predict", ()
     )
-    kind: str | None = key("data", "binary, multiclass, multilabel or regression")
-    smiles: str = key("data", "column that holds SMILES", "smiles")
+    kind: str | None = key(
+        "data",
+        "kind of task: binary, multiclass, multilabel or regression",
+        shown="inferred from the targets",
+    )
+    smiles: str = key("data", "column with SMILES", "smiles")
     skip_invalid: bool = key("data", "leave out SMILES that rdkit cannot read", False)
-    add_hydrogens: bool = key("data", "make hydrogens nodes", False)
-    generated: bool = key("data", "generate counting or graph_property anew", False)
-    data_seed: int = key("data", "of generated datasets", 0)
+    add_hydrogens: bool = key("data", "add hydrogen atoms as nodes", False)
+    generated: bool = key(
+        "data", "generate counting or graph_property even if files exist", False
+    )
+    data_seed: int = key("data", "seed of generated datasets", 0)
 
-    protocol: str = key("protocol", ", ".join(PROTOCOL_NAMES), "holdout")
+    protocol: str = key(
+        "protocol", "who tests, and what selects", "holdout", choices=PROTOCOL_NAMES
+    )
     folds: int = key("protocol", "number of folds", 10)
-    published_folds: bool = key("protocol", "read the folds of the TU files", False)
+    published_folds: bool = key("protocol", "use the folds of the TU files", False)
     split: str | None = key("protocol", "JSON file with lists train, val and test")
-    val_fraction: float = key("protocol", "part for validation of random splits", 0.1)
-    test_fraction: float = key("protocol", "part for test of random splits", 0.1)
-    seed: int = key("protocol", "of splits, weights, order and dropout", 0)
+    val_fraction: float = key(
+        "protocol", "share of graphs that validate in random splits", 0.1
+    )
+    test_fraction: float = key(
+        "protocol", "share of graphs that test in random splits", 0.1
+    )
+    seed: int = key("protocol", "seed of splits, weights, order and dropout", 0)
 
-    model: str = key("model", ", ".join(MODEL_NAMES), "sek-gin")
+    model: str = key("model", "network", "sek-gin", choices=tuple(MODEL_NAMES))
     hidden_channels: int | None = key("model", "width of every layer")
-    num_layers: int | None = key("model", "L, number of layers")
-    num_hops: int | None = key("model", "K, hops of message passing")
-    message: str | None = key("model", "gin, gine, gcn or gine_plus")
-    update: str | None = key("model", "mlp or relu")
-    combine: str | None = key("model", "geometric or sum")
-    share_hops: bool | None = key("model", "one update for all hops")
-    inject: str | None = key("model", "encoding in every layer or at the input")
-    fusion: str | None = key("model", "concat, mean or weighted")
-    jump: str | None = key("model", "last, sum, concat or attention")
-    readout: str | None = key("model", "sum, mean or attention")
-    norm: str | None = key("model", "batch, layer or none")
-    dropout: float | None = key("model", "probability of dropping")
-    edge_features: bool | None = key("model", "read edge features, if there are any")
-    max_neighbors: int | None = key("model", "sample at most so many nodes per hop")
+    num_layers: int | None = key("model", "number of layers L")
+    num_hops: int | None = key("model", "hops of message passing K")
+    message: str | None = key("model", "message: gin, gine, gcn or gine_plus")
+    update: str | None = key("model", "update: mlp or relu")
+    combine: str | None = key("model", "combination of the hops: geometric or sum")
+    share_hops: bool | None = key("model", "use one update for all hops")
+    inject: str | None = key(
+        "model", "where the encoding enters: every (layer) or input"
+    )
+    fusion: str | None = key(
+        "model", "fusion of the encoding's channels: concat, mean or weighted"
+    )
+    jump: str | None = key("model", "jumping knowledge: last, sum, concat or attention")
+    readout: str | None = key("model", "pooling of nodes: sum, mean or attention")
+    norm: str | None = key("model", "normalisation: batch, layer or none")
+    dropout: float | None = key("model", "probability of dropping a number")
+    edge_features: bool | None = key(
+        "model", "read edge features", shown="if messages can read them"
+    )
+    max_neighbors: int | None = key(
+        "model", "sample at most N nodes of every hop of a node", shown="all"
+    )
 
     scope: tuple[str, ...] = key(
         "encoding", "where walks live: graph, ego, internal", ("graph", "internal")
     )
-    radius: tuple[int, ...] = key("encoding", "h of ego and internal scope", (1,))
-    walk_length: int = key("encoding", "l, steps of the walks", 16)
-    num_shells: int = key(
-        "encoding", "K of the encoding, shells that are summarised", 3
+    radius: tuple[int, ...] = key(
+        "encoding", "radius h of the ego-nets of ego and internal scope", (1,)
     )
-    aggregate: str = key("encoding", "sum, mean, landing or moments", "sum")
-    merge: str = key("encoding", "concat, parts or mean", "concat")
-    self_loops: bool = key("encoding", "walk on A + I", True)
+    walk_length: int = key("encoding", "steps of the walks l", 16)
+    num_shells: int = key("encoding", "shells N_1..N_K that are summarised", 3)
+    aggregate: str = key(
+        "encoding", "aggregate over a shell: sum, mean, landing or moments", "sum"
+    )
+    merge: str = key(
+        "encoding", "how channels are put together: concat, parts or mean", "concat"
+    )
+    self_loops: bool = key("encoding", "walk on A + I instead of A", True)
 
-    epochs: int = key("training", "at most", 100)
-    batch_size: int = key("training", "graphs per step, of all processes together", 64)
-    lr: float = key("training", "learning rate", 1e-3)
+    epochs: int = key("training", "largest number of epochs", 100)
+    batch_size: int = key("training", "graphs per step, over all processes", 64)
+    lr: float = key("training", "learning rate of Adam", 1e-3)
     weight_decay: float = key("training", "L2 penalty", 0.0)
-    loss: str = key("training", "of regression: mse, mae or huber", "mse")
-    normalize: bool = key("training", "learn targets of mean 0 and variance 1", True)
+    loss: str = key("training", "loss of a regression", "mse", choices=LOSSES)
+    normalize: bool = key(
+        "training", "learn targets shifted and scaled to mean 0, variance 1", True
+    )
     monitor: str = key("training", "metric that selects the epoch", "loss")
-    plateau_patience: int = key("training", "epochs until the rate is reduced", 10)
-    plateau_factor: float = key("training", "of the rate; 1 keeps it", 0.5)
-    min_lr: float = key("training", "the rate is never below", 1e-6)
-    patience: int | None = key("training", "stop after so many epochs without gain")
-    clip: float | None = key("training", "largest norm of the gradient")
+    plateau_patience: int = key(
+        "training", "epochs without gain until the learning rate is reduced", 10
+    )
+    plateau_factor: float = key(
+        "training", "factor by which it is reduced; 1 keeps it constant", 0.5
+    )
+    min_lr: float = key("training", "smallest learning rate", 1e-6)
+    patience: int | None = key(
+        "training", "stop after N epochs without gain", shown="never stop early"
+    )
+    clip: float | None = key(
+        "training", "largest norm of the gradient", shown="not clipped"
+    )
     checkpoint_every: int = key("training", "epochs between checkpoints", 1)
     tensorboard: bool = key("training", "write TensorBoard logs", False)
 
-    accelerator: str = key("machine", ", ".join(ACCELERATORS), "cpu", free=True)
+    accelerator: str = key(
+        "machine", "device to train on", "cpu", choices=ACCELERATORS, free=True
+    )
     devices: int = key("machine", "processes, or GPUs, per machine", 1, free=True)
-    num_machines: int = key("machine", "machines", 1, free=True)
-    strategy: str = key("machine", "Lightning's, such as ddp", "auto", free=True)
+    num_machines: int = key("machine", "number of machines", 1, free=True)
+    strategy: str = key(
+        "machine", "strategy of Lightning, such as ddp", "auto", free=True
+    )
     num_workers: int = key("machine", "processes that load batches", 0, free=True)
 
     def __post_init__(self) -> None:
@@ -224,11 +266,11 @@ class RunConfig:
 CONFIG_HELP: dict[str, str] = {
     item.name: str(item.metadata["help"]) for item in fields(RunConfig)
 }
-"""What every key means, in a few words."""
+"""What every key means."""
 
 
 def _as_tuple(name: str, value: Any) -> tuple[Any, ...]:
-    """Return one value or several as a tuple; ``"a,b"`` are two texts."""
+    """Return one value or several as a tuple; ``"a,b"`` are two."""
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     if isinstance(value, int) and not isinstance(value, bool):
@@ -257,11 +299,11 @@ def _typed(name: str, value: Any, annotation: Any) -> Any:
     if want == "int" and isinstance(value, int) and not isinstance(value, bool):
         return value
     if want == "float" and not isinstance(value, bool):
-        try:  # YAML reads 1e-3, without a dot, as a text
+        try:  # YAML reads 1e-3, without a dot, as a string
             return float(value)
         except (TypeError, ValueError, OverflowError):
             pass
-    words = {"bool": "true or false", "str": "a text", "int": "a whole number"}
+    words = {"bool": "true or false", "str": "a string", "int": "an integer"}
     raise ConfigError(f"{name} must be {words.get(want, 'a number')}, got {value!r}.")
 
 
@@ -273,7 +315,7 @@ def _check_range(
     *,
     open_low: bool = False,
 ) -> None:
-    """Raise if a number is outside its range, or no number."""
+    """Raise if a number is outside its range, or not a number."""
     fits = low <= value <= high and not (open_low and value == low)
     fits = fits and math.isfinite(value)
     if not fits:

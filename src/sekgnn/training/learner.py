@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 import torch
 from lightning.pytorch import LightningModule
+from numpy.typing import NDArray
 from torch import Tensor
 
 from sekgnn.datasets.graph_task import Y_MASK
 from sekgnn.errors import ConfigError
 from sekgnn.models import GraphModel
+from sekgnn.training.batches import BatchLoader, JoinedGraphs
+from sekgnn.training.config import RunConfig
 from sekgnn.training.objective import Objective
 from sekgnn.training.predictions import PredictionCollector, Predictions
 
@@ -27,40 +30,75 @@ class GraphLearner(LightningModule):
     Args:
         model: The network.
         objective: Loss and metrics.
-        lr: Learning rate.
-        weight_decay: L2 penalty, added to the gradient.
-        seed: Epoch e draws its dropout from (seed, e) alone.
-        watched: Name of the part that is evaluated after every epoch: ``"val"``, or
-            ``"test"`` in protocols that look at the test fold.
+        joined: All graphs.
+        train: Positions of those to learn from.
+        watched: Positions of those to evaluate after every epoch.
+        config: Learning rate, batches, and whether validation or test graphs are
+            watched.
+        seed: Epoch e draws order, samples and dropout from (seed, e) alone.
+        first_epoch: Where a continued training goes on.
     """
 
     def __init__(
         self,
         model: GraphModel,
         objective: Objective,
-        *,
-        lr: float = 1e-3,
-        weight_decay: float = 0.0,
+        joined: JoinedGraphs,
+        train: NDArray[np.int64],
+        watched: NDArray[np.int64],
+        config: RunConfig,
         seed: int = 0,
-        watched: str = "val",
+        first_epoch: int = 0,
     ) -> None:
         """Keep the parts."""
         super().__init__()
-        self.model = model
-        self.objective = objective
-        self.lr, self.weight_decay = lr, weight_decay
-        self.seed, self.watched = seed, watched
+        self.model, self.objective, self.config = model, objective, config
+        self.joined, self.train_graphs, self.watched = joined, train, watched
+        self.seed, self.first_epoch = seed, first_epoch
         self.collector = PredictionCollector()
         self.measured: dict[str, float] = {}
         self.loss_total = 0.0
         self.loss_count = 0
 
+    def train_dataloader(self) -> BatchLoader:
+        """Return the training batches of this process.
+
+        Raises:
+            ConfigError: If there are fewer graphs than processes.
+        """
+        world = self.trainer.world_size
+        most = min(self.train_graphs.size, self.config.batch_size)
+        if most < world:
+            raise ConfigError(
+                f"{world} processes cannot share batches of {most} graphs; use fewer "
+                "processes or a larger batch_size."
+            )
+        loader = self._batches(self.train_graphs, self.config.batch_size, self.seed)
+        loader.order.set_epoch(self.first_epoch)
+        return loader
+
+    def val_dataloader(self) -> BatchLoader:
+        """Return the batches of this process that are evaluated after every epoch."""
+        return self._batches(self.watched, max(self.config.batch_size, 256), None)
+
+    def _batches(
+        self, chosen: NDArray[np.int64], size: int, seed: int | None
+    ) -> BatchLoader:
+        return self.joined.batches(
+            chosen,
+            size,
+            seed,
+            rank=self.trainer.global_rank,
+            world=self.trainer.world_size,
+            num_workers=self.config.num_workers,
+        )
+
     def configure_optimizers(self) -> torch.optim.Optimizer:
         """Return Adam."""
         return torch.optim.Adam(
             self.model.parameters(),
-            lr=self.lr,
-            weight_decay=self.weight_decay,
+            lr=self.config.lr,
+            weight_decay=self.config.weight_decay,
             fused=True,  # one pass over all parameters, on the CPU too
         )
 
@@ -107,7 +145,8 @@ class GraphLearner(LightningModule):
         loss = found.loss(self.objective)
         self._check_finite(loss, self.global_step)
         metrics = {"loss": loss, **found.metrics(self.objective)}
-        self.measured = {f"{self.watched}_{k}": v for k, v in metrics.items()}
+        part = "val" if self.config.selects_on_validation else "test"
+        self.measured = {f"{part}_{k}": v for k, v in metrics.items()}
 
     def _check_finite(self, loss: float, step: int) -> None:
         if not math.isfinite(loss):

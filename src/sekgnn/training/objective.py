@@ -92,30 +92,48 @@ class Objective:
         return out * self._tensor(self.scale, out) + self._tensor(self.mean, out)
 
     def metrics(self, predicted: Tensor, y: Tensor, mask: Tensor) -> dict[str, float]:
-        """Return every metric of the task; NaN where it is not defined."""
+        """Return every metric of the task; NaN where it is not defined.
+
+        With several targets these are means over the targets, each over the graphs
+        where it is present.
+        """
         if self.kind in ("binary", "multiclass"):
             present = mask[:, 0]
             return _class_metrics(self.kind, predicted[present], y[present])
-        if self.kind == "multilabel":
-            return _label_metrics(predicted, y, mask)
-        return _value_metrics(predicted, y.double(), mask)
+        names = METRICS[self.kind]
+        one = _label_metrics if self.kind == "multilabel" else _value_metrics
+        rows = [
+            one(predicted[present, i], y[present, i].double())
+            for i, present in enumerate(mask.unbind(1))
+            if present.any()
+        ]
+        table = torch.tensor(rows, dtype=torch.float64).reshape(-1, len(names))
+        return {name: float(table[:, i].nanmean()) for i, name in enumerate(names)}
 
     @staticmethod
     def _tensor(values: tuple[float, ...], like: Tensor) -> Tensor:
         return torch.tensor(values, dtype=like.dtype, device=like.device)
 
 
-def regression_objective(
-    y: Tensor, mask: Tensor, loss: str, normalize: bool
+def make_objective(
+    kind: TaskKind, loss: str, normalize: bool, y: Tensor, mask: Tensor
 ) -> Objective:
-    """Return the objective of a regression with mean and scale of these targets.
+    """Return the objective of a task, from its training targets.
 
     Args:
-        y: Training targets ``[G, T]``.
+        kind: The kind of task.
+        loss: Of a regression.
+        normalize: Whether to shift and scale the targets of a regression.
+        y: Training targets, ``[G]`` or ``[G, T]``.
         mask: Where they are present, bool ``[G, T]``.
-        loss: ``"mse"``, ``"mae"`` or ``"huber"``.
-        normalize: Whether to shift and scale at all.
+
+    Raises:
+        ConfigError: If ``loss`` is given for a task that is not a regression.
     """
+    if kind != "regression":
+        if loss != "mse":
+            raise ConfigError(f"loss={loss!r} is for regression; this task is {kind}.")
+        return Objective(kind)
     means, scales = [], []
     for column in range(y.size(1)):
         values = y[mask[:, column], column].double()
@@ -148,43 +166,20 @@ def _class_metrics(kind: TaskKind, p: Tensor, y: Tensor) -> dict[str, float]:
     return out
 
 
-def _label_metrics(p: Tensor, y: Tensor, mask: Tensor) -> dict[str, float]:
-    rows = []
-    for column in range(y.size(1)):
-        present = mask[:, column]
-        score, truth = p[present, column], y[present, column].long()
-        if truth.numel():
-            hits = ((score > 0.5).long() == truth).double().mean()
-            f1 = tm.f1_score(score, truth, task="binary")
-            rows.append((_auroc(score, truth), float(hits), float(f1)))
-    table = torch.tensor(rows, dtype=torch.float64).reshape(-1, 3)
-    means = [float(table[:, i].nanmean()) for i in range(3)]
-    return dict(zip(METRICS["multilabel"], means, strict=True))
+def _label_metrics(score: Tensor, truth: Tensor) -> tuple[float, ...]:
+    truth = truth.long()
+    hits = ((score > 0.5).long() == truth).double().mean()
+    f1 = tm.f1_score(score, truth, task="binary")
+    return _auroc(score, truth), float(hits), float(f1)
 
 
-def _value_metrics(p: Tensor, y: Tensor, mask: Tensor) -> dict[str, float]:
-    """Return metrics over all present targets; with several, means over the targets."""
-    rows = []
-    for column in range(y.size(1)):
-        present = mask[:, column]
-        a, b = p[present, column], y[present, column]
-        if b.numel():
-            error = a - b
-            mse = error.square().mean()
-            spread = (b - b.mean()).square().mean()
-            r2 = 1 - mse / spread if spread > 0 else mse * float("nan")
-            rows.append(
-                (
-                    float(error.abs().mean()),
-                    float(mse),
-                    float(mse.sqrt()),
-                    float(mse.log10()),
-                    float(r2),
-                )
-            )
-    table = torch.tensor(rows, dtype=torch.float64).reshape(-1, 5)
-    means = [float(table[:, i].nanmean()) for i in range(5)]
-    return dict(zip(METRICS["regression"], means, strict=True))
+def _value_metrics(found: Tensor, truth: Tensor) -> tuple[float, ...]:
+    error = found - truth
+    mse = error.square().mean()
+    spread = (truth - truth.mean()).square().mean()
+    r2 = 1 - mse / spread if spread > 0 else mse * float("nan")
+    values = (error.abs().mean(), mse, mse.sqrt(), mse.log10(), r2)
+    return tuple(float(value) for value in values)
 
 
 def _auroc(score: Tensor, truth: Tensor) -> float:
@@ -195,18 +190,3 @@ def _auroc(score: Tensor, truth: Tensor) -> float:
     ranks = torch.unique(score, return_inverse=True)[1]
     area: Any = tm.auroc(ranks / (ranks.max() + 1), truth, task="binary")
     return float(area)
-
-
-def make_objective(
-    kind: TaskKind, loss: str, normalize: bool, y: Tensor, mask: Tensor
-) -> Objective:
-    """Return the objective of a task, from its training targets.
-
-    Raises:
-        ConfigError: If ``loss`` is given for a task that is no regression.
-    """
-    if kind == "regression":
-        return regression_objective(y, mask, loss, normalize)
-    if loss != "mse":
-        raise ConfigError(f"loss={loss!r} is for regression; this task is {kind}.")
-    return Objective(kind)

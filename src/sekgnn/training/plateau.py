@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from lightning.pytorch import Callback
 
-from sekgnn.training.history import History
+from sekgnn.training.callbacks import History
 
 
 class Plateau(Callback):

@@ -1,11 +1,15 @@
-"""What a network says about graphs, gathered over batches and processes."""
+"""What a network says about graphs: gathered over batches and processes, as a table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import csv
+import io
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torchmetrics import Metric
 
@@ -13,6 +17,7 @@ from sekgnn.datasets.graph_task import Y_MASK
 from sekgnn.models import GraphModel
 from sekgnn.training.batches import GRAPH_NUMBER
 from sekgnn.training.objective import Objective
+from sekgnn.training.task_note import TaskNote
 
 
 class Predictions(NamedTuple):
@@ -113,3 +118,63 @@ def predict_batches(model: GraphModel, batches: Iterable[Any]) -> Predictions:
 def _joined(value: Any) -> Tensor:
     """Return the parts of a state as one; they are one after a gathering."""
     return value if isinstance(value, Tensor) else torch.cat(list(value))
+
+
+def predicted_headings(note: TaskNote) -> list[str]:
+    """Return the headings of what a model predicts."""
+    headings = [f"predicted {name}" for name in note.targets]
+    if note.classes is not None:
+        headings += [f"probability {label}" for label in note.classes]
+    return headings
+
+
+def predicted_fields(note: TaskNote, predicted: NDArray[np.float64]) -> list[list[Any]]:
+    """Return a row of fields per row of predictions: label or values, probabilities.
+
+    Args:
+        note: What the columns mean.
+        predicted: Probabilities ``[R, C]`` of classes, or values ``[R, T]``.
+    """
+    numbers = [[f"{value:.7g}" for value in row] for row in predicted.tolist()]
+    if note.classes is None:
+        return [list(row) for row in numbers]
+    chosen = predicted.argmax(axis=1) if predicted.size else []
+    return [
+        [note.classes[int(c)], *row] for c, row in zip(chosen, numbers, strict=True)
+    ]
+
+
+def tested_table(note: TaskNote, found: Predictions, fold: int) -> bytes:
+    """Return the CSV file of test graphs: predictions beside their true targets.
+
+    Args:
+        note: What the columns mean.
+        found: Outputs and targets.
+        fold: Number of the fold, from 1.
+    """
+    width = len(note.targets)
+    fields = predicted_fields(note, note.objective.predictions(found.out).numpy())
+    truth = found.y.reshape(len(found.y), -1)
+    rows = []
+    for i, graph in enumerate(found.graph.tolist()):
+        true: list[Any] = []
+        for target in range(width):
+            if not found.mask[i, target]:
+                true.append("")
+            elif note.classes is not None:
+                true.append(note.classes[int(truth[i, target])])
+            else:
+                true.append(f"{float(truth[i, target]):.7g}")
+        pairs = [v for pair in zip(true, fields[i][:width], strict=True) for v in pair]
+        rows.append([graph, fold, *pairs, *fields[i][width:]])
+    pairs = [h for name in note.targets for h in (f"true {name}", f"predicted {name}")]
+    return to_csv(["graph", "fold", *pairs, *predicted_headings(note)[width:]], rows)
+
+
+def to_csv(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    """Return a table as the bytes of a CSV file."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(headings)
+    writer.writerows(rows)
+    return text.getvalue().encode()

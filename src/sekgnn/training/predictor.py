@@ -1,29 +1,37 @@
-"""A trained model, or one per fold, with what its outputs mean."""
+"""A trained model, or one per fold, on new graphs: lists, files, and tests."""
 
 from __future__ import annotations
 
+import csv
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sekgnn.datasets import GraphTask
+from sekgnn.checks import check_choice
+from sekgnn.datasets import GraphTask, read_task, stream_task
 from sekgnn.datasets.graph_task import Y_MASK
 from sekgnn.errors import GraphInputError, GraphInputWarning, ModelFileError
 from sekgnn.models import GraphModel, load_model
 from sekgnn.models.model_file import read_about
 from sekgnn.training.batches import JoinedGraphs
-from sekgnn.training.fit import MODEL_FILE
-from sekgnn.training.fold import FOLD_FILE
-from sekgnn.training.learning_data import edge_width
-from sekgnn.training.predictions import predict_batches
-from sekgnn.training.record import RECORD_FILE
+from sekgnn.training.config import RunConfig
+from sekgnn.training.learning_data import LearningData, edge_width, without_masked
+from sekgnn.training.predictions import (
+    predict_batches,
+    predicted_fields,
+    predicted_headings,
+)
+from sekgnn.training.run_folder import CONFIG_FILE, FOLD_FILE, MODEL_FILE, read_config
+from sekgnn.training.run_record import RECORD_FILE, RunRecord
 from sekgnn.training.task_note import TaskNote
+from sekgnn.training.training import Training
 
 _MEMORY_SHARE = 0.5  # of the machine's memory that one graph may take
 
@@ -66,7 +74,7 @@ class Predictor:
                 files = sorted(place.glob(f"fold-*/{MODEL_FILE}"))
             if not files or not files[0].is_file():
                 raise ModelFileError(
-                    f"{path} holds no {MODEL_FILE}; it is no run folder, or the run "
+                    f"{path} holds no {MODEL_FILE}; it is not a run folder, or the run "
                     "has not come far enough: repeat its command to continue it."
                 )
             if not finished and not (place / FOLD_FILE).is_file():
@@ -130,12 +138,11 @@ class Predictor:
         Raises:
             GraphInputError: If a graph cannot be used.
         """
-        if not len(graphs):
-            return np.empty((0, self.models[0].out_channels))
-        plain = [_without_targets(data, self.models[0]) for data in graphs]
         first = self.models[0]
+        if not len(graphs):
+            return np.empty((0, first.out_channels))
         joined = JoinedGraphs(
-            plain,
+            [_without_targets(data, first) for data in graphs],
             first.num_hops,
             first.encoding,
             max_neighbors=self.note.max_neighbors,
@@ -144,11 +151,16 @@ class Predictor:
         everything = np.arange(joined.num_graphs)
         parts: list[NDArray[np.float64]] = []
         for model, note in zip(self.models, self.notes, strict=True):
-            batches = joined.evaluation_batches(everything, batch_size)
+            batches = joined.batches(everything, batch_size)
             found = predict_batches(model, batches)
             parts.append(note.objective.predictions(found.out).numpy())
         mean: NDArray[np.float64] = np.mean(parts, axis=0)
         return mean
+
+    def metrics(self, data: LearningData) -> dict[str, float]:
+        """Return the metrics of the predictions for graphs with targets."""
+        predicted = torch.from_numpy(self.predict(data.task.graphs))
+        return self.note.objective.metrics(predicted, *data.targets())
 
 
 def _without_targets(data: Any, model: GraphModel) -> Any:
@@ -173,7 +185,7 @@ def _without_targets(data: Any, model: GraphModel) -> Any:
 
 
 def _check_pairs(model: GraphModel, nodes: int, place: str) -> None:
-    """Refuse a graph whose pairs of nodes would not fit into memory."""
+    """Refuse a graph whose pairs of nodes would not fit in memory."""
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError, AttributeError):
@@ -184,3 +196,163 @@ def _check_pairs(model: GraphModel, nodes: int, place: str) -> None:
             f"{place}: {nodes} nodes are too many for a model of all pairs of nodes, "
             f"which would take about {needed / 2**30:.0f} GiB; use sek-gin."
         )
+
+
+@dataclass(frozen=True)
+class StreamCount:
+    """How many graphs were predicted.
+
+    Attributes:
+        graphs: Predicted.
+        skipped: Left out because rdkit could not read them.
+        first_skipped: Place of the first of these.
+    """
+
+    graphs: int
+    skipped: int = 0
+    first_skipped: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return asdict(self)
+
+    def sentence(self) -> str:
+        """Return them in words."""
+        words = f"predicted {self.graphs} graphs"
+        if self.skipped:
+            words += f" and left out {self.skipped} (the first: {self.first_skipped})"
+        return words + ";"
+
+
+def predict_stream(
+    predictor: Predictor,
+    path: Path,
+    file: TextIO,
+    *,
+    smiles: str | None = None,
+    skip_invalid: bool = False,
+    chunk_size: int = 1024,
+    tell: Callable[[int], None] | None = None,
+) -> StreamCount:
+    """Predict for a file of any length: read, predict and write piece by piece.
+
+    Writes a CSV line per graph, or per node where targets are of nodes. Columns are
+    ``row`` (number of the graph in the input, from 1), ``node`` where targets are of
+    nodes, ``smiles`` where there are any, and the predictions.
+
+    Args:
+        predictor: The trained model.
+        path: Graphs like those it was trained on.
+        file: Where to write.
+        smiles: Column of the SMILES; that of the training data by default.
+        skip_invalid: Leave out SMILES that rdkit cannot read.
+        chunk_size: Graphs in memory at a time.
+        tell: Called with the number of graphs so far.
+
+    Raises:
+        GraphInputError: If the file is wrong or does not fit the model.
+    """
+    note = predictor.note
+    of_nodes = predictor.models[0].level == "node"
+    skipped: list[str] = []
+    options = note.reader_options(path, smiles=smiles, skip_invalid=skip_invalid)
+    writer = csv.writer(file, lineterminator="\n")
+    count = 0
+    for task in stream_task(
+        path,
+        chunk_size=chunk_size,
+        on_invalid=lambda row: skipped.append(row.place),
+        **options,
+    ):
+        predictor.check(task, str(path))
+        if not count:
+            first = ["row", *(["node"] if of_nodes else [])]
+            texts = ["smiles"] if task.texts is not None else []
+            writer.writerow([*first, *texts, *predicted_headings(note)])
+        fields = iter(predicted_fields(note, predictor.predict(task.graphs)))
+        for i, row in enumerate(task.rows):
+            text = [] if task.texts is None else [task.texts[i]]
+            size = int(task[i].num_nodes) if of_nodes else 1
+            for node in range(size):
+                place = [row, node] if of_nodes else [row]
+                writer.writerow([*place, *text, *next(fields)])
+        count += len(task)
+        if tell is not None:
+            tell(count)
+    return StreamCount(count, len(skipped), skipped[0] if skipped else None)
+
+
+def evaluate_run(
+    folder: str | os.PathLike[str],
+    part: str = "test",
+    root: str | Path | None = None,
+) -> list[dict[str, float]]:
+    """Return the metrics of a run's models on a part of its own data, fold by fold.
+
+    Args:
+        folder: Of the run.
+        part: ``"train"``, ``"val"`` or ``"test"``.
+        root: The data folder of benchmarks.
+
+    Raises:
+        ModelFileError: If a model is missing or damaged.
+        GraphInputError: If the part is empty, or the data has changed or is gone.
+    """
+    check_choice("part", part, ("train", "val", "test"))
+    place = Path(folder)
+    config = RunConfig.from_dict(read_config(place / CONFIG_FILE))
+    record = RunRecord.load(place)
+    training = Training(config, root=root)
+    if training.data.fingerprint() != record.data.get("fingerprint"):
+        raise GraphInputError(
+            f"the data of {folder} has changed since, and with it the split; name the "
+            "file to evaluate on all of it."
+        )
+    whole = Predictor.load(place)
+    if len(whole.models) != len(training.splits):
+        raise ModelFileError(
+            f"{folder} holds {len(whole.models)} models of {len(training.splits)} "
+            "folds; others were removed."
+        )
+    out = []
+    for model, note, split in zip(
+        whole.models, whole.notes, training.splits, strict=True
+    ):
+        chosen = getattr(split, part)
+        if not chosen.size:
+            raise GraphInputError(
+                f"protocol {config.protocol} has no {part} part; choose another."
+            )
+        out.append(Predictor([model], [note]).metrics(training.data.subset(chosen)))
+    return out
+
+
+def evaluate_file(
+    folder: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    target: tuple[str, ...] = (),
+    *,
+    smiles: str | None = None,
+    skip_invalid: bool = False,
+) -> dict[str, float]:
+    """Return the metrics of a run's model on other graphs, whose targets are known.
+
+    Args:
+        folder: Of the run, or a model file.
+        path: The graphs, in a format of ``sekgnn train``.
+        target: Columns or keys of the targets; those of the training data by default.
+        smiles: Column of the SMILES; that of the training data by default.
+        skip_invalid: Leave out SMILES that rdkit cannot read.
+
+    Raises:
+        ModelFileError: If the model is missing or damaged.
+        GraphInputError: If the file is wrong or does not fit the model.
+    """
+    predictor = Predictor.load(folder)
+    note = predictor.note
+    options = note.reader_options(path, smiles=smiles, skip_invalid=skip_invalid)
+    names = () if Path(path).is_dir() else target or note.targets
+    task = read_task(Path(path), names, kind=note.kind, classes=note.classes, **options)
+    predictor.check(task, str(path))
+    data = LearningData(Path(path).name, task, units=note.units)
+    return predictor.metrics(without_masked(data))

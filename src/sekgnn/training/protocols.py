@@ -1,11 +1,14 @@
-"""The named protocols: which graphs test, and what the reported epoch is chosen by."""
+"""The named protocols: who trains, validates and tests, and what selects the epoch."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sekgnn.datasets import Split, tu_folds
 from sekgnn.datasets.targets import TaskKind
@@ -13,15 +16,9 @@ from sekgnn.errors import GraphInputError
 from sekgnn.training.config import RunConfig
 from sekgnn.training.learning_data import LearningData
 from sekgnn.training.objective import METRICS, is_better_high
-from sekgnn.training.record import FoldRecord, Result
-from sekgnn.training.splits import (
-    Positions,
-    check_training_classes,
-    inner_split,
-    random_split,
-    read_split,
-    stratified_folds,
-)
+from sekgnn.training.run_record import FoldRecord, Result
+
+Positions = NDArray[np.int64]
 
 SELECTS_ON = {
     "holdout": "the {monitor} of the validation graphs; the test graphs are used once",
@@ -155,3 +152,163 @@ def _over_folds(
     table = np.array(values)
     spread = float(table.std()) if len(values) > 1 else None
     return Result(metric, float(table.mean()), spread, protocol, selects_on, epoch)
+
+
+def random_split(
+    count: int,
+    val_fraction: float,
+    test_fraction: float,
+    seed: int,
+    classes: Positions | None = None,
+) -> Split:
+    """Return a random split, stratified where there are classes.
+
+    Args:
+        count: Number of graphs G.
+        val_fraction: Part for validation.
+        test_fraction: Part for test.
+        seed: Fixes it.
+        classes: The class of every graph, int64 ``[G]``.
+
+    Raises:
+        GraphInputError: If there are too few graphs for three parts.
+
+    Example:
+        >>> random_split(10, 0.2, 0.2, seed=0).sizes
+        (6, 2, 2)
+    """
+    order = _by_class(count, classes, np.random.default_rng(seed))
+    val, test = round(count * val_fraction), round(count * test_fraction)
+    if min(val, test, count - val - test) < 1:
+        rest = 1 - val_fraction - test_fraction
+        raise GraphInputError(
+            f"{count} graphs are too few for a split of {rest:.0%}, {val_fraction:.0%} "
+            f"and {test_fraction:.0%}; use larger parts or more graphs."
+        )
+    # classes lie one after the other, so that even steps take a fair part of each
+    spread = np.argsort(_steps(count, (val, test)), kind="stable")
+    parts = np.split(order[spread], [count - val - test, count - test])
+    return Split(*(np.sort(part) for part in parts))
+
+
+def stratified_folds(
+    count: int, folds: int, seed: int, classes: Positions | None = None
+) -> list[Positions]:
+    """Return ``folds`` disjoint test sets that cover all graphs.
+
+    Sizes differ by at most one, and so do the members of every class in them.
+
+    Raises:
+        GraphInputError: If there are more folds than graphs.
+
+    Example:
+        >>> [fold.size for fold in stratified_folds(7, 3, seed=0)]
+        [3, 2, 2]
+    """
+    if folds > count:
+        raise GraphInputError(f"{folds} folds of {count} graphs; use fewer folds.")
+    order = _by_class(count, classes, np.random.default_rng(seed))
+    return [np.sort(order[i::folds]) for i in range(folds)]
+
+
+def inner_split(
+    train: Positions, fraction: float, seed: int, classes: Positions | None = None
+) -> tuple[Positions, Positions]:
+    """Cut a validation part off the training graphs of a fold, stratified.
+
+    Returns:
+        Positions for training and for validation.
+    """
+    own = None if classes is None else classes[train]
+    order = _by_class(train.size, own, np.random.default_rng(seed))
+    steps = np.arange(0, train.size, 1 / fraction).astype(np.int64)
+    chosen = np.sort(order[steps[steps < train.size]])  # rounding may add one
+    return np.delete(train, chosen), train[chosen]
+
+
+def read_split(path: str | Path, count: int) -> Split:
+    """Read a split from JSON: ``{"train": [...], "val": [...], "test": [...]}``.
+
+    Positions count from 0; graphs that are in no list are left out.
+
+    Raises:
+        GraphInputError: If the file is wrong, a position cannot be or is there twice.
+    """
+    try:
+        values = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise GraphInputError(f"cannot read the split {path}: {error}") from error
+    except ValueError as error:
+        raise GraphInputError(f"the split {path} is no JSON: {error}") from error
+    if not isinstance(values, dict):
+        raise GraphInputError(f"the split {path} must be an object with three lists.")
+    return checked_split(values, count, f"the split {path}")
+
+
+def checked_split(values: dict[str, Any], count: int, name: str) -> Split:
+    """Return a split of plain lists after checking every position.
+
+    Raises:
+        GraphInputError: If a list is missing or empty, or a position cannot be or is
+            there twice.
+    """
+    seen: dict[int, str] = {}
+    parts = []
+    for part in ("train", "val", "test"):
+        positions = values.get(part)
+        if not isinstance(positions, list) or not positions:
+            raise GraphInputError(f"{name}: {part!r} is missing or empty.")
+        for place in positions:
+            if type(place) is not int or not 0 <= place < count:
+                raise GraphInputError(
+                    f"{name}: {place!r} in {part!r} is no position in 0..{count - 1}."
+                )
+            if place in seen:
+                raise GraphInputError(
+                    f"{name}: graph {place} is in {seen[place]!r} and in {part!r}."
+                )
+            seen[place] = part
+        parts.append(np.array(positions, dtype=np.int64))
+    return Split(*parts)
+
+
+def check_training_classes(
+    train: Positions,
+    classes: Positions | None,
+    labels: Sequence[object] | None,
+    where: str,
+) -> None:
+    """Raise if a class has no member among the training graphs.
+
+    Raises:
+        GraphInputError: If so; names class and place.
+    """
+    if classes is None or labels is None:
+        return
+    missing = np.setdiff1d(np.arange(len(labels)), classes[train])
+    if missing.size:
+        raise GraphInputError(
+            f"{where}: class {labels[missing[0]]!r} is missing from the training "
+            "graphs; use fewer folds, another seed, or more graphs of that class."
+        )
+
+
+def _by_class(
+    count: int, classes: Positions | None, rng: np.random.Generator
+) -> Positions:
+    """Return all positions in random order, class after class."""
+    order = rng.permutation(count)
+    if classes is None:
+        return order
+    return order[np.argsort(classes[order], kind="stable")]
+
+
+def _steps(count: int, parts: tuple[int, int]) -> NDArray[np.int64]:
+    """Return 0, 1 or 2 for every place, each part spread evenly."""
+    out = np.zeros(count, dtype=np.int64)
+    free = np.arange(count)
+    for number, size in enumerate(parts, start=1):
+        chosen = np.floor((np.arange(size) + 0.5) * free.size / size).astype(np.int64)
+        out[free[chosen]] = number
+        free = np.delete(free, chosen)
+    return out

@@ -1,171 +1,258 @@
-"""A whole run: data, protocol, trainings, record."""
+"""A whole run in a folder: its trainings, one after the other or side by side."""
 
 from __future__ import annotations
 
+import json
 import os
-import warnings
+from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from sekgnn.datasets import GraphTask
-from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
+from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.files import write_atomically
-from sekgnn.models import GraphModel
 from sekgnn.parallel import Progress
 from sekgnn.provenance import package_versions, source_commit
-from sekgnn.training.batches import JoinedGraphs, encoding_cache
-from sekgnn.training.build import make_model
+from sekgnn.training.callbacks import EpochReport
 from sekgnn.training.config import RunConfig
-from sekgnn.training.fold import Preparation, fold_objective, fold_seeds, run_fold
-from sekgnn.training.fold_pool import run_folds
-from sekgnn.training.history import EpochReport
 from sekgnn.training.learning_data import LearningData, without_masked
-from sekgnn.training.protocols import SELECTS_ON, make_splits, summarise
-from sekgnn.training.record import (
-    PREDICTIONS_FILE,
-    RECORD_FILE,
-    FoldRecord,
-    RunRecord,
-)
+from sekgnn.training.predictions import tested_table
+from sekgnn.training.processes import run_processes
+from sekgnn.training.protocols import SELECTS_ON, summarise
 from sekgnn.training.run_folder import (
+    CHECKPOINT_FILE,
+    CURVES_FILE,
+    FOLD_FILE,
     check_same_config,
     check_same_data,
+    fold_folders,
+    load_config,
     locked,
     make_folder,
     remove_drafts,
     write_config,
 )
+from sekgnn.training.run_record import (
+    PREDICTIONS_FILE,
+    RECORD_FILE,
+    FoldRecord,
+    RunRecord,
+)
 from sekgnn.training.sources import load_data
+from sekgnn.training.training import Training
 
 PACKAGES = ("sekgnn", "torch", "torch-geometric", "lightning", "numpy", "numba",
             "scipy", "torchmetrics")  # fmt: skip
 
 
-def prepare(
-    config: RunConfig,
-    root: str | Path | None = None,
+def train(
+    data: str | os.PathLike[str] | GraphTask | LearningData | None = None,
+    output: str | os.PathLike[str] | None = None,
     *,
-    data: LearningData | None = None,
-    progress: Progress | None = None,
-) -> Preparation:
-    """Load the data of a run, make its splits, hops and encodings.
-
-    Everything that can be wrong with a config shows here, before a file is written.
-
-    Args:
-        config: Of the run.
-        root: The data folder of benchmarks; by default what ``SEKGNN_DATA`` names.
-        data: Graphs and targets, if they are loaded already.
-        progress: Called with (done, total) while encodings are computed.
-
-    Raises:
-        ConfigError: If a key cannot work.
-        GraphInputError: If the data is wrong, or cannot be split so.
-        DataNotFoundError: If benchmark data is missing and cannot be had.
-    """
-    everything = load_data(config, root) if data is None else data
-    loaded = without_masked(everything)
-    left_out = len(everything.task) - len(loaded.task)
-    if left_out and config.split is not None:
-        raise GraphInputError(
-            f"{loaded.name}: {left_out} graphs without a target are left out, so that "
-            "positions in split would be those of others; remove them from the data."
-        )
-    if left_out:
-        text = f"{loaded.name}: {left_out} graphs have no target and are left out."
-        warnings.warn(text, GraphInputWarning, stacklevel=2)
-    splits = make_splits(config, loaded, root)
-    model = make_model(config, loaded, 0)
-    fold_objective(config, loaded, splits[0].train)
-    joined = JoinedGraphs(
-        loaded.task.graphs,
-        model.num_hops,
-        model.encoding,
-        max_neighbors=config.max_neighbors,
-        seed=config.seed,
-        cache_dir=encoding_cache(),
-        progress=progress,
-    )
-    return Preparation(config, loaded, splits, joined)
-
-
-def run(
-    config: RunConfig,
-    folder: str | os.PathLike[str],
-    *,
-    root: str | Path | None = None,
-    data: GraphTask | LearningData | None = None,
+    config: str | os.PathLike[str] | RunConfig | None = None,
+    data_root: str | Path | None = None,
     jobs: int = 1,
     encoding_progress: Progress | None = None,
     progress: Progress | None = None,
     report: EpochReport | None = None,
+    **keys: Any,
 ) -> RunRecord:
-    """Train and test as ``config`` says, in ``folder``.
+    """Train a model, test it, and leave a run folder: ``sekgnn train`` as a function.
 
     The same call continues a run that was interrupted, however that was, and ends with
     the same numbers as if it had not been. A finished run is returned as it is.
 
     Args:
-        config: Data, protocol, model, training.
-        folder: For everything the run leaves behind; made if it is missing.
-        root: The data folder of benchmarks; by default what ``SEKGNN_DATA`` names.
-        data: Graphs and targets in memory, such as ``pyg_task(dataset)`` or
-            ``networkx_task(graphs, targets)``, instead of what ``config`` names.
+        data: Name of a dataset, file or folder of your own, or graphs in memory such as
+            ``pyg_task(dataset)`` or ``networkx_task(graphs, targets)``.
+        output: The run folder; ``runs/DATA-MODEL`` by default.
+        config: A config or YAML file that ``keys`` change.
+        data_root: The data folder of benchmarks; what ``SEKGNN_DATA`` names by default.
         jobs: Folds to train at a time, each in a process of its own. A script that asks
             for more than one needs the usual ``if __name__ == "__main__":``.
         encoding_progress: Called with (done, total) while encodings are computed.
         progress: Called with (done, total): batches, or epochs of all folds.
         report: Called with (epoch, values) after every epoch of a single training.
+        **keys: Those of :class:`~sekgnn.training.RunConfig`.
 
     Returns:
-        The record, which is also in ``folder``.
+        The record, which is also in the folder.
 
     Raises:
-        ConfigError: If a key cannot work, ``folder`` holds something else or is in use,
-            the data has changed since, or the loss is not finite.
+        ConfigError: If a key is unknown or cannot work, the folder holds something else
+            or is in use, the data has changed since, or the loss is not finite.
         GraphInputError: If the data is wrong, or cannot be split so.
         OutputError: If a file cannot be written; what was there is unchanged.
-        ModelFileError: If the checkpoint in ``folder`` is damaged.
+        ModelFileError: If the checkpoint in the folder is damaged.
+
+    Example:
+        >>> import networkx as nx, tempfile
+        >>> from sekgnn.datasets import networkx_task
+        >>> task = networkx_task([nx.path_graph(n) for n in range(3, 23)], range(20))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     train(task, folder, model="gin", epochs=1).headline.metric
+        'test_mae'
     """
-    place = Path(folder)
+    if isinstance(data, str | os.PathLike):
+        keys, data = {**keys, "data": str(data)}, None
+    settings = load_config(config, keys)
+    place = default_folder(settings) if output is None else Path(output)
     main = is_main_process()
     if main:
-        check_same_config(config, place)
+        check_same_config(settings, place)
     if isinstance(data, GraphTask):
-        data = LearningData(config.data or "graphs", data, "memory")
+        data = LearningData(settings.data or "graphs", data, "memory")
     if main and (place / RECORD_FILE).is_file():
-        return _finished(config, place, data)
-    prepared = prepare(config, root, data=data, progress=encoding_progress)
-    model = make_model(config, prepared.data, fold_seeds(config.seed, 0)[0])
-    described = prepared.data.describe()
+        return _finished(settings, place, data)
+    training = Training(settings, data, root=data_root)
+    training.prepare(encoding_progress)
+    described = training.data.describe()
     if not main:
-        folds = [run_fold(prepared, 0, place)]
-        return _record(prepared, described, model, folds, "")
+        return _record(training, described, [run_fold(training, 0, place)], "")
     make_folder(place)
     with locked(place):
         started = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        check_same_config(config, place)  # nobody was faster
+        check_same_config(settings, place)  # nobody was faster
         remove_drafts(place)
-        write_config(config, place)
+        write_config(settings, place)
         check_same_data(described["fingerprint"], place)
-        if len(prepared.splits) == 1:
-            folds = [run_fold(prepared, 0, place, progress=progress, report=report)]
+        if len(training.splits) == 1:
+            folds = [run_fold(training, 0, place, progress=progress, report=report)]
         else:
-            folders = fold_folders(place, len(prepared.splits))
-            folds = run_folds(prepared, folders, jobs, root, data, progress)
+            folders = fold_folders(place, len(training.splits))
+            folds = _run_folds(training, folders, jobs, data_root, data, progress)
             _join_predictions(folders, place)
-        record = _record(prepared, described, model, folds, started)
+        record = _record(training, described, folds, started)
         record.save(place)
     return record
 
 
-def fold_folders(place: Path, count: int) -> list[Path]:
-    """Return the folders of a run's folds, whose order is that of their names."""
-    width = max(2, len(str(count)))
-    return [place / f"fold-{i:0{width}d}" for i in range(1, count + 1)]
+def default_folder(config: RunConfig) -> Path:
+    """Return where a run goes if nobody says."""
+    model = config.model.rpartition(":")[2]
+    return Path("runs") / f"{Path(config.data or 'graphs').stem}-{model}"
+
+
+def is_main_process() -> bool:
+    """Tell whether this is the process that writes, or one that was started later."""
+    names = ("RANK", "LOCAL_RANK", "NODE_RANK", "SLURM_PROCID", "JSM_NAMESPACE_RANK")
+    return all(os.environ.get(name, "0") == "0" for name in names)
+
+
+def run_fold(
+    training: Training,
+    number: int,
+    folder: Path,
+    *,
+    progress: Progress | None = None,
+    report: EpochReport | None = None,
+) -> FoldRecord:
+    """Train and test split ``number`` in ``folder``, or return what it holds already.
+
+    Takes and raises what :meth:`Training.fit` does.
+    """
+    finished = folder / FOLD_FILE
+    if finished.is_file():
+        return _read_fold(finished)
+    make_folder(folder)
+    trained = training.fit(number, folder=folder, progress=progress, report=report)
+    found = training.evaluate(trained, number)
+    metrics = found.metrics(trained.note.objective)
+    split = training.splits[number]
+    record = FoldRecord(
+        split={
+            part: np.sort(getattr(split, part)).tolist()
+            for part in ("train", "val", "test")
+            if getattr(split, part).size
+        },
+        curves=trained.curves,
+        kept_epoch=trained.kept_epoch,
+        metrics={f"test_{name}": value for name, value in metrics.items()},
+        seconds=trained.seconds,
+    )
+    table = tested_table(trained.note, found, number + 1)
+    write_atomically(folder / PREDICTIONS_FILE, lambda file: file.write(table))
+    text = json.dumps(asdict(record)).encode()
+    write_atomically(finished, lambda file: file.write(text))
+    (folder / CHECKPOINT_FILE).unlink(missing_ok=True)
+    return record
+
+
+def _read_fold(path: Path) -> FoldRecord:
+    """Return the record of a finished fold.
+
+    Raises:
+        GraphInputError: If the file is damaged.
+    """
+    try:
+        return FoldRecord(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise GraphInputError(
+            f"{path} is damaged ({error}); remove it to train this part again."
+        ) from error
+
+
+def _run_folds(
+    training: Training,
+    folders: Sequence[Path],
+    jobs: int,
+    root: str | Path | None,
+    data: LearningData | None,
+    progress: Progress | None,
+) -> list[FoldRecord]:
+    """Train all folds, ``jobs`` at a time; finished ones are read.
+
+    Raises:
+        ConfigError: If a fold fails, or its process dies.
+    """
+    config = training.config
+
+    def tell() -> None:
+        if progress is not None:
+            done = sum(_epochs(folder) for folder in folders)
+            progress(done, config.epochs * len(folders))
+
+    tell()
+    if jobs == 1:
+        return [
+            run_fold(training, i, folder, report=lambda *_: tell())
+            for i, folder in enumerate(folders)
+        ]
+    waiting = [i for i, f in enumerate(folders) if not (f / FOLD_FILE).is_file()]
+    shares = [waiting[i::jobs] for i in range(min(jobs, len(waiting)))]
+    arguments = [(config, root, data, [(i, folders[i]) for i in own]) for own in shares]
+    run_processes(_train_share, arguments, look=tell, failed=_raise)
+    return [_read_fold(folder / FOLD_FILE) for folder in folders]
+
+
+def _train_share(
+    config: RunConfig,
+    root: str | Path | None,
+    data: LearningData | None,
+    places: list[tuple[int, Path]],
+) -> None:
+    """Train some folds in a new process, which has to prepare the data itself."""
+    training = Training(config, data, root=root)
+    for number, folder in places:
+        run_fold(training, number, folder)
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+def _epochs(folder: Path) -> int:
+    """Return how many epochs of a fold are done, from its file of curves."""
+    try:
+        with (folder / CURVES_FILE).open("rb") as file:
+            return max(0, sum(1 for _ in file) - 1)
+    except OSError:
+        return 0
 
 
 def _finished(config: RunConfig, place: Path, data: LearningData | None) -> RunRecord:
@@ -187,31 +274,24 @@ def _finished(config: RunConfig, place: Path, data: LearningData | None) -> RunR
     return record
 
 
-def is_main_process() -> bool:
-    """Tell whether this is the process that writes, or one that was started later."""
-    names = ("RANK", "LOCAL_RANK", "NODE_RANK", "SLURM_PROCID", "JSM_NAMESPACE_RANK")
-    return all(os.environ.get(name, "0") == "0" for name in names)
-
-
 def _record(
-    prepared: Preparation,
+    training: Training,
     described: dict[str, Any],
-    model: GraphModel,
     folds: list[FoldRecord],
     started: str,
 ) -> RunRecord:
-    config = prepared.config
+    config = training.config
     selects = config.selects_on_validation
     return RunRecord(
         config=config.to_dict(),
         data=described,
-        model=model.to_config(),
-        num_parameters=model.num_parameters,
+        model=training.model_config,
+        num_parameters=training.num_parameters,
         protocol=config.protocol,
         selects_on=SELECTS_ON[config.protocol].format(monitor=config.monitor),
         monitor=f"val_{config.monitor}" if selects else "nothing",
         folds=tuple(folds),
-        results=summarise(config, prepared.data.kind, folds),
+        results=summarise(config, training.data.kind, folds),
         versions=package_versions(PACKAGES),
         commit=source_commit(),
         started=started,

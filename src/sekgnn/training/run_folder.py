@@ -1,9 +1,9 @@
-"""A run's folder: one process at a time, one config for ever."""
+"""A run's folder: one process at a time, one config throughout."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,10 @@ from sekgnn.training.config import RunConfig
 
 CONFIG_FILE = "config.yaml"
 DATA_FILE = "data.sha256"
+FOLD_FILE = "fold.json"
+MODEL_FILE = "model.safetensors"
+CHECKPOINT_FILE = "last.ckpt"
+CURVES_FILE = "metrics.csv"
 _LOCK_FILE = ".lock"
 
 
@@ -23,7 +27,7 @@ def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the keys in a YAML file.
 
     Raises:
-        ConfigError: If it cannot be read or is no mapping of keys to values.
+        ConfigError: If it cannot be read or is not a mapping of keys to values.
     """
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
@@ -31,12 +35,28 @@ def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
     except OSError as error:
         raise ConfigError(f"cannot read the config {path}: {error.strerror}.") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the config {path} is no YAML: {error}") from None
+        raise ConfigError(f"the config {path} is not valid YAML: {error}") from None
     if values is None:
         return {}
     if not isinstance(values, dict):
         raise ConfigError(f"the config {path} must hold lines such as 'epochs: 100'.")
     return values
+
+
+def load_config(
+    base: str | os.PathLike[str] | RunConfig | None, changes: Mapping[str, Any]
+) -> RunConfig:
+    """Return a config, or that of a YAML file or the default one, with other keys.
+
+    Raises:
+        ConfigError: If the file or a key is wrong.
+    """
+    if isinstance(base, RunConfig):
+        values: Mapping[str, Any] = base.to_dict()
+    else:
+        values = {} if base is None else read_config(base)
+    both = [*values.items(), *changes.items()]
+    return RunConfig.from_dict({str(k).replace("-", "_"): v for k, v in both})
 
 
 def write_config(config: RunConfig, folder: Path) -> None:
@@ -63,6 +83,12 @@ def make_folder(folder: Path) -> None:
         ) from error
 
 
+def fold_folders(place: Path, count: int) -> list[Path]:
+    """Return the folders of a run's folds, whose order is that of their names."""
+    width = max(2, len(str(count)))
+    return [place / f"fold-{i:0{width}d}" for i in range(1, count + 1)]
+
+
 def check_same_config(config: RunConfig, folder: Path) -> None:
     """Raise if the folder holds a run of another config, or something else.
 
@@ -72,7 +98,7 @@ def check_same_config(config: RunConfig, folder: Path) -> None:
     if not folder.exists():
         return
     if not folder.is_dir():
-        raise ConfigError(f"{folder} is a file, no folder; choose another output.")
+        raise ConfigError(f"{folder} is a file, not a folder; choose another output.")
     if not any(folder.iterdir()):
         return
     if not (folder / CONFIG_FILE).is_file():
@@ -80,8 +106,8 @@ def check_same_config(config: RunConfig, folder: Path) -> None:
         if not found:
             return
         raise ConfigError(
-            f"{folder} is no run folder and not empty (it holds {sorted(found)[0]}); "
-            "choose another output."
+            f"{folder} is neither a run folder nor empty (it holds "
+            f"{sorted(found)[0]}); choose another output."
         )
     other = RunConfig.from_dict(read_config(folder / CONFIG_FILE))
     different = config.differences(other)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
+from sekgnn.datasets.read_task import TASK_FORMATS, task_format
 from sekgnn.datasets.targets import TASK_KINDS, Label, TaskKind
-from sekgnn.errors import ModelFileError
+from sekgnn.errors import GraphInputError, ModelFileError
 from sekgnn.training.learning_data import LearningData
 from sekgnn.training.objective import Objective
 
@@ -71,6 +74,49 @@ class TaskNote:
         """What turns outputs into predictions."""
         return Objective(self.kind, mean=self.mean, scale=self.scale)
 
+    def reader_options(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        smiles: str | None = None,
+        skip_invalid: bool = False,
+    ) -> dict[str, Any]:
+        """Return how to read further graphs, so that they mean what those here meant.
+
+        Args:
+            path: The further graphs.
+            smiles: Column of the SMILES; that of the training data by default.
+            skip_invalid: Leave out SMILES that rdkit cannot read.
+
+        Raises:
+            GraphInputError: If the model was trained on another format.
+        """
+        form = task_format(Path(path))
+        trained = self.reader or {}
+        known = trained.get("format")
+        if known == "benchmark" and form != "json":
+            raise GraphInputError(
+                f"the model was trained on a benchmark, whose features {path} lacks; "
+                "give graphs as JSON lines, with x as in that benchmark."
+            )
+        if known not in (None, "benchmark", form):
+            raise GraphInputError(
+                f"the model was trained on {TASK_FORMATS[known]}; {path} is "
+                f"{TASK_FORMATS[form]}, whose features mean something else."
+            )
+        if form == "smiles":
+            return {
+                "smiles": smiles or trained.get("smiles", "smiles"),
+                "add_hydrogens": bool(trained.get("add_hydrogens", False)),
+                "skip_invalid": skip_invalid,
+            }
+        if form == "tu" and known == "tu":
+            return {
+                "node_labels": _labels(self.feature_names),
+                "edge_labels": _labels(self.edge_feature_names),
+            }
+        return {}
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return asdict(self)
@@ -93,3 +139,10 @@ class TaskNote:
         if note.kind not in TASK_KINDS:
             raise ModelFileError(f"the model's task is of unknown kind {note.kind!r}.")
         return note
+
+
+def _labels(names: tuple[str, ...] | None) -> list[int] | None:
+    """Return the labels behind the one-hot columns ``label 0``, ``label 3``, ..."""
+    found = [name.removeprefix("label ") for name in names or ()
+             if name.startswith("label ")]  # fmt: skip
+    return [int(float(text)) for text in found] or None

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sekgnn.errors import ConfigError, GraphInputError
-from sekgnn.training.record import FoldRecord, Result, RunRecord
+from sekgnn.training.run_record import FoldRecord, Result, RunRecord
 
 FOLD = FoldRecord(
     split={"train": [0, 2], "test": [1]},

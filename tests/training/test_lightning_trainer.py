@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from sekgnn.errors import ModelFileError, OutputError
-from sekgnn.training.checkpoint_io import SafeCheckpointIO, read_checkpoint
+from sekgnn.training.lightning_trainer import SafeCheckpointIO, read_checkpoint
 
 CONTENT = {
     "state_dict": {"w": torch.arange(3.0)},

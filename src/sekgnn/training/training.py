@@ -1,0 +1,303 @@
+"""The one way from graphs and a config to fitted models."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from lightning.pytorch.callbacks import ModelCheckpoint
+
+from sekgnn.datasets import GraphTask, Split
+from sekgnn.errors import GraphInputError, GraphInputWarning
+from sekgnn.models import GraphModel
+from sekgnn.parallel import Progress
+from sekgnn.training.batches import JoinedGraphs, encoding_cache
+from sekgnn.training.build import make_model
+from sekgnn.training.callbacks import (
+    EndWithParent,
+    EpochReport,
+    History,
+    KeepBest,
+    ProgressReport,
+)
+from sekgnn.training.config import RunConfig
+from sekgnn.training.learner import GraphLearner
+from sekgnn.training.learning_data import LearningData, without_masked
+from sekgnn.training.lightning_trainer import (
+    make_trainer,
+    read_checkpoint,
+    undisturbed,
+)
+from sekgnn.training.objective import Objective, check_monitor, make_objective
+from sekgnn.training.plateau import Plateau
+from sekgnn.training.predictions import Predictions, predict_batches
+from sekgnn.training.protocols import make_splits
+from sekgnn.training.run_folder import CHECKPOINT_FILE, CURVES_FILE, MODEL_FILE
+from sekgnn.training.sources import load_data
+from sekgnn.training.task_note import TaskNote
+
+_KEPT = 4  # sets of hops and encodings in memory; each may be as large as the data
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A fitted model.
+
+    Attributes:
+        model: With the weights that were kept, in evaluation mode.
+        note: What its outputs mean.
+        curves: One value per epoch of everything that was measured.
+        kept_epoch: The epoch, from 1, of these weights.
+        seconds: Time spent training.
+    """
+
+    model: GraphModel
+    note: TaskNote
+    curves: dict[str, list[float]]
+    kept_epoch: int
+    seconds: float
+
+
+class Training:
+    """Graphs and a config, prepared once: what runs, searches and estimators fit with.
+
+    Whatever is wrong with the config or the data shows here or in :meth:`prepare`,
+    before anything is written.
+
+    Args:
+        config: What to train, and how.
+        data: Graphs and targets; what ``config`` names if ``None``.
+        root: The data folder of benchmarks; by default what ``SEKGNN_DATA`` names.
+        splits: One per training; those of the config's protocol if ``None``.
+        cache: Keep encodings in the user's cache folder.
+
+    Attributes:
+        data: The graphs that have a target.
+        splits: Positions of graphs among them, one split per training.
+
+    Raises:
+        ConfigError: If a key cannot work.
+        GraphInputError: If the data is wrong, or cannot be split so.
+        DataNotFoundError: If benchmark data is missing and not available.
+
+    Example:
+        >>> from sekgnn.datasets import networkx_task
+        >>> import networkx as nx
+        >>> graphs = [nx.path_graph(n) for n in range(3, 23)]
+        >>> config = RunConfig(model="gin", hidden_channels=4, epochs=2)
+        >>> training = Training(config, networkx_task(graphs, list(range(20))))
+        >>> trained = training.fit()
+        >>> training.evaluate(trained).metrics(trained.note.objective).keys()
+        dict_keys(['mae', 'mse', 'rmse', 'log10_mse', 'r2'])
+    """
+
+    def __init__(
+        self,
+        config: RunConfig,
+        data: GraphTask | LearningData | None = None,
+        *,
+        root: str | Path | None = None,
+        splits: Sequence[Split] | None = None,
+        cache: bool = True,
+    ) -> None:
+        """Load, split and check."""
+        if data is None:
+            data = load_data(config, root)
+        elif isinstance(data, GraphTask):
+            data = LearningData(config.data or "graphs", data, "memory")
+        self.data = _with_targets(config, data)
+        if splits is None:
+            splits = make_splits(config, self.data, root)
+        self.splits = list(splits)
+        self.cache = cache
+        self._joined: dict[Any, JoinedGraphs] = {}
+        self._set(config)
+
+    def _set(self, config: RunConfig) -> None:
+        self.config = config
+        self._first: GraphModel | None = self._new_model(0)
+        self.model_config = self._first.to_config()
+        self.num_parameters = self._first.num_parameters
+        self._reads = (self._first.num_hops, self._first.encoding)
+        self.objective(0)
+
+    def change(self, config: RunConfig) -> Training:
+        """Return the training of another config on the same graphs and splits.
+
+        Hops and encodings are shared among all that need the same; the last few that
+        were used are kept.
+
+        Raises:
+            ConfigError: If a key cannot work.
+        """
+        other = copy.copy(self)
+        other._set(config)
+        return other
+
+    def _new_model(self, number: int) -> GraphModel:
+        return make_model(
+            self.config, self.data, fold_seeds(self.config.seed, number)[0]
+        )
+
+    def model(self, number: int = 0) -> GraphModel:
+        """Return the model of training ``number``, from 0, with its first weights."""
+        first, self._first = self._first, None
+        return self._new_model(number) if number or first is None else first
+
+    def objective(self, number: int = 0) -> Objective:
+        """Return loss and metrics, with mean and scale of the training targets.
+
+        Raises:
+            ConfigError: If loss or monitor do not fit the kind of task.
+        """
+        y, mask = self.data.subset(self.splits[number].train).targets()
+        config, kind = self.config, self.data.kind
+        check_monitor(kind, config.monitor)
+        return make_objective(kind, config.loss, config.normalize, y, mask)
+
+    def prepare(self, progress: Progress | None = None) -> JoinedGraphs:
+        """Return the graphs with hops and encodings, found when first asked for.
+
+        Args:
+            progress: Called with (done, total) while encodings are computed.
+
+        Raises:
+            GraphInputError: If a graph cannot be used.
+        """
+        config, (num_hops, encoding) = self.config, self._reads
+        seed = None if config.max_neighbors is None else config.seed
+        key = (num_hops, encoding, config.max_neighbors, seed)
+        found = self._joined.pop(key, None)
+        if found is None:
+            while len(self._joined) >= _KEPT:
+                self._joined.pop(next(iter(self._joined)))
+            found = JoinedGraphs(
+                self.data.task.graphs,
+                num_hops,
+                encoding,
+                max_neighbors=config.max_neighbors,
+                seed=config.seed,
+                cache_dir=encoding_cache() if self.cache else None,
+                progress=progress,
+            )
+        self._joined[key] = found  # now the last to be dropped
+        return found
+
+    def fit(
+        self,
+        number: int = 0,
+        *,
+        folder: Path | None = None,
+        progress: Progress | None = None,
+        report: EpochReport | None = None,
+    ) -> Trained:
+        """Fit the model of one split, or continue where ``folder`` left off.
+
+        In protocols that select on validation graphs, the epoch with the best
+        ``config.monitor`` on these is kept; in the others the last one, and the test
+        graphs are only watched.
+
+        Args:
+            number: Of the split, from 0.
+            folder: For checkpoint, model and curves; ``None`` writes nothing.
+            progress: Called with (done, total) batches.
+            report: Called with (epoch, values) after every epoch.
+
+        Raises:
+            ConfigError: If ``config`` does not fit, or the loss is not finite
+                (:class:`~sekgnn.training.learner.NotFiniteError`).
+            ModelFileError: If the checkpoint in ``folder`` is damaged.
+            OutputError: If a file cannot be written.
+        """
+        config, split = self.config, self.splits[number]
+        objective, joined = self.objective(number), self.prepare()
+        note = TaskNote.of(self.data, objective, config.max_neighbors, config.seed)
+        model = self.model(number)
+        validates = config.selects_on_validation
+        history = History(None if folder is None else folder / CURVES_FILE, report)
+        keep = KeepBest(
+            history,
+            f"val_{config.monitor}" if validates else None,
+            config.patience,
+            None if folder is None else folder / MODEL_FILE,
+            {"task": note.to_dict()},
+        )
+        callbacks: list[Any] = [
+            EndWithParent(),  # before the others write: a new run may be at work there
+            history,
+            Plateau(history, "val_loss" if validates else "train_loss",
+                    config.plateau_patience, config.plateau_factor, config.min_lr),
+            keep,
+        ]  # fmt: skip
+        if progress is not None:
+            callbacks.append(ProgressReport(progress))
+        checkpoint, first_epoch = None, 0
+        if folder is not None:
+            callbacks.append(
+                ModelCheckpoint(
+                    dirpath=folder,
+                    filename=Path(CHECKPOINT_FILE).stem,
+                    every_n_epochs=config.checkpoint_every,
+                    save_on_train_epoch_end=True,
+                    enable_version_counter=False,
+                )
+            )
+            if (folder / CHECKPOINT_FILE).exists():
+                checkpoint = folder / CHECKPOINT_FILE
+                first_epoch = int(read_checkpoint(checkpoint)["epoch"]) + 1
+        learner = GraphLearner(
+            model,
+            objective,
+            joined,
+            split.train,
+            split.val if validates else split.test,
+            config,
+            fold_seeds(config.seed, number)[1],
+            first_epoch,
+        )
+        model.train()
+        with undisturbed():
+            trainer = make_trainer(config, folder, callbacks)
+            trainer.fit(learner, ckpt_path=checkpoint)
+        model.cpu()
+        model.load_state_dict(keep.weights)
+        model.eval()
+        return Trained(model, note, history.curves, keep.epoch, history.seconds)
+
+    def evaluate(
+        self, trained: Trained, number: int = 0, part: str = "test"
+    ) -> Predictions:
+        """Return what a fitted model says of a part of a split: train, val or test."""
+        chosen = getattr(self.splits[number], part)
+        batches = self.prepare().batches(chosen, max(self.config.batch_size, 256))
+        return predict_batches(trained.model, batches)
+
+
+def fold_seeds(seed: int, number: int) -> tuple[int, int]:
+    """Return the seeds of weights and of order for training ``number``, from 0."""
+    state = np.random.SeedSequence([seed, number]).generate_state(2, np.uint32)
+    return int(state[0]), int(state[1])
+
+
+def _with_targets(config: RunConfig, data: LearningData) -> LearningData:
+    """Return the graphs that have a target, and say how many have none.
+
+    Raises:
+        GraphInputError: If positions in a split file would no longer hold.
+    """
+    kept = without_masked(data)
+    left_out = len(data.task) - len(kept.task)
+    if left_out and config.split is not None:
+        raise GraphInputError(
+            f"{data.name}: {left_out} graphs without a target are left out, so "
+            "positions in split would mean other graphs; remove them from the data."
+        )
+    if left_out:
+        text = f"{data.name}: {left_out} graphs have no target and are left out."
+        warnings.warn(text, GraphInputWarning, stacklevel=3)
+    return kept
