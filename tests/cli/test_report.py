@@ -109,7 +109,7 @@ def test_metrics_may_be_chosen(run: Run, tmp_path: Path) -> None:
     [
         (None, "holds no record.json"),
         ("{", "is damaged"),
-        ("[]", "is no record of a run"),
+        ("[]", "is not the record of a run"),
         ('{"format": "sekgnn run", "format_version": 99}', "has format 99"),
         ('{"format": "sekgnn run", "format_version": 1}', "is damaged"),
     ],

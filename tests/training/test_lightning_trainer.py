@@ -66,7 +66,7 @@ def test_foreign_files_are_refused(file: Path, content: bytes) -> None:
 @pytest.mark.parametrize("content", [[1, 2], {"epoch": 3}, torch.ones(2)])
 def test_files_that_hold_something_else_are_refused(file: Path, content: Any) -> None:
     torch.save(content, file)
-    with pytest.raises(ModelFileError, match="no checkpoint of a run"):
+    with pytest.raises(ModelFileError, match="not a checkpoint of a run"):
         read_checkpoint(file)
 
 

@@ -20,7 +20,7 @@ from sekgnn.training.objective import Objective
 from sekgnn.training.predictions import (
     PredictionCollector,
     predict_batches,
-    tested_table,
+    prediction_table,
 )
 from sekgnn.training.task_note import TaskNote
 
@@ -103,7 +103,7 @@ def test_a_model_is_left_in_its_mode() -> None:
 def rows(note: TaskNote, graphs: list[Any], model: Any) -> list[list[str]]:
     store = JoinedGraphs(graphs, 3)
     found = predict_batches(model, store.batches(np.array([4, 1]), 8))
-    content = tested_table(note, found, 2)
+    content = prediction_table(note, found, 2)
     return list(csv.reader(io.StringIO(content.decode())))
 
 

@@ -75,7 +75,7 @@ def test_a_folder_of_something_else_is_refused_and_untouched(
     folder = tmp_path / "thesis"
     folder.mkdir()
     (folder / "chapter.tex").write_text("precious")
-    with pytest.raises(ConfigError, match=r"no run folder.*chapter\.tex"):
+    with pytest.raises(ConfigError, match=r"neither a run folder.*chapter\.tex"):
         run(config(lines), folder)
     assert [p.name for p in folder.iterdir()] == ["chapter.tex"]
     with pytest.raises(ConfigError, match="is a file, no folder"):
@@ -106,9 +106,9 @@ def test_a_read_only_folder_is_an_output_error(lines: Path, tmp_path: Path) -> N
     ("content", "message"),
     [
         (b"- a\n- b\n", "must hold lines such as"),
-        (b"epochs: [1\n", "is no YAML"),
-        (b"\xff\xfe\x00", "is no YAML"),
-        (b"epochs: !!python/object/apply:os.getcwd []\n", "is no YAML"),
+        (b"epochs: [1\n", "is not valid YAML"),
+        (b"\xff\xfe\x00", "is not valid YAML"),
+        (b"epochs: !!python/object/apply:os.getcwd []\n", "is not valid YAML"),
     ],
 )
 def test_wrong_config_files_are_named(

@@ -71,7 +71,7 @@ def test_results_are_found_by_metric_and_protocol() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": "other"}, "no record of a run"),
+        ({"format": "other"}, "not the record of a run"),
         ({"format_version": 99}, "has format 99, this version reads 1"),
         ({"folds": []}, "no folds or no results"),
         ({"results": []}, "no folds or no results"),

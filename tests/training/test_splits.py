@@ -156,16 +156,16 @@ def test_a_split_is_read_as_it_stands_with_a_byte_order_mark(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is no JSON"),
+        ("", "is not valid JSON"),
         ("[1, 2]", "an object with three lists"),
         ('{"train": [0], "val": [1]}', "'test' is missing or empty"),
         ('{"train": [0], "val": [], "test": [1]}', "'val' is missing or empty"),
         ('{"train": [0, 1], "val": [1], "test": [2]}', "graph 1 is in 'train' and in"),
         ('{"train": [0, 0], "val": [1], "test": [2]}', "graph 0 is in 'train' and in"),
-        ('{"train": [-1], "val": [1], "test": [2]}', "-1 in 'train' is no position"),
-        ('{"train": [0], "val": [1], "test": [5]}', r"5 in 'test' is no .* 0\.\.4"),
-        ('{"train": [0.0], "val": [1], "test": [2]}', r"0\.0 in 'train' is no"),
-        ('{"train": [true], "val": [2], "test": [3]}', "True in 'train' is no"),
+        ('{"train": [-1], "val": [1], "test": [2]}', "-1 in 'train' is not a position"),
+        ('{"train": [0], "val": [1], "test": [5]}', r"5 in 'test' is not a .* 0\.\.4"),
+        ('{"train": [0.0], "val": [1], "test": [2]}', r"0\.0 in 'train' is not"),
+        ('{"train": [true], "val": [2], "test": [3]}', "True in 'train' is not"),
         ('{"train": "01", "val": [2], "test": [3]}', "'train' is missing or empty"),
     ],
 )
@@ -181,7 +181,7 @@ def test_a_split_that_is_not_there_or_no_text_is_named(tmp_path: Path) -> None:
         read_split(tmp_path / "no.json", 5)
     file = tmp_path / "split.json"
     file.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(GraphInputError, match="is no JSON"):
+    with pytest.raises(GraphInputError, match="is not valid JSON"):
         read_split(file, 5)
 
 

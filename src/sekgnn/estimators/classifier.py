@@ -41,7 +41,7 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
         batch_size: Graphs per step.
         lr: Learning rate.
         weight_decay: L2 penalty.
-        patience: Stop after so many epochs without gain; ``None`` never stops.
+        patience: Stop after this many epochs without gain; ``None`` never stops.
         validation_fraction: Part of the training graphs that chooses the epoch.
         node_features: Node attributes of networkx graphs to use.
         config: Further keys of :class:`~sekgnn.training.RunConfig`.

@@ -144,7 +144,7 @@ def predicted_fields(note: TaskNote, predicted: NDArray[np.float64]) -> list[lis
     ]
 
 
-def tested_table(note: TaskNote, found: Predictions, fold: int) -> bytes:
+def prediction_table(note: TaskNote, found: Predictions, fold: int) -> bytes:
     """Return the CSV file of test graphs: predictions beside their true targets.
 
     Args:

@@ -239,7 +239,7 @@ def read_split(path: str | Path, count: int) -> Split:
     except OSError as error:
         raise GraphInputError(f"cannot read the split {path}: {error}") from error
     except ValueError as error:
-        raise GraphInputError(f"the split {path} is no JSON: {error}") from error
+        raise GraphInputError(f"the split {path} is not valid JSON: {error}") from error
     if not isinstance(values, dict):
         raise GraphInputError(f"the split {path} must be an object with three lists.")
     return checked_split(values, count, f"the split {path}")
@@ -261,7 +261,8 @@ def checked_split(values: dict[str, Any], count: int, name: str) -> Split:
         for place in positions:
             if type(place) is not int or not 0 <= place < count:
                 raise GraphInputError(
-                    f"{name}: {place!r} in {part!r} is no position in 0..{count - 1}."
+                    f"{name}: {place!r} in {part!r} is not a position in "
+                    f"0..{count - 1}."
                 )
             if place in seen:
                 raise GraphInputError(

@@ -21,7 +21,7 @@ from sekgnn.provenance import package_versions, source_commit
 from sekgnn.training.callbacks import EpochReport
 from sekgnn.training.config import RunConfig
 from sekgnn.training.learning_data import LearningData, without_masked
-from sekgnn.training.predictions import tested_table
+from sekgnn.training.predictions import prediction_table
 from sekgnn.training.processes import run_processes
 from sekgnn.training.protocols import SELECTS_ON, summarise
 from sekgnn.training.run_folder import (
@@ -175,7 +175,7 @@ def run_fold(
         metrics={f"test_{name}": value for name, value in metrics.items()},
         seconds=trained.seconds,
     )
-    table = tested_table(trained.note, found, number + 1)
+    table = prediction_table(trained.note, found, number + 1)
     write_atomically(folder / PREDICTIONS_FILE, lambda file: file.write(table))
     text = json.dumps(asdict(record)).encode()
     write_atomically(finished, lambda file: file.write(text))

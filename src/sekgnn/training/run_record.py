@@ -159,8 +159,8 @@ class RunRecord:
             file = file / RECORD_FILE
         if not file.is_file():
             raise GraphInputError(
-                f"{path} holds no {RECORD_FILE}: it is no run folder, or the run has "
-                "not finished. Repeat its command to continue it."
+                f"{path} holds no {RECORD_FILE}: it is not a run folder, or the run "
+                "has not finished. Repeat its command to continue it."
             )
         try:
             values = json.loads(file.read_text(encoding="utf-8"))
@@ -173,7 +173,7 @@ class RunRecord:
     @classmethod
     def _from_values(cls, values: Any, file: Path) -> RunRecord:
         if not isinstance(values, Mapping) or values.get("format") != FORMAT:
-            raise GraphInputError(f"{file} is no record of a run.")
+            raise GraphInputError(f"{file} is not the record of a run.")
         if values.get("format_version") != FORMAT_VERSION:
             raise GraphInputError(
                 f"{file} has format {values.get('format_version')}, this version reads "

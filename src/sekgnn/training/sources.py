@@ -44,7 +44,7 @@ def load_data(config: RunConfig, root: str | Path | None = None) -> LearningData
     Raises:
         ConfigError: If there is no such dataset, file or target.
         GraphInputError: If a file is wrong.
-        DataNotFoundError: If benchmark data is missing and cannot be had.
+        DataNotFoundError: If benchmark data is missing and not available.
     """
     name = config.data
     if not name:
