@@ -99,23 +99,27 @@ def test_a_continued_search_equals_one_in_one_go(
     assert part.best == whole.best
 
 
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, SystemExit])
 def test_an_interrupted_trial_is_done_again(
-    tmp_path: Path, data: LearningData, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    data: LearningData,
+    monkeypatch: pytest.MonkeyPatch,
+    interruption: type[BaseException],
 ) -> None:
     calls: list[float] = []
 
     def fragile(self: Validation, config: RunConfig, report: Report) -> Outcome:
         calls.append(config.lr)
         if len(calls) == 3:
-            raise KeyboardInterrupt
+            raise interruption
         return Outcome(config.lr, (1,), 1, 0.0)
 
     monkeypatch.setattr(Validation, "value", fragile)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(interruption):
         search(BASE, GRID, tmp_path, sampler="grid", data=data)
     rows = table(tmp_path)
     assert [row["state"] for row in rows] == ["complete", "complete", "fail"]
-    assert rows[2]["reason"] == "interrupted by KeyboardInterrupt"
+    assert rows[2]["reason"] == f"interrupted by {interruption.__name__}"
     record = search(BASE, GRID, tmp_path, sampler="grid", data=data)
     assert record.trials == {"complete": 6, "pruned": 0, "fail": 1, "running": 0}
     assert calls[2] == calls[3]

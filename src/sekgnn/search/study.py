@@ -30,7 +30,6 @@ from sekgnn.search.findings import (
     RECORD_FILE,
     TABLE_FILE,
     SearchRecord,
-    TrialRow,
     rows_of,
 )
 from sekgnn.search.space import SearchSpace
@@ -131,7 +130,6 @@ def search(
             space=space,
             url=storage or f"sqlite:///{(place / DATABASE_FILE).resolve()}",
             study_name=study_name,
-            identity=_identity(base, space, validation, sampler, pruner),
             sampler=sampler,
             pruner=pruner,
             trials=total,
@@ -161,7 +159,6 @@ class Job:
 
     Attributes:
         url: Of the storage.
-        identity: What all trials of the study have in common.
         ends: When no more trial is begun, seconds since the epoch.
 
     The others are arguments of :func:`search`.
@@ -171,7 +168,6 @@ class Job:
     space: SearchSpace
     url: str
     study_name: str
-    identity: dict[str, Any]
     sampler: str
     pruner: str
     trials: int
@@ -203,7 +199,8 @@ class Worker:
     ) -> None:
         """Open the study."""
         self.job, self.validation, self._progress = job, validation, progress
-        self.study = open_study(job.url, job.study_name, job.direction, job.identity)
+        self.identity = _identity(job, validation)
+        self.study = open_study(job.url, job.study_name, job.direction, self.identity)
         self.study.pruner = _pruner(job.pruner, job.base.epochs, len(validation.splits))
         self.watch = Watch(self.study, job.url)
         self._failed = False
@@ -359,12 +356,14 @@ def _write(worker: Worker, place: Path) -> SearchRecord:
     """
     job, base = worker.job, worker.job.base
     splits, data = worker.validation.splits, worker.validation.data
-    record = None
+    record, written = None, None
     while True:
         with storage_errors(job.url):
             rows = rows_of(worker.watch.trials(), job.space)
-        if record is not None and _finished(rows) == _finished(record.rows):
+        finished = [row for row in rows if row.state != "running"]
+        if record is not None and finished == written:
             return record
+        written = finished
         record = SearchRecord(
             study=job.study_name,
             storage=shown(job.url),
@@ -380,7 +379,7 @@ def _write(worker: Worker, place: Path) -> SearchRecord:
             data={
                 "name": data.name,
                 "graphs": len(data.task),
-                "fingerprint": job.identity["data"],
+                "fingerprint": worker.identity["data"],
             },
             requested=job.trials,
             rows=rows,
@@ -388,10 +387,6 @@ def _write(worker: Worker, place: Path) -> SearchRecord:
             commit=source_commit(),
         )
         record.save(place)
-
-
-def _finished(rows: tuple[TrialRow, ...]) -> list[TrialRow]:
-    return [row for row in rows if row.state != "running"]
 
 
 def _check_folder(place: Path) -> None:
@@ -422,24 +417,19 @@ def _check_possible(
     raise errors[0]
 
 
-def _identity(
-    base: RunConfig,
-    space: SearchSpace,
-    validation: Validation,
-    sampler: str,
-    pruner: str,
-) -> dict[str, Any]:
+def _identity(job: Job, validation: Validation) -> dict[str, Any]:
     """Return what all trials of a study must have in common.
 
     Data counts by content, not by name, so that paths may differ between machines.
     """
-    skipped = {item.name for item in fields(base) if item.metadata.get("free")}
-    skipped |= {"data", "split", *space.keys}
+    skipped = {item.name for item in fields(job.base) if item.metadata.get("free")}
+    skipped |= {"data", "split", *job.space.keys}
+    base = job.base.to_dict()
     return {
-        "base config": {k: v for k, v in base.to_dict().items() if k not in skipped},
-        "space": space.to_dict(),
-        "order of the space": list(space.keys),  # of the points of a grid, too
+        "base config": {k: v for k, v in base.items() if k not in skipped},
+        "space": job.space.to_dict(),
+        "order of the space": list(job.space.keys),  # of the points of a grid, too
         "data": validation.fingerprint(),
-        "sampler": sampler,
-        "pruner": pruner,
+        "sampler": job.sampler,
+        "pruner": job.pruner,
     }
