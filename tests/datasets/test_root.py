@@ -1,4 +1,4 @@
-"""Finding files: what is said when they are missing or not the right ones."""
+"""Benchmark files are found and checked; prepared copies are whole."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from sekgnn.datasets import BREC, CEXP, CSL, DATA_FILES, EXP, SR25, data_root
-from sekgnn.datasets.root import read_data_file
-from sekgnn.errors import DataNotFoundError, GraphInputError
+from sekgnn.datasets.root import build_folder, read_data_file
+from sekgnn.errors import DataNotFoundError, GraphInputError, OutputError
+from sekgnn.files import cache_folder
 
 HEAVY = ("torch", "torch_geometric", "scipy", "numba", "networkx")
 
@@ -42,7 +43,7 @@ def test_the_folder_does_not_exist(
     monkeypatch.setenv("SEKGNN_DATA", str(tmp_path / "none"))
     with pytest.raises(DataNotFoundError, match=r"SEKGNN_DATA names .*none, which is"):
         data_root()
-    with pytest.raises(DataNotFoundError, match=r"root is .*other, which is no folder"):
+    with pytest.raises(DataNotFoundError, match=r"root is .*other, which is not"):
         data_root(tmp_path / "other")
 
 
@@ -100,3 +101,51 @@ def test_one_changed_bit_is_noticed(name: str, data_root: Path, tmp_path: Path) 
     copy.write_bytes(content)
     with pytest.raises(GraphInputError, match=f"SHA-256 is .*, expected {file.sha256}"):
         read_data_file(name, tmp_path)
+
+
+def test_the_nearest_choice_wins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEKGNN_CACHE", str(tmp_path / "a"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "b"))
+    assert cache_folder(tmp_path / "c") == tmp_path / "c"
+    assert cache_folder() == tmp_path / "a"
+    monkeypatch.delenv("SEKGNN_CACHE")
+    assert cache_folder() == tmp_path / "b" / "sekgnn"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / ".cache" / "sekgnn"
+
+
+def test_a_folder_appears_only_when_complete(tmp_path: Path) -> None:
+    target = tmp_path / "x" / "y"
+
+    def fail(draft: Path) -> None:
+        (draft / "half").write_text("")
+        assert not target.exists()
+        raise RuntimeError("disk on fire")
+
+    with pytest.raises(RuntimeError, match="disk on fire"):
+        build_folder(target, fail)
+    assert list((tmp_path / "x").iterdir()) == []
+    build_folder(target, lambda draft: (draft / "whole").write_text("1"))
+    assert [p.name for p in (tmp_path / "x").iterdir()] == ["y"]
+    assert (target / "whole").read_text() == "1"
+
+
+def test_the_first_of_two_builders_wins(tmp_path: Path) -> None:
+    target = tmp_path / "y"
+
+    def slow(draft: Path) -> None:
+        (draft / "who").write_text("slow")
+        build_folder(target, lambda other: (other / "who").write_text("fast"))
+
+    build_folder(target, slow)
+    assert (target / "who").read_text() == "fast"
+    assert [p.name for p in tmp_path.iterdir()] == ["y"]
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match=r"cannot write to the cache folder .*file"):
+        build_folder(tmp_path / "file" / "y", lambda draft: None)

@@ -1,11 +1,13 @@
-"""Comparing loaded data with the paper's table."""
+"""Splits, and the paper's table of statistics."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from sekgnn.datasets import PAPER_STATISTICS, check_statistics
+from sekgnn.datasets import PAPER_STATISTICS, Split, check_statistics
 from sekgnn.errors import GraphInputError
 
 
@@ -52,3 +54,13 @@ def test_a_sample_may_be_off_by_its_standard_errors() -> None:
 def test_no_graphs_are_not_the_dataset() -> None:
     with pytest.raises(GraphInputError, match="nodes nan"):
         check_statistics("MUTAG", [], [])
+
+
+@given(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9), st.integers(0, 99))
+def test_parts_are_the_order_cut_in_three(a: int, b: int, c: int, seed: int) -> None:
+    order = np.random.default_rng(seed).permutation(a + b + c)
+    split = Split.of(order, a, b)
+    assert split.sizes == (a, b, c)
+    joined = np.concatenate([split.train, split.val, split.test])
+    assert np.array_equal(joined, order)
+    assert Split.contiguous(a, b, c).val.tolist() == list(range(a, a + b))

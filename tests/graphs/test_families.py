@@ -1,4 +1,4 @@
-"""Named families against networkx and their known parameters."""
+"""Named families, their names, and CFI pairs."""
 
 from __future__ import annotations
 
@@ -9,21 +9,28 @@ import igraph
 import networkx as nx
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
-from sekgnn.errors import ConfigError
+from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import (
+    GRAPH_NAMES,
     Graph,
+    cfi_graph,
+    cfi_pair,
     circulant_graph,
     complete_graph,
     csl_graph,
     cycle_graph,
     from_networkx,
+    named_graph,
     path_graph,
     petersen_graph,
     rook_graph,
     shrikhande_graph,
 )
 from sekgnn.graphs.triangle import pair_rank, pair_unrank
+from sekgnn.testing import graphs
 
 
 def isomorphic(a: Graph, b: Graph) -> bool:
@@ -116,3 +123,128 @@ def test_pair_numbering() -> None:
     np.testing.assert_array_equal(pair_rank(*pair_unrank(far)), far)
     i, j = pair_unrank(far)
     assert ((i >= 0) & (i < j)).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "graph"),
+    [
+        ("path:5", path_graph(5)),
+        ("path:0", path_graph(0)),
+        ("cycle:6", cycle_graph(6)),
+        ("complete:4", complete_graph(4)),
+        ("rook:4", rook_graph(4)),
+        ("rook:3:5", rook_graph(3, 5)),
+        ("shrikhande", shrikhande_graph()),
+        (" Petersen ", petersen_graph()),
+        ("csl:41:3", csl_graph(41, 3)),
+        ("circulant:8:1:2", circulant_graph(8, [1, 2])),
+    ],
+)
+def test_names(name: str, graph: Graph) -> None:
+    assert named_graph(name) == graph
+
+
+def test_unknown_names_list_the_known() -> None:
+    with pytest.raises(ConfigError, match="Did you mean 'shrikhande'") as caught:
+        named_graph("shrikande")
+    assert all(name in str(caught.value) for name in GRAPH_NAMES)
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("rook", "rook:N or rook:N:M"),
+        ("rook:1:2:3", "rook:N"),
+        ("rook:x", "rook:N"),
+        ("rook:-4", "rook:N"),
+        ("rook:", "rook:N"),
+        ("csl:41", "csl:N:SKIP"),
+        ("petersen:3", "form petersen"),
+        ("circulant:8", "circulant:N:JUMP"),
+    ],
+)
+def test_wrong_numbers(name: str, form: str) -> None:
+    with pytest.raises(ConfigError, match=form):
+        named_graph(name)
+
+
+def test_the_family_checks_its_numbers() -> None:
+    with pytest.raises(ConfigError, match="at least 3"):
+        named_graph("cycle:2")
+
+
+CHORD = Graph.from_edge_index(
+    [[0, 1, 2, 3, 4, 0], [1, 2, 3, 4, 0, 2]], 5, undirected="add"
+)
+BASES = {
+    "K4": complete_graph(4),
+    "K5": complete_graph(5),
+    "triangle": cycle_graph(3),
+    "hexagon": cycle_graph(6),
+    "chord": CHORD,
+    "petersen": petersen_graph(),
+    "rook": rook_graph(2, 3),
+    "csl": csl_graph(11, 3),
+    "edge": path_graph(2),
+}
+
+
+def as_igraph(g: Graph) -> igraph.Graph:
+    return igraph.Graph(g.num_nodes, g.edge_index().T.tolist()).simplify()
+
+
+def isomorphic_cfi(a: Graph, b: Graph) -> bool:
+    return bool(as_igraph(a).isomorphic_bliss(as_igraph(b)))
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_pairs(name: str) -> None:
+    base = BASES[name]
+    plain, twisted = cfi_pair(base)
+    degrees = base.degrees
+    assert plain.num_nodes == 2 * degrees.sum() + (2 ** (degrees - 1)).sum()
+    for v in range(base.num_nodes):
+        assert degrees[v] > 0
+    assert sorted(plain.degrees.tolist()) == sorted(twisted.degrees.tolist())
+    assert not isomorphic_cfi(plain, twisted)
+    rng = np.random.default_rng(0)
+    for g in (plain, twisted):
+        assert isomorphic_cfi(g, g.relabel(rng.permutation(g.num_nodes)))
+
+
+def test_worked_by_hand() -> None:
+    """Over a cycle of n: two cycles of length 3 n, or one of length 6 n."""
+    plain, twisted = cfi_pair(cycle_graph(4))
+    assert isomorphic_cfi(plain, cycle_graph(12).disjoint_union(cycle_graph(12)))
+    assert isomorphic_cfi(twisted, cycle_graph(24))
+
+
+@settings(max_examples=40, deadline=None)
+@given(graphs(min_nodes=2, max_nodes=5), st.data())
+def test_parity_of_twists(base: Graph, data: st.DataObject) -> None:
+    assume(base.num_edges > 0 and as_igraph(base).is_connected())
+    edges = [(u, v) for u, v in base.edge_index().T.tolist() if u < v]
+    chosen = data.draw(st.lists(st.sampled_from(edges), max_size=5))
+    plain, twisted = cfi_pair(base)
+    g = cfi_graph(base, chosen)
+    assert isomorphic_cfi(g, twisted if len(chosen) % 2 else plain)
+
+
+def test_twice_is_not_at_all() -> None:
+    base = complete_graph(4)
+    assert cfi_graph(base, [(0, 1), (1, 0)]) == cfi_graph(base)
+    assert isomorphic_cfi(cfi_graph(base, [(0, 1), (2, 3)]), cfi_graph(base))
+    assert isomorphic_cfi(cfi_graph(base, [(2, 3)]), cfi_pair(base)[1])
+
+
+def test_bases_that_cannot_be() -> None:
+    apart = cycle_graph(3).disjoint_union(cycle_graph(3))
+    for base in (path_graph(0), path_graph(1), apart):
+        with pytest.raises(GraphInputError, match="connected and have an edge"):
+            cfi_pair(base)
+    with pytest.raises(GraphInputError, match="17 neighbours"):
+        cfi_graph(complete_graph(18))
+    with pytest.raises(GraphInputError, match=r"\(0, 2\) is not an edge"):
+        cfi_graph(path_graph(3), [(0, 2)])
+    assert cfi_graph(path_graph(0)) == path_graph(0)
+    assert cfi_graph(path_graph(1)) == path_graph(1)

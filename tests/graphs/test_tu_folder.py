@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sekgnn.errors import GraphInputError, GraphInputWarning
-from sekgnn.graphs import Graph, complete_graph, path_graph, read_tu_folder
+from sekgnn.graphs import Graph, complete_graph, path_graph, read_graphs
 from sekgnn.testing import graphs
 
 
@@ -43,7 +43,7 @@ def test_round_trip(
         graph_indicator="\n".join(owners) + "\n",
         graph_labels="\n".join("1" for _ in many),
     )
-    assert read_tu_folder(folder) == many
+    assert read_graphs(folder) == many
 
 
 def test_by_hand(tmp_path: Path) -> None:
@@ -54,19 +54,19 @@ def test_by_hand(tmp_path: Path) -> None:
         graph_indicator="1\r\n1\r\n1\r\n3\r\n3\r\n3\r\n",
     )
     path = path_graph(2).disjoint_union(path_graph(1))
-    assert read_tu_folder(folder) == [complete_graph(3), path_graph(0), path]
+    assert read_graphs(folder) == [complete_graph(3), path_graph(0), path]
 
 
 def test_rules(tmp_path: Path) -> None:
     folder = write(tmp_path, A="1, 2\n", graph_indicator="1\n1\n")
     with pytest.raises(GraphInputError, match="0 -> 1 without 1 -> 0 of graph 0"):
-        read_tu_folder(folder)
-    assert read_tu_folder(folder, undirected="add") == [path_graph(2)]
+        read_graphs(folder)
+    assert read_graphs(folder, undirected="add") == [path_graph(2)]
     write(tmp_path, A="1, 2\n2, 1\n2, 2", graph_indicator="1\n1\n")
     with pytest.warns(GraphInputWarning, match="node 1 of graph 0"):
-        assert read_tu_folder(folder) == [path_graph(2)]
+        assert read_graphs(folder) == [path_graph(2)]
     with pytest.raises(GraphInputError, match="self-loop"):
-        read_tu_folder(folder, loops="error")
+        read_graphs(folder, loops="error")
 
 
 @pytest.mark.parametrize(
@@ -102,25 +102,25 @@ def test_malformed_files(
 ) -> None:
     write(tmp_path, A=edges, graph_indicator=indicator)
     with pytest.raises(GraphInputError, match=message):
-        read_tu_folder(tmp_path, undirected="add")
+        read_graphs(tmp_path, undirected="add")
 
 
 def test_folder_errors(tmp_path: Path) -> None:
     with pytest.raises(GraphInputError, match="is not a TU folder"):
-        read_tu_folder(tmp_path)
-    with pytest.raises(GraphInputError, match="not a folder"):
-        read_tu_folder(tmp_path / "none")
+        read_graphs(tmp_path)
+    with pytest.raises(GraphInputError, match="does not exist"):
+        read_graphs(tmp_path / "none")
     write(tmp_path, A="")
     with pytest.raises(GraphInputError, match=r"TOY_graph_indicator\.txt is missing"):
-        read_tu_folder(tmp_path)
+        read_graphs(tmp_path)
     write(tmp_path, graph_indicator="1\n2\n", graph_labels="1\n")
     with pytest.raises(GraphInputError, match="1 lines for 2 graphs"):
-        read_tu_folder(tmp_path)
+        read_graphs(tmp_path)
     write(tmp_path, graph_labels="1\n-1\n\n")
-    assert read_tu_folder(tmp_path) == [path_graph(1)] * 2
+    assert read_graphs(tmp_path) == [path_graph(1)] * 2
     write(tmp_path, name="OTHER", A="")
     with pytest.raises(GraphInputError, match=r"several datasets: OTHER_A\.txt, TOY_A"):
-        read_tu_folder(tmp_path)
+        read_graphs(tmp_path)
 
 
 @pytest.mark.dataset
@@ -143,7 +143,7 @@ def test_published_statistics(
     root = os.environ.get("SEKGNN_DATA")
     if not root or not (Path(root) / "tu" / name).is_dir():
         pytest.skip(f"SEKGNN_DATA is unset or lacks tu/{name}")
-    many = read_tu_folder(Path(root) / "tu" / name)
+    many = read_graphs(Path(root) / "tu" / name)
     assert len(many) == count
     assert np.mean([g.num_nodes for g in many]) == pytest.approx(nodes, abs=0.005)
     assert np.mean([g.num_edges for g in many]) == pytest.approx(edges, abs=0.005)

@@ -152,7 +152,7 @@ def test_labels_by_name(test: str) -> None:
 
 
 def test_any_kind_of_graph() -> None:
-    """graph6 text, networkx and this library's graphs, side by side."""
+    """graph6 string, networkx and this library's graphs, side by side."""
     same = [to_graph6(cycle_graph(4)), cycle_graph(4).to_networkx(), cycle_graph(4)]
     assert partition(same, "2fwl").tolist() == [0, 0, 0]
     with pytest.raises(GraphInputError):

@@ -1,4 +1,4 @@
-"""A graph named on the command line: a file, a family, a SMILES or graph6 text."""
+"""A graph named on the command line: a file, a family, a SMILES or graph6 string."""
 
 from __future__ import annotations
 

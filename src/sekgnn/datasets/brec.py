@@ -70,13 +70,6 @@ class BREC(Collection[BRECPair]):
     The paper's category "Regular" (140 pairs) is split into its four parts here. The
     relabelled copies of upstream's file are left out: :mod:`sekgnn.brec` makes them
     from a seed.
-
-    Args:
-        root: The data folder; by default what ``SEKGNN_DATA`` names.
-
-    Raises:
-        DataNotFoundError: If the file is missing.
-        GraphInputError: If its SHA-256 is wrong.
     """
 
     def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
@@ -114,7 +107,7 @@ class BREC(Collection[BRECPair]):
 
 
 def _pair(line: str) -> BRECPair:
-    """Read one line: category, index and two graph6 texts, separated by tabs."""
+    """Read one line: category, index and two graph6 strings, separated by tabs."""
     category, index, first, second = line.split("\t")
     return BRECPair(
         index=int(index),

@@ -144,7 +144,7 @@ def stream_task(
 
     Raises:
         ConfigError: If ``chunk_size`` is less than 1, or an option is unknown.
-        GraphInputError: If the path tells no format. While reading: if the file holds
+        GraphInputError: If no format can be inferred. While reading: if the file holds
             no graphs, a SMILES is invalid (without ``skip_invalid``; names row and
             line), or as :func:`read_task`.
         MissingExtraError: If rdkit, or for Parquet pyarrow, is not installed.

@@ -126,8 +126,8 @@ def data_root(root: str | os.PathLike[str] | None = None) -> Path:
     if not folder.is_dir():
         source = f"{VARIABLE} names" if root is None else "root is"
         raise DataNotFoundError(
-            f"{source} {folder}, which is no folder; set {VARIABLE} (or root) to the "
-            "folder of benchmark data."
+            f"{source} {folder}, which is not a folder; set {VARIABLE} (or root) to "
+            "the folder of benchmark data."
         )
     return folder
 

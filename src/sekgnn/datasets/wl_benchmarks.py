@@ -36,15 +36,8 @@ class CSL(Collection[Graph]):
     Class c holds 15 relabelled copies of the cycle of 41 nodes with further links of
     length ``SKIPS[c]``. All are 4-regular, so 1-WL sees one class.
 
-    Args:
-        root: The data folder; by default what ``SEKGNN_DATA`` names.
-
     Attributes:
         labels: Class of every graph, int64 ``[150]``.
-
-    Raises:
-        DataNotFoundError: If the file is missing; :meth:`generated` needs none.
-        GraphInputError: If its SHA-256 is wrong.
     """
 
     labels: NDArray[np.int64]
@@ -105,15 +98,8 @@ class EXP(Collection[LabelledGraph]):
 
     The usual protocol is accuracy over ten contiguous folds of 120, in this order.
 
-    Args:
-        root: The data folder; by default what ``SEKGNN_DATA`` names.
-
     Attributes:
         labels: Class 0 or 1 of every graph, opposite within a pair; int64 ``[1200]``.
-
-    Raises:
-        DataNotFoundError: If the file is missing.
-        GraphInputError: If its SHA-256 is wrong.
     """
 
     _file = "exp"
@@ -147,15 +133,8 @@ class CEXP(EXP):
     1-WL tells apart the pairs (2k, 2k + 1) with even k ("learn") and none of those with
     odd k ("exp").
 
-    Args:
-        root: The data folder; by default what ``SEKGNN_DATA`` names.
-
     Attributes:
         labels: Class 0 or 1 of every graph, opposite within a pair; int64 ``[1200]``.
-
-    Raises:
-        DataNotFoundError: If the file is missing.
-        GraphInputError: If its SHA-256 is wrong.
     """
 
     _file = "cexp"
@@ -180,13 +159,6 @@ class SR25(Collection[Graph]):
     """The 15 strongly regular graphs (25, 12, 5, 6), pairwise not isomorphic.
 
     2-FWL (3-WL) tells none of their 105 pairs apart.
-
-    Args:
-        root: The data folder; by default what ``SEKGNN_DATA`` names.
-
-    Raises:
-        DataNotFoundError: If the file is missing.
-        GraphInputError: If its SHA-256 is wrong.
     """
 
     def __init__(self, root: str | os.PathLike[str] | None = None) -> None:

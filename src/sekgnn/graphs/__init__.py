@@ -41,7 +41,6 @@ from sekgnn.graphs.random_families import (
     random_regular_graph,
 )
 from sekgnn.graphs.records import FORMATS, ReadOptions, read_graphs, read_records
-from sekgnn.graphs.tu_folder import read_tu_folder
 
 __all__ = [
     "FORMATS",
@@ -83,7 +82,6 @@ __all__ = [
     "read_graphs",
     "read_npz",
     "read_records",
-    "read_tu_folder",
     "rook_graph",
     "shrikhande_graph",
     "to_graph6",

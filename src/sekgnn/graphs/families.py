@@ -152,7 +152,7 @@ def cfi_graph(base: Graph, twisted: Iterable[tuple[int, int]] = ()) -> Graph:
         twisted: Base edges to cross, in either direction; twice is not at all.
 
     Raises:
-        GraphInputError: If a degree is too large or a twisted edge is no edge.
+        GraphInputError: If a degree is too large or a twisted edge is not there.
     """
     if base.num_nodes and base.degrees.max() > _MAX_DEGREE:
         raise GraphInputError(
@@ -165,7 +165,7 @@ def cfi_graph(base: Graph, twisted: Iterable[tuple[int, int]] = ()) -> Graph:
     for u, v in twisted:
         if (u, v) not in arc:
             raise GraphInputError(
-                f"({u}, {v}) is no edge of the base; cannot twist it."
+                f"({u}, {v}) is not an edge of the base; it cannot be twisted."
             )
         crossed ^= {(min(u, v), max(u, v))}
     # the end node (v, e, b), where e is the i-th arc v -> w of the base, is 2 i + b

@@ -25,13 +25,13 @@ _OTHER_FORMATS = {
 
 
 def from_graph6(text: str | bytes) -> Graph:
-    """Read one graph from its graph6 text, with or without ``>>graph6<<``.
+    """Read one graph from its graph6 string, with or without ``>>graph6<<``.
 
     The node count takes 1, 4 or 8 bytes (up to 62, 258047, 2^36 - 1 nodes); then
     follow the bits of the upper triangle, column by column, six to a byte.
 
     Raises:
-        GraphInputError: If a character is illegal, or the text too short or too long.
+        GraphInputError: If a character is illegal, or the string too short or too long.
 
     Example:
         >>> from_graph6("Bw")
@@ -44,20 +44,20 @@ def from_graph6(text: str | bytes) -> Graph:
     if sixes.size != expected:
         length = "too short" if sixes.size < expected else "too long"
         raise GraphInputError(
-            f"graph6 text is {length}: a graph of {n} nodes takes {expected} "
+            f"graph6 string is {length}: a graph of {n} nodes takes {expected} "
             f"characters, got {sixes.size}."
         )
     bits = np.unpackbits(sixes[start:, None], axis=1)[:, 2:].reshape(-1)
     if bits[num_bits:].any():
         raise GraphInputError(
-            "graph6 text has bits set after the last node pair; it is damaged."
+            "graph6 string has bits set after the last node pair; it is damaged."
         )
     i, j = pair_unrank(np.flatnonzero(bits))
     return Graph(*clean_edges(i, j, n, undirected="add"))
 
 
 def to_graph6(graph: Graph) -> str:
-    """Return the graph6 text of ``graph``, without header or line end.
+    """Return the graph6 string of ``graph``, without header or line end.
 
     Example:
         >>> to_graph6(Graph.from_edge_index([[0, 1], [1, 0]], 3))
@@ -73,10 +73,10 @@ def to_graph6(graph: Graph) -> str:
 
 
 def read_graph6(path: str | Path) -> list[Graph]:
-    """Read a file with one graph6 text per line; blank lines are skipped.
+    """Read a file with one graph6 string per line; blank lines are skipped.
 
     Raises:
-        GraphInputError: If the file cannot be read, a line is no graph6 (the message
+        GraphInputError: If the file cannot be read, a line is not graph6 (the message
             names it), or there is no graph.
     """
     graphs = []
@@ -94,7 +94,7 @@ def read_graph6(path: str | Path) -> list[Graph]:
 
 
 def _as_bytes(text: str | bytes) -> bytes:
-    """Return the bytes of one graph6 text without header and surrounding space."""
+    """Return the bytes of one graph6 string without header and surrounding space."""
     raw = text.encode("utf-8") if isinstance(text, str) else text
     raw = raw.strip()
     for start, name in _OTHER_FORMATS.items():
@@ -121,13 +121,13 @@ def _sixes(raw: bytes) -> NDArray[np.uint8]:
 def _read_size(sixes: NDArray[np.uint8]) -> tuple[int, int]:
     """Return the node count and the number of characters it took."""
     if sixes.size == 0:
-        raise GraphInputError("graph6 text is empty.")
+        raise GraphInputError("graph6 string is empty.")
     marks = 0
     while marks < 2 and marks < sixes.size and sixes[marks] == 63:
         marks += 1
     begin, end = ((0, 1), (1, 4), (2, 8))[marks]
     if sixes.size < end:
-        raise GraphInputError("graph6 text ends within the node count.")
+        raise GraphInputError("graph6 string ends within the node count.")
     n = 0
     for six in sixes[begin:end].tolist():
         n = n * 64 + six

@@ -126,10 +126,10 @@ def as_labels(name: str, values: Any) -> NDArray[np.int64]:
 
     Args:
         name: What to call them in messages.
-        values: A sequence of integers, texts or numbers, or rows of numbers.
+        values: A sequence of integers, strings or numbers, or rows of numbers.
 
     Raises:
-        GraphInputError: If a label is NaN, a whole number too large to be one of a row,
+        GraphInputError: If a label is NaN, an integer too large to be one of a row,
             or not of these kinds.
 
     Example:
@@ -152,7 +152,7 @@ def as_labels(name: str, values: Any) -> NDArray[np.int64]:
         return np.array([_digest(str(v).encode()) for v in array], dtype=np.int64)
     if array.dtype.kind not in "biuf" or array.ndim not in (1, 2):
         raise GraphInputError(
-            f"{name} must be integers, texts, numbers or rows of numbers, got "
+            f"{name} must be integers, strings, numbers or rows of numbers, got "
             f"{array.dtype} of shape {list(array.shape)}."
         )
     if array.dtype.kind in "iu" and (np.abs(array.astype("<f8")) >= 2**53).any():
@@ -191,7 +191,9 @@ def _edge_labels(graph: Graph, labels: Any) -> NDArray[np.int64]:
             raise GraphInputError(f"edge {missing[0]} - {missing[1]} has no label.")
         if len(known) > len(pairs):
             u, v = min(set(known) - set(pairs))
-            raise GraphInputError(f"there is a label for {u} - {v}, which is no edge.")
+            raise GraphInputError(
+                f"there is a label for {u} - {v}, which is not an edge."
+            )
         return np.array([known[pair] for pair in pairs], dtype=np.int64)
     array = as_labels("edge_labels", labels)
     if array.size != row.size:

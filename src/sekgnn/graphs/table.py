@@ -130,7 +130,7 @@ def _open(path: str | Path) -> BinaryIO:
 def _csv_rows(
     path: str | Path, columns: Sequence[str], hint: str
 ) -> Iterator[TableRow]:
-    """Yield the rows of a text table; the heading tells the delimiter."""
+    """Yield the rows of a text table; the heading shows the delimiter."""
     lines = text_lines(path)
     start: list[str] = []  # blank lines and the heading
     for text in lines:

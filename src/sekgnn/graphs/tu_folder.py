@@ -21,30 +21,6 @@ IntArray = NDArray[np.int64]
 Features = list[NDArray[np.float32]]
 
 
-def read_tu_folder(
-    path: str | Path,
-    *,
-    undirected: Undirected = "error",
-    loops: SelfLoops = "drop",
-) -> list[Graph]:
-    """Read all graphs of a TU folder, in file order, isolated nodes included.
-
-    ``NAME_A.txt`` holds one edge ``u, v`` per line, nodes numbered from 1 through the
-    whole dataset; line v of ``NAME_graph_indicator.txt`` is the graph of node v. If
-    ``NAME_graph_labels.txt`` is there, it must have one line per graph.
-
-    Args:
-        path: The folder that holds these files, or its parent if they are in ``raw``.
-        undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse.
-        loops: ``"drop"`` (with a warning) or ``"error"``.
-
-    Raises:
-        GraphInputError: If a file is missing, cut short or malformed, or an edge joins
-            two graphs.
-    """
-    return _structure(find_tu_edges(path), undirected, loops)[0]
-
-
 def tu_records(
     path: str | Path,
     *,
@@ -56,13 +32,15 @@ def tu_records(
 ) -> Iterator[GraphRecord]:
     """Read a TU folder: structure, features and targets.
 
+    ``NAME_A.txt`` holds one edge ``u, v`` per line, nodes numbered from 1 through the
+    whole dataset; line v of ``NAME_graph_indicator.txt`` is the graph of node v.
     ``x`` joins the numbers of ``NAME_node_attributes.txt`` and the one-hot labels of
     ``NAME_node_labels.txt``; ``edge_attr`` is the one-hot label of
     ``NAME_edge_labels.txt``. The target ``y`` is ``NAME_graph_labels.txt``; or else the
     targets are the columns of ``NAME_graph_attributes.txt``. Any may be absent.
 
     Args:
-        path: As for :func:`read_tu_folder`.
+        path: The folder that holds these files, or its parent if they are in ``raw``.
         undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse.
         loops: ``"drop"`` (with a warning) or ``"error"``.
         node_labels: The node labels in the order of their columns, if they are known,
@@ -71,8 +49,8 @@ def tu_records(
         features: Read features and targets, not only the structure.
 
     Raises:
-        GraphInputError: If a file is missing, cut short or malformed; names file and
-            line.
+        GraphInputError: If a file is missing, cut short or malformed, or an edge joins
+            two graphs; names file and line.
     """
     edge_file = find_tu_edges(path)
     graphs, pairs = _structure(edge_file, undirected, loops)
