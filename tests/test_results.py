@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
+from sekgnn.brec.board import BOARD, Board
+from sekgnn.brec.exact_score import described
+from sekgnn.reports.brec_page import brec_page
 from sekgnn.reports.finished_runs import load_runs
 from sekgnn.reports.paper_numbers import paper_number
 from sekgnn.reports.run_table import show_result, show_value, table_markdown, table_rows
@@ -58,6 +62,15 @@ def test_every_record_is_of_its_config(path: Path) -> None:
     for values in (record.config, read_config(path / "config.yaml")):
         assert config.differences(RunConfig.from_dict(values)) == []
     assert record.commit and record.versions["torch"] and record.data["fingerprint"]
+
+
+def test_the_scoreboard_is_of_todays_tests() -> None:
+    """Renamed parameters are renamed in the record too, and the page is made of it."""
+    folder = ROOT / "results" / "brec"
+    board = Board.from_json((folder / "exact.json").read_text("utf-8"))
+    tests = [json.loads(json.dumps(described(e.test, e.after))) for e in BOARD]
+    assert [row.score.test for row in board.rows] == tests
+    assert (folder / "exact.md").read_text("utf-8") == brec_page(board)
 
 
 def test_counting_in_the_readme() -> None:

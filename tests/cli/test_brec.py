@@ -51,7 +51,7 @@ def printed_table(text: str) -> dict[str, tuple[int, int]]:
         (("--test", "1wl"), 0, 0),
         (("--test", "khop", "--num-hops", 4), 16, 14),
         (("--test", "2fwl"), 60, 50),
-        (("--scope", "graph", "--part", "f1"), 60, 50),
+        (("--scope", "graph", "--parts", "f1"), 60, 50),
     ],
 )
 def test_known_numbers(

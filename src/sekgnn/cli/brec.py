@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json as json_format
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from sekgnn.cli.wl_options import build_test, with_test_options
-
-if TYPE_CHECKING:
-    from sekgnn.datasets.brec import BREC
 
 
 @with_test_options
@@ -27,7 +24,7 @@ def brec(
     copies: Annotated[
         int, typer.Option(help="relabelled copies of each graph, never to be separated")
     ] = 1,
-    seed: Annotated[int, typer.Option(help="of the copies")] = 0,
+    seed: Annotated[int, typer.Option(help="seed of the copies")] = 0,
     all: Annotated[
         bool, typer.Option("--all", help="run every test and write the results page")
     ] = False,
@@ -39,7 +36,8 @@ def brec(
         typer.Option(help="folder with brec/brec.g6.txt", show_default="SEKGNN_DATA"),
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(help="threads", show_default="all usable cores")
+        int | None,
+        typer.Option(help="number of threads", show_default="all usable cores"),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
     quiet: Annotated[
@@ -78,30 +76,21 @@ def brec(
     if category:
         pairs = pairs.select(*category)
     shown = not (quiet or json)
+    settings: dict[str, Any] = {
+        "pairs": pairs,
+        "copies": copies,
+        "seed": seed,
+        "threads": threads,
+    }
     if all:
-        _run_all(pairs, copies, seed, output, threads, json, shown)
+        _run_all(settings, output, json, shown)
         return
     with progress_bar("pairs", shown=shown) as progress:
-        score = score_exact(
-            chosen,
-            pairs=pairs,
-            copies=copies,
-            seed=seed,
-            threads=threads,
-            progress=progress,
-        )
+        score = score_exact(chosen, progress=progress, **settings)
     typer.echo(json_format.dumps(score.to_dict()) if json else score.table())
 
 
-def _run_all(
-    pairs: BREC,
-    copies: int,
-    seed: int,
-    output: Path,
-    threads: int | None,
-    json: bool,
-    shown: bool,
-) -> None:
+def _run_all(settings: dict[str, Any], output: Path, json: bool, shown: bool) -> None:
     """Run the whole scoreboard and write its page."""
     from contextlib import ExitStack
 
@@ -122,15 +111,7 @@ def _run_all(
             stack.close()  # the bar of the row before
             return stack.enter_context(progress_bar(label, shown=shown))
 
-        board = run_board(
-            BOARD,
-            pairs=pairs,
-            copies=copies,
-            seed=seed,
-            partial=partial,
-            threads=threads,
-            progress=row,
-        )
+        board = run_board(BOARD, partial=partial, progress=row, **settings)
     files = {
         "exact.png": brec_png(board),
         "exact.md": brec_page(board).encode(),
