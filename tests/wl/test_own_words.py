@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sekgnn.errors import ConfigError
 from sekgnn.graphs import LabelledGraph, complete_graph, cycle_graph, path_graph
 from sekgnn.wl import (
     SEK,
@@ -139,6 +141,19 @@ def test_own_hops_and_steps() -> None:
     labels = {edge: 5 for edge in [(0, 1), (1, 2), (2, 3), (0, 3)]}
     marked = LabelledGraph(pair[0], None, labels)
     assert not compare(marked, marked, OwnFirst((0,), hops=(2,))).separated
+
+
+def test_hops_to_look_at() -> None:
+    """In any order, edge labels stay with the edges; a hop beyond K is refused."""
+    item = LabelledGraph(path_graph(3), None, {(0, 1): 4, (1, 2): 5})
+    other = LabelledGraph(path_graph(3), None, {(0, 1): 4, (1, 2): 4})
+    text = compare(item, other, OwnFirst((0,), hops=(2, 1))).explain()
+    assert "neighbours: {1 × edge 4: A0} against {2 × edge 4: A0}" in text or (
+        "neighbours: {1 × edge 4: A0, 1 × edge 5: A0} against" in text
+    )
+    for wrong in ((3,), ()):
+        with pytest.raises(ConfigError, match=r"hops must be some of \[1, 2\]"):
+            Hops(Batch.of([item]), 2).only(*wrong)
 
 
 def test_an_own_encoding_without_words() -> None:

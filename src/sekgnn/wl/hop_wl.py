@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice, check_positive
+from sekgnn.errors import ConfigError
 from sekgnn.hops import HopKernel, hop_pairs_packed
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
@@ -164,10 +165,19 @@ class Hops:
         self.columns = pairs.col.astype(np.int32)
 
     def only(self, *numbers: int) -> Hops:
-        """Return the table with only these hops, for a test that looks nowhere else."""
+        """Return the table with only these hops, for a test that looks nowhere else.
+
+        Raises:
+            ConfigError: If a hop is not in the table, or none is named.
+        """
+        if not numbers or not set(numbers) <= set(self.numbers):
+            raise ConfigError(
+                f"hops must be some of {list(self.numbers)}, got {list(numbers)}; "
+                "Hops(batch, num_hops) finds more."
+            )
         some = copy(self)
-        some.rows = self.rows[[self.numbers.index(number) for number in numbers]]
-        some.numbers = numbers
+        some.numbers = tuple(sorted(set(numbers)))
+        some.rows = self.rows[[self.numbers.index(number) for number in some.numbers]]
         return some
 
     def members(self, hop: int, node: int) -> NDArray[np.int64]:

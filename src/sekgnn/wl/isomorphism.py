@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sekgnn.graphs.extras import require
 from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.colouring import Colouring, Source, WLTest
+from sekgnn.wl.colouring import Colouring, WLTest
 from sekgnn.wl.digest import Colours
 
 
@@ -62,10 +62,6 @@ class CanonicalColouring(Colouring):
     def node_items(self, graph: int) -> NDArray[np.int64]:
         """Return the graph itself for each of its nodes."""
         return np.full(self.batch.sizes[graph], graph, dtype=np.int64)
-
-    def sources(self, item: int) -> list[Source]:
-        """Return nothing: there are no rounds."""
-        return []
 
     def first_words(self, item: int) -> list[str]:
         """Say the size."""

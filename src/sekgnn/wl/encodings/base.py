@@ -77,11 +77,13 @@ class ExactValues(ExactEncoding):
 
     Args:
         f: The encoding; its ``exact()`` must give integers.
+        use: Equal integers of another use get other colours.
     """
 
     name = "values"
 
     f: SubstructureEncoding
+    use: str = "exact values"
 
     def values(self, graphs: PackedGraphs, threads: int | None = None) -> Values:
         """Return the integers.
@@ -104,7 +106,7 @@ class ExactValues(ExactEncoding):
             return np.empty((0, 2), dtype=np.uint64)
         values = self.values(batch.packed, threads)
         if not isinstance(values, RaggedEncoding):
-            return colours_of(values, "exact values")
+            return colours_of(values, self.use)
         rows = np.concatenate([values.vectors, values.counts[:, None]], axis=1)
         owner = np.repeat(np.arange(values.sizes.size), values.sizes.ravel())
         sums = np.zeros((values.sizes.size, 2), dtype=np.uint64)

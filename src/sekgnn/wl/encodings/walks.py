@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice, check_positive
-from sekgnn.encoding.exact import encode_exact
 from sekgnn.encoding.spec import SCOPES, Scope, WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import Graph
@@ -25,8 +24,8 @@ from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.walks.ball import local_ball
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import option
-from sekgnn.wl.digest import Colours, colours_of
-from sekgnn.wl.encodings.base import ExactEncoding, node_colours
+from sekgnn.wl.digest import Colours
+from sekgnn.wl.encodings.base import ExactEncoding, ExactValues, node_colours
 from sekgnn.wl.encodings.walk_kernels import (
     MAX_STEPS,
     STEP_KEYS,
@@ -116,7 +115,14 @@ class Walks(ExactEncoding):
     def colours(self, batch: Batch, threads: int | None = None) -> Colours:
         """Return the digest of every node's value."""
         if not self.multisets:
-            return self._sums(batch, threads)
+            sums = WalkEncoding(
+                num_shells=self.num_shells if self.radius is None else self.radius,
+                walk_length=self.walk_length,
+                scope=self.scope,
+                radius=self.radius,
+                self_loops=self.self_loops,
+            )
+            return ExactValues(sums, "sums of step vectors").colours(batch, threads)
         indptr, indices = batch.packed.indptr, batch.packed.indices
         wanted = np.array([part in self.parts for part in PARTS], dtype=np.bool_)
         walk = (
@@ -142,22 +148,6 @@ class Walks(ExactEncoding):
 
         run_chunks(work, even_chunks(len(batch.graphs), 1), threads)
         return out
-
-    def _sums(self, batch: Batch, threads: int | None) -> Colours:
-        spec = WalkEncoding(
-            num_shells=self.num_shells if self.radius is None else self.radius,
-            walk_length=self.walk_length,
-            scope=self.scope,
-            radius=self.radius,
-            self_loops=self.self_loops,
-        )
-        parts = [
-            colours_of(
-                encode_exact(item.graph, spec, threads=threads), "sums of step vectors"
-            )
-            for item in batch.graphs
-        ]
-        return np.concatenate([np.empty((0, 2), dtype=np.uint64), *parts])
 
     def words(self, batch: Batch, node: int) -> str:
         """Say the returns of the first steps, as fractions."""
