@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,6 +83,14 @@ class Degree(ExactEncoding):
         return colours_of(np.diff(batch.packed.indptr), "degree")
 
 
+class Few(Degree):
+    """One colour too few."""
+
+    def colours(self, batch: Batch, threads: int | None = None) -> Colours:
+        """Forget the last node."""
+        return super().colours(batch)[:-1]
+
+
 def own_tests() -> st.SearchStrategy[WLTest]:
     values = st.lists(st.integers(0, 2), min_size=1, max_size=7).map(tuple)
     hops = st.sampled_from([(1,), (2,), (1, 2), (1, 3)])
@@ -154,6 +163,19 @@ def test_hops_to_look_at() -> None:
     for wrong in ((3,), ()):
         with pytest.raises(ConfigError, match=r"hops must be some of \[1, 2\]"):
             Hops(Batch.of([item]), 2).only(*wrong)
+
+
+def test_wrong_colours_never_reach_a_kernel() -> None:
+    batch = Batch.of([LabelledGraph(path_graph(3))])
+    words = r"first must be colours, uint64 \[3, 2\], got .* colours_of\(\)"
+    some: list[Any] = [np.zeros((2, 2), np.uint64), np.zeros((3, 2)), np.zeros(3)]
+    for wrong in some:
+        with pytest.raises(ConfigError, match=words):
+            HopColouring(batch, Hops(batch, 1), wrong)
+    with pytest.raises(ConfigError, match=r"plain_degree\(\) gives must be colours"):
+        compare(path_graph(3), path_graph(3), SEK(1, (Few(),)))
+    with pytest.raises(ConfigError, match="colours are made of integers, got float64"):
+        colours_of(np.zeros(3), "floats")
 
 
 def test_an_own_encoding_without_words() -> None:

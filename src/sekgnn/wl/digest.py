@@ -219,6 +219,20 @@ def colours_of(values: NDArray[Any], use: str) -> Colours:
     return out
 
 
+def check_colours(what: str, colours: Colours, count: int) -> Colours:
+    """Return the colours of ``count`` objects as kernels take them.
+
+    Raises:
+        ConfigError: If they are something else, which a kernel would not notice.
+    """
+    if colours.dtype != np.uint64 or colours.shape != (count, 2):
+        raise ConfigError(
+            f"{what} must be colours, uint64 [{count}, 2], got {colours.dtype} "
+            f"{list(colours.shape)}; colours_of() makes them of integers."
+        )
+    return np.ascontiguousarray(colours)
+
+
 def count_distinct(colours: Colours) -> int:
     """Return the number of distinct colours, ``[N, 2]``.
 

@@ -28,6 +28,7 @@ from sekgnn.wl.digest import (
     KEY_OWN,
     KEY_PART,
     Colours,
+    check_colours,
     spread,
     spread_all,
 )
@@ -207,7 +208,9 @@ class HopColouring(Colouring):
     ) -> None:
         """Keep the parts; nothing is computed yet."""
         self.batch, self.ptr = batch, batch.node_ptr
-        self.first = batch.label_colours if first is None else first
+        count = batch.packed.num_nodes
+        given = batch.label_colours if first is None else first
+        self.first = check_colours("first", given, count)
         self.hops, self._threads, self._words = hops, threads, words
         self._labels_only = first is None
 

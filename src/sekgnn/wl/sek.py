@@ -22,6 +22,7 @@ from sekgnn.wl.digest import (
     KEY_PART,
     Colours,
     absorb_all,
+    check_colours,
     key_of,
     spread,
     spread_all,
@@ -83,7 +84,10 @@ class SEK(WLTest):
         """Start from labels, f and the context of f."""
         hops = Hops(batch, self.num_hops, self.kernel, threads)
         value = batch.label_colours.copy()
-        parts = [f.colours(batch, threads) for f in self.exact_encodings]
+        parts = [
+            check_colours(f"what {f} gives", f.colours(batch, threads), len(value))
+            for f in self.exact_encodings
+        ]
         for part in parts:
             absorb_all(value, part, KEY_PART)
         first = value

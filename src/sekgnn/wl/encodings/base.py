@@ -145,11 +145,8 @@ class ExactValues(ExactEncoding):
     def _said(self, channels: dict[str, str]) -> str:
         texts = [f"{name} {_short(text)}" for name, text in channels.items()]
         more = ", ..." if len(texts) > _SHOWN else ""
-        return (
-            f"{self}: {', '.join(texts[:_SHOWN])}{more}"
-            if texts
-            else f"a value of {self}"
-        )
+        said = f"{self}: {', '.join(texts[:_SHOWN])}{more}"
+        return said if texts else f"a value of {self}"
 
     def memory(self, sizes: Sequence[int]) -> int:
         """Return the bytes of the integers."""
