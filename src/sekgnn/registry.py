@@ -16,6 +16,9 @@ T = TypeVar("T")
 C = TypeVar("C", bound=type)
 V = TypeVar("V")
 
+IMPORTED: list[str] = []
+"""Modules that a user asked for; processes that this one starts import them too."""
+
 
 class Registry(Mapping[str, type[T]], Generic[T]):
     """The known subclasses of ``base`` by their attribute ``name``.
@@ -133,7 +136,7 @@ def import_own(module: str) -> Any:
     if added:
         sys.path.append(here)
     try:
-        return import_module(module)
+        found = import_module(module)
     except (ImportError, ValueError) as error:
         raise ConfigError(
             f"cannot import {module!r} ({error}); install it, or start where it lies."
@@ -141,6 +144,9 @@ def import_own(module: str) -> Any:
     finally:
         if added:
             sys.path.remove(here)
+    if module not in IMPORTED:
+        IMPORTED.append(module)
+    return found
 
 
 def build(make: Callable[..., V], name: str, parameters: Mapping[str, Any]) -> V:

@@ -82,7 +82,7 @@ def test_molecules() -> None:
 def test_regressor_scales_and_shapes(tmp_path: Path) -> None:
     graphs, _ = data()
     sizes = np.array([1000.0 + 10 * g.num_nodes for g in graphs])
-    exact = {**SMALL, "epochs": 60, "config": {"norm": "none"}}
+    exact = {**SMALL, "epochs": 60, "norm": "none"}
     model = SEKRegressor(**exact).fit(graphs, sizes)
     assert model.predict(graphs).shape == (24,)
     assert model.score(graphs, sizes) > 0.8
@@ -108,7 +108,7 @@ def test_missing_targets_are_left_out() -> None:
 
 
 def test_conventions() -> None:
-    model = SEKClassifier(hidden_channels=7, config={"norm": "layer"})
+    model = SEKClassifier(hidden_channels=7, norm="layer")
     copy = clone(model)
     assert copy.get_params() == model.get_params() and not hasattr(copy, "classes_")
     assert copy.set_params(lr=0.5).lr == 0.5
@@ -171,10 +171,10 @@ def test_wrong_input() -> None:
     for wrong, y, message in cases:
         with pytest.raises(ValueError, match=message):
             model.fit(wrong, y)
-    with pytest.raises(ConfigError, match="cannot hold 'epochs'"):
-        SEKClassifier(config={"epochs": 3}).fit(graphs, labels)
-    with pytest.raises(ConfigError, match="'walk_length'"):
-        SEKClassifier(config={"walk_lenth": 3}).fit(graphs, labels)
+    with pytest.raises(ConfigError, match=r"no parameter 'epohcs'.*'epochs'"):
+        SEKClassifier(epohcs=3)
+    with pytest.raises(ConfigError, match="Did you mean 'attention'"):
+        SEKClassifier(jump="attentive").fit(graphs, labels)
     from sklearn.exceptions import NotFittedError
 
     with pytest.raises(NotFittedError):

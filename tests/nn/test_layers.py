@@ -68,7 +68,7 @@ def test_sek_conv_is_its_equation(
 ) -> None:
     """By dense matrices, hop by hop; then every parameter has a gradient."""
     edge_channels = 2 if extra and message == "gine" else 0
-    conv = SEKConv(
+    conv: Any = SEKConv(
         3,
         4,
         3,
@@ -92,17 +92,16 @@ def test_sek_conv_is_its_equation(
             scale = loops.sum(1).rsqrt().diag()
             m = scale @ loops @ scale @ z
         else:
-            assert conv.eps is not None
             sent = z.expand(len(b), -1, -1)  # [v, u, C]
             if message == "gine" and k == 1 and edge_channels:
                 table = torch.zeros(len(b), len(b), 2).double()
                 table[batch.edge_index[1], batch.edge_index[0]] = batch.edge_attr
-                assert conv.edge_lift is not None
-                sent = (sent + conv.edge_lift(table)).relu()
+                sent = (sent + conv.message.edge_lift(table)).relu()
             elif message == "gine":
-                assert conv.hop_embedding is not None
-                sent = (sent + conv.hop_embedding[k - 1 - bool(edge_channels)]).relu()
-            m = (1 + conv.eps[p]) * z + (b.unsqueeze(2) * sent).sum(1)
+                sent = (
+                    sent + conv.message.hop_embedding[k - 1 - bool(edge_channels)]
+                ).relu()
+            m = (1 + conv.message.eps[p]) * z + (b.unsqueeze(2) * sent).sum(1)
         h = conv.updates[p](m)
         parts.append(h.relu() if update == "relu" else h)
     expected = conv.combine(parts)
@@ -117,12 +116,12 @@ def test_one_hop_is_pygs_layer(batch: Any) -> None:
     """GIN, GINE and GCN of PyG, with the same weights."""
     hops, x, edge_index = hops_of(batch, 1), batch.x, batch.edge_index
     gin: Any = shake(SEKConv(3, 4, 1, combine="sum"))
-    other = GINConv(gin.updates[0], eps=gin.eps[0].item()).eval()
+    other = GINConv(gin.updates[0], eps=gin.message.eps[0].item()).eval()
     torch.testing.assert_close(gin(x, hops), other(x, edge_index))
     gine: Any = shake(SEKConv(3, 4, 1, message="gine", combine="sum", edge_channels=2))
-    other = GINEConv(gine.updates[0], eps=gine.eps[0].item())
+    other = GINEConv(gine.updates[0], eps=gine.message.eps[0].item())
     edges = edge_features(edge_index, batch.edge_attr, hops)
-    lifted = gine.edge_lift(batch.edge_attr)
+    lifted = gine.message.edge_lift(batch.edge_attr)
     expected = other.eval()(x, edge_index, lifted)
     torch.testing.assert_close(gine(x, hops, edge_attr=edges), expected)
     gcn: Any = shake(SEKConv(3, 4, 1, message="gcn", update="relu", combine="sum"))

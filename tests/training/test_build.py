@@ -11,8 +11,9 @@ from torch_geometric.data import Data
 from sekgnn.datasets import pyg_task
 from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.errors import ConfigError
+from sekgnn.models.options import MODEL_KINDS
 from sekgnn.training.build import encoding_spec, make_model, model_config
-from sekgnn.training.config import MODEL_NAMES, RunConfig
+from sekgnn.training.config import RunConfig
 from sekgnn.training.learning_data import LearningData
 
 
@@ -27,7 +28,7 @@ def data(edge_channels: int = 2) -> LearningData:
     return LearningData("graphs", pyg_task(graphs), "memory")
 
 
-@pytest.mark.parametrize("name", MODEL_NAMES)
+@pytest.mark.parametrize("name", MODEL_KINDS)
 @pytest.mark.parametrize("edges", [0, 2])
 def test_every_model_fits_every_data(name: str, edges: int) -> None:
     """Edge features are read by default where the layers can, and never fail."""

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sekgnn.errors import ConfigError
+from sekgnn.models.options import MODEL_KINDS
 from sekgnn.training.config import (
     ACCELERATORS,
     CONFIG_HELP,
     LOSSES,
-    MODEL_NAMES,
     PROTOCOL_NAMES,
     RunConfig,
 )
@@ -32,7 +32,7 @@ DRAWN: dict[str, st.SearchStrategy[Any]] = {
     "target": st.lists(texts, max_size=3).map(tuple),
     "smiles": texts,
     "protocol": st.sampled_from(PROTOCOL_NAMES),
-    "model": st.sampled_from(sorted(MODEL_NAMES)),
+    "model": st.sampled_from(sorted(MODEL_KINDS)),
     "loss": st.sampled_from(LOSSES),
     "accelerator": st.sampled_from(ACCELERATORS),
     "epochs": whole,
@@ -45,6 +45,8 @@ DRAWN: dict[str, st.SearchStrategy[Any]] = {
     "clip": st.none() | st.floats(1e-3, 1e3),
     "weight_decay": st.floats(0, 1),
     "tensorboard": st.booleans(),
+    "jump": st.sampled_from(["sum", "last"]),
+    "model_options": st.dictionaries(texts, st.none() | whole | texts),
     "num_workers": st.integers(0, 8),
 }
 
@@ -91,6 +93,7 @@ WRONG: dict[str, list[Any]] = {
     "bool": ["yes", 1, 0.0, None],
     "tuple[str, ...]": [[1], {"a": 1}, None, 1.5, True],
     "tuple[int, ...]": [["a"], [1.5], [True], None, True, "1"],
+    "tuple[tuple[str, Any], ...]": [3, "a", [1], {1: 2}, {"a": [1]}, None],
 }
 
 

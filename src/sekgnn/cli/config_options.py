@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from sekgnn.cli.field_flags import with_flags
-from sekgnn.training.config import RunConfig
+from sekgnn.cli.field_flags import name_and_value, with_flags
+from sekgnn.training.config import RunConfig, config_fields
 
 _TITLES = {
     "data": "Data",
@@ -19,7 +18,7 @@ _TITLES = {
 }
 
 with_config_options = with_flags(
-    [item for item in fields(RunConfig) if item.name != "data"],
+    [item for item in config_fields() if item.name != "data"],
     lambda item: _TITLES[item.metadata["section"]],
 )
 """Give a command a flag per config key; ``data`` is the command's argument."""
@@ -35,4 +34,9 @@ def merged_config(
     """
     from sekgnn.training.run_folder import load_config
 
+    if "model_options" in keys:
+        given = keys["model_options"]
+        keys["model_options"] = dict(
+            name_and_value("--model-options", text) for text in given
+        )
     return load_config(file, keys if data is None else {**keys, "data": data})

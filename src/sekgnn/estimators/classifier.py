@@ -29,23 +29,15 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
     or SMILES. A part of the training graphs is held back to choose the epoch.
 
     Args:
-        model: ``"sek-gin"``, ``"sek-ppgn"``, ``"k-gin"``, ``"gin"`` or ``"ppgn"``.
-        hidden_channels: Width of every layer.
-        num_layers: L.
-        num_hops: K; the model's default if ``None``.
-        scope: Where the walks of the encoding live.
-        radius: h of ego and internal scope.
-        walk_length: l.
-        dropout: Probability of dropping.
-        epochs: At most.
-        batch_size: Graphs per step.
-        lr: Learning rate.
-        weight_decay: L2 penalty.
-        patience: Stop after this many epochs without gain; ``None`` never stops.
+        model: ``"sek-gin"``, ``"sek-ppgn"``, ``"k-gin"``, ``"gin"``, ``"ppgn"``, or one
+            of one's own (:func:`~sekgnn.models.register_model`).
         validation_fraction: Part of the training graphs that chooses the epoch.
         node_features: Node attributes of networkx graphs to use.
-        config: Further keys of :class:`~sekgnn.training.RunConfig`.
         random_state: Fixes everything that is random.
+        **parameters: Keys of :class:`~sekgnn.training.RunConfig` for model, encoding
+            and training: ``hidden_channels``, ``num_layers``, ``num_hops``, ``scope``,
+            ``walk_length``, ``epochs``, ``lr``, ... Training stops after
+            ``patience=30`` epochs without gain; ``None`` never stops.
 
     Attributes:
         classes_: The labels.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -16,11 +17,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sekgnn.checks import nearest
 from sekgnn.datasets import GraphTask, Split, list_task
 from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
 from sekgnn.models import save_model
 from sekgnn.models.model_file import read_about
-from sekgnn.training.config import RunConfig
+from sekgnn.training.config import CONFIG_HELP, RunConfig, config_fields
 from sekgnn.training.learning_data import LearningData, without_masked
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.protocols import check_training_classes, inner_split
@@ -29,52 +31,57 @@ from sekgnn.training.training import Training
 E = TypeVar("E", bound="GraphEstimator")
 
 
+def _parameters() -> dict[str, Any]:
+    """Return the parameters of an estimator and their defaults, from the config's."""
+    sections = ("model", "encoding", "training")
+    free = ("checkpoint_every", "tensorboard")  # these are about files of a run
+    keys = {
+        item.name: item.default
+        for item in config_fields()
+        if item.metadata["section"] in sections and item.name not in free
+    }
+    own = {"validation_fraction": 0.1, "node_features": (), "random_state": 0}
+    return {**keys, "patience": 30, **own}
+
+
+PARAMETERS = _parameters()
+
+
 class GraphEstimator(BaseEstimator):
     """A network of this library behind ``fit`` and ``predict``.
 
-    Parameters are those of :class:`~sekgnn.training.RunConfig`; keys that are no
-    argument here go into ``config``.
+    Parameters are the keys of :class:`~sekgnn.training.RunConfig` for model, encoding
+    and training, and a few of scikit-learn's.
     """
 
-    def __init__(
-        self,
-        model: str = "sek-gin",
-        *,
-        hidden_channels: int = 64,
-        num_layers: int = 3,
-        num_hops: int | None = None,
-        scope: str | Sequence[str] = ("graph", "internal"),
-        radius: int | Sequence[int] = 1,
-        walk_length: int = 16,
-        dropout: float = 0.0,
-        epochs: int = 100,
-        batch_size: int = 64,
-        lr: float = 1e-3,
-        weight_decay: float = 0.0,
-        patience: int | None = 30,
-        validation_fraction: float = 0.1,
-        node_features: Sequence[str] = (),
-        config: Mapping[str, Any] | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
+    validation_fraction: float
+    node_features: Sequence[str]
+    random_state: int | np.random.RandomState | None
+
+    def __init__(self, model: str = PARAMETERS["model"], **parameters: Any) -> None:
         """Keep the parameters as they are, as scikit-learn asks."""
-        self.model = model
-        self.hidden_channels = hidden_channels
-        self.num_layers = num_layers
-        self.num_hops = num_hops
-        self.scope = scope
-        self.radius = radius
-        self.walk_length = walk_length
-        self.dropout = dropout
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.lr = lr
-        self.weight_decay = weight_decay
-        self.patience = patience
-        self.validation_fraction = validation_fraction
-        self.node_features = node_features
-        self.config = config
-        self.random_state = random_state
+        for name in parameters:
+            if name not in PARAMETERS:
+                raise ConfigError(
+                    f"{type(self).__name__} has no parameter {name!r}."
+                    f"{nearest(name, PARAMETERS)}"
+                )
+        for name, value in {**PARAMETERS, **parameters, "model": model}.items():
+            setattr(self, name, value)
+
+    __init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+        + [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD
+                if name == "model"
+                else inspect.Parameter.KEYWORD_ONLY,
+                default=value,
+            )
+            for name, value in PARAMETERS.items()
+        ]
+    )
 
     def run_config(self) -> RunConfig:
         """Return the parameters as the config of a run.
@@ -82,17 +89,9 @@ class GraphEstimator(BaseEstimator):
         Raises:
             ConfigError: If one cannot work.
         """
-        own = ("model", "hidden_channels", "num_layers", "num_hops", "scope", "radius",
-               "walk_length", "dropout", "epochs", "batch_size", "lr", "weight_decay",
-               "patience")  # fmt: skip
-        values = {name: getattr(self, name) for name in own}
-        for name in self.config or {}:
-            if name in values or name in ("data", "protocol", "seed", "val_fraction"):
-                raise ConfigError(
-                    f"config cannot hold {name!r}; it is a parameter of the estimator."
-                )
-        values["val_fraction"] = self.validation_fraction
-        return RunConfig.from_dict({**values, **(self.config or {})})
+        known = CONFIG_HELP.keys() & PARAMETERS.keys()
+        values = {name: getattr(self, name) for name in known}
+        return RunConfig(**values, val_fraction=self.validation_fraction)
 
     def _train(self, task: GraphTask) -> None:
         """Train on a task with targets; sets the fitted attributes."""

@@ -5,15 +5,14 @@ from typing import TYPE_CHECKING
 from sekgnn.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from sekgnn.models.gin import GIN
     from sekgnn.models.graph_inputs import GraphInputs
-    from sekgnn.models.graph_model import GraphModel
-    from sekgnn.models.model_file import save_model
-    from sekgnn.models.ppgn import PPGN
-    from sekgnn.models.registry import MODELS, build_model, load_model
-    from sekgnn.models.sek_gin import SEKGIN
-    from sekgnn.models.sek_gnn import SEKGNN, KHopGNN
-    from sekgnn.models.sek_ppgn import SEKPPGN
+    from sekgnn.models.graph_model import GraphModel, register_model
+    from sekgnn.models.hop_encoder import HopEncoder
+    from sekgnn.models.model_file import load_model, save_model
+    from sekgnn.models.networks import GIN, PPGN, SEKGIN, SEKGNN, SEKPPGN, KHopGNN
+    from sekgnn.models.options import ModelOptions
+    from sekgnn.models.pair_encoder import PairEncoder
+    from sekgnn.models.registry import MODELS, build_model
 
 __all__ = [
     "GIN",
@@ -24,9 +23,13 @@ __all__ = [
     "SEKPPGN",
     "GraphInputs",
     "GraphModel",
+    "HopEncoder",
     "KHopGNN",
+    "ModelOptions",
+    "PairEncoder",
     "build_model",
     "load_model",
+    "register_model",
     "save_model",
 ]
 

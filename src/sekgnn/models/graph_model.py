@@ -1,35 +1,44 @@
-"""What all models share: configuration, inputs, readout, parameter count, files."""
+"""What all models share: constructor, inputs, readout, config, files, names."""
 
 from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, TypeVar, cast
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, TypeVar, cast, get_args
 
 import torch
 from torch import Tensor, nn
 
-from sekgnn.checks import check_choice
-from sekgnn.encoding.spec import WalkEncoding
-from sekgnn.encoding.substructure import encoding_from_dict
+from sekgnn.checks import check_choice, check_positive
+from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dict
 from sekgnn.errors import ConfigError
 from sekgnn.models.graph_inputs import GraphInputs, InputNeeds, graph_inputs
-from sekgnn.nn import Csr, GraphReadout
+from sekgnn.models.options import (
+    MODEL_KINDS,
+    OWN,
+    Level,
+    ModelKind,
+    ModelOptions,
+    arguments_doc,
+    signature_of,
+)
+from sekgnn.nn import GraphReadout
 from sekgnn.nn.mlp import reset_children
+from sekgnn.registry import Registry, build
 
-Level = Literal["graph", "node"]
-LEVELS: tuple[Level, ...] = ("graph", "node")
 M = TypeVar("M", bound="GraphModel")
+C = TypeVar("C", bound=type[nn.Module])
 
 
 class GraphModel(nn.Module):
     """Base of the models: branches of node representations, one linear head.
 
-    A subclass has a constructor of plain values, each kept as an attribute of its name,
-    and ``branches``: modules from :class:`GraphInputs` to ``[N, C]``. For every graph
+    A subclass says in :meth:`encoders` what its branches are: modules from
+    :class:`GraphInputs` to ``[N, hidden_channels]``. For every graph
     (``level="graph"``) each branch is read out, or for every node (``level="node"``)
-    taken as it is; the results are concatenated, and a linear layer follows.
+    taken as it is; the results are concatenated, and a linear layer follows. With a
+    constructor of its own, it passes on what it does not use.
 
     Attributes:
         branches: The encoders.
@@ -37,27 +46,75 @@ class GraphModel(nn.Module):
         head: The linear layer.
     """
 
+    name: ClassVar[str]
+    kind: ClassVar[ModelKind] = OWN
+    needs_pairs: ClassVar[bool] = False
     in_channels: int
     out_channels: int
-    hidden_channels: int
-    num_hops: int = 1
     edge_channels: int
-    encoding: WalkEncoding | None = None
+    num_hops: int
+    hidden_channels: int
+    encoding: SubstructureEncoding | None
     level: Level
-    needs_pairs: ClassVar[bool] = False
+    arguments: dict[str, Any]
 
-    def finish(self, branches: list[nn.Module], readout: Any, dropout: float) -> None:
-        """Take the branches and make readout and head; ends every constructor."""
-        check_choice("level", self.level, LEVELS)
-        self.branches = nn.ModuleList(branches)
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Give a subclass a signature that names its options."""
+        super().__init_subclass__(**more)
+        _describe(cls)
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Note the arguments, for :meth:`to_config`."""
+        model = super().__new__(cls)
+        try:
+            bound = inspect.signature(cls).bind(*args, **kwargs)
+        except TypeError:  # __init__ says what is wrong; a copy has no arguments
+            return model
+        given = dict(bound.arguments)
+        bound.apply_defaults()
+        if cls.__init__ is not GraphModel.__init__:  # it may set what it passes on
+            own = inspect.signature(cls.__init__).parameters
+            for name in [n for n in bound.arguments if n not in own]:
+                if name not in given:
+                    del bound.arguments[name]
+        model.__dict__["arguments"] = bound.arguments
+        return model
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        encoding: SubstructureEncoding | None = None,
+        *,
+        edge_channels: int = 0,
+        level: Level = "graph",
+        **options: Any,
+    ) -> None:
+        """Check the arguments and make the layers."""
+        super().__init__()
+        self.in_channels = check_positive("in_channels", in_channels, 0)
+        self.out_channels = check_positive("out_channels", out_channels)
+        self.edge_channels = check_positive("edge_channels", edge_channels, 0)
+        check_choice("level", level, get_args(Level))
+        self.level = level
+        own = getattr(type(self), "name", type(self).__name__)
+        self.encoding = _checked(encoding, self.kind, own)
+        self.options = self.kind.make(own, options)
+        self.num_hops = self.options.num_hops
+        self.hidden_channels = self.options.hidden_channels
+        self.branches = nn.ModuleList(self.encoders(self.options))
         self.readouts = nn.ModuleList(
-            GraphReadout(self.hidden_channels, readout)
-            for _ in branches
-            if self.level == "graph"
+            GraphReadout(self.hidden_channels, self.options.readout)
+            for _ in self.branches
+            if level == "graph"
         )
-        self.drop = nn.Dropout(dropout)
-        width = self.hidden_channels * len(branches)
+        self.drop = nn.Dropout(self.options.dropout)
+        width = self.hidden_channels * len(self.branches)
         self.head = nn.Linear(width, self.out_channels)
+
+    def encoders(self, options: ModelOptions) -> list[nn.Module]:
+        """Return the branches; a subclass says which."""
+        raise NotImplementedError(f"{type(self).__name__} needs encoders().")
 
     def forward(self, data: Any) -> Tensor:
         """Return ``[G, out_channels]``, or ``[N, out_channels]`` for nodes.
@@ -66,7 +123,7 @@ class GraphModel(nn.Module):
             data: A PyG ``Data`` or ``Batch``, or its :meth:`prepare`.
 
         Raises:
-            GraphInputError: If the data lack something that the model reads.
+            GraphInputError: If the data lacks something that the model reads.
         """
         inputs = data if isinstance(data, GraphInputs) else self.prepare(data)
         return self.compute(inputs)
@@ -76,13 +133,13 @@ class GraphModel(nn.Module):
         """Return the tensors of ``data`` that the model computes with.
 
         Raises:
-            GraphInputError: If the data lack something that the model reads.
+            GraphInputError: If the data lacks something that the model reads.
         """
-        spec = self.encoding
+        f = self.encoding
         needs = InputNeeds(
             num_hops=self.num_hops,
             in_channels=self.in_channels,
-            encoding=(spec.num_channels, spec.walk_length) if spec else None,
+            encoding=(f.num_channels, f.length) if f else None,
             edge_channels=self.edge_channels,
             pairs=self.needs_pairs,
             dtype=self.head.weight.dtype,
@@ -91,23 +148,18 @@ class GraphModel(nn.Module):
 
     def compute(self, inputs: GraphInputs) -> Tensor:
         """Return the output from prepared tensors; ``torch.compile`` takes it whole."""
-        parts = [branch(inputs) for branch in self.branches]  # each [N, C]
+        parts: list[Tensor] = [branch(inputs) for branch in self.branches]  # [N, C]
         if self.level == "graph":
             parts = [
-                self._read(readout, part, inputs.graphs)
+                readout(part, inputs.graphs)
                 for readout, part in zip(self.readouts, parts, strict=True)
             ]  # each [G, C]
         joined = parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
         out: Tensor = self.head(self.drop(joined))
         return out
 
-    @staticmethod
-    def _read(readout: nn.Module, part: Tensor, graphs: Csr) -> Tensor:
-        out: Tensor = readout(part, graphs)
-        return out
-
     def reset_parameters(self) -> None:
-        """Draw all parameters anew."""
+        """Reset all parameters."""
         reset_children(self)
 
     @property
@@ -117,11 +169,10 @@ class GraphModel(nn.Module):
 
     def to_config(self) -> dict[str, Any]:
         """Return the model's name and constructor arguments as plain JSON values."""
-        config: dict[str, Any] = {"model": type(self).__name__}
-        for name in _arguments(type(self)):
-            value = getattr(self, name)
-            config[name] = value.to_dict() if isinstance(value, WalkEncoding) else value
-        return config
+        return {
+            "model": self.name,
+            **{key: _plain(value) for key, value in self.arguments.items()},
+        }
 
     @classmethod
     def from_config(cls: type[M], config: Mapping[str, Any]) -> M:
@@ -132,18 +183,10 @@ class GraphModel(nn.Module):
                 or has a value that cannot work.
         """
         values = dict(config)
-        name = values.pop("model", cls.__name__)
-        if name != cls.__name__:
-            raise ConfigError(f"this is the config of {name}, not of {cls.__name__}.")
-        known = _arguments(cls)
-        for key in values:
-            check_choice(f"keys of a {name} config", key, known)
-        missing = [key for key, needed in known.items() if needed and key not in values]
-        if missing:
-            raise ConfigError(f"a {name} config needs {', '.join(missing)}.")
-        if isinstance(values.get("encoding"), Mapping):
-            values["encoding"] = _spec(values["encoding"])
-        return cls(**values)
+        name = values.pop("model", cls.name)
+        if name != cls.name:
+            raise ConfigError(f"this is the config of {name!r}, not of {cls.name!r}.")
+        return build(cls, f"model {name!r}", with_encoding(values))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write config and weights to one file; see :func:`~sekgnn.models.save_model`.
@@ -162,23 +205,99 @@ class GraphModel(nn.Module):
         Raises:
             ModelFileError: If the file is damaged, or of another model.
         """
-        from sekgnn.models.model_file import read_model
+        from sekgnn.models.model_file import load_model
 
-        return read_model(path, cls)
+        return cast("M", load_model(path, cls))
 
     def __repr__(self) -> str:
         """Every constructor argument, and the number of parameters."""
-        args = ", ".join(f"{name}={getattr(self, name)!r}" for name in _arguments(self))
+        args = ", ".join(f"{key}={value!r}" for key, value in self.arguments.items())
         return f"{type(self).__name__}({args})  # {self.num_parameters:,} parameters"
 
 
-def _arguments(model: GraphModel | type[GraphModel]) -> dict[str, bool]:
-    """Return the names of a constructor's arguments, and whether each is needed."""
-    cls = model if isinstance(model, type) else type(model)
-    parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
-    return {p.name: p.default is inspect.Parameter.empty for p in parameters}
+MODELS: Registry[nn.Module] = Registry("model", nn.Module)
 
 
-def _spec(values: Mapping[str, Any]) -> WalkEncoding:
-    """Return an encoding from plain values."""
-    return cast("WalkEncoding", encoding_from_dict(values))
+def register_model(name: str) -> Callable[[C], C]:
+    """Make a model known by name, for configs, the command line and model files.
+
+    It is a subclass of :class:`GraphModel`, or any module whose constructor takes what
+    it needs of ``in_channels``, ``out_channels``, ``encoding``, ``edge_channels``,
+    ``level`` and ``num_hops``, and options of its own with defaults; its ``forward``
+    gets a batch with ``x``, ``edge_index``, ``edge_attr``, ``hop_edge_index``,
+    ``hop_order``, ``sub_enc``, ``batch`` and ``ptr``.
+
+    Args:
+        name: How to call it.
+
+    Raises:
+        ConfigError: If the name is taken, or no module is decorated.
+    """
+
+    def register(cls: C) -> C:
+        cls.name = name  # type: ignore[attr-defined]
+        MODELS.register(cls)
+        kind = MODEL_KINDS.setdefault(name, OWN)
+        if issubclass(cls, GraphModel):
+            cls.kind = kind
+            _describe(cls)
+        return cls
+
+    return register
+
+
+def with_encoding(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments with ``encoding`` made of its plain values.
+
+    Raises:
+        ConfigError: If the encoding is unknown, or a value cannot work.
+    """
+    if isinstance(values.get("encoding"), Mapping):
+        return {**values, "encoding": encoding_from_dict(values["encoding"])}
+    return dict(values)
+
+
+def _describe(cls: type[GraphModel]) -> None:
+    """Set signature and docstring from the options of the model."""
+    default = None if cls.kind is OWN else inspect.Parameter.empty
+    general = signature_of(cls.kind, encoding=default)
+    if "__init__" in vars(cls):
+        own = list(inspect.signature(cls.__init__).parameters.values())[1:]
+        passed_on = any(p.kind is p.VAR_KEYWORD for p in own)
+        own = [p for p in own if p.kind is not p.VAR_KEYWORD]
+        names = {p.name for p in own}
+        if passed_on:
+            own += [p.replace(kind=p.KEYWORD_ONLY) for p in general.parameters.values()
+                    if p.name not in names]  # fmt: skip
+        general = inspect.Signature(own)
+    elif cls.kind is not OWN:
+        cls.__doc__ = inspect.cleandoc(cls.__doc__ or "") + arguments_doc(cls.kind)
+    cls.__signature__ = general  # type: ignore[attr-defined]
+
+
+def _checked(
+    encoding: object, kind: ModelKind, model: str
+) -> SubstructureEncoding | None:
+    """Return the encoding if the model can read it."""
+    if encoding is None and (kind is OWN or "encoding" not in kind.parts):
+        return None
+    if "encoding" not in kind.parts:
+        raise ConfigError(f"model {model!r} reads no encoding; leave it out.")
+    if not isinstance(encoding, SubstructureEncoding):
+        raise ConfigError(
+            f"encoding must be that of the transform, such as WalkEncoding(), got "
+            f"{encoding!r}; KHopGNN and GIN work without one."
+        )
+    if encoding.ragged:
+        raise ConfigError(
+            f"encoding {encoding.name!r} is ragged, and networks read arrays; choose "
+            "one with ragged = False."
+        )
+    return encoding
+
+
+def _plain(value: Any) -> Any:
+    """Return an argument as a JSON value."""
+    if isinstance(value, SubstructureEncoding):
+        return value.to_dict()
+    return value.item() if hasattr(value, "item") else value

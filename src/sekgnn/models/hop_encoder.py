@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from sekgnn.checks import check_choice, check_positive
-from sekgnn.encoding.spec import WalkEncoding
+from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.models.graph_inputs import GraphInputs
-from sekgnn.models.node_embedding import NodeEmbedding
-from sekgnn.nn import (
-    Combine,
-    EncodingFusion,
-    Fusion,
-    GINEPlusConv,
-    Jump,
-    JumpingKnowledge,
-    Norm,
-    SEKConv,
-    Update,
-)
-from sekgnn.nn.mlp import reset_children
-from sekgnn.nn.norms import make_norm
+from sekgnn.models.options import ModelOptions
+from sekgnn.nn import EncodingFusion, GINEPlusConv, JumpingKnowledge, SEKConv
+from sekgnn.nn.mlp import make_norm, reset_children
 
-Inject = Literal["input", "every"]
-INJECTS: tuple[Inject, ...] = ("input", "every")
-EncoderMessage = Literal["gin", "gine", "gcn", "gine_plus"]
-ENCODER_MESSAGES: tuple[EncoderMessage, ...] = ("gin", "gine", "gcn", "gine_plus")
+GINE_PLUS = "gine_plus"
 
 
 class HopEncoder(nn.Module):
@@ -43,105 +28,74 @@ class HopEncoder(nn.Module):
 
     Args:
         in_channels: Width of x; 0 for none.
-        channels: Hidden width.
-        num_layers: L.
-        num_hops: K.
+        options: Width, depth, hops and layers; ``message="gine_plus"`` means
+            :class:`~sekgnn.nn.GINEPlusConv`, any other :class:`~sekgnn.nn.SEKConv`.
         encoding: What f is; ``None`` for K-hop message passing without it.
-        message: ``"gin"``, ``"gine"``, ``"gcn"`` (:class:`~sekgnn.nn.SEKConv`) or
-            ``"gine_plus"`` (:class:`~sekgnn.nn.GINEPlusConv`).
-        update: ``"mlp"`` or ``"relu"``; GINE+ has an MLP.
-        combine: ``"sum"`` or ``"geometric"``.
-        share_hops: One update for all hops; GINE+ has one anyway.
-        inject: ``"every"`` or ``"input"``.
-        fusion: ``"concat"``, ``"mean"`` or ``"weighted"``.
-        jump: ``"last"``, ``"sum"``, ``"concat"`` or ``"attention"``.
         edge_channels: Width of edge features; 0 for none.
-        norm: ``"batch"``, ``"layer"`` or ``"none"``.
-        dropout: Probability of dropping, after every layer.
 
     Raises:
-        ConfigError: If parameters cannot work, alone or together.
+        ConfigError: If options cannot work together.
     """
 
     def __init__(
         self,
         in_channels: int,
-        channels: int,
-        num_layers: int,
-        num_hops: int,
-        encoding: WalkEncoding | None = None,
-        *,
-        message: EncoderMessage = "gin",
-        update: Update = "mlp",
-        combine: Combine = "geometric",
-        share_hops: bool = False,
-        inject: Inject = "every",
-        fusion: Fusion = "concat",
-        jump: Jump = "attention",
+        options: ModelOptions,
+        encoding: SubstructureEncoding | None = None,
         edge_channels: int = 0,
-        norm: Norm = "batch",
-        dropout: float = 0.0,
     ) -> None:
-        """Check the parameters and make the layers."""
+        """Make the layers."""
         super().__init__()
-        check_positive("num_layers", num_layers)
-        check_choice("message", message, ENCODER_MESSAGES)
-        check_choice("inject", inject, INJECTS)
-        if message == "gine_plus" and (update != "mlp" or share_hops):
+        o, channels = options, options.hidden_channels
+        plus = o.message == GINE_PLUS
+        if plus and (o.update != "mlp" or o.share_hops):
             raise ConfigError(
                 'message="gine_plus" has one MLP for all hops; leave update and '
                 "share_hops as they are."
             )
-        if edge_channels and message not in ("gine", "gine_plus"):
-            raise ConfigError(
-                f"message={message!r} does not read edge features; use "
-                'message="gine" or "gine_plus", or edge_channels=0.'
-            )
-        plain = encoding is None and in_channels > 0 and message != "gine_plus"
+        plain = encoding is None and in_channels > 0 and not plus
         self.embedding = None if plain else NodeEmbedding(in_channels, channels)
         self.fusion: nn.Module | None = None
         injections = 0
         if encoding is not None:
             self.fusion = EncodingFusion(
-                encoding.num_channels, encoding.walk_length, channels, fusion, norm
+                encoding.num_channels, encoding.length, channels, o.fusion, o.norm
             )
-            injections = num_layers - 1 if inject == "every" else 0
+            injections = o.num_layers - 1 if o.inject == "every" else 0
         self.injections = nn.ParameterList(
             torch.empty(channels, channels) for _ in range(injections)
         )
+        more: dict[str, Any] = {
+            "combine": o.combine,
+            "edge_channels": edge_channels,
+            "norm": o.norm,
+        }
         self.convs = nn.ModuleList()
-        for step in range(num_layers):
-            conv: nn.Module
-            if message == "gine_plus":
-                conv = GINEPlusConv(
+        for step in range(o.num_layers):
+            if plus:
+                self.convs.append(GINEPlusConv(channels, o.num_hops, **more))
+                continue
+            width = in_channels if plain and step == 0 else channels
+            self.convs.append(
+                SEKConv(
+                    width,
                     channels,
-                    num_hops,
-                    combine=combine,
-                    edge_channels=edge_channels,
-                    norm=norm,
+                    o.num_hops,
+                    message=o.message,
+                    update=o.update,
+                    share_hops=o.share_hops,
+                    **more,
                 )
-            else:
-                conv = SEKConv(
-                    in_channels if plain and step == 0 else channels,
-                    channels,
-                    num_hops,
-                    message=message,
-                    update=update,
-                    combine=combine,
-                    share_hops=share_hops,
-                    edge_channels=edge_channels,
-                    norm=norm,
-                )
-            self.convs.append(conv)
+            )
         # nothing follows the last layer if it alone is the result
-        between = num_layers - (jump == "last")
-        self.norms = nn.ModuleList(make_norm(norm, channels) for _ in range(between))
-        self.dropout = nn.Dropout(dropout)
-        self.jump = JumpingKnowledge(channels, num_layers, jump)
+        between = o.num_layers - (o.jump == "last")
+        self.norms = nn.ModuleList(make_norm(o.norm, channels) for _ in range(between))
+        self.dropout = nn.Dropout(o.dropout)
+        self.jump = JumpingKnowledge(channels, o.num_layers, o.jump)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw all parameters anew."""
+        """Reset all parameters."""
         reset_children(self)
         for weight in self.injections:
             nn.init.kaiming_uniform_(weight, a=5**0.5)  # as a linear layer
@@ -180,3 +134,37 @@ class HopEncoder(nn.Module):
                 "this encoder was made with in_channels: x is needed."
             )
         return inputs.x
+
+
+class NodeEmbedding(nn.Module):
+    """Bring node features to a width; without features, one learned vector for all.
+
+    Args:
+        in_channels: Width of x, or 0.
+        channels: Width of the result.
+    """
+
+    constant: nn.Parameter | None
+
+    def __init__(self, in_channels: int, channels: int) -> None:
+        """Make the layer."""
+        super().__init__()
+        self.lift = nn.Linear(in_channels, channels) if in_channels else None
+        self.register_parameter(
+            "constant", None if in_channels else nn.Parameter(torch.empty(channels))
+        )
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Reset all parameters."""
+        reset_children(self)
+        if self.constant is not None:
+            nn.init.normal_(self.constant)
+
+    def forward(self, x: Tensor | None, num_nodes: int) -> Tensor:
+        """Return ``[N, C]``."""
+        if self.constant is not None:
+            return self.constant.expand(num_nodes, -1)
+        assert self.lift is not None
+        out: Tensor = self.lift(x)
+        return out

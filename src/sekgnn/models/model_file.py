@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -22,12 +22,11 @@ from torch import Tensor
 from sekgnn.errors import ConfigError, ModelFileError
 from sekgnn.files import write_atomically
 from sekgnn.models.graph_model import GraphModel
+from sekgnn.models.registry import MODELS, build_model
 
 FORMAT = "sekgnn model"
 FORMAT_VERSION = 1
 """Raise it when the layout of the file changes."""
-
-M = TypeVar("M", bound=GraphModel)
 
 
 def save_model(
@@ -38,7 +37,7 @@ def save_model(
     """Write a model's config and weights to ``path``, all or nothing.
 
     Args:
-        model: Any model of this room.
+        model: Any registered model.
         path: The file; ``.safetensors`` is the usual suffix. Its folder must exist.
         about: Plain JSON values to keep beside the config, such as what the outputs
             mean; :func:`read_about` returns them.
@@ -62,29 +61,41 @@ def save_model(
     write_atomically(path, lambda file: file.write(content))
 
 
-def read_model(path: str | os.PathLike[str], kind: type[M]) -> M:
+def load_model(
+    path: str | os.PathLike[str], kind: type[GraphModel] | None = None
+) -> GraphModel:
     """Return the model in ``path``, in evaluation mode, on the CPU.
+
+    Nothing is imported: a model, message or encoding of one's own must have been
+    registered before.
 
     Args:
         path: Written by :func:`save_model`.
-        kind: The class that it must be.
+        kind: The class that it must be; any if left out.
 
     Raises:
-        ModelFileError: If the file is missing, damaged, or of another model.
+        ModelFileError: If the file is missing, damaged, or of another or unknown model.
     """
     header, weights = _read(Path(path))
     config = _config(header, path)
     _check_digest(header, weights, path)
-    if config.get("model") != kind.__name__:
+    name = config.get("model")
+    if kind is not None and name != kind.name:
         raise ModelFileError(
-            f"{path} holds a {config.get('model')}, not a {kind.__name__}; use "
-            "load_model to load whatever it is."
+            f"{path} holds a {name!r}, not a {kind.name!r}; use load_model to load "
+            "whatever it is."
+        )
+    if name not in MODELS:
+        raise ModelFileError(
+            f"{path} holds a model {name!r}, which is not known here, and loading a "
+            "file imports no code: import the module that registers it first "
+            "(register_model), on the command line with 'sekgnn --import MODULE ...'."
         )
     try:
-        model = kind.from_config(config)
+        model = build_model(config)
     except (ConfigError, TypeError) as error:
         raise ModelFileError(
-            f"{path} holds a config that this version cannot build: {error}"
+            f"{path} holds a config that cannot be built here: {error}"
         ) from error
     _fill(model, weights, path)
     return model.eval()
@@ -94,7 +105,7 @@ def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the config in a model file, without its weights.
 
     Raises:
-        ModelFileError: If the file is missing, damaged, or no model file.
+        ModelFileError: If the file is missing, damaged, or not a model file.
     """
     header, _ = _read(Path(path))
     return _config(header, path)
@@ -104,7 +115,8 @@ def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return what :func:`save_model` was told about the model.
 
     Raises:
-        ModelFileError: If the file is missing, damaged, no model file, or says nothing.
+        ModelFileError: If the file is missing, damaged, not a model file, or says
+            nothing.
     """
     header, weights = _read(Path(path))
     _config(header, path)
@@ -138,7 +150,7 @@ def _read(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
         raise ModelFileError(f"there is no file {path}.") from error
     except (SafetensorError, OSError, ValueError) as error:
         raise ModelFileError(
-            f"{path} is damaged or no safetensors file: {error}"
+            f"{path} is damaged, or not a safetensors file: {error}"
         ) from error
     return header, weights
 
@@ -155,9 +167,11 @@ def _config(header: dict[str, str], path: str | os.PathLike[str]) -> dict[str, A
     try:
         config = json.loads(header["config"])
     except ValueError as error:
-        raise ModelFileError(f"{path} is damaged: its config is no JSON.") from error
+        raise ModelFileError(
+            f"{path} is damaged: its config is not valid JSON."
+        ) from error
     if not isinstance(config, dict):
-        raise ModelFileError(f"{path} is damaged: its config is no object.")
+        raise ModelFileError(f"{path} is damaged: its config is not an object.")
     return config
 
 

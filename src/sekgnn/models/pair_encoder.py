@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from sekgnn.checks import check_positive
 from sekgnn.errors import GraphInputError
 from sekgnn.models.graph_inputs import GraphInputs
-from sekgnn.nn import Norm, PPGNBlock, csr_sum
+from sekgnn.models.options import ModelOptions
+from sekgnn.nn import PPGNBlock, csr_sum
 from sekgnn.nn.mlp import reset_children
 
 
@@ -23,43 +23,29 @@ class PairEncoder(nn.Module):
 
     Args:
         in_channels: Width of x; 0 for none.
-        channels: Width of the blocks and of the result.
-        num_layers: L.
+        options: Width and number of the blocks, normalisation, dropout of the result.
         edge_channels: Width of edge features; 0 for none.
-        norm: Normalisation inside the MLPs.
-        dropout: Probability of dropping in the result.
-
-    Raises:
-        ConfigError: If a parameter cannot work.
     """
 
     def __init__(
-        self,
-        in_channels: int,
-        channels: int,
-        num_layers: int,
-        *,
-        edge_channels: int = 0,
-        norm: Norm = "batch",
-        dropout: float = 0.0,
+        self, in_channels: int, options: ModelOptions, edge_channels: int = 0
     ) -> None:
-        """Check the parameters and make the layers."""
+        """Make the layers."""
         super().__init__()
-        check_positive("num_layers", num_layers)
-        self.in_channels = check_positive("in_channels", in_channels, 0)
-        self.edge_channels = check_positive("edge_channels", edge_channels, 0)
+        channels, num_layers = options.hidden_channels, options.num_layers
+        self.edge_channels = edge_channels
         width = max(in_channels, 1) + 1 + edge_channels
         self.blocks = nn.ModuleList(
-            PPGNBlock(width if step == 0 else channels, channels, norm)
+            PPGNBlock(width if step == 0 else channels, channels, options.norm)
             for step in range(num_layers)
         )
         self.outs = nn.ModuleList(
             nn.Linear(2 * channels, channels) for _ in range(num_layers)
         )
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(options.dropout)
 
     def reset_parameters(self) -> None:
-        """Draw all parameters anew."""
+        """Reset all parameters."""
         reset_children(self)
 
     def forward(self, inputs: GraphInputs) -> Tensor:

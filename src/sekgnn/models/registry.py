@@ -1,25 +1,20 @@
-"""All models by name, to build them from a config or a file."""
+"""Models by name: those of this library, and one's own."""
 
 from __future__ import annotations
 
-import os
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from sekgnn.checks import check_choice
-from sekgnn.errors import ConfigError, ModelFileError
-from sekgnn.models.gin import GIN
-from sekgnn.models.graph_model import GraphModel
-from sekgnn.models.model_file import read_config, read_model
-from sekgnn.models.ppgn import PPGN
-from sekgnn.models.sek_gin import SEKGIN
-from sekgnn.models.sek_gnn import SEKGNN, KHopGNN
-from sekgnn.models.sek_ppgn import SEKPPGN
+import torch
+from torch import Tensor, nn
 
-MODELS: dict[str, type[GraphModel]] = {
-    model.__name__: model for model in (SEKGNN, SEKGIN, SEKPPGN, KHopGNN, GIN, PPGN)
-}
-"""Every model by the name in its config."""
+from sekgnn import fields
+from sekgnn.checks import check_positive
+from sekgnn.models import networks  # noqa: F401  (registers them)
+from sekgnn.models.graph_inputs import hops_of
+from sekgnn.models.graph_model import MODELS, GraphModel, with_encoding
+from sekgnn.registry import build
 
 
 def build_model(config: Mapping[str, Any]) -> GraphModel:
@@ -29,22 +24,62 @@ def build_model(config: Mapping[str, Any]) -> GraphModel:
         ConfigError: If the model or a key is unknown, or a value cannot work.
 
     Example:
-        >>> build_model({"model": "GIN", "in_channels": 3, "out_channels": 2}).level
+        >>> build_model({"model": "gin", "in_channels": 3, "out_channels": 2}).level
         'graph'
     """
-    name = check_choice("model", config.get("model"), MODELS)
-    return MODELS[name].from_config(config)
+    cls = MODELS.known(config.get("model"))
+    if issubclass(cls, GraphModel):
+        return cls.from_config(config)
+    return ModuleModel(cls, {k: v for k, v in config.items() if k != "model"})
 
 
-def load_model(path: str | os.PathLike[str]) -> GraphModel:
-    """Return the model in a file, whichever it is, in evaluation mode.
+class ModuleModel(GraphModel):
+    """A registered module of one's own behind the interface of the other models.
 
-    Raises:
-        ModelFileError: If the file is missing, damaged, or of an unknown model.
+    Args:
+        kind: Its class.
+        arguments: Of its constructor.
+
+    Attributes:
+        module: The module.
     """
-    name = read_config(path).get("model")
-    try:
-        kind = MODELS[check_choice("model", name, MODELS)]
-    except ConfigError as error:
-        raise ModelFileError(f"{path} holds an unknown model: {error}") from error
-    return read_model(path, kind)
+
+    def __init__(self, cls: type[nn.Module], arguments: Mapping[str, Any]) -> None:
+        """Make the module."""
+        nn.Module.__init__(self)
+        name: str = getattr(cls, "name", cls.__name__)
+        self.__dict__["name"] = name
+        values = with_encoding(arguments)
+        self.module: nn.Module = build(cls, f"model {name!r}", values)
+        bound = inspect.signature(cls).bind(**values)
+        bound.apply_defaults()
+        found = bound.arguments
+        self.__dict__["arguments"] = found
+        self.in_channels = found.get("in_channels", 0)
+        self.out_channels = found.get("out_channels", 1)
+        self.edge_channels = found.get("edge_channels", 0)
+        self.hidden_channels = found.get("hidden_channels", 1)
+        self.num_hops = check_positive("num_hops", found.get("num_hops", 1))
+        self.encoding = found.get("encoding")
+        self.level = found.get("level", "graph")
+
+    def forward(self, data: Any) -> Tensor:
+        """Return what the module makes of a batch, which has its hops as pairs."""
+        if fields.HOP_INDPTR in data and fields.HOP_EDGE_INDEX not in data:
+            hops = hops_of(data, data.num_nodes, self.num_hops)
+            pairs = [hops.pairs(k) for k in range(1, self.num_hops + 1)]
+            data[fields.HOP_EDGE_INDEX] = torch.cat(
+                [torch.stack([sender, receiver]) for receiver, sender in pairs], dim=1
+            )
+            data[fields.HOP_ORDER] = torch.cat(
+                [torch.full_like(row, k + 1) for k, (row, _) in enumerate(pairs)]
+            )
+        out: Tensor = self.module(data)
+        return out
+
+    def __repr__(self) -> str:
+        """The module's name and arguments, and the number of parameters."""
+        return super().__repr__().replace("ModuleModel", type(self.module).__name__, 1)
+
+
+__all__ = ["MODELS", "ModuleModel", "build_model"]

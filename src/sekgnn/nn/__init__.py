@@ -5,21 +5,21 @@ from typing import TYPE_CHECKING
 from sekgnn.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from sekgnn.nn.encoding_fusion import EncodingFusion, Fusion
+    from sekgnn.nn.choices import Combine, Fusion, Inject, Jump, Norm, Readout, Update
+    from sekgnn.nn.encoding_fusion import EncodingFusion
     from sekgnn.nn.gine_plus_conv import GINEPlusConv
-    from sekgnn.nn.graph_readout import GraphReadout, Readout, membership
-    from sekgnn.nn.hop_combine import Combine, HopCombine
+    from sekgnn.nn.hop_combine import HopCombine
     from sekgnn.nn.hop_loader import HopBatcher, HopLoader
     from sekgnn.nn.hop_matrices import EdgeFeatures, HopCSR, edge_features, hop_csr
-    from sekgnn.nn.jumping_knowledge import Jump, JumpingKnowledge
+    from sekgnn.nn.messages import MESSAGES, Message, register_message
     from sekgnn.nn.mlp import MLP
-    from sekgnn.nn.node_pairs import PairLayout, pair_layout
-    from sekgnn.nn.norms import Norm
-    from sekgnn.nn.ppgn_block import PPGNBlock
-    from sekgnn.nn.sek_conv import Message, SEKConv, Update
+    from sekgnn.nn.pooling import GraphReadout, JumpingKnowledge, membership
+    from sekgnn.nn.ppgn_block import PairLayout, PPGNBlock, pair_layout
+    from sekgnn.nn.sek_conv import SEKConv
     from sekgnn.nn.sparse_sum import Csr, csr_sum
 
 __all__ = [
+    "MESSAGES",
     "MLP",
     "Combine",
     "Csr",
@@ -32,6 +32,7 @@ __all__ = [
     "HopCSR",
     "HopCombine",
     "HopLoader",
+    "Inject",
     "Jump",
     "JumpingKnowledge",
     "Message",
@@ -46,6 +47,7 @@ __all__ = [
     "hop_csr",
     "membership",
     "pair_layout",
+    "register_message",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__)

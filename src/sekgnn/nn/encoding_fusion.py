@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import get_args
 
 import torch
 from torch import Tensor, nn
 
 from sekgnn.checks import check_choice, check_positive
+from sekgnn.nn.choices import Fusion, Norm
 from sekgnn.nn.mlp import MLP, reset_children
-from sekgnn.nn.norms import Norm
-
-Fusion = Literal["concat", "mean", "weighted"]
-FUSIONS: tuple[Fusion, ...] = ("concat", "mean", "weighted")
 
 
 class EncodingFusion(nn.Module):
@@ -24,11 +21,11 @@ class EncodingFusion(nn.Module):
       learned, equal at the start.
 
     With ``WalkEncoding(merge="parts")`` the channels are the f1, f2, f3 of the paper;
-    with ``combine="concat"`` there is one for every hop and kind.
+    with ``merge="concat"`` there is one for every hop and kind.
 
     Args:
         num_channels: C, the parts.
-        walk_length: L, the numbers in each.
+        length: L, the numbers in each.
         out_channels: Width of the result.
         fusion: ``"concat"``, ``"mean"`` or ``"weighted"``.
         norm: Normalisation inside the MLP of ``"concat"``.
@@ -41,7 +38,7 @@ class EncodingFusion(nn.Module):
     def __init__(
         self,
         num_channels: int,
-        walk_length: int,
+        length: int,
         out_channels: int,
         fusion: Fusion = "concat",
         norm: Norm = "batch",
@@ -49,20 +46,20 @@ class EncodingFusion(nn.Module):
         """Check the parameters and make the layers."""
         super().__init__()
         self.num_channels = check_positive("num_channels", num_channels)
-        self.walk_length = check_positive("walk_length", walk_length)
-        self.fusion = check_choice("fusion", fusion, FUSIONS)
+        self.length = check_positive("length", length)
+        self.fusion = check_choice("fusion", fusion, get_args(Fusion))
         self.register_parameter("logits", None)
         self.lift: MLP | nn.Linear
         if fusion == "concat":
-            width = num_channels * walk_length
+            width = num_channels * length
             self.lift = MLP(width, out_channels, out_channels, norm)
             return
-        self.lift = nn.Linear(walk_length, out_channels)
+        self.lift = nn.Linear(length, out_channels)
         if fusion == "weighted":
             self.logits = nn.Parameter(torch.zeros(num_channels))
 
     def reset_parameters(self) -> None:
-        """Draw the layers anew and make the weights equal."""
+        """Reset the layers, and make the weights equal."""
         reset_children(self)
         if self.logits is not None:
             nn.init.zeros_(self.logits)
@@ -87,4 +84,4 @@ class EncodingFusion(nn.Module):
 
     def extra_repr(self) -> str:
         """Show the parameters."""
-        return f"{self.num_channels}, {self.walk_length}, fusion={self.fusion!r}"
+        return f"{self.num_channels}, {self.length}, fusion={self.fusion!r}"

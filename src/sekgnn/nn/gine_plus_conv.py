@@ -9,11 +9,11 @@ from torch import Tensor, nn
 
 from sekgnn.checks import check_positive
 from sekgnn.errors import GraphInputError
+from sekgnn.nn.choices import Combine, Norm
 from sekgnn.nn.fused_hops import hop_mix
-from sekgnn.nn.hop_combine import Combine, HopCombine
+from sekgnn.nn.hop_combine import HopCombine
 from sekgnn.nn.hop_matrices import EdgeFeatures, HopCSR, as_edges, as_hops, edge_sum
 from sekgnn.nn.mlp import MLP, reset_children
-from sekgnn.nn.norms import Norm
 
 
 class GINEPlusConv(nn.Module):

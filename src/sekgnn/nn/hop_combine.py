@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import get_args
 
 import torch
 from torch import Tensor, nn
 
 from sekgnn.checks import check_choice, check_positive
-
-Combine = Literal["sum", "geometric"]
-COMBINES: tuple[Combine, ...] = ("sum", "geometric")
+from sekgnn.nn.choices import Combine
 
 
 class HopCombine(nn.Module):
@@ -44,7 +42,7 @@ class HopCombine(nn.Module):
         super().__init__()
         self.channels = check_positive("channels", channels)
         self.num_hops = check_positive("num_hops", num_hops)
-        self.combine = check_choice("combine", combine, COMBINES)
+        self.combine = check_choice("combine", combine, get_args(Combine))
         if combine == "geometric":
             self.logit = nn.Parameter(torch.zeros(channels))
         else:

@@ -52,6 +52,14 @@ class HopCSR(NamedTuple):
             self.t_indices,
         )
 
+    def sum(self, x: Tensor, k: int) -> Tensor:
+        r"""Return :math:`\sum_{u \in N_k(v)} x_u` for every node v, ``[N, C]``."""
+        return csr_sum(x, self.hop(k))
+
+    def sizes(self, k: int) -> Tensor:
+        """Return :math:`|N_k(v)|` for every node v, int32 ``[N]``."""
+        return self.hop(k).row_sizes()
+
     def pairs(self, k: int) -> tuple[Tensor, Tensor]:
         """Return hop k as ``(row, col)``, each int64 ``[M_k]``, row by row."""
         n = self.num_nodes

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
+import torch
 from torch import Tensor, nn
 
-from sekgnn.nn.norms import Norm, make_norm
+from sekgnn.checks import check_choice
+from sekgnn.nn.choices import Norm
 
 
 class MLP(nn.Module):
@@ -36,7 +40,7 @@ class MLP(nn.Module):
         self.second = nn.Linear(hidden_channels, out_channels)
 
     def reset_parameters(self) -> None:
-        """Draw all parameters anew."""
+        """Reset all parameters."""
         reset_children(self)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -53,3 +57,39 @@ def reset_children(module: nn.Module) -> None:
             reset()
         else:
             reset_children(child)
+
+
+class RowBatchNorm(nn.BatchNorm1d):
+    """Batch normalisation that also trains on a batch of one row or none.
+
+    PyTorch refuses a single row, which has no variance; here such a batch is normalised
+    by the running statistics and leaves them as they are.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Normalise ``[N, C]`` over its rows."""
+        if self.training and input.size(0) < 2:
+            return torch.nn.functional.batch_norm(
+                input,
+                self.running_mean,
+                self.running_var,
+                self.weight,
+                self.bias,
+                training=False,
+                eps=self.eps,
+            )
+        return super().forward(input)
+
+
+def make_norm(norm: Norm, channels: int) -> nn.Module:
+    """Return the normalisation of that name for ``[N, channels]``.
+
+    Raises:
+        ConfigError: If there is none.
+    """
+    check_choice("norm", norm, get_args(Norm))
+    if norm == "batch":
+        return RowBatchNorm(channels)
+    if norm == "layer":
+        return nn.LayerNorm(channels)
+    return nn.Identity()

@@ -1,14 +1,92 @@
-"""The block of provably powerful graph networks."""
+"""All ordered pairs of nodes, and the block of provably powerful graph networks."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from sekgnn.checks import check_positive
+from sekgnn.errors import GraphInputError
+from sekgnn.nn.choices import Norm
+from sekgnn.nn.hop_matrices import HopCSR
 from sekgnn.nn.mlp import MLP, reset_children
-from sekgnn.nn.node_pairs import PairLayout
-from sekgnn.nn.norms import Norm
+from sekgnn.nn.pooling import membership
+from sekgnn.nn.sparse_sum import Csr
+
+
+class PairLayout(NamedTuple):
+    r"""Where the :math:`n^2` pairs (v, u) of every graph stand.
+
+    Flat, the pairs stand graph by graph and row by row, ``[P, C]`` with
+    :math:`P = \sum_g n_g^2`: nothing but real pairs, so that whatever is computed row
+    by row, normalisation included, cannot see any padding. Padded, they are ``[G, C, n,
+    n]`` with zeros elsewhere, for the matrix product alone.
+
+    Attributes:
+        slots: Place of every pair in ``[G * n * n]``, int64 ``[P]``.
+        diagonal: Place of (v, v) among the pairs, int64 ``[N]``.
+        rows: The matrix of nodes v and pairs (v, u), ``[N, P]``.
+        adjacent: Place of the pairs of hop 1 in their order, int64 ``[M_1]``.
+        num_graphs: G.
+        max_nodes: n.
+    """
+
+    slots: Tensor
+    diagonal: Tensor
+    rows: Csr
+    adjacent: Tensor
+    num_graphs: int
+    max_nodes: int
+
+    def pad(self, x: Tensor) -> Tensor:
+        """Return ``[P, C]`` as ``[G, C, n, n]``, zero outside the graphs."""
+        n = self.max_nodes
+        flat = x.new_zeros(self.num_graphs * n * n, x.size(1))
+        flat = flat.index_copy(0, self.slots, x)
+        return flat.view(self.num_graphs, n, n, x.size(1)).permute(0, 3, 1, 2)
+
+    def unpad(self, x: Tensor) -> Tensor:
+        """Return ``[G, C, n, n]`` as ``[P, C]``."""
+        flat = x.permute(0, 2, 3, 1).reshape(-1, x.size(1))  # [G * n * n, C]
+        return flat.index_select(0, self.slots)
+
+
+def pair_layout(
+    ptr: Tensor, hops: HopCSR, *, max_nodes: int | None = None
+) -> PairLayout:
+    """Return the layout of a batch.
+
+    Args:
+        ptr: First node of every graph, int64 ``[G + 1]``.
+        hops: The batch; hop 1 is its edges.
+        max_nodes: Pad to this many nodes; to the largest graph if left out.
+
+    Raises:
+        GraphInputError: If ``max_nodes`` is below the largest graph.
+    """
+    sizes = ptr.diff()  # [G]
+    largest = int(sizes.max()) if sizes.numel() else 0
+    n = largest if max_nodes is None else max_nodes
+    if n < largest:
+        raise GraphInputError(f"max_nodes={n} is below the largest graph, {largest}.")
+    owner = torch.repeat_interleave(sizes)  # graph of every node, [N]
+    local = torch.arange(owner.numel(), device=ptr.device) - ptr[owner]  # [N]
+    width = sizes[owner]  # pairs (v, .) of every node, [N]
+    row_ptr = torch.cat([width.new_zeros(1), width.cumsum(0)])  # [N + 1]
+    node = torch.repeat_interleave(width)  # v of every pair, [P]
+    column = torch.arange(node.numel(), device=ptr.device) - row_ptr[node]  # local u
+    slots = (owner[node] * n + local[node]) * n + column
+    receiver, sender = hops.pairs(1)
+    return PairLayout(
+        slots=slots,
+        diagonal=row_ptr[:-1] + local,
+        rows=membership(row_ptr),
+        adjacent=row_ptr[receiver] + local[sender],
+        num_graphs=sizes.numel(),
+        max_nodes=n,
+    )
 
 
 class PPGNBlock(nn.Module):
@@ -44,7 +122,7 @@ class PPGNBlock(nn.Module):
         self.merge = MLP(width, out_channels, out_channels, norm)
 
     def reset_parameters(self) -> None:
-        """Draw all parameters anew."""
+        """Reset all parameters."""
         reset_children(self)
 
     def forward(self, x: Tensor, pairs: PairLayout) -> Tensor:

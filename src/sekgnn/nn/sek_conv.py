@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import get_args
 
-import torch
 from torch import Tensor, nn
 
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.errors import GraphInputError
-from sekgnn.nn.fused_hops import hop_mix
-from sekgnn.nn.hop_combine import Combine, HopCombine
-from sekgnn.nn.hop_matrices import EdgeFeatures, HopCSR, as_edges, as_hops, edge_sum
+from sekgnn.nn.choices import Combine, Norm, Update
+from sekgnn.nn.hop_combine import HopCombine
+from sekgnn.nn.hop_matrices import EdgeFeatures, HopCSR, as_edges, as_hops
+from sekgnn.nn.messages import make_message, reads_edges
 from sekgnn.nn.mlp import MLP, reset_children
-from sekgnn.nn.norms import Norm
-from sekgnn.nn.sparse_sum import csr_sum
-
-Message = Literal["gin", "gine", "gcn"]
-Update = Literal["mlp", "relu"]
-MESSAGES: tuple[Message, ...] = ("gin", "gine", "gcn")
-UPDATES: tuple[Update, ...] = ("mlp", "relu")
 
 
 class SEKConv(nn.Module):
@@ -43,7 +36,8 @@ class SEKConv(nn.Module):
         in_channels: Width of the input.
         out_channels: Width of the output.
         num_hops: K.
-        message: ``"gin"``, ``"gine"`` or ``"gcn"``.
+        message: ``"gin"``, ``"gine"``, ``"gcn"``, or one of one's own, made known by
+            :func:`~sekgnn.nn.register_message`.
         update: ``"mlp"`` or ``"relu"``.
         combine: ``"sum"`` or ``"geometric"``.
         share_hops: One :math:`\epsilon` and one update for all hops.
@@ -60,14 +54,12 @@ class SEKConv(nn.Module):
         ConfigError: If a parameter cannot work.
 
     Example:
+        >>> import torch
         >>> pairs = torch.tensor([[0, 1, 1, 2, 0, 2], [1, 0, 2, 1, 2, 0]])
         >>> hop_order = torch.tensor([1, 1, 1, 1, 2, 2])
         >>> SEKConv(4, 8, num_hops=2)(torch.rand(3, 4), pairs, hop_order).shape
         torch.Size([3, 8])
     """
-
-    eps: nn.Parameter | None
-    hop_embedding: nn.Parameter | None
 
     def __init__(
         self,
@@ -75,7 +67,7 @@ class SEKConv(nn.Module):
         out_channels: int,
         num_hops: int,
         *,
-        message: Message = "gin",
+        message: str = "gin",
         update: Update = "mlp",
         combine: Combine = "geometric",
         share_hops: bool = False,
@@ -88,8 +80,7 @@ class SEKConv(nn.Module):
         self.in_channels = check_positive("in_channels", in_channels)
         self.out_channels = check_positive("out_channels", out_channels)
         self.num_hops = check_positive("num_hops", num_hops)
-        self.message = check_choice("message", message, MESSAGES)
-        self.update = check_choice("update", update, UPDATES)
+        self.update = check_choice("update", update, get_args(Update))
         self.encoding_channels = check_positive(
             "encoding_channels", encoding_channels, 0
         )
@@ -108,27 +99,19 @@ class SEKConv(nn.Module):
             if encoding_channels
             else None
         )
-        self.register_parameter(
-            "eps", None if message == "gcn" else nn.Parameter(torch.zeros(parts))
+        self.message = make_message(
+            message,
+            in_channels,
+            num_hops,
+            share_hops=share_hops,
+            edge_channels=edge_channels,
         )
-        self.edge_lift: nn.Module | None = None
-        self.register_parameter("hop_embedding", None)
-        if message == "gine":
-            first = 2 if edge_channels else 1
-            if edge_channels:
-                self.edge_lift = nn.Linear(edge_channels, in_channels)
-            if num_hops >= first:
-                rows = num_hops - first + 1
-                self.hop_embedding = nn.Parameter(torch.empty(rows, in_channels))
+        self.reads_edges = reads_edges(message)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Reset all parameters."""
         reset_children(self)
-        if self.eps is not None:
-            nn.init.zeros_(self.eps)
-        if self.hop_embedding is not None:
-            nn.init.normal_(self.hop_embedding, std=0.1)
 
     def forward(
         self,
@@ -163,7 +146,8 @@ class SEKConv(nn.Module):
         out = []
         for k in range(1, self.num_hops + 1):
             part = 0 if self.share_hops else k - 1
-            m = self._message(z, hops, k, part, edges)  # [N, C_in]
+            more = (edges,) if self.reads_edges else ()
+            m = self.message(z, hops, k, *more)  # [N, C_in]
             h: Tensor = self.updates[part](m)  # [N, C_out]
             out.append(h.relu() if self.update == "relu" else h)
         combined: Tensor = self.combine(out)
@@ -184,35 +168,10 @@ class SEKConv(nn.Module):
             )
         return flat
 
-    def _message(
-        self, z: Tensor, hops: HopCSR, k: int, part: int, edges: EdgeFeatures | None
-    ) -> Tensor:
-        """Return m of hop k, ``[N, C_in]``."""
-        if self.eps is None:
-            csr = hops.hop(k)
-            scale = (csr.row_sizes() + 1).to(z.dtype).rsqrt().unsqueeze(1)  # [N, 1]
-            scaled = scale * z
-            return scale * (csr_sum(scaled, csr) + scaled)
-        own = 1 + self.eps[part]
-        if k == 1 and self.edge_lift is not None:
-            assert edges is not None
-            return edge_sum(z, self.edge_lift, edges) + own * z
-        if self.message == "gine":
-            assert self.hop_embedding is not None
-            row = k - 1 - (self.edge_lift is not None)
-            sent = z + self.hop_embedding[row]
-            received = csr_sum(sent.relu(), hops.hop(k))
-            return torch.addcmul(received, own, z)
-        if not z.requires_grad:  # the first layer: nothing to send back
-            return torch.addcmul(csr_sum(z, hops.hop(k)), own, z)
-        width = own.expand(self.in_channels)
-        weights = torch.stack([width, torch.ones_like(width)])  # [2, C_in]
-        return hop_mix([z], [0, 0], weights, hops, first_hop=k, rectify=False)
-
     def extra_repr(self) -> str:
         """Show the parameters."""
         return (
             f"{self.in_channels}, {self.out_channels}, num_hops={self.num_hops}, "
-            f"message={self.message!r}, update={self.update!r}, "
+            f"update={self.update!r}, "
             f"share_hops={self.share_hops}"
         )

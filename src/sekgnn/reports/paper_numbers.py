@@ -26,7 +26,7 @@ class PaperNumber:
         table: The paper's table: ``exp:syn``, ``exp:tudataset`` or ``exp:qm9``.
         data: Name of the dataset.
         target: Name of the target; empty where the dataset has one only.
-        model: A key of :data:`~sekgnn.training.config.MODEL_NAMES`.
+        model: A key of :data:`~sekgnn.models.options.MODEL_KINDS`.
         protocol: How it was evaluated.
         metric: Which metric of ours it is to be compared with.
         value: The number, a fraction if it is an accuracy.
@@ -147,7 +147,7 @@ def paper_number(
     Args:
         data: Name of the dataset; upper and lower case are the same.
         targets: What the run learned.
-        model: A key of :data:`~sekgnn.training.config.MODEL_NAMES`.
+        model: A key of :data:`~sekgnn.models.options.MODEL_KINDS`.
         protocol: How the result was evaluated.
         metric: Such as ``test_mae``.
 

@@ -11,7 +11,7 @@ import json
 import os
 import shlex
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from sekgnn.reports.run_table import (
     table_markdown,
     table_rows,
 )
-from sekgnn.training.config import RunConfig
+from sekgnn.training.config import RunConfig, config_fields
 from sekgnn.training.run_folder import CONFIG_FILE
 from sekgnn.training.run_record import RECORD_FILE, RunRecord
 
@@ -231,7 +231,7 @@ def _folds(record: RunRecord) -> str:
 
 def _config(record: RunRecord) -> list[str]:
     """Show the config by section; what this version does not know comes last."""
-    section = {item.name: str(item.metadata["section"]) for item in fields(RunConfig)}
+    section = {item.name: str(item.metadata["section"]) for item in config_fields()}
     grey = [name for name, value in record.config.items() if is_default(name, value)]
     parts = ['<div class="side">']
     for title in [*dict.fromkeys(section.values()), "other"]:
@@ -247,9 +247,8 @@ def _config(record: RunRecord) -> list[str]:
 
 def is_default(name: str, value: Any) -> bool:
     """Tell whether a key of a config has its default value."""
-    defaults: dict[str, Any] = {item.name: item.default for item in fields(RunConfig)}
-    default = defaults.get(name, MISSING)
-    return bool(value == (list(default) if _many(default) else default))
+    defaults = RunConfig().to_dict()
+    return name in defaults and bool(value == defaults[name])
 
 
 def config_yaml(record: RunRecord) -> str:

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch.utils.data import DataLoader
 
-from sekgnn.encoding.spec import WalkEncoding
+from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.errors import CacheWarning
 from sekgnn.files import cache_folder
 from sekgnn.nn.graph_store import GraphStore
@@ -49,7 +49,7 @@ class JoinedGraphs:
         self,
         graphs: Sequence[Any],
         num_hops: int,
-        encoding: WalkEncoding | None = None,
+        encoding: SubstructureEncoding | None = None,
         *,
         max_neighbors: int | None = None,
         seed: int = 0,

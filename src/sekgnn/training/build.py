@@ -7,27 +7,15 @@ from typing import Any
 
 import torch
 
+from sekgnn.checks import nearest
 from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.models import MODELS, GraphModel, build_model
-from sekgnn.training.config import MODEL_NAMES, RunConfig
+from sekgnn.models.hop_encoder import GINE_PLUS
+from sekgnn.models.options import OPTION_NAMES
+from sekgnn.nn.messages import reads_edges
+from sekgnn.training.config import RunConfig
 from sekgnn.training.learning_data import LearningData
-
-_OPTIONS = (
-    "hidden_channels",
-    "num_layers",
-    "num_hops",
-    "message",
-    "update",
-    "combine",
-    "share_hops",
-    "inject",
-    "fusion",
-    "jump",
-    "readout",
-    "norm",
-    "dropout",
-)
 
 
 def encoding_spec(config: RunConfig) -> WalkEncoding:
@@ -55,30 +43,41 @@ def model_config(config: RunConfig, data: LearningData) -> dict[str, Any]:
     Raises:
         ConfigError: If an option is set that the model does not have.
     """
-    name = MODEL_NAMES[config.model]
-    known = inspect.signature(MODELS[name].__init__).parameters
-    values: dict[str, Any] = {
-        "model": name,
+    cls: Any = MODELS.find(config.model)
+    known = inspect.signature(cls).parameters
+    given = {
         "in_channels": data.task.num_features,
         "out_channels": data.task.num_outputs,
         "level": data.level,
     }
+    values = {"model": cls.name, **{k: v for k, v in given.items() if k in known}}
+    if data.level == "node" and "level" not in known:
+        raise ConfigError(
+            f"model {cls.name!r} has no argument level, and {data.name} has targets of "
+            "nodes; give it one, or choose another model."
+        )
     if "encoding" in known:
         values["encoding"] = encoding_spec(config).to_dict()
-    for option in _OPTIONS:
-        value = getattr(config, option)
-        if value is None:
-            continue
-        if option not in known:
-            raise ConfigError(f"model {config.model!r} has no {option}; leave it out.")
-        values[option] = value
-    if config.edge_features or config.edge_features is None:
+    options = {name: getattr(config, name) for name in OPTION_NAMES}
+    options = {name: value for name, value in options.items() if value is not None}
+    options |= dict(config.model_options)
+    for option in options:
+        if option not in known or option in values:
+            near = nearest(option, [name for name in known if name not in values])
+            raise ConfigError(
+                f"model {config.model!r} has no {option}; leave it out.{near}"
+            )
+    values |= options
+    if "edge_channels" not in known:
+        if config.edge_features:
+            raise ConfigError(f"model {config.model!r} reads no edge features.")
+    elif config.edge_features or config.edge_features is None:
         values["edge_channels"] = data.edge_channels
         if config.edge_features and not data.edge_channels:
             raise ConfigError(f"{data.name} has no edge features; leave them out.")
         message = values.get("message", getattr(known.get("message"), "default", None))
-        if config.edge_features is None and message in ("gin", "gcn"):
-            values["edge_channels"] = 0  # these messages do not read them
+        if config.edge_features is None and message not in (None, GINE_PLUS):
+            values["edge_channels"] *= reads_edges(message)
     return values
 
 

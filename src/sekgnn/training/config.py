@@ -8,22 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from dataclasses import Field, dataclass, field, fields, make_dataclass
+from typing import TYPE_CHECKING, Any
 
 from sekgnn.checks import check_choice, check_positive, nearest
 from sekgnn.errors import ConfigError
+from sekgnn.models.options import MODEL_KINDS, ModelOptions, optional_keys
 
-MODEL_NAMES = {
-    "sek-gin": "SEKGIN",
-    "sek-ppgn": "SEKPPGN",
-    "sek-gnn": "SEKGNN",
-    "k-gin": "KHopGNN",
-    "gin": "GIN",
-    "ppgn": "PPGN",
-}
-"""Names for the command line, and the classes they stand for."""
-
+SECTIONS = ("data", "protocol", "model", "encoding", "training", "machine")
 PROTOCOL_NAMES = ("holdout", "xu2019", "wijesinghe2022", "nested")
 LOSSES = ("mse", "mae", "huber")
 ACCELERATORS = ("auto", "cpu", "gpu", "mps", "tpu")
@@ -38,12 +30,25 @@ def key(section: str, help: str, default: Any = None, **more: Any) -> Any:
     return field(default=default, metadata={"section": section, "help": help, **more})
 
 
+if TYPE_CHECKING:
+    _ModelKeys = ModelOptions
+else:  # the same keys, but None means the model's own default
+    _ModelKeys = make_dataclass(
+        "_ModelKeys",
+        [
+            (name, kind, field(default=None, metadata={"section": "model", **more}))
+            for name, kind, more in optional_keys()
+        ],
+        frozen=True,
+    )
+
+
 @dataclass(frozen=True)
-class RunConfig:
+class RunConfig(_ModelKeys):
     """Data, protocol, model, encoding and training of a run.
 
-    ``None`` among the keys of the model and the encoding means their own default. Every
-    key is described in :data:`CONFIG_HELP`.
+    The options of models (:class:`~sekgnn.models.ModelOptions`) are keys too; ``None``
+    means the model's own default. Every key is described in :data:`CONFIG_HELP`.
 
     Raises:
         ConfigError: If a value cannot work, alone or with others.
@@ -84,24 +89,14 @@ class RunConfig:
     )
     seed: int = key("protocol", "seed of splits, weights, order and dropout", 0)
 
-    model: str = key("model", "network", "sek-gin", choices=tuple(MODEL_NAMES))
-    hidden_channels: int | None = key("model", "width of every layer")
-    num_layers: int | None = key("model", "number of layers L")
-    num_hops: int | None = key("model", "hops of message passing K")
-    message: str | None = key("model", "message: gin, gine, gcn or gine_plus")
-    update: str | None = key("model", "update: mlp or relu")
-    combine: str | None = key("model", "combination of the hops: geometric or sum")
-    share_hops: bool | None = key("model", "use one update for all hops")
-    inject: str | None = key(
-        "model", "where the encoding enters: every (layer) or input"
+    model: str = key(
+        "model",
+        f"network: {', '.join(MODEL_KINDS)}, or package.module:Class",
+        "sek-gin",
     )
-    fusion: str | None = key(
-        "model", "fusion of the encoding's channels: concat, mean or weighted"
+    model_options: tuple[tuple[str, Any], ...] = key(
+        "model", "further options of a model of your own, as name=value", ()
     )
-    jump: str | None = key("model", "jumping knowledge: last, sum, concat or attention")
-    readout: str | None = key("model", "pooling of nodes: sum, mean or attention")
-    norm: str | None = key("model", "normalisation: batch, layer or none")
-    dropout: float | None = key("model", "probability of dropping a number")
     edge_features: bool | None = key(
         "model", "read edge features", shown="if messages can read them"
     )
@@ -162,14 +157,17 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         """Check what can be checked without data."""
+        object.__setattr__(self, "model_options", _pairs(self.model_options))
         for name in ("target", "scope", "radius"):
             object.__setattr__(self, name, _as_tuple(name, getattr(self, name)))
         for item in fields(self):
-            object.__setattr__(
-                self, item.name, _typed(item.name, getattr(self, item.name), item.type)
-            )
+            value = _typed(item.name, getattr(self, item.name), item.type)
+            object.__setattr__(self, item.name, value)
+            if value is not None and item.metadata.get("choices"):
+                check_choice(item.name, value, item.metadata["choices"])
         check_choice("protocol", self.protocol, PROTOCOL_NAMES)
-        check_choice("model", self.model, MODEL_NAMES)
+        if ":" not in self.model:
+            check_choice("model", self.model, MODEL_KINDS)
         check_choice("loss", self.loss, LOSSES)
         check_choice("accelerator", self.accelerator, ACCELERATORS)
         for name in ("epochs", "batch_size", "checkpoint_every", "devices"):
@@ -245,10 +243,9 @@ class RunConfig:
 
     def to_dict(self) -> dict[str, Any]:
         """Return every key as plain JSON values."""
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in asdict(self).items()
-        }
+        values = {item.name: getattr(self, item.name) for item in config_fields()}
+        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
+        return {**plain, "model_options": dict(self.model_options)}
 
     def differences(self, other: RunConfig) -> list[str]:
         """Return the keys in which the results of two configs may differ.
@@ -263,8 +260,15 @@ class RunConfig:
         ]
 
 
+def config_fields() -> list[Field[Any]]:
+    """Return the fields of :class:`RunConfig`, section by section."""
+    order = {name: place for place, name in enumerate(SECTIONS)}
+    found = sorted(fields(RunConfig), key=lambda item: item.name != "model")
+    return sorted(found, key=lambda item: order[item.metadata["section"]])
+
+
 CONFIG_HELP: dict[str, str] = {
-    item.name: str(item.metadata["help"]) for item in fields(RunConfig)
+    item.name: str(item.metadata["help"]) for item in config_fields()
 }
 """What every key means."""
 
@@ -280,12 +284,29 @@ def _as_tuple(name: str, value: Any) -> tuple[Any, ...]:
     return tuple(value)
 
 
+def _pairs(value: Any) -> tuple[tuple[str, Any], ...]:
+    """Return a mapping of plain values as pairs, which can be hashed."""
+    try:
+        found = dict(value)
+    except (TypeError, ValueError):
+        found = {None: value}
+    plain = (str, int, float, bool, type(None))
+    if not all(isinstance(k, str) and isinstance(v, plain) for k, v in found.items()):
+        raise ConfigError(
+            "model_options must be a mapping of names to strings, numbers or booleans, "
+            f"got {value!r}."
+        )
+    return tuple(sorted(found.items()))
+
+
 def _typed(name: str, value: Any, annotation: Any) -> Any:
     """Return ``value`` in the type of its key, or raise."""
     kinds = str(annotation).split(" | ")
     if value is None and "None" in kinds:
         return None
     want = kinds[0]
+    if want.startswith("tuple[tuple"):
+        return value
     if want.startswith("tuple"):
         inner = str if "str" in want else int
         for item in value:

@@ -15,7 +15,7 @@ from sekgnn.datasets import GraphTask, Split
 from sekgnn.datasets.graph_task import Y_MASK
 from sekgnn.datasets.targets import TaskKind
 from sekgnn.errors import GraphInputError
-from sekgnn.models.graph_model import Level
+from sekgnn.models.options import Level
 
 
 @dataclass(frozen=True, eq=False)

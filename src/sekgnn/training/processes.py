@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import torch
 
 from sekgnn.errors import ConfigError
+from sekgnn.registry import IMPORTED, import_own
 
 _POLL_SECONDS = 0.5
 
@@ -39,7 +40,9 @@ def run_processes(
     try:
         for own in arguments:
             receive, send = context.Pipe(duplex=False)
-            process = context.Process(target=_enter, args=(work, own, threads, send))
+            process = context.Process(
+                target=_enter, args=(work, own, threads, send, IMPORTED)
+            )
             process.start()
             send.close()
             running[process] = receive
@@ -81,12 +84,18 @@ def _end(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def _enter(
-    work: Callable[..., None], arguments: tuple[Any, ...], threads: int, send: Any
+    work: Callable[..., None],
+    arguments: tuple[Any, ...],
+    threads: int,
+    send: Any,
+    modules: list[str],
 ) -> None:
     """Do the work in a new process, and send home what went wrong."""
     signal.signal(signal.SIGTERM, _end)  # so that work is given up, not left behind
     torch.set_num_threads(threads)
     try:
+        for module in modules:
+            import_own(module)
         work(*arguments)
     except KeyboardInterrupt:
         raise SystemExit(130) from None
