@@ -11,6 +11,7 @@ from sekgnn.graphs.convert import (
 from sekgnn.graphs.edge_list import parse_edge_list, read_edge_list
 from sekgnn.graphs.families import (
     GRAPH_NAMES,
+    barabasi_albert_graph,
     cfi_graph,
     cfi_pair,
     circulant_graph,
@@ -20,6 +21,8 @@ from sekgnn.graphs.families import (
     named_graph,
     path_graph,
     petersen_graph,
+    random_graph,
+    random_regular_graph,
     rook_graph,
     shrikhande_graph,
 )
@@ -35,11 +38,6 @@ from sekgnn.graphs.molecules import (
 )
 from sekgnn.graphs.npz import read_npz, write_npz
 from sekgnn.graphs.packed import PackedGraphs, pack, pack_edge_indices, unpack
-from sekgnn.graphs.random_families import (
-    barabasi_albert_graph,
-    random_graph,
-    random_regular_graph,
-)
 from sekgnn.graphs.records import FORMATS, ReadOptions, read_graphs, read_records
 
 __all__ = [

@@ -11,7 +11,6 @@ from sekgnn.errors import GraphInputError
 from sekgnn.graphs.cleaning import clean_edges
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.table import read_bytes
-from sekgnn.graphs.triangle import pair_rank, pair_unrank
 
 _HEADER = b">>graph6<<"
 _LOW, _HIGH = 63, 126  # a byte b carries the six bits of b - 63
@@ -91,6 +90,32 @@ def read_graph6(path: str | Path) -> list[Graph]:
     if not graphs:
         raise GraphInputError(f"{path} holds no graphs; expected graph6, one per line.")
     return graphs
+
+
+def pair_rank(i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.int64]:
+    r"""Return :math:`j (j - 1) / 2 + i`, the place of the pair :math:`i < j` in graph6.
+
+    Example:
+        >>> pair_rank(np.array([0, 0, 1]), np.array([1, 2, 2])).tolist()
+        [0, 1, 2]
+    """
+    return j * (j - 1) // 2 + i
+
+
+def pair_unrank(rank: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the pairs ``(i, j)`` at positions ``rank``, the inverse of pair_rank.
+
+    Exact for ranks below 2^61: the square root is only a first guess.
+
+    Example:
+        >>> i, j = pair_unrank(np.array([0, 1, 2]))
+        >>> i.tolist(), j.tolist()
+        ([0, 0, 1], [1, 2, 2])
+    """
+    j = ((1 + np.sqrt(8.0 * rank + 1)) / 2).astype(np.int64)
+    j -= j * (j - 1) // 2 > rank
+    j += j * (j + 1) // 2 <= rank
+    return rank - j * (j - 1) // 2, j
 
 
 def _as_bytes(text: str | bytes) -> bytes:

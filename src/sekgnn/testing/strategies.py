@@ -9,8 +9,8 @@ from sekgnn.checks import check_positive
 from sekgnn.encoding.spec import AGGREGATES, MERGES, SCOPES, WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.graph6 import pair_unrank
 from sekgnn.graphs.labelled import LabelledGraph
-from sekgnn.graphs.triangle import pair_unrank
 
 
 def graphs(min_nodes: int = 0, max_nodes: int = 8) -> st.SearchStrategy[Graph]:
