@@ -39,7 +39,7 @@ _WORDS = {
         "cfi",
     ),
 }
-_PAIRS = ("--encoding-options",)  # name=value
+_PAIRS = ("--encoding-options", "--model-options")  # name=value
 _OPEN = ("--target",)
 _NUMBERS = ("--radius",)
 
