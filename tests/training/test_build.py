@@ -12,7 +12,7 @@ from sekgnn.datasets import pyg_task
 from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.models.options import MODEL_KINDS
-from sekgnn.training.build import encoding_spec, make_model, model_config
+from sekgnn.training.build import make_encoding_of, make_model, model_config
 from sekgnn.training.config import RunConfig
 from sekgnn.training.learning_data import LearningData
 
@@ -76,7 +76,7 @@ def test_the_papers_encoding_can_be_written_in_keys() -> None:
         aggregate="landing",
         merge="parts",
     )
-    assert encoding_spec(keys) == WalkEncoding.paper()
+    assert make_encoding_of(keys) == WalkEncoding.paper()
 
 
 def test_weights_depend_on_the_seed_alone() -> None:

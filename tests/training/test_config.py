@@ -93,7 +93,7 @@ WRONG: dict[str, list[Any]] = {
     "bool": ["yes", 1, 0.0, None],
     "tuple[str, ...]": [[1], {"a": 1}, None, 1.5, True],
     "tuple[int, ...]": [["a"], [1.5], [True], None, True, "1"],
-    "tuple[tuple[str, Any], ...]": [3, "a", [1], {1: 2}, {"a": [1]}, None],
+    "tuple[tuple[str, Any], ...]": [3, "a", [1], {1: 2}, {"a": [[1]]}, None],
 }
 
 

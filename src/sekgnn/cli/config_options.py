@@ -34,9 +34,8 @@ def merged_config(
     """
     from sekgnn.training.run_folder import load_config
 
-    if "model_options" in keys:
-        given = keys["model_options"]
-        keys["model_options"] = dict(
-            name_and_value("--model-options", text) for text in given
-        )
+    for name in ("model_options", "encoding_options"):
+        if name in keys:
+            flag = f"--{name.replace('_', '-')}"
+            keys[name] = dict(name_and_value(flag, text) for text in keys[name])
     return load_config(file, keys if data is None else {**keys, "data": data})

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import fields
 from typing import Any
 
 import torch
 
 from sekgnn.checks import nearest
 from sekgnn.encoding.spec import WalkEncoding
+from sekgnn.encoding.substructure import SubstructureEncoding, make_encoding
 from sekgnn.errors import ConfigError
 from sekgnn.models import MODELS, GraphModel, build_model
 from sekgnn.models.hop_encoder import GINE_PLUS
@@ -18,23 +20,31 @@ from sekgnn.training.config import RunConfig
 from sekgnn.training.learning_data import LearningData
 
 
-def encoding_spec(config: RunConfig) -> WalkEncoding:
+def make_encoding_of(config: RunConfig) -> SubstructureEncoding:
     """Return the encoding that a config describes.
 
     Raises:
         ConfigError: If its keys cannot work together.
     """
-    values: dict[str, Any] = {
-        "num_shells": config.num_shells,
-        "walk_length": config.walk_length,
-        "scope": config.scope,
-        "aggregate": config.aggregate,
-        "merge": config.merge,
-        "self_loops": config.self_loops,
-    }
-    if set(config.scope) != {"graph"}:
-        values["radius"] = config.radius
-    return WalkEncoding(**values)
+    options = dict(config.encoding_options)
+    walks = {f.name: getattr(config, f.name) for f in fields(WalkEncoding)}
+    if config.encoding != WalkEncoding.name:
+        default = RunConfig()
+        for name, value in walks.items():
+            if value != getattr(default, name):
+                raise ConfigError(
+                    f"{name} is a key of walks; give {config.encoding!r} its "
+                    f"parameters in encoding_options, as in {name}={value}."
+                )
+        return make_encoding(config.encoding, **options)
+    if options:
+        raise ConfigError(
+            f"the parameters of walks are keys of their own: {', '.join(options)} does "
+            "not belong in encoding_options."
+        )
+    if set(config.scope) == {"graph"}:
+        del walks["radius"]
+    return WalkEncoding(**walks)
 
 
 def model_config(config: RunConfig, data: LearningData) -> dict[str, Any]:
@@ -57,7 +67,7 @@ def model_config(config: RunConfig, data: LearningData) -> dict[str, Any]:
             "nodes; give it one, or choose another model."
         )
     if "encoding" in known:
-        values["encoding"] = encoding_spec(config).to_dict()
+        values["encoding"] = make_encoding_of(config).to_dict()
     options = {name: getattr(config, name) for name in OPTION_NAMES}
     options = {name: value for name, value in options.items() if value is not None}
     options |= dict(config.model_options)

@@ -12,6 +12,8 @@ from dataclasses import Field, dataclass, field, fields, make_dataclass
 from typing import TYPE_CHECKING, Any
 
 from sekgnn.checks import check_choice, check_positive, nearest
+from sekgnn.encoding.spec import WalkEncoding
+from sekgnn.encoding.substructure import ENCODINGS
 from sekgnn.errors import ConfigError
 from sekgnn.models.options import MODEL_KINDS, ModelOptions, optional_keys
 
@@ -41,6 +43,14 @@ else:  # the same keys, but None means the model's own default
         ],
         frozen=True,
     )
+
+
+def _walk_key(name: str, default: Any = None) -> Any:
+    """Return the field of a parameter of walks, described where it is defined."""
+    (item,) = (item for item in fields(WalkEncoding) if item.name == name)
+    help, choices = item.metadata["help"], item.metadata["choices"]
+    default = item.default if default is None else default
+    return key("encoding", help, default, choices=choices)
 
 
 @dataclass(frozen=True)
@@ -104,21 +114,21 @@ class RunConfig(_ModelKeys):
         "model", "sample at most N nodes of every hop of a node", shown="all"
     )
 
-    scope: tuple[str, ...] = key(
-        "encoding", "where walks live: graph, ego, internal", ("graph", "internal")
+    encoding: str = key(
+        "encoding",
+        f"function f: {', '.join(ENCODINGS)} or package.module:Class",
+        "walks",
     )
-    radius: tuple[int, ...] = key(
-        "encoding", "radius h of the ego-nets of ego and internal scope", (1,)
+    encoding_options: tuple[tuple[str, Any], ...] = key(
+        "encoding", "parameters of an encoding other than walks, as name=value", ()
     )
-    walk_length: int = key("encoding", "steps of the walks l", 16)
-    num_shells: int = key("encoding", "shells N_1..N_K that are summarised", 3)
-    aggregate: str = key(
-        "encoding", "aggregate over a shell: sum, mean, landing or moments", "sum"
-    )
-    merge: str = key(
-        "encoding", "how channels are put together: concat, parts or mean", "concat"
-    )
-    self_loops: bool = key("encoding", "walk on A + I instead of A", True)
+    scope: tuple[str, ...] = _walk_key("scope", ("graph", "internal"))
+    radius: tuple[int, ...] = _walk_key("radius", (1,))
+    walk_length: int = _walk_key("walk_length")
+    num_shells: int = _walk_key("num_shells")
+    aggregate: str = _walk_key("aggregate")
+    merge: str = _walk_key("merge")
+    self_loops: bool = _walk_key("self_loops")
 
     epochs: int = key("training", "largest number of epochs", 100)
     batch_size: int = key("training", "graphs per step, over all processes", 64)
@@ -157,14 +167,16 @@ class RunConfig(_ModelKeys):
 
     def __post_init__(self) -> None:
         """Check what can be checked without data."""
-        object.__setattr__(self, "model_options", _pairs(self.model_options))
         for name in ("target", "scope", "radius"):
             object.__setattr__(self, name, _as_tuple(name, getattr(self, name)))
+        for name in ("model_options", "encoding_options"):
+            object.__setattr__(self, name, _pairs(name, getattr(self, name)))
         for item in fields(self):
             value = _typed(item.name, getattr(self, item.name), item.type)
             object.__setattr__(self, item.name, value)
-            if value is not None and item.metadata.get("choices"):
-                check_choice(item.name, value, item.metadata["choices"])
+            for one in value if isinstance(value, tuple) else (value,):
+                if one is not None and item.metadata.get("choices"):
+                    check_choice(item.name, one, item.metadata["choices"])
         check_choice("protocol", self.protocol, PROTOCOL_NAMES)
         if ":" not in self.model:
             check_choice("model", self.model, MODEL_KINDS)
@@ -245,7 +257,11 @@ class RunConfig(_ModelKeys):
         """Return every key as plain JSON values."""
         values = {item.name: getattr(self, item.name) for item in config_fields()}
         plain = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
-        return {**plain, "model_options": dict(self.model_options)}
+        for name in ("model_options", "encoding_options"):
+            plain[name] = {
+                k: list(v) if isinstance(v, tuple) else v for k, v in values[name]
+            }
+        return plain
 
     def differences(self, other: RunConfig) -> list[str]:
         """Return the keys in which the results of two configs may differ.
@@ -284,19 +300,22 @@ def _as_tuple(name: str, value: Any) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def _pairs(value: Any) -> tuple[tuple[str, Any], ...]:
+def _pairs(name: str, value: Any) -> tuple[tuple[str, Any], ...]:
     """Return a mapping of plain values as pairs, which can be hashed."""
     try:
         found = dict(value)
     except (TypeError, ValueError):
         found = {None: value}
     plain = (str, int, float, bool, type(None))
-    if not all(isinstance(k, str) and isinstance(v, plain) for k, v in found.items()):
-        raise ConfigError(
-            "model_options must be a mapping of names to strings, numbers or booleans, "
-            f"got {value!r}."
-        )
-    return tuple(sorted(found.items()))
+    for key, item in found.items():
+        items = item if isinstance(item, list | tuple) else (item,)
+        if not isinstance(key, str) or not all(isinstance(i, plain) for i in items):
+            raise ConfigError(
+                f"{name} must be a mapping of names to strings, numbers, booleans or "
+                f"lists of them, got {value!r}."
+            )
+    pairs = sorted(found.items())
+    return tuple((k, tuple(v) if isinstance(v, list) else v) for k, v in pairs)
 
 
 def _typed(name: str, value: Any, annotation: Any) -> Any:
