@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,6 +19,9 @@ from sekgnn.nn import (
     membership,
     pair_layout,
 )
+
+if TYPE_CHECKING:
+    from sekgnn.models.graph_model import GraphModel
 
 _CACHE = "_sekgnn_hops"  # PyG neither batches nor moves a field with an underscore
 
@@ -43,28 +46,8 @@ class GraphInputs(NamedTuple):
     pairs: PairLayout | None = None
 
 
-class InputNeeds(NamedTuple):
-    """What a model reads, and in which floating type.
-
-    Attributes:
-        num_hops: K.
-        in_channels: Width of ``x``; 0 where it is not read.
-        encoding: Channels and length of ``sub_enc``, or ``None``.
-        edge_channels: Width of ``edge_attr``; 0 where it is not read.
-        pairs: Whether all pairs of nodes are needed.
-        dtype: Type of the parameters.
-    """
-
-    num_hops: int
-    in_channels: int
-    encoding: tuple[int, int] | None
-    edge_channels: int
-    pairs: bool
-    dtype: torch.dtype
-
-
-def graph_inputs(data: Any, needs: InputNeeds) -> GraphInputs:
-    """Return the tensors of a graph or batch.
+def graph_inputs(data: Any, model: GraphModel) -> GraphInputs:
+    """Return the tensors of a graph or batch that a model reads, in its type.
 
     Batches of ``HopLoader`` hold their hops ready. For any other the hops are made of
     ``hop_edge_index`` (of ``edge_index`` where one hop is enough), once: they are kept
@@ -72,29 +55,29 @@ def graph_inputs(data: Any, needs: InputNeeds) -> GraphInputs:
 
     Args:
         data: A PyG ``Data`` or ``Batch``.
-        needs: What to look for.
+        model: Says what to look for.
 
     Raises:
         GraphInputError: If something is missing or has another shape.
     """
-    num_nodes = data.num_nodes
-    if num_nodes is None:
+    if data.num_nodes is None:
         raise GraphInputError("num_nodes is not set; isolated nodes would be lost.")
-    hops = hops_of(data, int(num_nodes), needs.num_hops)
+    num_nodes, kind = int(data.num_nodes), model.head.weight.dtype
+    hops = hops_of(data, num_nodes, model.num_hops)
     ptr = getattr(data, "ptr", None)
     if ptr is None:
         ptr = torch.tensor([0, num_nodes], device=hops.indptr.device)
     x = encoding = edges = None
-    if needs.in_channels:
-        x = _matrix(data, "x", (needs.in_channels,), int(num_nodes)).to(needs.dtype)
-    if needs.encoding is not None:
-        encoding = _matrix(data, fields.SUB_ENC, needs.encoding, int(num_nodes))
-        encoding = encoding.to(needs.dtype)
-    if needs.edge_channels:
+    if model.in_channels:
+        x = _matrix(data, "x", (model.in_channels,), num_nodes).to(kind)
+    if model.encoding is not None:
+        shape = model.encoding.num_channels, model.encoding.length
+        encoding = _matrix(data, fields.SUB_ENC, shape, num_nodes).to(kind)
+    if model.edge_channels:
         size = data.edge_index.size(1)
-        attr = _matrix(data, "edge_attr", (needs.edge_channels,), size)
-        edges = edge_features(data.edge_index, attr.to(needs.dtype), hops)
-    pairs = pair_layout(ptr, hops) if needs.pairs else None
+        attr = _matrix(data, "edge_attr", (model.edge_channels,), size)
+        edges = edge_features(data.edge_index, attr.to(kind), hops)
+    pairs = pair_layout(ptr, hops) if model.needs_pairs else None
     return GraphInputs(hops, membership(ptr), x, encoding, edges, pairs)
 
 
@@ -145,7 +128,7 @@ def _matrix(data: Any, name: str, shape: tuple[int, ...], rows: int) -> Tensor:
     value = data[name] if name in data else None
     if value is None:
         cure = {
-            fields.SUB_ENC: "apply AddSubstructureEncoding with the model's spec",
+            fields.SUB_ENC: "apply AddSubstructureEncoding with the model's encoding",
             "x": "make the model with in_channels=0 if there are no node features",
         }.get(name, "make the model with edge_channels=0 if there are none")
         raise GraphInputError(f"the graph has no {name!r}; {cure}.")

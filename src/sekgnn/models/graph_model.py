@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dict
 from sekgnn.errors import ConfigError
-from sekgnn.models.graph_inputs import GraphInputs, InputNeeds, graph_inputs
+from sekgnn.models.graph_inputs import GraphInputs, graph_inputs
 from sekgnn.models.options import (
     MODEL_KINDS,
     OWN,
@@ -135,16 +135,7 @@ class GraphModel(nn.Module):
         Raises:
             GraphInputError: If the data lacks something that the model reads.
         """
-        f = self.encoding
-        needs = InputNeeds(
-            num_hops=self.num_hops,
-            in_channels=self.in_channels,
-            encoding=(f.num_channels, f.length) if f else None,
-            edge_channels=self.edge_channels,
-            pairs=self.needs_pairs,
-            dtype=self.head.weight.dtype,
-        )
-        return graph_inputs(data, needs)
+        return graph_inputs(data, self)
 
     def compute(self, inputs: GraphInputs) -> Tensor:
         """Return the output from prepared tensors; ``torch.compile`` takes it whole."""

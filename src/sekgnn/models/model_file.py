@@ -101,16 +101,6 @@ def load_model(
     return model.eval()
 
 
-def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the config in a model file, without its weights.
-
-    Raises:
-        ModelFileError: If the file is missing, damaged, or not a model file.
-    """
-    header, _ = _read(Path(path))
-    return _config(header, path)
-
-
 def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return what :func:`save_model` was told about the model.
 

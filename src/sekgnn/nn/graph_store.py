@@ -30,6 +30,7 @@ class GraphStore:
     Attributes:
         node_ptr: First node of every graph, int64 ``[G + 1]``.
         joined: The fields of all graphs, node numbers not shifted.
+        cuts: Where each graph's part of a field begins, by name, ``[G + 1]``.
 
     Raises:
         GraphInputError: If there are no graphs, a number of nodes is unknown, or a
@@ -59,10 +60,6 @@ class GraphStore:
     def num_graphs(self) -> int:
         """Number of graphs G."""
         return self.node_ptr.size - 1
-
-    def joined_ptr(self, name: str) -> Positions:
-        """Return where each graph's part of field ``name`` begins, ``[G + 1]``."""
-        return self.cuts[name]
 
     def take(self, chosen: Positions) -> Any:
         """Return the batch of the graphs ``chosen``, int64 ``[B]``, in that order."""

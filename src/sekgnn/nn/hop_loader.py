@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader
 
@@ -15,9 +16,18 @@ from sekgnn.checks import check_positive
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.cleaning import Undirected
 from sekgnn.graphs.packed import PackedGraphs, pack_edge_indices
-from sekgnn.hops import HopKernel
+from sekgnn.hops import HopKernel, HopPairs, hop_pairs_packed
+from sekgnn.nn.csr_kernels import (
+    cut_indices,
+    cut_indptr,
+    group,
+    sample_rows,
+    transpose,
+)
 from sekgnn.nn.graph_store import GraphStore, positions
-from sekgnn.nn.hop_store import HopStore
+
+Rows = tuple[NDArray[np.int64], NDArray[np.int32]]
+"""Row starts int64 ``[K N + 1]`` and nodes int32 ``[M]``, hop-major."""
 
 _PAIRS = (fields.HOP_EDGE_INDEX, fields.HOP_ORDER)
 _CSR = (
@@ -26,6 +36,152 @@ _CSR = (
     fields.HOP_T_INDPTR,
     fields.HOP_T_INDICES,
 )
+
+
+class HopStore:
+    """The hops of G graphs as one CSR, and its transpose where that differs.
+
+    The pairs that ``AddKHopEdges`` left on the graphs are used as they are; without
+    them hops are computed from ``edge_index``.
+
+    Args:
+        graphs: The joined graphs.
+        num_hops: K.
+        max_neighbors: Keep at most this many nodes of every hop of every node.
+        kernel: What a hop is, where hops are computed here.
+        undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse.
+
+    Raises:
+        ConfigError: If a parameter cannot work.
+        GraphInputError: If the graphs have neither edges nor pairs, or wrong ones.
+    """
+
+    def __init__(
+        self,
+        graphs: GraphStore,
+        num_hops: int,
+        max_neighbors: int | None = None,
+        kernel: HopKernel = "shortest_path",
+        undirected: Undirected = "error",
+    ) -> None:
+        """Keep all hops, or what is needed to sample them."""
+        self.node_ptr = graphs.node_ptr
+        self.num_hops = check_positive("num_hops", num_hops)
+        self.max_neighbors = max_neighbors
+        if max_neighbors is not None:
+            check_positive("max_neighbors", max_neighbors)
+        self.kernel = kernel
+        self.rows: Rows | None = None
+        self.columns: Rows | None = None
+        self.stored: Rows | None = None
+        self.graphs: PackedGraphs | None = None
+        joined, edges = graphs.joined, graphs.joined.get("edge_index")
+        if all(name in joined for name in _PAIRS):
+            pairs, order = (joined[name] for name in _PAIRS)
+            self.stored = self._from_pairs(pairs, order, graphs.cuts[_PAIRS[1]])
+        elif edges is None:
+            raise GraphInputError(
+                "the graphs have neither edge_index nor hop_edge_index; one is needed."
+            )
+        else:
+            self.graphs = pack_edge_indices(
+                edges.cpu().numpy(),
+                graphs.node_ptr,
+                graphs.ptrs["edge_index"],
+                undirected=undirected,
+                loops="drop",
+            )
+
+    def draw(self, seed: int) -> None:
+        """Make the rows of one epoch; ``seed`` matters only where hops are sampled."""
+        if self.rows is not None and self.max_neighbors is None:
+            return
+        if self.stored is None:
+            self.rows = self._computed(seed)
+        elif self.max_neighbors is None:
+            self.rows = self.stored
+        else:
+            self.rows = self._sampled(self.stored, self.max_neighbors, seed)
+        if self.stored is None and self.max_neighbors is None:
+            return  # of an undirected graph, so symmetric
+        columns = self._transposed(self.rows)
+        ordered = self._transposed(columns)  # the rows, with nodes in rising order
+        same = np.array_equal(columns[0], ordered[0]) and np.array_equal(
+            columns[1], ordered[1]
+        )
+        self.columns = None if same else columns
+
+    def cut(self, chosen: NDArray[np.int64]) -> tuple[Tensor, ...]:
+        """Return the CSR of a batch: two tensors, or four with the transpose."""
+        if self.rows is None:
+            self.draw(0)
+        blocks = [self.rows] if self.columns is None else [self.rows, self.columns]
+        nodes = int((self.node_ptr[chosen + 1] - self.node_ptr[chosen]).sum())
+        out: list[Tensor] = []
+        for block in blocks:
+            assert block is not None
+            indptr = np.empty(self.num_hops * nodes + 1, dtype=np.int32)
+            cut_indptr(block[0], self.node_ptr, chosen, self.num_hops, indptr)
+            indices = np.empty(indptr[-1], dtype=np.int32)
+            cut_indices(*block, self.node_ptr, chosen, self.num_hops, indices)
+            out += [torch.from_numpy(indptr), torch.from_numpy(indices)]
+        return tuple(out)
+
+    def _computed(self, seed: int) -> Rows:
+        """Return the rows from a search in every graph."""
+        assert self.graphs is not None
+        pairs: HopPairs = hop_pairs_packed(
+            self.graphs,
+            self.num_hops,
+            kernel=self.kernel,
+            max_neighbors=self.max_neighbors,
+            seed=seed,
+            threads=torch.get_num_threads(),
+        )
+        n = pairs.num_nodes
+        sizes = np.bincount(
+            (pairs.hop - 1) * n + pairs.row, minlength=self.num_hops * n
+        )
+        indptr = np.zeros(sizes.size + 1, dtype=np.int64)
+        np.cumsum(sizes, out=indptr[1:])
+        return indptr, pairs.col.astype(np.int32)
+
+    def _from_pairs(
+        self, edges: Tensor, order: Tensor, pair_ptr: NDArray[np.int64]
+    ) -> Rows:
+        """Return the rows of pairs that are there already."""
+        sizes, counts = np.diff(self.node_ptr), np.diff(pair_ptr)
+        ends = edges.cpu().numpy()
+        hop = order.cpu().numpy()
+        limit = np.repeat(sizes, counts)
+        if ends.size and (ends.min() < 0 or bool((ends >= limit).any())):
+            raise GraphInputError("hop_edge_index holds nodes outside its graph.")
+        if hop.size and hop.min() < 1:
+            raise GraphInputError("hop_order counts from 1; see AddKHopEdges.")
+        keep = hop <= self.num_hops
+        total = int(self.node_ptr[-1])
+        shift = np.repeat(self.node_ptr[:-1], counts)[keep]
+        sender, receiver = ends[0][keep] + shift, ends[1][keep] + shift
+        keys = (hop[keep] - 1) * total + receiver
+        indptr = np.empty(self.num_hops * total + 1, dtype=np.int64)
+        indices = np.empty(keys.size, dtype=np.int32)
+        group(keys, sender, indptr, indices)
+        return indptr, indices
+
+    def _sampled(self, rows: Rows, limit: int, seed: int) -> Rows:
+        """Return at most ``limit`` nodes of every row."""
+        indptr = np.zeros_like(rows[0])
+        np.cumsum(np.minimum(np.diff(rows[0]), limit), out=indptr[1:])
+        indices = np.empty(indptr[-1], dtype=np.int32)
+        key = np.uint64(seed)
+        sample_rows(*rows, self.node_ptr, self.num_hops, limit, key, indptr, indices)
+        return indptr, indices
+
+    def _transposed(self, rows: Rows) -> Rows:
+        """Return every hop transposed."""
+        out = np.empty_like(rows[0]), np.empty_like(rows[1])
+        transpose(*rows, max(int(self.node_ptr[-1]), 1), *out)
+        return out
 
 
 class HopBatcher:
@@ -125,7 +281,7 @@ class HopLoader(DataLoader[Any]):
             )
         self.epoch = 0
         graphs = GraphStore((dataset[i] for i in range(len(dataset))), skip=_PAIRS)
-        hops = hops_of_store(graphs, num_hops, max_neighbors, kernel, undirected)
+        hops = HopStore(graphs, num_hops, max_neighbors, kernel, undirected)
         hops.draw(self.seed)
         self.batcher = HopBatcher(graphs, hops)
         super().__init__(
@@ -151,49 +307,3 @@ class HopLoader(DataLoader[Any]):
     def set_epoch(self, epoch: int) -> None:
         """Make ``epoch`` the next one, to continue or repeat a run."""
         self.epoch = check_positive("epoch", epoch, minimum=0)
-
-
-def hops_of_store(
-    graphs: GraphStore,
-    num_hops: int,
-    max_neighbors: int | None = None,
-    kernel: HopKernel = "shortest_path",
-    undirected: Undirected = "error",
-) -> HopStore:
-    """Return the hops of joined graphs: their own pairs, or else computed from edges.
-
-    Raises:
-        ConfigError: If a parameter cannot work.
-        GraphInputError: If the graphs have neither edges nor pairs, or wrong ones.
-    """
-    if all(name in graphs.joined for name in _PAIRS):
-        return HopStore(
-            graphs.node_ptr,
-            num_hops,
-            max_neighbors,
-            pairs=(graphs.joined[_PAIRS[0]], graphs.joined[_PAIRS[1]]),
-            pair_ptr=graphs.joined_ptr(_PAIRS[1]),
-        )
-    return HopStore(
-        graphs.node_ptr,
-        num_hops,
-        max_neighbors,
-        kernel=kernel,
-        graphs=_packed(graphs, undirected),
-    )
-
-
-def _packed(graphs: GraphStore, undirected: Undirected) -> PackedGraphs:
-    """Return the graphs for the hop kernels."""
-    edges = graphs.joined.get("edge_index")
-    if edges is None:
-        raise GraphInputError(
-            "the graphs have neither edge_index nor hop_edge_index; one is needed."
-        )
-    return pack_edge_indices(
-        edges.cpu().numpy(),
-        graphs.node_ptr,
-        graphs.ptrs["edge_index"],
-        undirected=undirected,
-        loops="drop",
-    )

@@ -17,7 +17,7 @@ from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.errors import CacheWarning
 from sekgnn.files import cache_folder
 from sekgnn.nn.graph_store import GraphStore
-from sekgnn.nn.hop_loader import HopBatcher, hops_of_store
+from sekgnn.nn.hop_loader import HopBatcher, HopStore
 from sekgnn.parallel import Progress
 from sekgnn.transforms import encode_dataset
 
@@ -64,12 +64,12 @@ class JoinedGraphs:
             encodings = encode_dataset(
                 graphs, encoding, cache_dir=cache_dir, progress=progress
             ).encodings
-        fixed = hops_of_store(store, num_hops, max_neighbors)
+        fixed = HopStore(store, num_hops, max_neighbors)
         fixed.draw(seed)
         self.evaluation = HopBatcher(store, fixed, encodings)
         self.training = self.evaluation
         if max_neighbors is not None:
-            drawn = hops_of_store(store, num_hops, max_neighbors)
+            drawn = HopStore(store, num_hops, max_neighbors)
             self.training = HopBatcher(store, drawn, encodings)
 
     def batches(

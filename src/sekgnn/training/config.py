@@ -178,8 +178,12 @@ class RunConfig(_ModelKeys):
                 if one is not None and item.metadata.get("choices"):
                     check_choice(item.name, one, item.metadata["choices"])
         check_choice("protocol", self.protocol, PROTOCOL_NAMES)
-        if ":" not in self.model:
-            check_choice("model", self.model, MODEL_KINDS)
+        if ":" not in self.model and self.model not in MODEL_KINDS:
+            raise ConfigError(
+                f"model must be one of {[*MODEL_KINDS]}, or package.module:Class, got "
+                f"{self.model!r}.{nearest(self.model, MODEL_KINDS)} Import the module "
+                "that registers a model of your own first: sekgnn --import MODULE ..."
+            )
         check_choice("loss", self.loss, LOSSES)
         check_choice("accelerator", self.accelerator, ACCELERATORS)
         for name in ("epochs", "batch_size", "checkpoint_every", "devices"):
