@@ -29,7 +29,6 @@ import numpy as np
 from numba.core import event
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
-from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
 
 from sekgnn.files import CACHE_VARIABLE, cache_folder
@@ -44,8 +43,7 @@ SOURCES = (
     "walks/**/*.py",
     "encoding/**/*.py",
     "wl/**/*.py",
-    "nn/csr_kernels.py",
-    "nn/mix_kernels.py",
+    "nn/kernels.py",
 )
 """All that a kernel of this package may be written in, or read a constant from."""
 
@@ -58,27 +56,56 @@ _LOG = logging.getLogger("sekgnn")
 @overload
 def kernel(function: F) -> F: ...
 @overload
-def kernel(**options: Any) -> Callable[[F], F]: ...
-def kernel(function: F | None = None, **options: Any) -> Any:
+def kernel(*, fastmath: bool) -> Callable[[F], F]: ...
+def kernel(function: F | None = None, *, fastmath: bool = False) -> Any:
     """Compile a function with numba, without the GIL, when it is first called.
 
     Divisions follow numpy: by zero they give inf, nan or 0 instead of raising.
 
     Args:
         function: A function at the top level of its module.
-        options: Further options of ``numba.njit``, such as ``fastmath``.
+        fastmath: Let the compiler reorder sums.
     """
     if function is None:
-        return functools.partial(kernel, **options)
-    options = {
-        "nogil": True,
-        "error_model": "numpy",
-        "no_cfunc_wrapper": True,
-    } | options
-    compiled = numba.njit(**options)(function)
-    if isinstance(compiled, Dispatcher):  # else the compiler is switched off
-        compiled._cache = _Cache(function)  # type: ignore[attr-defined]
-    return compiled
+        return functools.partial(kernel, fastmath=fastmath)
+    return function if numba.config.DISABLE_JIT else _Kernel(function, fastmath)
+
+
+class _Kernel:
+    """A compiled function in two forms: for Python, and for other kernels.
+
+    Reading arguments from Python objects is half of a small function's code, so kernels
+    call a form without it. That form is compiled once for all values of an argument,
+    where numba would compile it again for each constant that it is called with.
+    """
+
+    def __init__(self, function: Callable[..., Any], fastmath: bool) -> None:
+        functools.update_wrapper(self, function)
+
+        def compiled(inner: bool) -> Any:
+            dispatcher: Any = numba.njit(
+                nogil=True,
+                error_model="numpy",
+                fastmath=fastmath,
+                no_cfunc_wrapper=True,
+                no_cpython_wrapper=inner,
+            )(function)
+            dispatcher._cache = _Cache(function, inner)
+            return dispatcher
+
+        self._outer, self._inner = compiled(False), compiled(True)
+        template = self._inner.get_call_template
+
+        def without_constants(args: Any, kws: Any) -> Any:
+            kws = {name: numba.types.unliteral(kind) for name, kind in kws.items()}
+            return template(tuple(map(numba.types.unliteral, args)), kws)
+
+        self._inner.get_call_template = without_constants
+        # what numba asks of an object that it finds in a kernel
+        self._numba_type_ = numba.types.Dispatcher(self._inner)
+
+    def __call__(self, *args: Any) -> Any:
+        return self._outer(*args)
 
 
 def clock() -> float:
@@ -125,8 +152,8 @@ class _Cache(NullCache):  # type: ignore[misc]
     A file is written aside and renamed, so processes may compile one kernel at a time.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
+    def __init__(self, function: Callable[..., Any], inner: bool) -> None:
+        self._function, self._inner = function, inner
 
     @property
     def cache_path(self) -> str | None:
@@ -164,47 +191,45 @@ class _Cache(NullCache):  # type: ignore[misc]
         if folder is None or self._function.__closure__ is not None:
             return None
         # `codegen.magic_tuple()` names the processor
-        facts = repr((sig, codegen.magic_tuple(), code.co_code, code.co_firstlineno))
+        about = sig, self._inner, code.co_code, code.co_firstlineno
+        facts = repr((about, codegen.magic_tuple()))
         mark = hashlib.sha256(facts.encode()).hexdigest()[:16]
         return folder / f"{self._function.__module__}.{code.co_name}.{mark}"
 
 
-@functools.cache
-def _folder(file: str) -> Path | None:
-    """Return the subfolder for the kernels of a source file, if it can be named."""
-    inside = _package_sources()
-    sources = inside
-    with suppress(OSError):
-        own = Path(file).resolve(strict=True)
-        if own not in inside:  # somebody else's kernel: it may call its neighbours
-            sources = (*inside, *sorted(own.parent.glob("*.py")))
-        key = _key(sources)
-        with suppress(RuntimeError):  # no home
-            folder = cache_folder() / "kernels" / key
-            with suppress(OSError):
-                os.utime(folder)
-            return folder
-    return None
-
-
-@functools.cache
-def _package_sources() -> tuple[Path, ...]:
-    return tuple(sorted({p for glob in SOURCES for p in PACKAGE.glob(glob)}))
-
-
-@functools.cache
-def _key(sources: tuple[Path, ...]) -> str:
-    """Return a name for the text of the sources, the compiler and how it is set."""
-    config = numba.config
-    settings = config.OPT, config.BOUNDSCHECK, config.DEBUGINFO_DEFAULT
-    versions = numba.__version__, llvmlite.__version__, np.__version__, sys.version
-    digest = hashlib.sha256(repr((versions, settings)).encode())
+def _digest(sources: list[Path]) -> str:
+    """Return a name for the text of source files."""
+    digest = hashlib.sha256()
     for source in sources:
         inside = source.is_relative_to(PACKAGE)
         name = source.relative_to(PACKAGE).as_posix() if inside else source.name
         text = source.read_bytes()
         digest.update(f"\n{name} {len(text)}\n".encode() + text)
-    return digest.hexdigest()[:24]
+    return digest.hexdigest()
+
+
+_SOURCES = sorted({path for glob in SOURCES for path in PACKAGE.glob(glob)})
+_TEXT = _digest(_SOURCES)  # now, before the modules are imported, not after an edit
+
+
+@functools.cache
+def _folder(file: str) -> Path | None:
+    """Return the subfolder for the kernels of a source file, if it can be named."""
+    config, text = numba.config, _TEXT
+    try:
+        own = Path(file).resolve(strict=True)
+        if own not in _SOURCES:  # somebody else's kernel: it may call its neighbours
+            text += _digest(sorted(own.parent.glob("*.py")))
+        root = cache_folder()
+    except (OSError, RuntimeError):  # typed in, or no home
+        return None
+    versions = numba.__version__, llvmlite.__version__, np.__version__, sys.version
+    settings = config.OPT, config.BOUNDSCHECK, config.DEBUGINFO_DEFAULT
+    facts = repr((text, versions, settings))
+    folder = root / "kernels" / hashlib.sha256(facts.encode()).hexdigest()[:24]
+    with suppress(OSError):
+        os.utime(folder)  # the last used are kept
+    return folder
 
 
 def _announce(folder: Path | None) -> None:

@@ -15,7 +15,7 @@ from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.packed import pack
 from sekgnn.hops import HopKernel, HopPairs, hop_pairs, hop_pairs_packed
-from sekgnn.hops.sweep import sweep
+from sekgnn.hops.hop_pairs import sweep
 from sekgnn.testing.strategies import graphs
 
 Triples = list[tuple[int, int, int]]

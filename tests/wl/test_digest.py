@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sekgnn.graphs import Graph, LabelledGraph
 from sekgnn.testing import graphs
 from sekgnn.testing.brute_force import landing
+from sekgnn.walks.ball import induced
 from sekgnn.walks.modular import PRIMES, modular_landing, residues
 from sekgnn.wl.batch import Batch, as_batch
 from sekgnn.wl.digest import (
@@ -31,7 +32,6 @@ from sekgnn.wl.encodings.walk_kernels import (
     STEP_KEYS,
     reduce,
     walk_digests,
-    with_loops,
 )
 
 WORDS = st.integers(0, 2**64 - 1)
@@ -188,7 +188,8 @@ def assert_reduces(x: int) -> None:
 def test_step_vectors_digest_the_residues(g: Graph, steps: int, loops: bool) -> None:
     """And the residues are those of the fractions."""
     n = g.num_nodes
-    rows, columns = with_loops(g.indptr, g.indices, 0, n, int(loops))
+    nodes, place = np.arange(n, dtype=np.int32), np.arange(n, dtype=np.int32)
+    rows, columns = induced(g.indptr, g.indices, nodes, n, True, int(loops), place)
     scratch = np.full((2, 2, n, n), 99, dtype=np.uint64)
     out = np.full((2, n, n), 99, dtype=np.uint64)
     walk_digests(rows, columns, steps, STEP_KEYS, scratch, out)

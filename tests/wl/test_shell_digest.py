@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sekgnn.wl.encodings.walk_kernels import centre_value
 
-BOUNDS = np.array([1, 3, 6, 6], dtype=np.int64)  # shells {1, 2}, {3, 4, 5} and none
+BOUNDS = np.array([0, 1, 3, 6, 6], dtype=np.int64)  # shells {1, 2}, {3, 4, 5} and none
 MEMBERS = np.arange(6, dtype=np.int32)
 SHELL = [0, 1, 1, 2, 2, 2]
 PARTS = list(product([False, True], repeat=3))
@@ -68,8 +68,8 @@ def test_empty_shells_at_the_end_are_nothing() -> None:
     wanted = np.ones(3, dtype=np.bool_)
     values = {
         centre_value(pairs, 0, MEMBERS, np.array(bounds), wanted, True)
-        for bounds in ([1, 3, 6], [1, 3, 6, 6], [1, 3, 6, 6, 6])
+        for bounds in ([0, 1, 3, 6], [0, 1, 3, 6, 6], [0, 1, 3, 6, 6, 6])
     }
     assert len(values) == 1
-    fewer = centre_value(pairs, 0, MEMBERS, np.array([1, 3]), wanted, True)
+    fewer = centre_value(pairs, 0, MEMBERS, np.array([0, 1, 3]), wanted, True)
     assert fewer not in values

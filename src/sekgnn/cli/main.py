@@ -20,6 +20,7 @@ from sekgnn.cli.predict import predict
 from sekgnn.cli.report import report
 from sekgnn.cli.search import search
 from sekgnn.cli.train import train
+from sekgnn.cli.warmup import warmup
 from sekgnn.cli.wl import wl
 
 app = typer.Typer(
@@ -39,6 +40,7 @@ for _command in (
     wl,
     brec,
     info,
+    warmup,
     demo,
 ):
     app.command(cls=ManyValuesCommand)(_command)

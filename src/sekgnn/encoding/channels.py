@@ -209,29 +209,29 @@ def divisor_value(divisor: int, hop: int, sizes: NDArray[np.int64]) -> int:
 @kernel
 def finish(
     raw: NDArray[np.float64],
+    at: int,
+    stride: int,
     sizes: NDArray[np.int64],
     terms: NDArray[np.int64],
-    nodes: NDArray[np.int64],
+    node: int,
     out: NDArray[np.float64],
 ) -> None:
     """Add what an :class:`OutputMap` gives to ``out``; an empty shell gives nothing.
 
     Args:
-        raw: ``[R, C_raw, >= L]``.
-        sizes: Shell sizes, int64 ``[R, S]``.
+        raw: Channel c of the node is ``raw[at + c * stride:][:L]``, flat.
+        at: Where the node's channels begin.
+        stride: At least L.
+        sizes: Shell sizes of the node, int64 ``[S]``.
         terms: From :meth:`OutputMap.arrays`, ``[T, 5]``.
-        nodes: Row of ``out`` that each row of ``raw`` belongs to, ``[R]``.
-        out: Those rows are added to, float32 or float64 ``[N, C, L]``.
+        node: Row of ``out`` that is added to.
+        out: float32 or float64 ``[N, C, L]``.
     """
-    steps = out.shape[2]
-    for v in range(nodes.size):
-        result = out[nodes[v]]
-        for i in range(terms.shape[0]):
-            whole = divisor_value(terms[i, 2], terms[i, 3], sizes[v])
-            if whole == 0:
-                continue
-            factor = 1.0 / (whole * terms[i, 4])
-            source = raw[v, terms[i, 0]]
-            target = result[terms[i, 1]]
-            for t in range(steps):
-                target[t] += source[t] * factor
+    for i in range(terms.shape[0]):
+        whole = divisor_value(terms[i, 2], terms[i, 3], sizes)
+        if whole == 0:
+            continue
+        factor = 1.0 / (whole * terms[i, 4])
+        source, target = at + terms[i, 0] * stride, terms[i, 1]
+        for t in range(out.shape[2]):
+            out[node, target, t] += raw[source + t] * factor

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sekgnn.encoding.channels import DIAGONAL, OFF_DIAGONAL, RETURN, SQUARES, TO_SHELL
 from sekgnn.kernel import kernel
-from sekgnn.walks.powers import inverse_or_zero, take_step
+from sekgnn.walks.powers import take_step
 from sekgnn.walks.vector import WIDTH, add_rows, transpose_scaled
 
 MAX_BLOCK = 64
@@ -31,6 +31,7 @@ def fill_tile(
     inverses: NDArray[np.float64],
     first: int,
     width: int,
+    steps: int,
     planes: NDArray[np.float64],
     tile: NDArray[np.float64],
     returns: NDArray[np.float64],
@@ -45,19 +46,21 @@ def fill_tile(
         columns: Its neighbours.
         sizes: Nodes in each class, ``[q]``.
         degrees: ``[padded q]``, zero from q on.
-        inverses: From :func:`~sekgnn.walks.powers.inverse_or_zero`, ``[q]``.
+        inverses: One over the degrees, 0 for a degree of 0, ``[q]``.
         first: j of the first column.
         width: Columns, a multiple of eight.
+        steps: L, a multiple of eight.
         planes: Scratch, ``[q * 9 * width]``.
         tile: Written, flat ``[q - first, width, L]``: :math:`H_{ij} + H_{ji}` at row
             i - first, column j - first, for j < i.
-        returns: :math:`H_{ii}`, written for the landing classes, ``[q, L]``.
+        returns: :math:`H_{ii}`, written for the landing classes, flat ``[q, L]``.
     """
-    q, steps = returns.shape
+    q = sizes.size
     stride = PLANES * width
     start = (WIDTH - 1) * width  # the plane that the first step reads
     for c in range(q):
-        planes[c * stride + start : c * stride + start + width] = 0.0
+        for j in range(width):
+            planes[c * stride + start + j] = 0.0
         if first <= c < first + width:  # of all nodes in a class, the walk ends at one
             planes[c * stride + start + c - first] = inverses[c] / sizes[c]
     for t in range(0, steps, WIDTH):
@@ -68,8 +71,9 @@ def fill_tile(
             if i < first + width:
                 for s in range(WIDTH):
                     value = planes[i * stride + s * width + i - first]
-                    returns[i, t + s] = value * degrees[i]
-            for j in range(0, min(width, i - first), WIDTH):
+                    returns[i * steps + t + s] = value * degrees[i]
+            last = i - first if i - first < width else width
+            for j in range(0, last, WIDTH):
                 transpose_scaled(
                     tile,
                     ((i - first) * width + j) * steps + t,
@@ -94,7 +98,7 @@ def square_tile(
 ) -> None:
     r"""Replace :math:`H_{ij} + H_{ji}` by :math:`H_{ij}^2 + H_{ji}^2`."""
     for i in range(first, q):
-        for j in range(first, min(first + width, i)):
+        for j in range(first, i if i < first + width else first + width):
             both = degrees[i] + degrees[j]
             each = degrees[i] ** 2 + degrees[j] ** 2
             at = ((i - first) * width + j - first) * steps
@@ -114,7 +118,10 @@ def add_tile(
     cursor: NDArray[np.int64],
     to_shell: int,
     off_diagonal: int,
+    channels: int,
+    steps: int,
     move: bool,
+    share: NDArray[np.float64],
     raw: NDArray[np.float64],
 ) -> None:
     """Add the pairs of one tile to the shells they lie in.
@@ -125,55 +132,56 @@ def add_tile(
         width: Its columns.
         degrees: ``[padded q]``, or their squares.
         sizes: Nodes in each class, ``[q]``; as it was on return.
-        members: From :func:`~sekgnn.hops.class_shells.class_shells`.
+        members: From :func:`~sekgnn.hops.levels.class_shells`.
         bounds: Likewise.
         cursor: First member of each shell that is in this tile or a later one,
             ``[q, K]``.
         to_shell: First channel of that kind.
         off_diagonal: First channel of that kind.
+        channels: C_raw.
+        steps: L.
         move: Whether to move the cursor past this tile.
-        raw: ``[q, C_raw, L]``.
+        share: Scratch, ``[q]``.
+        raw: Flat ``[q, C_raw, L]``.
     """
-    q, channels, steps = raw.shape
-    flat, flat_members = raw.reshape(-1), members.reshape(-1)
-    share = np.empty(q)
-    for v in range(q):
+    for v in range(sizes.size):
         sizes[v] -= 1  # v itself is in none of its shells
         here = first <= v < first + width
         for k in range(bounds.shape[1] - 1):
-            low, high = v * q + cursor[v, k], v * q + bounds[v, k + 1]
+            low, high = cursor[v, k], bounds[v, k + 1]
             end = nearer = low
-            while end < high and flat_members[end] < first + width:
-                nearer += flat_members[end] < v
+            while end < high and members[end] < first + width:
+                nearer += members[end] < v
                 end += 1
-            for a in range(low, high if here else nearer):
-                c = flat_members[a]
+            stop = high if here else nearer
+            for a in range(low, stop):
+                c = members[a]
                 share[c] = sizes[c] * degrees[c] / (degrees[c] + degrees[v])
             at = (v * channels + to_shell + k) * steps
             add_rows(
-                flat, at, 1.0, 1.0,
+                raw, at, 1.0, 1.0,
                 tile, ((v - first) * width - first) * steps, steps, steps,
-                share, flat_members, low, nearer,
+                share, members, low, nearer,
             )  # fmt: skip
             if here:  # pairs (c, v) with c beyond v, skipping v's own class
-                beyond = nearer + (nearer < high and flat_members[nearer] == v)
+                beyond = nearer + (nearer < high and members[nearer] == v)
                 add_rows(
-                    flat, at, 1.0, 1.0,
+                    raw, at, 1.0, 1.0,
                     tile, (v - first * width - first) * steps, width * steps, steps,
-                    share, flat_members, beyond, high,
+                    share, members, beyond, high,
                 )  # fmt: skip
             if low == end:
                 continue
             at = (v * channels + off_diagonal + k) * steps
             for a in range(low + 1, high):
-                i = flat_members[a]
+                i = members[a]
                 add_rows(
-                    flat, at, 1.0, sizes[i],
+                    raw, at, 1.0, sizes[i],
                     tile, ((i - first) * width - first) * steps, steps, steps,
-                    sizes, flat_members, low, min(a, end),
+                    sizes, members, low, a if a < end else end,
                 )  # fmt: skip
             if move:
-                cursor[v, k] = end - v * q
+                cursor[v, k] = end
         sizes[v] += 1
 
 
@@ -186,45 +194,46 @@ def add_returns(
     to_shell: int,
     diagonal: int,
     off_diagonal: int,
+    channels: int,
+    steps: int,
     raw: NDArray[np.float64],
 ) -> None:
     """Add what needs only :math:`H_{ii}`: diagonals, and pairs of twins.
 
     Args:
-        returns: ``[q, L]``, or their squares.
+        returns: Flat ``[q, L]``, or their squares.
         sizes: Nodes in each class, ``[q]``; as it was on return.
-        members: From :func:`~sekgnn.hops.class_shells.class_shells`.
+        members: From :func:`~sekgnn.hops.levels.class_shells`.
         bounds: Likewise.
         to_shell: First channel of that kind.
         diagonal: First channel of that kind.
         off_diagonal: First channel of that kind.
-        raw: ``[q, C_raw, L]``.
+        channels: C_raw.
+        steps: L.
+        raw: Flat ``[q, C_raw, L]``.
     """
-    q, channels, steps = raw.shape
-    flat, flat_returns = raw.reshape(-1), returns.reshape(-1)
-    flat_members = members.reshape(-1)
-    for v in range(q):
+    for v in range(sizes.size):
         sizes[v] -= 1
         for k in range(bounds.shape[1] - 1):
-            low, high = v * q + bounds[v, k], v * q + bounds[v, k + 1]
+            low, high = bounds[v, k], bounds[v, k + 1]
             at = (v * channels + diagonal + k) * steps
             add_rows(
-                flat, at, 1.0, 1.0,
-                flat_returns, 0, steps, steps, sizes, flat_members, low, high,
+                raw, at, 1.0, 1.0,
+                returns, 0, steps, steps, sizes, members, low, high,
             )  # fmt: skip
             for a in range(low, high):
-                c = flat_members[a]
+                c = members[a]
                 if sizes[c] > 1:
                     at = (v * channels + off_diagonal + k) * steps
                     add_rows(
-                        flat, at, 1.0, sizes[c] - 1,
-                        flat_returns, 0, steps, steps, sizes, flat_members, a, a + 1,
+                        raw, at, 1.0, sizes[c] - 1,
+                        returns, 0, steps, steps, sizes, members, a, a + 1,
                     )  # fmt: skip
                 if c == v:
                     at = (v * channels + to_shell + k) * steps
                     add_rows(
-                        flat, at, 1.0, 1.0,
-                        flat_returns, 0, steps, steps, sizes, flat_members, a, a + 1,
+                        raw, at, 1.0, 1.0,
+                        returns, 0, steps, steps, sizes, members, a, a + 1,
                     )  # fmt: skip
         sizes[v] += 1
 
@@ -238,9 +247,10 @@ def dense_sums(
     members: NDArray[np.int32],
     bounds: NDArray[np.int64],
     offsets: NDArray[np.int64],
+    num_raw: int,
+    steps: int,
     raw: NDArray[np.float64],
-    scratch: NDArray[np.float64],
-) -> NDArray[np.float64]:
+) -> None:
     """Write the raw sums of one graph, a row per twin class.
 
     Args:
@@ -248,50 +258,52 @@ def dense_sums(
         columns: Its neighbours.
         sizes: Nodes in each class, ``[q]``.
         degrees: Degrees the walk sees, ``[W]`` with W the padded q, zero from q on.
-        members: From :func:`~sekgnn.hops.class_shells.class_shells`.
+        members: From :func:`~sekgnn.hops.levels.class_shells`.
         bounds: Likewise.
         offsets: Of the :class:`~sekgnn.encoding.channels.RawLayout`.
-        raw: Written, zero before, ``[q, C_raw, padded l]``.
-        scratch: Memory to work in; replaced if it is too small.
-
-    Returns:
-        The scratch memory, for the next call.
+        num_raw: C_raw.
+        steps: L, the walk length padded.
+        raw: Written, zero before, flat ``[q, C_raw, L]``.
     """
-    q, _, steps = raw.shape
-    if q == 0:
-        return scratch
-    span = min(MAX_BLOCK, degrees.size)
-    needed = q * span * (steps + PLANES)
-    if scratch.size < needed:
-        scratch = np.empty(needed)
-    returns = np.empty((q, steps))
-    inverses = inverse_or_zero(degrees, q)
-    cursor = bounds[:, :-1].copy()
-    to_shell, off_diagonal = offsets[TO_SHELL], offsets[OFF_DIAGONAL]
-    shift = offsets[SQUARES]
+    q, num_shells = sizes.size, bounds.shape[1] - 1
+    span = degrees.size if degrees.size < MAX_BLOCK else MAX_BLOCK
+    planes, tile = np.empty(q * span * PLANES), np.empty(q * span * steps)
+    returns, share, inverses = np.empty(q * steps), np.empty(q), np.empty(q)
+    squares = np.empty(degrees.size)
+    cursor = np.empty((q, num_shells), dtype=np.int64)
+    for v in range(q):
+        inverses[v] = 1.0 / degrees[v] if degrees[v] > 0 else 0.0
+        for k in range(num_shells):
+            cursor[v, k] = bounds[v, k]
+    for i in range(degrees.size):
+        squares[i] = degrees[i] * degrees[i]
+    passes = 1 if offsets[SQUARES] < 0 else 2
     for first in range(0, q, span):
-        width = min(span, degrees.size - first)
-        planes = scratch[: PLANES * q * width]
-        tile = scratch[planes.size : planes.size + q * width * steps]
+        width = span if span < degrees.size - first else degrees.size - first
         fill_tile(
-            rows, columns, sizes, degrees, inverses, first, width, planes, tile, returns
-        )
-        add_tile(
-            tile, first, width, degrees, sizes, members, bounds, cursor,
-            to_shell, off_diagonal, shift < 0, raw,
+            rows, columns, sizes, degrees, inverses, first, width, steps,
+            planes, tile, returns,
         )  # fmt: skip
-        if shift >= 0:
-            square_tile(degrees, first, width, q, steps, tile)
+        for power in range(passes):
+            shift = power * offsets[SQUARES]
+            if power:
+                square_tile(degrees, first, width, q, steps, tile)
             add_tile(
-                tile, first, width, degrees**2, sizes, members, bounds, cursor,
-                to_shell + shift, off_diagonal + shift, True, raw,
+                tile, first, width, squares if power else degrees, sizes, members,
+                bounds, cursor, offsets[TO_SHELL] + shift,
+                offsets[OFF_DIAGONAL] + shift,
+                num_raw, steps, power == passes - 1, share, raw,
             )  # fmt: skip
-    diagonal = offsets[DIAGONAL]
-    raw[:, offsets[RETURN]] = returns
-    add_returns(returns, sizes, members, bounds, to_shell, diagonal, off_diagonal, raw)
-    if shift >= 0:
+    for v in range(q):
+        for t in range(steps):
+            raw[(v * num_raw + offsets[RETURN]) * steps + t] = returns[v * steps + t]
+    for power in range(passes):
+        shift = power * offsets[SQUARES]
+        if power:
+            for i in range(q * steps):
+                returns[i] *= returns[i]
         add_returns(
-            returns**2, sizes, members, bounds,
-            to_shell + shift, diagonal + shift, off_diagonal + shift, raw,
+            returns, sizes, members, bounds, offsets[TO_SHELL] + shift,
+            offsets[DIAGONAL] + shift, offsets[OFF_DIAGONAL] + shift,
+            num_raw, steps, raw,
         )  # fmt: skip
-    return scratch

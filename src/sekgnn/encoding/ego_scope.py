@@ -46,6 +46,7 @@ def add_block(
     shell_of: NDArray[np.int64],
     offsets: NDArray[np.int64],
     shift: int,
+    steps: int,
     t: int,
     raw: NDArray[np.float64],
 ) -> None:
@@ -65,8 +66,9 @@ def add_block(
         shell_of: Shell of each row.
         offsets: Of the :class:`~sekgnn.encoding.channels.RawLayout`.
         shift: 0, or ``offsets[SQUARES]``.
+        steps: L.
         t: Step, from 0.
-        raw: ``[C_raw, L]``.
+        raw: Flat ``[C_raw, L]``.
     """
     for k in range(1, num_shells + 1):
         add_rows(
@@ -79,21 +81,21 @@ def add_block(
         own = matrix[j * width + c]
         if k == 0:
             if shift == 0 and offsets[RETURN] >= 0:
-                raw[offsets[RETURN], t] = own
+                raw[offsets[RETURN] * steps + t] = own
             continue
-        raw[offsets[DIAGONAL] + shift + k - 1, t] += own
+        raw[(offsets[DIAGONAL] + shift + k - 1) * steps + t] += own
         across = shell_sums[k * width + c]
         if bounds[k + 1] - bounds[k] > 1:
-            raw[offsets[OFF_DIAGONAL] + shift + k - 1, t] += across - own
+            raw[(offsets[OFF_DIAGONAL] + shift + k - 1) * steps + t] += across - own
         if offsets[TO_SHELL] >= 0:
-            raw[offsets[TO_SHELL] + shift + k - 1, t] += matrix[c]
+            raw[(offsets[TO_SHELL] + shift + k - 1) * steps + t] += matrix[c]
         if offsets[OUTWARD] >= 0:
             if k > 1:
                 before = shell_sums[(k - 1) * width + c]
-                raw[offsets[OUTWARD] + shift + k - 2, t] += before
+                raw[(offsets[OUTWARD] + shift + k - 2) * steps + t] += before
             if k < num_shells:
                 beyond = shell_sums[(k + 1) * width + c]
-                raw[offsets[INWARD] + shift + k - 1, t] += beyond
+                raw[(offsets[INWARD] + shift + k - 1) * steps + t] += beyond
 
 
 @kernel
@@ -134,14 +136,16 @@ def encode_ego_nets(
         out: ``[N, C, L]``, added to for these nodes.
     """
     steps = out.shape[2]
-    raw = np.zeros((1, num_raw, steps))
-    counts = np.zeros((1, num_shells), dtype=np.int64)
-    node = np.zeros(1, dtype=np.int64)
+    raw = np.zeros(num_raw * steps)
+    counts = np.zeros(num_shells, dtype=np.int64)
     shell_sums = np.zeros((num_shells + 1) * MAX_BLOCK)
-    matrix = np.zeros(2 * 64 * MAX_BLOCK)
-    squared = np.zeros(0)
-    ids = np.arange(64).astype(np.int32)
-    ones = np.ones(64)
+    passes = 1 if offsets[SQUARES] < 0 else 2
+    room = 0  # rows that the scratch memory has
+    ids, shell_of = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)
+    ones, inverses, current, following = (
+        np.empty(0), np.empty(0), np.empty(0), np.empty(0),
+    )  # fmt: skip
+    squared = np.empty(0)
     for v in range(start, stop):
         if twin_of[v] != v:
             continue
@@ -149,58 +153,50 @@ def encode_ego_nets(
             indptr, indices, v, radius, with_centre, loop, place
         )
         s = nodes.size
-        if s > ids.size:
-            ids = np.arange(2 * s).astype(np.int32)
-            ones = np.ones(2 * s)
-        degrees = np.empty(s)
-        shell_of = np.empty(s, dtype=np.int64)
+        if s > room:
+            room = 2 * s
+            ids, shell_of = np.empty(room, np.int32), np.empty(room, np.int64)
+            ones, inverses = np.empty(room), np.empty(room)
+            current, following = np.empty(room * MAX_BLOCK), np.empty(room * MAX_BLOCK)
+            squared = np.empty(room * MAX_BLOCK if passes > 1 else 0)
+            for i in range(room):
+                ids[i] = i
+                ones[i] = 1.0
         for k in range(radius + 1):
             for i in range(bounds[k], bounds[k + 1]):
                 shell_of[i] = k
         for i in range(s):
-            degrees[i] = rows[i + 1] - rows[i]
+            degree = rows[i + 1] - rows[i]
             if global_degrees:
-                degrees[i] = indptr[nodes[i] + 1] - indptr[nodes[i]] + loop
-        raw[:] = 0.0
-        landing_from = 0 if with_centre else 1
+                degree = indptr[nodes[i] + 1] - indptr[nodes[i]] + loop
+            inverses[i] = 1.0 / degree if degree > 0 else 0.0
+        for i in range(raw.size):
+            raw[i] = 0.0
         landing_to = bounds[num_shells + 1]
-        for first in range(landing_from, landing_to, MAX_BLOCK):
-            block = min(MAX_BLOCK, landing_to - first)
+        for first in range(0 if with_centre else 1, landing_to, MAX_BLOCK):
+            block = landing_to - first
+            block = block if block < MAX_BLOCK else MAX_BLOCK
             width = padded(block)
-            if matrix.size < 2 * s * width:
-                matrix = np.zeros(4 * s * width)
-            current, following = matrix[: s * width], matrix[s * width : 2 * s * width]
-            current[:] = 0.0
+            for i in range(s * width):
+                current[i] = 0.0
             for c in range(block):
                 current[(first + c) * width + c] = 1.0
             for t in range(steps):
                 for i in range(s):
                     add_rows(
-                        following,
-                        i * width,
-                        0.0,
-                        1.0 / degrees[i] if degrees[i] > 0 else 0.0,
-                        current,
-                        0,
-                        width,
-                        width,
-                        ones,
-                        columns,
-                        rows[i],
-                        rows[i + 1],
-                    )
+                        following, i * width, 0.0, inverses[i],
+                        current, 0, width, width, ones, columns, rows[i], rows[i + 1],
+                    )  # fmt: skip
                 current, following = following, current
-                add_block(
-                    current, width, block, first, bounds, num_shells, ids, ones,
-                    shell_sums, shell_of, offsets, 0, t, raw[0],
-                )  # fmt: skip
-                if offsets[SQUARES] >= 0:
-                    squared = current * current
+                for power in range(passes):
+                    if power:
+                        for i in range(s * width):
+                            squared[i] = current[i] * current[i]
                     add_block(
-                        squared, width, block, first, bounds, num_shells, ids, ones,
-                        shell_sums, shell_of, offsets, offsets[SQUARES], t, raw[0],
+                        squared if power else current, width, block, first, bounds,
+                        num_shells, ids, ones, shell_sums, shell_of, offsets,
+                        power * offsets[SQUARES], steps, t, raw,
                     )  # fmt: skip
         for k in range(num_shells):
-            counts[0, k] = bounds[k + 2] - bounds[k + 1]
-        node[0] = v
-        finish(raw, counts, terms, node, out)
+            counts[k] = bounds[k + 2] - bounds[k + 1]
+        finish(raw, 0, steps, counts, terms, v, out)

@@ -14,7 +14,7 @@ from sekgnn.checks import check_choice
 from sekgnn.encoding.ragged import RaggedEncoding
 from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.encoding.substructure import SubstructureEncoding, make_encoding
-from sekgnn.encoding.tasks import BACKENDS, Backend, encoding_tasks, read_only
+from sekgnn.encoding.tasks import BACKENDS, Backend, encoding_tasks
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.convert import as_graph
 from sekgnn.graphs.packed import PackedGraphs, pack
@@ -160,7 +160,7 @@ def encode_walks(
     n = packed.num_nodes
     twin_of = np.arange(n, dtype=np.int32)
     if encoding.self_loops:
-        indptr, indices = read_only(packed.indptr), read_only(packed.indices)
+        indptr, indices = packed.indptr, packed.indices
         find_twins(indptr, indices, 0, n, twin_of)
     out = np.zeros((n, encoding.num_channels, encoding.length), dtype=kind)
     tasks = encoding_tasks(packed, encoding, twin_of, cast("Backend", backend), out)

@@ -24,7 +24,7 @@ from sekgnn.errors import GraphInputError
 from sekgnn.graphs.convert import as_graph
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.twins import quotient
-from sekgnn.hops.class_shells import class_shells
+from sekgnn.hops.levels import class_shells
 from sekgnn.kernel import kernel
 from sekgnn.parallel import PerThread, Progress, even_chunks, run_chunks
 from sekgnn.walks.ball import largest_ball, local_ball
@@ -138,7 +138,7 @@ def exact_graph_scope(
         modular_step(rows, columns, inverses, prime, before, after)
         before, after = after, before
         for v in range(n):
-            add_step(before, v, members[v], bounds[v], offsets, prime, t, raw[v])
+            add_step(before, v, members, bounds[v], offsets, prime, t, raw[v])
     for v in range(n):
         finish_exact(raw[v], bounds[v], terms, prime, out[v])
 

@@ -94,21 +94,21 @@ def finish_pairs(
     bounds: NDArray[np.int64],
     centre: int,
     offsets: NDArray[np.int64],
+    steps: int,
     raw: NDArray[np.float64],
 ) -> None:
     """Write the return and the diagonals; take the diagonals out of the pair sums."""
-    steps = raw.shape[1]
     for t in range(steps):
-        raw[offsets[RETURN], t] = returns[centre, t]
+        raw[offsets[RETURN] * steps + t] = returns[centre, t]
     for k in range(offsets[DIAGONAL] - offsets[TO_SHELL]):
-        diagonal = raw[offsets[DIAGONAL] + k]
-        pairs = raw[offsets[OFF_DIAGONAL] + k]
+        diagonal = (offsets[DIAGONAL] + k) * steps
+        pairs = (offsets[OFF_DIAGONAL] + k) * steps
         for a in range(bounds[k + 1], bounds[k + 2]):
             for t in range(steps):
-                diagonal[t] += returns[nodes[a], t]
+                raw[diagonal + t] += returns[nodes[a], t]
         alone = bounds[k + 2] - bounds[k + 1] < 2
         for t in range(steps):  # one node has no pairs: exactly zero, not a rounding
-            pairs[t] = 0.0 if alone else pairs[t] - diagonal[t]
+            raw[pairs + t] = 0.0 if alone else raw[pairs + t] - raw[diagonal + t]
 
 
 @kernel
@@ -146,15 +146,14 @@ def half_walk_nodes(
     steps = out.shape[2]
     half = (steps + 1) // 2
     width = padded(2 * num_shells + 1)
-    raw = np.zeros((1, num_raw, steps))
-    counts = np.zeros((1, num_shells), dtype=np.int64)
-    node = np.zeros(1, dtype=np.int64)
+    raw = np.zeros(num_raw * steps)
+    counts = np.zeros(num_shells, dtype=np.int64)
     bounds = np.zeros(num_shells + half + 2, dtype=np.int64)
     nodes, columns = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int32)
     rows = np.zeros(65, dtype=np.int64)
     degrees, ones = np.empty(64), np.empty(0)
     ids = np.empty(0, dtype=np.int32)
-    matrix = np.empty(0)
+    before, after = np.empty(0), np.empty(0)
     table = new_table(64)
     sums = np.zeros((2, num_shells))
     for v in range(start, stop):
@@ -164,19 +163,20 @@ def half_walk_nodes(
             indptr, edges, v, loop,
             bounds, nodes, degrees, rows, columns, table,
         )  # fmt: skip
-        found = bounds[-1]
+        found = bounds[bounds.size - 1]
         if ones.size < found:
-            ones = np.ones(2 * found)
-            ids = np.arange(2 * found).astype(np.int32)
-            matrix = np.empty(4 * found * width)
-        before = matrix[: found * width]
-        after = matrix[found * width : 2 * found * width]
-        matrix[: 2 * found * width] = 0.0
-        raw[:] = 0.0
+            ones, ids = np.empty(2 * found), np.empty(2 * found, dtype=np.int32)
+            before, after = np.empty(2 * found * width), np.empty(2 * found * width)
+            for i in range(2 * found):
+                ones[i], ids[i] = 1.0, i
+        for i in range(found * width):
+            before[i] = after[i] = 0.0
+        for i in range(raw.size):
+            raw[i] = 0.0
         if degrees[0] > 0:
             before[0] = 1.0 / degrees[0]
         for k in range(1, num_shells + 1):
-            counts[0, k - 1] = bounds[k + 1] - bounds[k]
+            counts[k - 1] = bounds[k + 1] - bounds[k]
             for a in range(bounds[k], bounds[k + 1]):
                 before[a * width + k] = 1.0
                 before[a * width + num_shells + k] = 1.0 / degrees[a]
@@ -187,14 +187,14 @@ def half_walk_nodes(
                 rows, columns, degrees, edge, inner, width, ids, ones,
                 before, after,
             )  # fmt: skip
-            for t in range(2 * s - 2, min(2 * s, steps)):
+            last = 2 * s if 2 * s < steps else steps
+            for t in range(2 * s - 2, last):
                 odd = t == 2 * s - 2
                 left, count = (before, inner) if odd else (after, outer)
                 write_products(degrees, count, width, num_shells, left, after, sums)
                 for k in range(num_shells):
-                    raw[0, offsets[TO_SHELL] + k, t] = sums[0, k]
-                    raw[0, offsets[OFF_DIAGONAL] + k, t] = sums[1, k]
+                    raw[(offsets[TO_SHELL] + k) * steps + t] = sums[0, k]
+                    raw[(offsets[OFF_DIAGONAL] + k) * steps + t] = sums[1, k]
             before, after = after, before
-        finish_pairs(returns, nodes, bounds, v, offsets, raw[0])
-        node[0] = v
-        finish(raw, counts, terms, node, out)
+        finish_pairs(returns, nodes, bounds, v, offsets, steps, raw)
+        finish(raw, 0, steps, counts, terms, v, out)

@@ -52,7 +52,9 @@ def spectral_sums(
     members: NDArray[np.int32],
     bounds: NDArray[np.int64],
     offsets: NDArray[np.int64],
-    raw: NDArray[np.float64],
+    num_raw: int,
+    steps: int,
+    flat: NDArray[np.float64],
 ) -> None:
     """Write the raw sums of one graph, a row per twin class.
 
@@ -61,12 +63,15 @@ def spectral_sums(
         columns: Its neighbours.
         sizes: Nodes in each class, ``[q]``.
         degrees: Degrees the walk sees, ``[W]`` with W the padded q, zero from q on.
-        members: From :func:`~sekgnn.hops.class_shells.class_shells`.
+        members: From :func:`~sekgnn.hops.levels.class_shells`.
         bounds: Likewise.
         offsets: Of the :class:`~sekgnn.encoding.channels.RawLayout`; no squares.
-        raw: Written, zero before, ``[q, C_raw, padded l]``.
+        num_raw: C_raw.
+        steps: L, the walk length padded.
+        flat: Written, zero before, flat ``[q, C_raw, L]``.
     """
-    q, _, steps = raw.shape
+    q = sizes.size
+    raw = flat.reshape((q, num_raw, steps))
     width = degrees.size
     values, scaled = eigenvectors(rows, columns, sizes, degrees)
     powers = np.ones((q, steps))
@@ -84,24 +89,23 @@ def spectral_sums(
             returns[v, t] *= degrees[v]
             raw[v, offsets[RETURN], t] = returns[v, t]
     starts, ends = np.zeros(q * width), np.zeros(q * width)
-    flat_members = members.reshape(-1)
     for k in range(bounds.shape[1] - 1):
         present = False
         for v in range(q):
-            low, high = v * q + bounds[v, k], v * q + bounds[v, k + 1]
+            low, high = bounds[v, k], bounds[v, k + 1]
             present = present or low < high
             sizes[v] -= 1  # v itself is in none of its shells
             add_rows(
                 starts, v * width, 0.0, 1.0,
-                flat_table, 0, width, width, sizes, flat_members, low, high,
+                flat_table, 0, width, width, sizes, members, low, high,
             )  # fmt: skip
             weights = sizes * degrees[:q]
             add_rows(
                 ends, v * width, 0.0, 1.0,
-                flat_table, 0, width, width, weights, flat_members, low, high,
+                flat_table, 0, width, width, weights, members, low, high,
             )  # fmt: skip
             for a in range(low, high):
-                u = flat_members[a]
+                u = members[a]
                 for t in range(steps):
                     raw[v, offsets[DIAGONAL] + k, t] += sizes[u] * returns[u, t]
             sizes[v] += 1
@@ -115,7 +119,7 @@ def spectral_sums(
             if bounds[v, k + 1] == bounds[v, k]:
                 continue
             alone = bounds[v, k + 1] - bounds[v, k] == 1
-            u = members[v, bounds[v, k]]
+            u = members[bounds[v, k]]
             alone = alone and sizes[u] - (u == v) == 1
             for t in range(steps):
                 raw[v, offsets[TO_SHELL] + k, t] = landing[v, t]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sekgnn.encoding.channels import SQUARES, RawLayout, output_map
 from sekgnn.encoding.ego_scope import encode_ego_nets
-from sekgnn.encoding.graph_scope import CHEAPER, DENSE, SPECTRAL, encode_small_graphs
+from sekgnn.encoding.graph_scope import encode_dense, encode_spectral
 from sekgnn.encoding.half_walk import half_walk_nodes
 from sekgnn.encoding.spec import Block, WalkEncoding
 from sekgnn.errors import GraphInputError
@@ -85,22 +85,19 @@ def encoding_tasks(
     Raises:
         GraphInputError: If a graph is too large for the backend.
     """
-    graphs = PackedGraphs(
-        *(read_only(a) for a in (packed.node_ptr, packed.indptr, packed.indices))
-    )
     tasks: list[Task] = []
     first_channel = 0
     for block in spec.blocks:
         plan = Plan.of(spec, block, first_channel)
         first_channel += plan.num_channels
         if block.scope == "graph":
-            tasks += _graph_tasks(graphs, plan, twin_of, backend, out)
+            tasks += _graph_tasks(packed, plan, twin_of, backend, out)
         else:
             centre = block.scope == "ego"
             chunks = _node_chunks(0, packed.num_nodes)
             tasks.append(
                 _ego_task(
-                    graphs, plan, twin_of, block.radius, centre, False, chunks, out
+                    packed, plan, twin_of, block.radius, centre, False, chunks, out
                 )
             )
     return tasks
@@ -123,24 +120,21 @@ def _graph_tasks(
             f"backend={backend!r} needs memory for {n} x {n} numbers "
             f'(several GiB); use backend="push" or "auto".'
         )
-    method = {"dense": DENSE, "spectral": SPECTRAL}.get(backend, CHEAPER)
 
     def small(start: int, stop: int) -> None:
-        encode_small_graphs(
-            graphs.node_ptr,
-            graphs.indptr,
-            graphs.indices,
-            twin_of,
-            start,
-            stop,
-            plan.loop,
-            plan.block.num_shells,
-            plan.layout.offsets,
-            plan.layout.num_channels,
-            plan.terms,
-            method,
-            out,
-        )
+        common = (
+            graphs.node_ptr, graphs.indptr, graphs.indices, twin_of, start, stop,
+            plan.loop, plan.block.num_shells, plan.layout.offsets,
+            plan.layout.num_channels, plan.terms,
+        )  # fmt: skip
+        free = backend == "auto" and plan.layout.offsets[SQUARES] < 0
+        chosen = np.full(stop - start if free else 0, False)
+        if backend == "spectral":
+            chosen = np.full(stop - start, True)
+        else:
+            encode_dense(*common, chosen, out)
+        if chosen.any():
+            encode_spectral(*common, chosen, out)
 
     tasks = [Task(_graph_chunks(sizes, limit), small)]
     starts = graphs.node_ptr.tolist()
@@ -258,10 +252,3 @@ def _graph_chunks(sizes: NDArray[np.int64], limit: int) -> list[tuple[int, int]]
     if start < sizes.size:
         chunks.append((start, sizes.size))
     return chunks
-
-
-def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a view that numba compiles one kernel for, whatever came in."""
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view

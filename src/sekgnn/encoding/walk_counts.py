@@ -14,7 +14,7 @@ from sekgnn.encoding.substructure import SubstructureEncoding, register_encoding
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.graphs.twins import quotient
-from sekgnn.hops.class_shells import class_shells
+from sekgnn.hops.levels import class_shells
 from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress, even_chunks, run_chunks
 from sekgnn.walks.modular import PRIMES
@@ -59,25 +59,30 @@ def count_walks(
             before[v, v] = 1
         for t in range(out.shape[2]):
             for i in range(n):
-                after[i] = 0
+                for j in range(n):
+                    after[i, j] = 0
                 for e in range(rows[i], rows[i + 1]):
-                    after[i] += before[columns[e]]
+                    for j in range(n):
+                        after[i, j] += before[columns[e], j]
                 if prime > 0:
-                    after[i] %= prime
+                    for j in range(n):
+                        after[i, j] %= prime
             before, after = after, before
             for v in range(n):
                 sums = out[begin + v]
                 sums[0, t] = before[v, v]
                 for k in range(1, num_shells + 1):
-                    shell = members[v, bounds[v, k - 1] : bounds[v, k]]
-                    for i in shell:
+                    for a in range(bounds[v, k - 1], bounds[v, k]):
+                        i = members[a]
                         sums[k, t] += before[v, i]
                         sums[num_shells + k, t] += before[i, i]
-                        for j in shell:  # below n² terms of 31 bits
-                            if i != j:
+                        for b in range(bounds[v, k - 1], bounds[v, k]):
+                            j = members[b]
+                            if i != j:  # below n² terms of 31 bits
                                 sums[2 * num_shells + k, t] += before[i, j]
                 if prime > 0:
-                    sums[:, t] %= prime
+                    for c in range(sums.shape[0]):
+                        sums[c, t] %= prime
 
 
 @register_encoding

@@ -28,6 +28,9 @@ _CELLS = 1 << 20  # entries of a stack of matrices: 8 MB
 class PackedGraphs:
     """The disjoint union of G graphs, and where each begins.
 
+    The arrays cannot be written to, so that one compiled version of a kernel serves
+    all.
+
     Attributes:
         node_ptr: Graph g owns nodes ``node_ptr[g]:node_ptr[g + 1]``, int64 ``[G + 1]``.
         indptr: Row starts of the union, int64 ``[N + 1]``.
@@ -37,6 +40,13 @@ class PackedGraphs:
     node_ptr: NDArray[np.int64]
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
+
+    def __post_init__(self) -> None:
+        """Lock the arrays."""
+        for name in ("node_ptr", "indptr", "indices"):
+            locked = np.ascontiguousarray(getattr(self, name)).view()
+            locked.flags.writeable = False
+            object.__setattr__(self, name, locked)
 
     @property
     def num_graphs(self) -> int:

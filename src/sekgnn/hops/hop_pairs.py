@@ -1,20 +1,33 @@
-r"""The K-hop neighbourhoods of every node, of one graph or of many at once."""
+r"""The K-hop neighbourhoods of every node, of one graph or of many at once.
+
+Two passes over all source nodes. The first stores the size of every hop of every node;
+their running sum says where each block of the answer, sorted by (hop, row, col),
+begins; the second pass writes there. Nothing is sorted globally, and the memory is that
+of the answer, ``8 K n`` bytes for the sizes and up to ``9 n`` bytes per thread.
+"""
 
 from __future__ import annotations
 
 from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.packed import PackedGraphs
+from sekgnn.hops.levels import next_level, sort_range
 from sekgnn.hops.pairs import HopPairs
-from sekgnn.hops.sweep import sweep
+from sekgnn.hops.sampling import hop_state, sample_level
+from sekgnn.kernel import kernel as compiled
+from sekgnn.parallel import even_chunks, resolve_threads, run_chunks
 
 HopKernel = Literal["shortest_path", "diffusion"]
 """What "k hops away" means; see :func:`hop_pairs`."""
+
+_SMALLEST_CHUNK = 1024
+_CHUNKS_PER_WORKER = 32
 
 
 def hop_pairs(
@@ -106,3 +119,156 @@ def hop_pairs_packed(
         seed=int(seed),
         threads=threads,
     )
+
+
+@compiled
+def _search(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    start: int,
+    stop: int,
+    diffusion: bool,
+    room: int,
+    places: NDArray[np.int64],
+    write: bool,
+    row: NDArray[np.int64],
+    col: NDArray[np.int64],
+    hop: NDArray[np.int64],
+) -> None:
+    """Write the size of hop k + 1 of v to ``places[k, v]``, or the hop itself there.
+
+    A hop is sorted by col.
+    """
+    mark = np.zeros(indptr.size - 1, np.uint8)
+    queue = np.empty(2 * room, np.int32)
+    for v in range(start, stop):
+        queue[0] = v
+        mark[v] = not diffusion
+        begin, end = 0, 1
+        for k in range(places.shape[0]):
+            begin, end = next_level(indptr, indices, diffusion, queue, begin, end, mark)
+            if begin == end:
+                break
+            if not write:
+                places[k, v] = end - begin
+                continue
+            sort_range(queue, begin, end)
+            for i in range(begin, end):
+                place = places[k, v] + i - begin
+                row[place] = v
+                col[place] = queue[i]
+                hop[place] = k + 1
+        if not diffusion:
+            for i in range(end):
+                mark[queue[i]] = 0
+
+
+@compiled
+def _sample(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    start: int,
+    stop: int,
+    diffusion: bool,
+    room: int,
+    starts: NDArray[np.int64],
+    node_ptr: NDArray[np.int64],
+    cap: int,
+    seed: np.uint64,
+    row: NDArray[np.int64],
+    col: NDArray[np.int64],
+    hop: NDArray[np.int64],
+) -> None:
+    """Write at most ``cap`` nodes of hop k + 1 of v from ``starts[k, v]`` on."""
+    mark = np.zeros(indptr.size - 1, np.uint8)
+    queue = np.empty(2 * room, np.int32)
+    keys, nodes = np.empty(cap, np.uint64), np.empty(cap, np.int32)
+    graph = 0
+    for v in range(start, stop):
+        while node_ptr[graph + 1] <= v:
+            graph += 1
+        first = node_ptr[graph]
+        queue[0] = v
+        mark[v] = not diffusion
+        begin, end = 0, 1
+        for k in range(starts.shape[0]):
+            begin, end = next_level(indptr, indices, diffusion, queue, begin, end, mark)
+            if begin == end:
+                break
+            size = min(cap, end - begin)
+            if end - begin > cap:
+                state = hop_state(seed, v - first, k + 1)
+                sample_level(queue[begin:end], first, state, keys, nodes)
+            else:
+                sort_range(queue, begin, end)
+                for i in range(size):
+                    nodes[i] = queue[begin + i]
+            for i in range(size):
+                place = starts[k, v] + i
+                row[place] = v
+                col[place] = nodes[i]
+                hop[place] = k + 1
+        if not diffusion:
+            for i in range(end):
+                mark[queue[i]] = 0
+
+
+def sweep(
+    packed: PackedGraphs,
+    num_hops: int,
+    *,
+    diffusion: bool,
+    max_neighbors: int | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    chunk_size: int | None = None,
+) -> HopPairs:
+    """Return the hops of every node; parameters are taken as checked.
+
+    Args:
+        packed: The graphs, N nodes together.
+        num_hops: K.
+        diffusion: Which rule of :mod:`sekgnn.hops.levels`.
+        max_neighbors: At most this many nodes per node and hop, or ``None``.
+        seed: In [0, 2^64); only used with ``max_neighbors``.
+        threads: Threads, ``None`` for all cores. Never changes the answer.
+        chunk_size: Source nodes per chunk, ``None`` to choose. Never changes the
+            answer.
+    """
+    n = packed.num_nodes
+    room = int(np.diff(packed.node_ptr).max(initial=0))
+    depth = num_hops if diffusion else min(num_hops, max(room - 1, 0))  # d < n
+    cap = room if max_neighbors is None else min(max_neighbors, room)
+    csr = packed.indptr, packed.indices
+    if chunk_size is None:  # every chunk clears n bytes: many, but not too many
+        share = -(-n // (_CHUNKS_PER_WORKER * resolve_threads(threads)))
+        chunk_size = max(_SMALLEST_CHUNK, share)
+    chunks = even_chunks(n, chunk_size)
+
+    ends = np.zeros(depth * n + 1, dtype=np.int64)
+    sizes = ends[1:].reshape(depth, n)
+
+    none = np.empty(0, dtype=np.int64)
+
+    def count(start: int, stop: int) -> None:
+        _search(*csr, start, stop, diffusion, room, sizes, False, none, none, none)
+
+    run_chunks(count, chunks, threads)
+    if cap < room:
+        np.minimum(sizes, cap, out=sizes)
+    np.cumsum(ends, out=ends)  # ends[k n + v] is now where hop k + 1 of v begins
+    starts = ends[:-1].reshape(depth, n)
+    row, col, hop = (np.empty(ends[-1], dtype=np.int64) for _ in range(3))
+
+    def fill(start: int, stop: int) -> None:
+        if cap < room:
+            _sample(
+                *csr, start, stop, diffusion, room, starts,
+                packed.node_ptr, cap, np.uint64(seed),
+                row, col, hop,
+            )  # fmt: skip
+        else:
+            _search(*csr, start, stop, diffusion, room, starts, True, row, col, hop)
+
+    run_chunks(fill, chunks, threads)
+    return HopPairs(row, col, hop, n, num_hops)

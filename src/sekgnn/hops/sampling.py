@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.hops.frontier import sort_level
+from sekgnn.hops.levels import sort_range
 from sekgnn.kernel import kernel
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # odd, 2^64 / golden ratio
@@ -91,4 +91,4 @@ def sample_level(
         if key < keys[0]:
             keys[0], nodes[0] = key, level[i]
             _sift_down(keys, nodes, 0, size)
-    sort_level(nodes)
+    sort_range(nodes, 0, size)

@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from sekgnn.nn.hop_matrices import HopCSR
-from sekgnn.nn.mix_kernels import mix_backward, mix_forward
+from sekgnn.nn.kernels import mix_backward, mix_forward
 from sekgnn.nn.sparse_sum import LIBRARY, csr_sum, row_chunks, run_rows
 
 

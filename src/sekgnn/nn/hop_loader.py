@@ -17,14 +17,14 @@ from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.cleaning import Undirected
 from sekgnn.graphs.packed import PackedGraphs, pack_edge_indices
 from sekgnn.hops import HopKernel, HopPairs, hop_pairs_packed
-from sekgnn.nn.csr_kernels import (
+from sekgnn.nn.graph_store import GraphStore, positions
+from sekgnn.nn.kernels import (
     cut_indices,
     cut_indptr,
     group,
     sample_rows,
     transpose,
 )
-from sekgnn.nn.graph_store import GraphStore, positions
 
 Rows = tuple[NDArray[np.int64], NDArray[np.int32]]
 """Row starts int64 ``[K N + 1]`` and nodes int32 ``[M]``, hop-major."""

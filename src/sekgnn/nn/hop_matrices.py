@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from sekgnn.checks import check_positive
 from sekgnn.errors import GraphInputError
-from sekgnn.nn.csr_kernels import group
+from sekgnn.nn.kernels import group
 from sekgnn.nn.sparse_sum import Csr, csr_sum
 
 _MOST = 2**31 - 1

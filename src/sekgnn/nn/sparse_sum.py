@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sekgnn.nn.csr_kernels import gather_sum
+from sekgnn.nn.kernels import gather_sum
 from sekgnn.parallel import run_chunks
 
 _PARALLEL_WORK = 1 << 21  # additions below which threads cost more than they save

@@ -14,6 +14,51 @@ from sekgnn.kernel import kernel
 
 
 @kernel
+def ball_nodes(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    centre: int,
+    radius: int,
+    place: NDArray[np.int32],
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the nodes within ``radius`` of ``centre``, nearest first.
+
+    Args:
+        indptr: Row starts.
+        indices: Neighbours.
+        centre: v.
+        radius: h.
+        place: -1 everywhere; then the position of every node found, which the caller
+            has to take back.
+
+    Returns:
+        nodes: Node numbers, int32; with unused room at the end.
+        bounds: Shell k is ``nodes[bounds[k]:bounds[k + 1]]``, int64 ``[h + 2]``.
+    """
+    nodes = np.empty(64, dtype=np.int32)
+    nodes[0] = centre
+    place[centre] = 0
+    bounds = np.empty(radius + 2, dtype=np.int64)
+    bounds[0], bounds[1] = 0, 1
+    found = 1
+    for k in range(1, radius + 1):
+        for a in range(bounds[k - 1], bounds[k]):
+            for e in range(indptr[nodes[a]], indptr[nodes[a] + 1]):
+                u = indices[e]
+                if place[u] < 0:
+                    if found == nodes.size:
+                        larger = np.empty(2 * found, dtype=np.int32)
+                        for i in range(found):
+                            larger[i] = nodes[i]
+                        nodes = larger
+                    place[u] = found
+                    nodes[found] = u
+                    found += 1
+        bounds[k + 1] = found
+    return nodes, bounds
+
+
+@kernel
 def local_ball(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -40,31 +85,40 @@ def local_ball(
         rows: Row starts, int64 ``[s + 1]``.
         columns: Neighbours as rows, int32.
     """
-    nodes = np.empty(64, dtype=np.int32)
-    nodes[0] = centre
-    place[centre] = 0
-    bounds = np.zeros(radius + 2, dtype=np.int64)
-    bounds[1] = 1
-    found = 1
-    ends = indptr[centre + 1] - indptr[centre] + 1
-    for k in range(1, radius + 1):
-        for a in range(bounds[k - 1], bounds[k]):
-            node = nodes[a]
-            for e in range(indptr[node], indptr[node + 1]):
-                u = indices[e]
-                if place[u] < 0:
-                    if found == nodes.size:
-                        larger = np.empty(2 * found, dtype=np.int32)
-                        larger[:found] = nodes
-                        nodes = larger
-                    place[u] = found
-                    nodes[found] = u
-                    found += 1
-                    ends += indptr[u + 1] - indptr[u] + 1
-        bounds[k + 1] = found
-    rows = np.zeros(found + 1, dtype=np.int64)
+    nodes, bounds = ball_nodes(indptr, indices, centre, radius, place)
+    found = bounds[radius + 1]
+    rows, columns = induced(indptr, indices, nodes, found, with_centre, loop, place)
+    return nodes[:found], bounds, rows, columns
+
+
+@kernel
+def induced(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    nodes: NDArray[np.int32],
+    found: int,
+    with_centre: bool,
+    loop: int,
+    place: NDArray[np.int32],
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return row starts and columns of the subgraph on the first ``found`` nodes.
+
+    Args:
+        indptr: Row starts.
+        indices: Neighbours.
+        nodes: The nodes, at least ``[found]``.
+        found: How many belong to it.
+        with_centre: If false, the first node keeps its row but loses its edges.
+        loop: 1 to list every node among its own neighbours, else 0.
+        place: Their positions, -1 for all others; -1 everywhere on return.
+    """
+    ends = found
+    for i in range(found):
+        ends += indptr[nodes[i] + 1] - indptr[nodes[i]]
+    rows = np.empty(found + 1, dtype=np.int64)
     columns = np.empty(ends, dtype=np.int32)
     filled = 0
+    rows[0] = 0
     for i in range(found):
         if loop:
             columns[filled] = i
@@ -78,7 +132,7 @@ def local_ball(
         rows[i + 1] = filled
     for i in range(found):
         place[nodes[i]] = -1
-    return nodes[:found], bounds, rows, columns[:filled]
+    return rows, columns[:filled]
 
 
 def walk_edges(
@@ -101,7 +155,10 @@ def new_table(size: int) -> NDArray[np.int32]:
     capacity = 64
     while capacity < 2 * size:
         capacity *= 2
-    return np.full((capacity, 2), -1, dtype=np.int32)
+    table = np.empty((capacity, 2), dtype=np.int32)
+    for slot in range(capacity):
+        table[slot, 0] = table[slot, 1] = -1
+    return table
 
 
 @kernel
@@ -169,14 +226,16 @@ def grow_ball(
         if found + more > nodes.size:
             size = 2 * (found + more)
             larger, numbers = np.empty(size, dtype=np.int32), np.empty(size)
-            larger[:found], numbers[:found] = nodes[:found], degrees[:found]
-            nodes, degrees = larger, numbers
             starts = np.empty(size + 1, dtype=np.int64)
-            starts[: low + 1] = rows[: low + 1]
-            rows = starts
+            for a in range(found):
+                larger[a], numbers[a] = nodes[a], degrees[a]
+            for a in range(low + 1):
+                starts[a] = rows[a]
+            nodes, degrees, rows = larger, numbers, starts
         if filled + more > columns.size:
             longer = np.empty(2 * (filled + more), dtype=np.int32)
-            longer[:filled] = columns[:filled]
+            for e in range(filled):
+                longer[e] = columns[e]
             columns = longer
         # Fetch the level's rows from memory all at once; what is stored here is
         # overwritten below. One by one, each search would wait for its own row.
@@ -208,7 +267,8 @@ def grow_ball(
             rows[a + 1] = filled
         bounds[level + 1] = found
     if found > table.shape[0] // 8:
-        table[:] = -1
+        for slot in range(table.shape[0]):
+            table[slot, 0] = table[slot, 1] = -1
     else:
         for a in range(found - 1, -1, -1):  # last in, first out: no probe is cut short
             table[slot_of(table, nodes[a]), 0] = -1
@@ -221,8 +281,13 @@ def largest_ball(
 ) -> int:
     """Return the most nodes that any node has within ``radius``, itself counted."""
     most = 0
-    place = np.full(indptr.size - 1, -1, dtype=np.int32)
-    for v in range(indptr.size - 1):
-        nodes, _, _, _ = local_ball(indptr, indices, v, radius, True, 0, place)
-        most = max(most, nodes.size)
+    place = np.empty(indptr.size - 1, dtype=np.int32)
+    for v in range(place.size):
+        place[v] = -1
+    for v in range(place.size):
+        nodes, bounds = ball_nodes(indptr, indices, v, radius, place)
+        found = bounds[radius + 1]
+        for i in range(found):
+            place[nodes[i]] = -1
+        most = found if found > most else most
     return most

@@ -53,13 +53,14 @@ def half_walk_returns(
             indptr, edges, v, loop,
             bounds, nodes, degrees, rows, columns, table,
         )  # fmt: skip
-        found = bounds[-1]
+        found = bounds[half + 1]
         if before.size < found:
             before, after = np.empty(2 * found), np.empty(2 * found)
-        before[:found] = 0.0
-        after[:found] = 0.0
+        for a in range(found):
+            before[a] = after[a] = 0.0
         if degrees[0] == 0:
-            out[v] = 0.0
+            for t in range(steps):
+                out[v, t] = 0.0
             continue
         before[0] = 1.0 / degrees[0]
         for s in range(1, half + 1):

@@ -145,54 +145,69 @@ def add_rows(
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         v = _Vectors(context, builder, sig, args)
-        out_data, matrix_data, weight_data, id_data = map(v.data, (0, 4, 8, 9))
-        out_start, matrix_start = args[1], args[5]
-        row_stride, row_width = args[6], args[7]
-        keep_all, scale_all = v.splat(args[2]), v.splat(args[3])
-        drop = builder.fcmp_ordered("==", args[2], ir.Constant(ir.DoubleType(), 0.0))
-        zero, one = ir.Constant(_INT64, 0), ir.Constant(_INT64, 1)
-
-        def sum_columns(begin: Any, end: Any, vectors: int) -> None:
-            """Go from column ``begin`` to ``end``, ``vectors`` of eight at a time."""
-            totals = [cgutils.alloca_once(builder, v.type) for _ in range(vectors)]
-            shifts = [ir.Constant(_INT64, i * WIDTH) for i in range(vectors)]
-            leap = ir.Constant(_INT64, vectors * WIDTH)
-            loop = cgutils.for_range_slice(builder, begin, end, leap, inc=True)
-            with loop as (column, _):
-                for total in totals:
-                    builder.store(ir.Constant(v.type, [0.0] * WIDTH), total)
-                origin = builder.add(matrix_start, column)
-                rows = cgutils.for_range_slice(
-                    builder, args[10], args[11], one, inc=True
-                )
-                with rows as (e, _):
-                    row = builder.sext(builder.load(builder.gep(id_data, [e])), _INT64)
-                    weight = v.splat(builder.load(builder.gep(weight_data, [row])))
-                    offset = builder.add(origin, builder.mul(row, row_stride))
-                    for total, shift in zip(totals, shifts, strict=True):
-                        value = v.load(matrix_data, builder.add(offset, shift))
-                        product = v.multiply(weight, value)
-                        builder.store(v.add(builder.load(total), product), total)
-                place = builder.add(out_start, column)
-                for total, shift in zip(totals, shifts, strict=True):
-                    target = builder.add(place, shift)
-                    kept = v.multiply(keep_all, v.load(out_data, target))
-                    kept = builder.select(
-                        drop, ir.Constant(v.type, [0.0] * WIDTH), kept
-                    )
-                    added = v.multiply(scale_all, builder.load(total))
-                    v.store(v.add(kept, added), out_data, target)
-
-        bulk = builder.and_(row_width, ir.Constant(_INT64, -4 * WIDTH))
-        sum_columns(zero, bulk, 4)
-        left = builder.sub(row_width, bulk)
-        for vectors in (3, 2, 1):
-            size = ir.Constant(_INT64, vectors * WIDTH)
-            fits = builder.icmp_signed("==", left, size)
-            sum_columns(bulk, builder.select(fits, row_width, bulk), vectors)
+        flat = [v.data(i) if i in (0, 4, 8, 9) else arg for i, arg in enumerate(args)]
+        builder.call(_add_rows_function(builder.module), flat)
         return context.get_dummy_value()
 
     return signature, generate
+
+
+def _add_rows_function(module: Any) -> Any:
+    """Return the code of :func:`add_rows`, which a module holds once for all calls."""
+    name = "sekgnn.add_rows"
+    if name in module.globals:
+        return module.globals[name]
+    numbers = ir.DoubleType().as_pointer()
+    kinds = [numbers, _INT64, ir.DoubleType(), ir.DoubleType(), numbers, _INT64, _INT64]
+    kinds += [_INT64, numbers, _INT32.as_pointer(), _INT64, _INT64]
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), name)
+    function.linkage = "linkonce_odr"
+    function.attributes.add("noinline")
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    args = function.args
+    v = _Vectors(None, builder, None, args)
+    out_data, out_start, matrix_data, matrix_start = args[0], args[1], args[4], args[5]
+    row_stride, row_width, weight_data, id_data = args[6:10]
+    keep_all, scale_all = v.splat(args[2]), v.splat(args[3])
+    drop = builder.fcmp_ordered("==", args[2], ir.Constant(ir.DoubleType(), 0.0))
+    zero, one = ir.Constant(_INT64, 0), ir.Constant(_INT64, 1)
+
+    def sum_columns(begin: Any, end: Any, vectors: int) -> None:
+        """Go from column ``begin`` to ``end``, ``vectors`` of eight at a time."""
+        totals = [cgutils.alloca_once(builder, v.type) for _ in range(vectors)]
+        shifts = [ir.Constant(_INT64, i * WIDTH) for i in range(vectors)]
+        leap = ir.Constant(_INT64, vectors * WIDTH)
+        loop = cgutils.for_range_slice(builder, begin, end, leap, inc=True)
+        with loop as (column, _):
+            for total in totals:
+                builder.store(ir.Constant(v.type, [0.0] * WIDTH), total)
+            origin = builder.add(matrix_start, column)
+            rows = cgutils.for_range_slice(builder, args[10], args[11], one, inc=True)
+            with rows as (e, _):
+                row = builder.sext(builder.load(builder.gep(id_data, [e])), _INT64)
+                weight = v.splat(builder.load(builder.gep(weight_data, [row])))
+                offset = builder.add(origin, builder.mul(row, row_stride))
+                for total, shift in zip(totals, shifts, strict=True):
+                    value = v.load(matrix_data, builder.add(offset, shift))
+                    product = v.multiply(weight, value)
+                    builder.store(v.add(builder.load(total), product), total)
+            place = builder.add(out_start, column)
+            for total, shift in zip(totals, shifts, strict=True):
+                target = builder.add(place, shift)
+                kept = v.multiply(keep_all, v.load(out_data, target))
+                kept = builder.select(drop, ir.Constant(v.type, [0.0] * WIDTH), kept)
+                added = v.multiply(scale_all, builder.load(total))
+                v.store(v.add(kept, added), out_data, target)
+
+    bulk = builder.and_(row_width, ir.Constant(_INT64, -4 * WIDTH))
+    sum_columns(zero, bulk, 4)
+    left = builder.sub(row_width, bulk)
+    for vectors in (3, 2, 1):
+        size = ir.Constant(_INT64, vectors * WIDTH)
+        fits = builder.icmp_signed("==", left, size)
+        sum_columns(bulk, builder.select(fits, row_width, bulk), vectors)
+    builder.ret_void()
+    return function
 
 
 @intrinsic  # type: ignore[untyped-decorator]

@@ -159,7 +159,6 @@ def _number_until_full(
     return colours.shape[0], found
 
 
-@kernel
 def number_colours(
     colours: Colours, classes: NDArray[np.int64]
 ) -> tuple[Colours, NDArray[np.int64]]:
@@ -168,15 +167,14 @@ def number_colours(
     Args:
         colours: ``[N, 2]``.
         classes: Written, the number of each object's colour, ``[N]``; pass an empty
-            array if only the table is wanted.
+            array if only the table is needed.
 
     Returns:
         kept: The distinct colours, ``[C, 2]``.
         counts: How many objects have each, int64 ``[C]``.
     """
     size, found, done = 64, 0, 0
-    kept = np.empty((0, 2), dtype=np.uint64)
-    counts = np.zeros(0, dtype=np.int64)
+    kept, counts = np.empty((0, 2), dtype=np.uint64), np.empty(0, dtype=np.int64)
     none = np.empty(0, dtype=np.int64)
     while True:
         table = np.full(size, -1, dtype=np.int64)
@@ -188,9 +186,33 @@ def number_colours(
         done, found = _number_until_full(
             colours, done, found, table, kept, counts, classes
         )
-        if done == colours.shape[0]:
+        if done == len(colours):
             return kept[:found], counts[:found]
         size *= 4
+
+
+@kernel
+def count_colours(colours: Colours, first: int) -> int:
+    """Return the number of distinct colours of a few objects, from ``first`` on."""
+    size = 64
+    while size < 2 * colours.shape[0]:
+        size *= 2
+    table = np.zeros((size, 2), dtype=np.uint64)
+    mask = np.uint64(size - 1)
+    found, zero = 0, 0
+    for i in range(first, colours.shape[0]):
+        c0, c1 = colours[i, 0], colours[i, 1]
+        if c0 == 0 and c1 == 0:  # stands for a free slot
+            zero = 1
+            continue
+        slot = c0 & mask
+        while table[slot, 0] != c0 or table[slot, 1] != c1:
+            if table[slot, 0] == 0 and table[slot, 1] == 0:
+                table[slot, 0], table[slot, 1] = c0, c1
+                found += 1
+            else:
+                slot = (slot + np.uint64(1)) & mask
+    return found + zero
 
 
 def colours_of(values: NDArray[Any], use: str) -> Colours:

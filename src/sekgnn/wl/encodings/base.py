@@ -185,7 +185,7 @@ def node_colours(
     batch: Batch,
     work: Callable[[int, int, NDArray[np.int32], Colours], None],
     threads: int | None,
-    chunk: int = 256,
+    chunk: int | None = 256,
 ) -> Colours:
     """Return the colours that a kernel writes for every node, ``[N, 2]``.
 
@@ -195,14 +195,14 @@ def node_colours(
             second; the array of N times -1 is scratch for
             :func:`~sekgnn.walks.ball.local_ball`.
         threads: Threads.
-        chunk: Nodes of one call.
+        chunk: Nodes of one call; ``None`` for the nodes of one graph.
     """
     n = batch.packed.num_nodes
     out = np.empty((n, 2), dtype=np.uint64)
     place = PerThread(lambda: np.full(n, -1, dtype=np.int32))
     run_chunks(
         lambda start, stop: work(start, stop, place.value, out),
-        even_chunks(n, chunk),
+        even_chunks(n, chunk) if chunk else list(pairwise(batch.node_ptr.tolist())),
         threads,
     )
     return out

@@ -19,9 +19,9 @@ from sekgnn.wl.digest import (
     KEY_OWN,
     KEY_PART,
     Colours,
+    count_colours,
     key_of,
     multiset_digest,
-    number_colours,
     spread,
 )
 from sekgnn.wl.encodings.base import ExactEncoding, node_colours
@@ -90,9 +90,8 @@ def refine_ball(
         colours: First colours, ``[s, 2]``; overwritten.
     """
     s = colours.shape[0]
-    none = np.empty(0, dtype=np.int64)
-    members = np.empty_like(colours)
-    count = len(number_colours(colours[first:], none)[0])
+    members = np.empty((s, 2), dtype=np.uint64)
+    count = count_colours(colours, first)
     while True:
         for i in range(first, s):
             members[i, 0], members[i, 1] = spread(
@@ -108,7 +107,7 @@ def refine_ball(
                 t1 += m1
             s0, s1 = spread(colours[i, 0], colours[i, 1], KEY_OWN)
             colours[i, 0], colours[i, 1] = spread(s0 + t0, s1 + t1, KEY_PART)
-        after = len(number_colours(colours[first:], none)[0])
+        after = count_colours(colours, first)
         if after == count:
             break
         count = after
@@ -137,7 +136,9 @@ def ego_digests(
         labels = ball_edge_labels(
             indptr, indices, edge_labels, nodes, with_centre, place
         )
-        inner = colours[nodes]
+        inner = np.empty((nodes.size, 2), dtype=np.uint64)
+        for i in range(nodes.size):
+            inner[i, 0], inner[i, 1] = colours[nodes[i], 0], colours[nodes[i], 1]
         if marked:
             for k in range(bounds.size - 1):
                 for i in range(bounds[k], bounds[k + 1]):
@@ -244,18 +245,17 @@ def refine_pairs(
         nodes: Colours of the nodes, ``[s, 2]``.
     """
     s = nodes.shape[0]
-    none = np.empty(0, dtype=np.int64)
     before = np.empty((s * s, 2), dtype=np.uint64)
     after = np.empty((s * s, 2), dtype=np.uint64)
     left = np.empty((2, s * s), dtype=np.uint64)
     right = np.empty((2, s * s), dtype=np.uint64)
     pair_types(rows, columns, edge_labels, nodes, 0, s, before)
-    count = len(number_colours(before, none)[0])
+    count = count_colours(before, 0)
     while True:
         factors(before, left, right)
         pair_step(before, left, right, s, 0, s, after)
         before, after = after, before
-        found = len(number_colours(before, none)[0])
+        found = count_colours(before, 0)
         if found == count:
             break
         count = found
@@ -280,8 +280,9 @@ def mark_distances(
         out: Written, ``[s, 2]``.
     """
     s = colours.shape[0]
-    distance = np.full(s, s, dtype=np.int64)  # s for nodes that are not reached
-    queue = np.empty(s, dtype=np.int64)
+    distance, queue = np.empty(s, dtype=np.int64), np.empty(s, dtype=np.int64)
+    for i in range(s):
+        distance[i] = s  # for nodes that are not reached
     queue[0], distance[centre] = centre, 0
     read, filled = 0, 1
     while read < filled:
@@ -316,11 +317,13 @@ def ego_pair_digests(
         nodes, _, rows, columns = local_ball(indptr, indices, v, radius, True, 0, place)
         labels = ball_edge_labels(indptr, indices, edge_labels, nodes, True, place)
         once = np.empty((nodes.size, 2), dtype=np.uint64)
-        mark_distances(rows, columns, 0, colours[nodes], once)
+        twice = np.empty((nodes.size, 2), dtype=np.uint64)
+        for i in range(nodes.size):
+            twice[i, 0], twice[i, 1] = colours[nodes[i], 0], colours[nodes[i], 1]
+        mark_distances(rows, columns, 0, twice, once)
         if not neighbours:
             out[v, 0], out[v, 1] = refine_pairs(rows, columns, labels, once)
             continue
-        twice = np.empty_like(once)
         t0, t1 = np.uint64(0), np.uint64(0)
         for e in range(rows[0], rows[1]):
             mark_distances(rows, columns, columns[e], once, twice)
@@ -378,4 +381,4 @@ class InnerFWL(ExactEncoding):
 
     def memory(self, sizes: Sequence[int]) -> int:
         """Return the bytes of the pairs of one ego-net, at most the whole graph."""
-        return 64 * max(sizes, default=0) ** 2
+        return 128 * max(sizes, default=0) ** 2

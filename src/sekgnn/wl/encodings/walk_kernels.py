@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.kernel import kernel
-from sekgnn.walks.ball import local_ball
+from sekgnn.walks.ball import ball_nodes, induced
 from sekgnn.walks.modular import PRIMES, inverse
 from sekgnn.wl.digest import Colours, key_of, spread
 
@@ -101,12 +101,15 @@ def walk_digests(
 
 
 @kernel
-def spread_pairs(digests: Colours, labels: Colours, labelled: bool) -> None:
+def spread_pairs(
+    digests: Colours, labels: Colours, nodes: NDArray[np.int32], labelled: bool
+) -> None:
     """Spread the digests of all pairs in place, for being summed.
 
     Args:
         digests: ``[2, s, s]``.
-        labels: Colours of the nodes' labels, ``[s, 2]``.
+        labels: Colours of the labels of all nodes, ``[N, 2]``.
+        nodes: The node of each row, ``[s]``.
         labelled: Whether there are labels; then they become part of each pair.
     """
     s = digests.shape[1]
@@ -114,8 +117,9 @@ def spread_pairs(digests: Colours, labels: Colours, labelled: bool) -> None:
         for j in range(s):
             d0, d1 = digests[0, i, j], digests[1, i, j]
             if labelled:
-                d0, d1 = spread(d0 + labels[i, 0], d1 + labels[i, 1], KEY_PAIRS)
-                d0, d1 = spread(d0 + labels[j, 0], d1 + labels[j, 1], KEY_PAIRS)
+                a, b = nodes[i], nodes[j]
+                d0, d1 = spread(d0 + labels[a, 0], d1 + labels[a, 1], KEY_PAIRS)
+                d0, d1 = spread(d0 + labels[b, 0], d1 + labels[b, 1], KEY_PAIRS)
             d0, d1 = spread(d0, d1, KEY_PAIRS)
             digests[0, i, j], digests[1, i, j] = d0, d1
 
@@ -138,107 +142,58 @@ def centre_value(
         pairs: From :func:`spread_pairs`, ``[2, s, s]``.
         centre: Row of the centre; negative if it is not there.
         members: Rows of the others, shell by shell.
-        bounds: Shell k is ``members[bounds[k - 1]:bounds[k]]``, ``[S + 1]``.
+        bounds: Shell k is ``members[bounds[k]:bounds[k + 1]]``, ``[S + 2]``.
         wanted: Whether f1, f2, f3 are part of it, ``[3]``.
         every: f3 between all shells, not only within each.
     """
     s0, s1 = KEY_WALKS, np.uint64(0)
     if wanted[0] and centre >= 0:
-        s0, s1 = spread(
-            s0 + pairs[0, centre, centre], s1 + pairs[1, centre, centre], KEY_WALKS
-        )
-    shells = bounds.size - 1
-    while shells > 0 and bounds[shells] == bounds[shells - 1]:
-        shells -= 1
-    for a in range(shells):
-        if wanted[1] and centre >= 0:
-            t0, t1 = np.uint64(0), np.uint64(0)
-            for x in range(bounds[a], bounds[a + 1]):
-                t0 += pairs[0, centre, members[x]]
-                t1 += pairs[1, centre, members[x]]
-            s0, s1 = spread(s0 + t0, s1 + t1, KEY_WALKS)
-        if not wanted[2]:
-            continue
-        t0, t1 = np.uint64(0), np.uint64(0)
-        for x in range(bounds[a], bounds[a + 1]):
-            t0 += pairs[0, members[x], members[x]]
-            t1 += pairs[1, members[x], members[x]]
-        d0, d1 = t0, t1
+        t0, t1 = pairs[0, centre, centre], pairs[1, centre, centre]
         s0, s1 = spread(s0 + t0, s1 + t1, KEY_WALKS)
-        for b in range(shells):
-            if b != a and not every:
-                continue
-            t0, t1 = np.uint64(0), np.uint64(0)
-            for x in range(bounds[a], bounds[a + 1]):
-                i = members[x]
-                for y in range(bounds[b], bounds[b + 1]):
-                    t0 += pairs[0, i, members[y]]
-                    t1 += pairs[1, i, members[y]]
-            if b == a:
-                t0 -= d0
-                t1 -= d1
+    shells = bounds.size - 2
+    while shells > 0 and bounds[shells] == bounds[shells + 1]:
+        shells -= 1
+    for a in range(1, shells + 1):
+        d0, d1 = np.uint64(0), np.uint64(0)
+        for x in range(bounds[a], bounds[a + 1]):
+            i = members[x]
+            d0 += pairs[0, i, i]
+            d1 += pairs[1, i, i]
+        # b = -1 is from the centre, 0 the diagonal, 1.. the other shells
+        for b in range(-1, shells + 1):
+            t0, t1 = d0, d1
+            if b == -1:
+                if not wanted[1] or centre < 0:
+                    continue
+                t0, t1 = np.uint64(0), np.uint64(0)
+                for x in range(bounds[a], bounds[a + 1]):
+                    t0 += pairs[0, centre, members[x]]
+                    t1 += pairs[1, centre, members[x]]
+            elif not wanted[2]:
+                break
+            elif b > 0:
+                if b != a and not every:
+                    continue
+                t0, t1 = np.uint64(0), np.uint64(0)
+                for x in range(bounds[a], bounds[a + 1]):
+                    i = members[x]
+                    for y in range(bounds[b], bounds[b + 1]):
+                        t0 += pairs[0, i, members[y]]
+                        t1 += pairs[1, i, members[y]]
+                if b == a:
+                    t0 -= d0
+                    t1 -= d1
             s0, s1 = spread(s0 + t0, s1 + t1, KEY_WALKS)
     return s0, s1
 
 
 @kernel
-def with_loops(
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], begin: int, n: int, loop: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return one graph of the union by itself, every node its own neighbour or not."""
-    rows = np.empty(n + 1, dtype=np.int64)
-    rows[0] = 0
-    columns = np.empty(indptr[begin + n] - indptr[begin] + n, dtype=np.int32)
-    filled = 0
-    for v in range(n):
-        if loop:
-            columns[filled] = v
-            filled += 1
-        for e in range(indptr[begin + v], indptr[begin + v + 1]):
-            columns[filled] = indices[e] - begin
-            filled += 1
-        rows[v + 1] = filled
-    return rows, columns[:filled]
-
-
-@kernel
-def graph_values(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    begin: int,
-    n: int,
-    num_shells: int,
-    walk_length: int,
-    loop: int,
-    wanted: NDArray[np.bool_],
-    every: bool,
-    labels: Colours,
-    labelled: bool,
-    keys: NDArray[np.uint64],
-    out: Colours,
-) -> None:
-    """Write the values of the nodes ``begin..begin + n - 1``, one graph."""
-    rows, columns = with_loops(indptr, indices, begin, n, loop)
-    pairs = np.empty((2, n, n), dtype=np.uint64)
-    scratch = np.empty((2, 2, n, n), dtype=np.uint64)
-    walk_digests(rows, columns, walk_length, keys, scratch, pairs)
-    spread_pairs(pairs, labels[begin : begin + n], labelled)
-    place = np.full(indptr.size - 1, -1, dtype=np.int32)
-    for v in range(n):
-        nodes, bounds, _, _ = local_ball(
-            indptr, indices, begin + v, num_shells, True, 0, place
-        )
-        members = (nodes - begin).astype(np.int32)
-        c0, c1 = centre_value(pairs, v, members, bounds[1:], wanted, every)
-        out[begin + v, 0], out[begin + v, 1] = c0, c1
-
-
-@kernel
-def ego_values(
+def walk_values(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
     start: int,
     stop: int,
+    whole: bool,
     radius: int,
     with_centre: bool,
     walk_length: int,
@@ -251,22 +206,55 @@ def ego_values(
     place: NDArray[np.int32],
     out: Colours,
 ) -> None:
-    """Write the values of the nodes ``start..stop - 1``."""
-    room = 0
+    """Write the values of the nodes ``start..stop - 1``.
+
+    Args:
+        indptr: Row starts.
+        indices: Neighbours.
+        start: First node.
+        stop: Behind the last node.
+        whole: Walk on the whole graph, which these nodes must be; else on ego-nets.
+        radius: h, or the number of shells.
+        with_centre: Whether the walk may step on the centre.
+        walk_length: l.
+        loop: 1 with self-loops, else 0.
+        wanted: As for :func:`centre_value`.
+        every: Likewise.
+        labels: As for :func:`spread_pairs`.
+        labelled: Likewise.
+        keys: :data:`STEP_KEYS`.
+        place: Scratch, -1 everywhere; as it was on return.
+        out: Written, ``[N, 2]``.
+    """
+    room = -1
     pairs = np.empty((2, 0, 0), dtype=np.uint64)
     scratch = np.empty((2, 2, 0, 0), dtype=np.uint64)
     for v in range(start, stop):
-        nodes, bounds, rows, columns = local_ball(
-            indptr, indices, v, radius, with_centre, loop, place
-        )
-        s = nodes.size
-        if s != room:
-            room = s
-            pairs = np.empty((2, s, s), dtype=np.uint64)
-            scratch = np.empty((2, 2, s, s), dtype=np.uint64)
-        walk_digests(rows, columns, walk_length, keys, scratch, pairs)
-        spread_pairs(pairs, labels[nodes] if labelled else labels[:0], labelled)
-        members = np.arange(s).astype(np.int32)
-        centre = 0 if with_centre else -1
-        c0, c1 = centre_value(pairs, centre, members, bounds[1:], wanted, every)
+        members, bounds = ball_nodes(indptr, indices, v, radius, place)
+        centre, s = 0 if with_centre else -1, bounds[radius + 1]
+        if whole:
+            centre = v - start
+            for i in range(s):
+                place[members[i]] = -1
+                members[i] -= start
+        if not whole or v == start:
+            inside = members
+            if whole:
+                s = stop - start
+                inside = np.empty(s, dtype=np.int32)
+                for i in range(s):
+                    inside[i], place[start + i] = start + i, i
+            rows, columns = induced(
+                indptr, indices, inside, s, with_centre, loop, place
+            )
+            if s != room:
+                room = s
+                pairs = np.empty((2, s, s), dtype=np.uint64)
+                scratch = np.empty((2, 2, s, s), dtype=np.uint64)
+            walk_digests(rows, columns, walk_length, keys, scratch, pairs)
+            spread_pairs(pairs, labels, inside, labelled)
+            if not whole:  # rows are in the order of the shells
+                for i in range(s):
+                    members[i] = i
+        c0, c1 = centre_value(pairs, centre, members, bounds, wanted, every)
         out[v, 0], out[v, 1] = c0, c1

@@ -20,8 +20,6 @@ from sekgnn.checks import check_choice, check_positive
 from sekgnn.encoding.spec import SCOPES, Scope, WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import Graph
-from sekgnn.parallel import even_chunks, run_chunks
-from sekgnn.walks.ball import local_ball
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import option
 from sekgnn.wl.digest import Colours
@@ -29,8 +27,7 @@ from sekgnn.wl.encodings.base import ExactEncoding, ExactValues, node_colours
 from sekgnn.wl.encodings.walk_kernels import (
     MAX_STEPS,
     STEP_KEYS,
-    ego_values,
-    graph_values,
+    walk_values,
 )
 from sekgnn.wl.words import against
 
@@ -129,25 +126,17 @@ class Walks(ExactEncoding):
             self.walk_length, int(self.self_loops), wanted, self.pairs == "all",
             batch.label_colours, batch.has_node_labels, STEP_KEYS,
         )  # fmt: skip
-        if self.radius is not None:
-            centred, radius = self.scope == "ego", self.radius
-            return node_colours(
-                batch,
-                lambda start, stop, place, out: ego_values(
-                    indptr, indices, start, stop, radius, centred, *walk, place, out
-                ),
-                threads,
-            )  # fmt: skip
-        out = np.empty((batch.packed.num_nodes, 2), dtype=np.uint64)
-
-        def work(start: int, stop: int) -> None:
-            for low, high in pairwise(batch.node_ptr[start : stop + 1].tolist()):
-                graph_values(
-                    indptr, indices, low, high - low, self.num_shells, *walk, out
-                )
-
-        run_chunks(work, even_chunks(len(batch.graphs), 1), threads)
-        return out
+        whole = self.radius is None
+        reach = self.num_shells if self.radius is None else self.radius
+        centred = self.scope != "internal"
+        return node_colours(
+            batch,
+            lambda start, stop, place, out: walk_values(
+                indptr, indices, start, stop, whole, reach, centred, *walk, place, out
+            ),
+            threads,
+            None if whole else 256,
+        )
 
     def words(self, batch: Batch, node: int) -> str:
         """Say the returns of the first steps, as fractions."""
@@ -214,27 +203,40 @@ def step_multisets(graph: Graph, node: int, walks: Walks) -> Iterator[Multisets]
     matrix, so that integers of any size do.
     """
     centred = walks.scope != "internal"
-    place = np.full(graph.num_nodes, -1, dtype=np.int32)
-    radius = graph.num_nodes if walks.radius is None else walks.radius
-    nodes, bounds, rows, columns = local_ball(
-        graph.indptr, graph.indices, node, radius, centred, int(walks.self_loops), place
-    )
-    groups = _groups(bounds, walks, centred)
-    degrees = np.diff(rows)
-    common = lcm(*(int(d) for d in degrees if d))
-    now = np.zeros((nodes.size, nodes.size), dtype=object)
-    now[np.diag_indices(nodes.size)] = 1
+    bounds, near = _ball(graph, node, walks, centred)
+    groups = _groups(np.array(bounds), walks, centred)
+    common = lcm(*(len(rows) for rows in near if rows))
+    now = np.zeros((len(near), len(near)), dtype=object)
+    now[np.diag_indices(len(near))] = 1
     for t in range(1, walks.walk_length + 1):
         after = np.zeros_like(now)
-        for i, degree in enumerate(degrees.tolist()):
-            if degree:
-                total = now[columns[rows[i] : rows[i + 1]]].sum(axis=0)
-                after[i] = total * (common // degree)
+        for i, rows in enumerate(near):
+            if rows:
+                after[i] = now[rows].sum(axis=0) * (common // len(rows))
         now = after
         yield {
             name: _values(now[np.ix_(i, j)], same, common**t)
             for name, (i, j, same) in groups.items()
         }
+
+
+def _ball(
+    graph: Graph, node: int, walks: Walks, centred: bool
+) -> tuple[list[int], list[list[int]]]:
+    """Return where the shells around a node begin, and where the walk may step to."""
+    around = [row.tolist() for row in np.split(graph.indices, graph.indptr[1:-1])]
+    place, bounds = {node: 0}, [0, 1]
+    for _ in range(graph.num_nodes if walks.radius is None else walks.radius):
+        for v in list(place)[bounds[-2] :]:
+            for u in around[v]:
+                place.setdefault(u, len(place))
+        bounds.append(len(place))
+    near = [
+        [i] * walks.self_loops
+        + [place[u] for u in around[v] if u in place and (centred or i * place[u])]
+        for v, i in place.items()
+    ]
+    return bounds, near
 
 
 def _groups(bounds: NDArray[np.int64], walks: Walks, centred: bool) -> dict[str, Group]:

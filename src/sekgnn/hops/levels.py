@@ -1,0 +1,159 @@
+r"""Level by level outwards from a node: the loops that all hop kernels share.
+
+* Shortest paths: breadth-first search. A node stays marked for as long as its source is
+  worked on, so it is met once, in the hop of its distance. The levels lie one after
+  another in ``queue`` (at most n nodes together), which is also the list of marks to
+  take back.
+* Diffusion: u is in hop k of v iff :math:`(A^k)_{vu} > 0`, that is, if some walk of
+  exactly k steps reaches it. A node may be in several hops, and v is in its own hop k
+  whenever a closed walk of k steps exists (so in every even hop, unless v is isolated).
+  Marks therefore last for one hop only. The support of :math:`A^k` follows from that of
+  :math:`A^{k-1}` alone: no numbers are multiplied and nothing can overflow or round to
+  zero.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.kernel import kernel
+
+_SHORT = 16
+
+
+@kernel
+def next_level(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    diffusion: bool,
+    queue: NDArray[np.int32],
+    begin: int,
+    end: int,
+    mark: NDArray[np.uint8],
+) -> tuple[int, int]:
+    """Write the next level to ``queue``; return where it begins and ends.
+
+    Args:
+        indptr: Row starts, int64 ``[n + 1]``.
+        indices: Neighbours, int32 ``[2 m]``.
+        diffusion: Take all marks back; two halves of ``queue`` then take turns, so it
+            needs room for twice the nodes of the largest graph.
+        queue: Holds the level in ``queue[begin:end]``; receives the next one.
+        begin: Start of the level.
+        end: End of the level.
+        mark: 1 for nodes that must not be written (again), uint8 ``[n]``.
+    """
+    place = end
+    if diffusion:
+        half = queue.size // 2
+        place = half if begin < half else 0
+    tail = place
+    for i in range(begin, end):
+        v = queue[i]
+        for p in range(indptr[v], indptr[v + 1]):
+            u = indices[p]
+            if mark[u] == 0:
+                mark[u] = 1
+                queue[tail] = u
+                tail += 1
+    if diffusion:
+        for i in range(place, tail):
+            mark[queue[i]] = 0
+    return place, tail
+
+
+@kernel
+def sort_range(values: NDArray[np.int32], begin: int, end: int) -> None:
+    """Sort ``values[begin:end]`` in place.
+
+    Quicksort down to short pieces, which one pass of insertion sort puts in order.
+    """
+    depth, low, high = 0, begin, end - 1
+    stack = np.empty(128 if high - low > _SHORT else 0, dtype=np.int64)
+    while high - low > _SHORT or depth > 0:
+        if high - low <= _SHORT:
+            depth -= 2
+            low, high = stack[depth], stack[depth + 1]
+            continue
+        a, pivot, c = values[low], values[(low + high) // 2], values[high]
+        if (pivot < a) == (a < c):  # the median of the three
+            pivot = a
+        elif (pivot < c) == (c < a):
+            pivot = c
+        i, j = low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if j - low < high - i:
+            stack[depth], stack[depth + 1] = i, high
+            high = j
+        else:
+            stack[depth], stack[depth + 1] = low, j
+            low = i
+        depth += 2
+    for i in range(begin + 1, end):
+        value = values[i]
+        j = i - 1
+        while j >= begin and values[j] > value:
+            values[j + 1] = values[j]
+            j -= 1
+        values[j + 1] = value
+
+
+@kernel
+def class_shells(
+    sizes: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    num_hops: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    r"""Return the classes at distance k = 1..K from a node of every twin class.
+
+    The node's own twins are at distance 1, so its class is listed there if it has any.
+
+    Args:
+        sizes: Nodes in each class, ``[q]``.
+        rows: Row starts of :func:`~sekgnn.graphs.twins.quotient`, ``[q + 1]``.
+        columns: Its neighbours.
+        num_hops: K.
+
+    Returns:
+        members: int32 ``[q * q]``; within a shell the classes increase.
+        bounds: int64 ``[q, K + 1]``: shell k of class c is
+            ``members[bounds[c, k - 1]:bounds[c, k]]``.
+    """
+    q = sizes.size
+    members = np.empty(q * q, dtype=np.int32)
+    bounds = np.empty((q, num_hops + 1), dtype=np.int64)
+    seen = np.empty(q, dtype=np.int32)
+    for c in range(q):
+        seen[c] = -1
+    for c in range(q):
+        seen[c] = c
+        first = found = c * q
+        bounds[c, 0] = found
+        for k in range(1, num_hops + 1):
+            last = found
+            if k == 1 and sizes[c] > 1:
+                members[found] = c
+                found += 1
+            # a class that is alone in itself is not listed, but its row is searched
+            for a in range(first - (k == 1), last):
+                centre = members[a] if k > 1 else c
+                for e in range(rows[centre], rows[centre + 1]):
+                    u = columns[e]
+                    if seen[u] != c:
+                        seen[u] = c
+                        members[found] = u
+                        found += 1
+            sort_range(members, last, found)
+            bounds[c, k] = found
+            first = last
+    return members, bounds

@@ -1,0 +1,371 @@
+"""Compiled loops over compressed sparse rows: sum, mix, group, cut out, sample.
+
+The graphs of a batch stand one after the other, so what a block of nodes reads is near
+it: with the hops inside the loop over blocks, the mix of all hops is read from memory
+once and from the cache for every further hop.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.hops.sampling import hop_state, sample_level
+from sekgnn.kernel import kernel
+
+Ints = NDArray[np.int32]
+
+_BLOCK = 256  # nodes; also how many products are added before they go to float64
+
+
+@kernel
+def gather_sum(
+    indptr: Ints,
+    indices: Ints,
+    x: NDArray[Any],
+    out: NDArray[Any],
+    start: int,
+    stop: int,
+) -> None:
+    """Write ``out[v] = sum of x[u], u in row v`` for v in start..stop-1.
+
+    Four neighbours are added at a time, so that ``out[v]`` is read and written once for
+    every four rows of ``x``.
+    """
+    channels = x.shape[1]
+    for v in range(start, stop):
+        first, last = indptr[v], indptr[v + 1]
+        row = out[v]
+        for i in range(channels):
+            row[i] = 0
+        fours = (last - first) // 4
+        for q in range(fours):
+            p = first + 4 * q
+            a, b = x[indices[p]], x[indices[p + 1]]
+            c, d = x[indices[p + 2]], x[indices[p + 3]]
+            for i in range(channels):
+                row[i] += (a[i] + b[i]) + (c[i] + d[i])
+        for p in range(first + 4 * fours, last):
+            a = x[indices[p]]
+            for i in range(channels):
+                row[i] += a[i]
+
+
+@kernel
+def group(
+    keys: NDArray[np.int64],
+    values: NDArray[np.int64],
+    indptr: NDArray[Any],
+    grouped: Ints,
+) -> None:
+    """Sort ``values`` by ``keys``, stable, in linear time.
+
+    Args:
+        keys: Numbers in 0..R-1, int64 ``[M]``.
+        values: What to sort, int64 ``[M]``.
+        indptr: Receives where each key starts, int32 or int64 ``[R + 1]``.
+        grouped: Receives the values, int32 ``[M]``.
+    """
+    for r in range(indptr.size):
+        indptr[r] = 0
+    for key in keys:
+        indptr[key + 1] += 1
+    for r in range(indptr.size - 1):
+        indptr[r + 1] += indptr[r]
+    place = indptr[:-1].copy()
+    for p in range(keys.size):
+        grouped[place[keys[p]]] = values[p]
+        place[keys[p]] += 1
+
+
+@kernel
+def transpose(
+    indptr: NDArray[Any],
+    indices: Ints,
+    num_nodes: int,
+    t_indptr: NDArray[Any],
+    t_indices: Ints,
+) -> None:
+    """Transpose every hop's block: row u of the answer holds the v whose row has u.
+
+    Args:
+        indptr: Hop-major rows, int32 ``[K N + 1]``.
+        indices: Nodes, int32 ``[M]``.
+        num_nodes: N.
+        t_indptr: Receives the row starts, int32 ``[K N + 1]``.
+        t_indices: Receives the nodes, rising in every row, int32 ``[M]``.
+    """
+    rows = indptr.size - 1
+    for r in range(rows + 1):
+        t_indptr[r] = 0
+    for r in range(rows):
+        base = r // num_nodes * num_nodes
+        for p in range(indptr[r], indptr[r + 1]):
+            t_indptr[base + indices[p] + 1] += 1
+    for r in range(rows):
+        t_indptr[r + 1] += t_indptr[r]
+    place = t_indptr[:-1].copy()
+    for r in range(rows):
+        base = r // num_nodes * num_nodes
+        for p in range(indptr[r], indptr[r + 1]):
+            target = base + indices[p]
+            t_indices[place[target]] = r - base
+            place[target] += 1
+
+
+@kernel
+def cut_indptr(
+    indptr: NDArray[np.int64],
+    node_ptr: NDArray[np.int64],
+    chosen: NDArray[np.int64],
+    num_hops: int,
+    out: Ints,
+) -> None:
+    """Write the row starts of a batch; see :func:`cut_indices`.
+
+    Args:
+        indptr: Hop-major rows of the whole dataset, int64 ``[K N + 1]``.
+        node_ptr: First node of every graph, int64 ``[G + 1]``.
+        chosen: Graphs of the batch, int64 ``[B]``.
+        num_hops: K.
+        out: Receives the row starts, int32 ``[K N_batch + 1]``.
+    """
+    total = node_ptr[-1]
+    out[0] = 0
+    r = 0
+    for k in range(num_hops):
+        for g in chosen:
+            for v in range(k * total + node_ptr[g], k * total + node_ptr[g + 1]):
+                out[r + 1] = out[r] + (indptr[v + 1] - indptr[v])
+                r += 1
+
+
+@kernel
+def cut_indices(
+    indptr: NDArray[np.int64],
+    indices: Ints,
+    node_ptr: NDArray[np.int64],
+    chosen: NDArray[np.int64],
+    num_hops: int,
+    out: Ints,
+) -> None:
+    """Write the nodes of a batch, renumbered: one straight copy per hop and graph.
+
+    Args:
+        indptr: Hop-major rows of the whole dataset, int64 ``[K N + 1]``.
+        indices: Nodes, numbered over the dataset, int32 ``[M]``.
+        node_ptr: First node of every graph, int64 ``[G + 1]``.
+        chosen: Graphs of the batch, int64 ``[B]``.
+        num_hops: K.
+        out: Receives the nodes, int32 ``[M_batch]``.
+    """
+    total = node_ptr[-1]
+    q = 0
+    for k in range(num_hops):
+        before = 0
+        for g in chosen:
+            shift = before - node_ptr[g]
+            first = indptr[k * total + node_ptr[g]]
+            last = indptr[k * total + node_ptr[g + 1]]
+            for p in range(first, last):
+                out[q] = indices[p] + shift
+                q += 1
+            before += node_ptr[g + 1] - node_ptr[g]
+
+
+@kernel
+def sample_rows(
+    indptr: NDArray[np.int64],
+    indices: Ints,
+    node_ptr: NDArray[np.int64],
+    num_hops: int,
+    limit: int,
+    seed: np.uint64,
+    out_indptr: NDArray[np.int64],
+    out_indices: Ints,
+) -> None:
+    """Keep at most ``limit`` nodes of every row, as ``hop_pairs(max_neighbors=)`` does.
+
+    Args:
+        indptr: Hop-major rows of the whole dataset, int64 ``[K N + 1]``.
+        indices: Nodes, numbered over the dataset, int32 ``[M]``.
+        node_ptr: First node of every graph, int64 ``[G + 1]``.
+        num_hops: K.
+        limit: c.
+        seed: Seed of the samples.
+        out_indptr: Row starts of the answer, int64 ``[K N + 1]``, already filled.
+        out_indices: Receives the nodes, int32.
+    """
+    total = node_ptr[-1]
+    keys = np.empty(limit, dtype=np.uint64)
+    for k in range(num_hops):
+        for g in range(node_ptr.size - 1):
+            first = node_ptr[g]
+            for v in range(first, node_ptr[g + 1]):
+                r = k * total + v
+                row = indices[indptr[r] : indptr[r + 1]]
+                target = out_indices[out_indptr[r] : out_indptr[r + 1]]
+                if row.size <= limit:
+                    for i in range(row.size):
+                        target[i] = row[i]
+                else:
+                    state = hop_state(seed, v - first, k + 1)
+                    sample_level(row, first, state, keys, target)
+
+
+@kernel
+def mix_forward(
+    indptr: Ints,
+    indices: Ints,
+    base: int,
+    sent: NDArray[Any],
+    which: NDArray[np.int64],
+    own: NDArray[Any],
+    weights: NDArray[Any],
+    out: NDArray[Any],
+    start: int,
+    stop: int,
+) -> None:
+    """Write the weighted sum over nodes start..stop-1 themselves and their hops.
+
+    Args:
+        indptr: Row starts of all hops, int32.
+        indices: Nodes, int32 ``[M]``.
+        base: The row of node 0 in the first hop that is read.
+        sent: What neighbours send, by source, ``[S, N, C]``.
+        which: The source of every hop, int64 ``[K]``.
+        own: What a node keeps, ``[N, C]``.
+        weights: ``[1 + K, C]``.
+        out: Receives the sum, ``[N, C]``.
+        start: First node.
+        stop: Node after the last.
+    """
+    n, channels = own.shape
+    total = np.empty(channels, dtype=own.dtype)
+    for block in range(start, stop, _BLOCK):
+        end = block + _BLOCK if block + _BLOCK < stop else stop
+        weight = weights[0]
+        for v in range(block, end):
+            kept, target = own[v], out[v]
+            for i in range(channels):
+                target[i] = weight[i] * kept[i]
+        for k in range(which.size):
+            x, weight = sent[which[k]], weights[k + 1]
+            shift = base + k * n
+            for v in range(block, end):
+                first, last = indptr[shift + v], indptr[shift + v + 1]
+                if first == last:
+                    continue
+                for i in range(channels):
+                    total[i] = 0
+                fours = (last - first) // 4
+                for q in range(fours):
+                    p = first + 4 * q
+                    a, b = x[indices[p]], x[indices[p + 1]]
+                    c, d = x[indices[p + 2]], x[indices[p + 3]]
+                    for i in range(channels):
+                        total[i] += (a[i] + b[i]) + (c[i] + d[i])
+                for p in range(first + 4 * fours, last):
+                    a = x[indices[p]]
+                    for i in range(channels):
+                        total[i] += a[i]
+                target = out[v]
+                for i in range(channels):
+                    target[i] += weight[i] * total[i]
+
+
+@kernel
+def mix_backward(
+    t_indptr: Ints,
+    t_indices: Ints,
+    base: int,
+    grad: NDArray[Any],
+    sent: NDArray[Any],
+    which: NDArray[np.int64],
+    own: NDArray[Any],
+    own_source: int,
+    weights: NDArray[Any],
+    rectify: bool,
+    grad_sent: NDArray[Any],
+    grad_weights: NDArray[np.float64],
+    start: int,
+    stop: int,
+) -> None:
+    r"""Write the gradients of :func:`mix_forward` with respect to its nodes.
+
+    With :math:`t_u = \sum_{v : u \in \mathrm{row}(v)} g_v`, a row sum of the transpose,
+    the gradient of what u sends is :math:`w \odot t_u` (where it is positive, if it was
+    rectified), and that of w is :math:`\sum_u x_u \odot t_u`: the sums of the forward
+    pass are not needed again.
+
+    Args:
+        t_indptr: Row starts of the transposed hops, int32.
+        t_indices: Their nodes, int32 ``[M]``.
+        base: The row of node 0 in the first hop that is read.
+        grad: Gradient of the sum, ``[N, C]``.
+        sent: As in the forward pass, ``[S, N, C]``.
+        which: The source of every hop, int64 ``[K]``.
+        own: What a node keeps, ``[N, C]``.
+        own_source: Its source.
+        weights: ``[1 + K, C]``.
+        rectify: Whether ``sent`` was rectified.
+        grad_sent: Receives the gradients of the sources, ``[S, N, C]``.
+        grad_weights: Added to, float64 ``[1 + K, C]``.
+        start: First node.
+        stop: Node after the last.
+    """
+    n, channels = own.shape
+    total = np.empty(channels, dtype=own.dtype)
+    product = np.empty(channels, dtype=own.dtype)
+    zero = own.dtype.type(0)
+    for block in range(start, stop, _BLOCK):
+        end = block + _BLOCK if block + _BLOCK < stop else stop
+        for s in range(sent.shape[0]):
+            if s != own_source:
+                for u in range(block, end):
+                    for i in range(channels):
+                        grad_sent[s, u, i] = 0
+        for i in range(channels):
+            product[i] = 0
+        weight = weights[0]
+        for u in range(block, end):
+            row, value, target = grad[u], own[u], grad_sent[own_source, u]
+            for i in range(channels):
+                target[i] = weight[i] * row[i]
+                product[i] += value[i] * row[i]
+        for i in range(channels):
+            grad_weights[0, i] += product[i]
+        for k in range(which.size):
+            source, weight = which[k], weights[k + 1]
+            shift = base + k * n
+            for i in range(channels):
+                product[i] = 0
+            for u in range(block, end):
+                first, last = t_indptr[shift + u], t_indptr[shift + u + 1]
+                if first == last:
+                    continue
+                for i in range(channels):
+                    total[i] = 0
+                fours = (last - first) // 4
+                for q in range(fours):
+                    p = first + 4 * q
+                    a, b = grad[t_indices[p]], grad[t_indices[p + 1]]
+                    c, d = grad[t_indices[p + 2]], grad[t_indices[p + 3]]
+                    for i in range(channels):
+                        total[i] += (a[i] + b[i]) + (c[i] + d[i])
+                for p in range(first + 4 * fours, last):
+                    a = grad[t_indices[p]]
+                    for i in range(channels):
+                        total[i] += a[i]
+                value, target = sent[source, u], grad_sent[source, u]
+                for i in range(channels):
+                    product[i] += value[i] * total[i]
+                if rectify:
+                    for i in range(channels):
+                        total[i] = total[i] if value[i] > zero else zero
+                for i in range(channels):
+                    target[i] += weight[i] * total[i]
+            for i in range(channels):
+                grad_weights[k + 1, i] += product[i]
