@@ -20,6 +20,6 @@ class MyGIN(torch.nn.Module):
 
 graphs = [make(n) for n in range(4, 16) for make in (cycle_graph, path_graph)]
 labels = ["cycle", "path"] * 12
-model = SEKClassifier("my-gin", model_options={"width": 16}, epochs=60)
+model = SEKClassifier("my-gin", model_options={"width": 16}, epochs=60, lr=0.02)
 model.fit(graphs, labels).save("mine.safetensors")
 print(SEKClassifier.load("mine.safetensors").predict(graphs[:4]))
