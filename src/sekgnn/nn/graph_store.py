@@ -13,6 +13,7 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.data.collate import collate
 
 from sekgnn.errors import GraphInputError
+from sekgnn.graphs import PackedGraphs, Undirected, pack_edge_indices
 
 Positions = NDArray[np.int64]
 
@@ -52,6 +53,7 @@ class GraphStore:
         self.ptrs: dict[str, Positions] = {}
         self.dims: dict[str, int] = {}
         self.shifted: set[str] = set()
+        self._packed: dict[Undirected, PackedGraphs] = {}
         for name in [name for name in names if name not in skip]:
             self._learn(name, items)
         self.ptrs["batch"] = self.node_ptr
@@ -60,6 +62,28 @@ class GraphStore:
     def num_graphs(self) -> int:
         """Number of graphs G."""
         return self.node_ptr.size - 1
+
+    def packed(self, undirected: Undirected = "error") -> PackedGraphs:
+        """Return the graphs for compiled kernels; they are cleaned only once.
+
+        Args:
+            undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse.
+
+        Raises:
+            GraphInputError: If there are no edges, or wrong ones; names the graph.
+        """
+        if undirected not in self._packed:
+            edges = self.joined.get("edge_index")
+            if edges is None:
+                raise GraphInputError("the graphs have no edge_index.")
+            self._packed[undirected] = pack_edge_indices(
+                edges.cpu().numpy(),
+                self.node_ptr,
+                self.ptrs["edge_index"],
+                undirected=undirected,
+                loops="drop",
+            )
+        return self._packed[undirected]
 
     def take(self, chosen: Positions) -> Any:
         """Return the batch of the graphs ``chosen``, int64 ``[B]``, in that order."""

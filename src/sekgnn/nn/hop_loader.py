@@ -15,7 +15,7 @@ from sekgnn import fields
 from sekgnn.checks import check_positive
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.cleaning import Undirected
-from sekgnn.graphs.packed import PackedGraphs, pack_edge_indices
+from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.hops import HopKernel, HopPairs, hop_pairs_packed
 from sekgnn.nn.graph_store import GraphStore, positions
 from sekgnn.nn.kernels import (
@@ -75,22 +75,16 @@ class HopStore:
         self.columns: Rows | None = None
         self.stored: Rows | None = None
         self.graphs: PackedGraphs | None = None
-        joined, edges = graphs.joined, graphs.joined.get("edge_index")
+        joined = graphs.joined
         if all(name in joined for name in _PAIRS):
             pairs, order = (joined[name] for name in _PAIRS)
             self.stored = self._from_pairs(pairs, order, graphs.cuts[_PAIRS[1]])
-        elif edges is None:
+        elif "edge_index" not in joined:
             raise GraphInputError(
                 "the graphs have neither edge_index nor hop_edge_index; one is needed."
             )
         else:
-            self.graphs = pack_edge_indices(
-                edges.cpu().numpy(),
-                graphs.node_ptr,
-                graphs.ptrs["edge_index"],
-                undirected=undirected,
-                loops="drop",
-            )
+            self.graphs = graphs.packed(undirected)
 
     def draw(self, seed: int) -> None:
         """Make the rows of one epoch; ``seed`` matters only where hops are sampled."""

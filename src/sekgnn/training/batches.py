@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,13 +12,14 @@ import torch
 from numpy.typing import NDArray
 from torch.utils.data import DataLoader
 
+from sekgnn.encoding.ragged import RaggedEncoding
 from sekgnn.encoding.substructure import SubstructureEncoding
-from sekgnn.errors import CacheWarning
+from sekgnn.errors import CacheWarning, ConfigError
 from sekgnn.files import cache_folder
 from sekgnn.nn.graph_store import GraphStore
 from sekgnn.nn.hop_loader import HopBatcher, HopStore
 from sekgnn.parallel import Progress
-from sekgnn.transforms import encode_dataset
+from sekgnn.transforms.encode_dataset import encode_cached
 
 GRAPH_NUMBER = "graph_number"
 """Where on a batch the position of every graph in the dataset is, int64 ``[G]``."""
@@ -38,7 +38,7 @@ class JoinedGraphs:
         max_neighbors: Sample at most this many nodes per hop and node; training draws
             again every epoch, evaluation uses one sample.
         seed: Of that sample.
-        cache_dir: Folder for encodings; ``None`` for none.
+        cache_dir: Folder for encodings, which must exist; ``None`` for none.
         progress: Called with (done, total) while encodings are computed.
 
     Raises:
@@ -53,17 +53,23 @@ class JoinedGraphs:
         *,
         max_neighbors: int | None = None,
         seed: int = 0,
-        cache_dir: str | os.PathLike[str] | None = None,
+        cache_dir: Path | None = None,
         progress: Progress | None = None,
     ) -> None:
         """Join, search hops, encode."""
         store = GraphStore(graphs)
         self.num_graphs = store.num_graphs
-        encodings = None
+        encodings: torch.Tensor | None = None
         if encoding is not None:
-            encodings = encode_dataset(
-                graphs, encoding, cache_dir=cache_dir, progress=progress
-            ).encodings
+            found, _, _ = encode_cached(
+                store.packed(), encoding, cache_dir, progress=progress
+            )
+            if isinstance(found, RaggedEncoding):
+                raise ConfigError(
+                    f"encoding {encoding.name!r} is ragged, and batches cannot carry "
+                    "it yet; choose another."
+                )
+            encodings = found
         fixed = HopStore(store, num_hops, max_neighbors)
         fixed.draw(seed)
         self.evaluation = HopBatcher(store, fixed, encodings)

@@ -9,16 +9,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, overload
 
+import numpy as np
 import torch
+from numpy.typing import DTypeLike
 from torch import Tensor
 from torch_geometric.data import Data
 
 from sekgnn import fields
 from sekgnn.encoding.encoder import Encoding, encode_packed
 from sekgnn.encoding.ragged import RaggedEncoding
-from sekgnn.encoding.substructure import Values
+from sekgnn.encoding.substructure import SubstructureEncoding, Values
 from sekgnn.errors import ConfigError, GraphInputError, OutputError
-from sekgnn.graphs import SelfLoops, Undirected
+from sekgnn.graphs import PackedGraphs, SelfLoops, Undirected
 from sekgnn.parallel import Progress
 from sekgnn.transforms.add_substructure_encoding import AddSubstructureEncoding
 from sekgnn.transforms.encoding_cache import cached_encoding
@@ -162,11 +164,47 @@ def encode_dataset(
     transform = _transform_of(encoding, dtype, undirected, loops)
     folder = None if cache_dir is None else _make_folder(Path(cache_dir))
     packed = pack_dataset(dataset, transform.undirected, transform.loops)
-    chosen, kind = transform.encoding, transform.numpy_dtype
+    values, file, hit = encode_cached(
+        packed,
+        transform.encoding,
+        folder,
+        dtype=transform.numpy_dtype,
+        threads=threads,
+        progress=progress,
+    )
+    return EncodedDataset(
+        dataset,
+        values,
+        torch.from_numpy(packed.node_ptr),
+        attr_name=transform.attr_name,
+        cache_file=file,
+        from_cache=hit,
+    )
+
+
+def encode_cached(
+    packed: PackedGraphs,
+    encoding: SubstructureEncoding,
+    folder: Path | None,
+    *,
+    dtype: DTypeLike = np.float32,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[Tensor | RaggedEncoding, Path | None, bool]:
+    """Return the encodings of packed graphs, their file, and whether it was there.
+
+    Args:
+        packed: The graphs.
+        encoding: What to compute.
+        folder: Of the cache, which must exist; ``None`` for none.
+        dtype: Of the result.
+        threads: Threads; ``None`` for all usable cores.
+        progress: Called with (done, total) units of work; not called after a hit.
+    """
 
     def compute() -> Values:
         values: Values = encode_packed(
-            packed, chosen, dtype=kind, threads=threads, progress=progress
+            packed, encoding, dtype=dtype, threads=threads, progress=progress
         )
         return values
 
@@ -174,15 +212,11 @@ def encode_dataset(
     if folder is None:
         values = compute()
     else:
-        values, file, hit = cached_encoding(folder, packed, chosen, kind, compute)
-    return EncodedDataset(
-        dataset,
-        values if isinstance(values, RaggedEncoding) else torch.from_numpy(values),
-        torch.from_numpy(packed.node_ptr),
-        attr_name=transform.attr_name,
-        cache_file=file,
-        from_cache=hit,
-    )
+        values, file, hit = cached_encoding(
+            folder, packed, encoding, np.dtype(dtype), compute
+        )
+    whole = values if isinstance(values, RaggedEncoding) else torch.from_numpy(values)
+    return whole, file, hit
 
 
 def _transform_of(
