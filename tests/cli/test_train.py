@@ -170,7 +170,7 @@ def test_every_key_can_be_a_flag(run: Run, tmp_path: Path) -> None:
         (["d.jsonl", "--target", "size", "-c", "bad.yaml"], "Did you mean 'epochs'"),
         (["d.jsonl", "--target", "size", "--monitor", "f1"], "monitor must be one of"),
         (["d.jsonl", "--target", "ring", "--loss", "mae"], "is for regression"),
-        (["d.jsonl", "--target", "size", "-o", "d.jsonl"], "is a file, no folder"),
+        (["d.jsonl", "--target", "size", "-o", "d.jsonl"], "is a file, not a folder"),
     ],
 )
 def test_wrong_commands_say_so_in_one_line_and_leave_nothing(

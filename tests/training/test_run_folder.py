@@ -78,7 +78,7 @@ def test_a_folder_of_something_else_is_refused_and_untouched(
     with pytest.raises(ConfigError, match=r"neither a run folder.*chapter\.tex"):
         run(config(lines), folder)
     assert [p.name for p in folder.iterdir()] == ["chapter.tex"]
-    with pytest.raises(ConfigError, match="is a file, no folder"):
+    with pytest.raises(ConfigError, match="is a file, not a folder"):
         run(config(lines), folder / "chapter.tex")
     assert (folder / "chapter.tex").read_text() == "precious"
 
