@@ -4,7 +4,6 @@ from sekgnn.graphs.extras import require
 
 require("sklearn", "sklearn")
 
-from sekgnn.estimators.classifier import SEKClassifier  # noqa: E402
-from sekgnn.estimators.regressor import SEKRegressor  # noqa: E402
+from sekgnn.estimators.sek_estimators import SEKClassifier, SEKRegressor  # noqa: E402
 
 __all__ = ["SEKClassifier", "SEKRegressor"]
