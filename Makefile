@@ -45,6 +45,7 @@ imports: install
 	$(BIN)/lint-imports
 
 unit: install
+	$(BIN)/sekgnn warmup  # once, instead of once per test process
 	$(BIN)/pytest -n 2
 
 # Outside the checkout, with what the wheel itself declares: nothing else may be needed.
@@ -52,7 +53,7 @@ wheel:
 	rm -rf dist build/wheel
 	$(PYTHON) -m venv build/wheel
 	build/wheel/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
-	build/wheel/bin/python -m pip install --quiet dist/*.whl
+	build/wheel/bin/python -m pip install --quiet -c constraints.txt dist/*.whl
 	bin=$$PWD/build/wheel/bin; cd / && $$bin/sekgnn --version && $$bin/sekgnn wl rook:4 shrikhande
 
 bench: install
