@@ -18,43 +18,14 @@ NodeDescriber = Callable[[int], tuple[str, str]]
 """Maps a node to what the user calls it and where it is: ``("3", " of graph 7")``."""
 
 
-def describe_plainly(node: int) -> tuple[str, str]:
-    """Describe a node by its number alone."""
-    return str(node), ""
-
-
 def check_rules(undirected: str, loops: str) -> None:
-    """Check the two rules before any work is done.
-
-    Raises:
-        ConfigError: If one of them has an unknown value.
-    """
+    """Refuse unknown values of the two rules."""
     check_choice("undirected", undirected, ("error", "add"))
     check_choice("loops", loops, ("drop", "error"))
 
 
-def check_edge_index(edge_index: Any, num_nodes: int | None) -> NDArray[np.int64]:
-    """Return ``edge_index`` as int64 ``[2, E]`` after checking it.
-
-    Raises:
-        GraphInputError: If shape, dtype, node count or node ids are wrong.
-    """
-    edges = edge_array(edge_index)
-    n = check_num_nodes(num_nodes)
-    if edges.size and not 0 <= edges.min() <= edges.max() < n:
-        raise GraphInputError(
-            f"edge_index holds nodes {edges.min()}..{edges.max()}, but "
-            f"num_nodes={n}; node ids must lie in [0, {n})."
-        )
-    return edges
-
-
 def edge_array(edge_index: Any) -> NDArray[np.int64]:
-    """Return ``edge_index`` (numpy, torch or nested lists) as int64 ``[2, E]``.
-
-    Raises:
-        GraphInputError: If shape or dtype are wrong.
-    """
+    """Return ``edge_index`` (numpy, torch or nested lists) as int64 ``[2, E]``."""
     if hasattr(edge_index, "detach"):  # a torch tensor, without importing torch
         edge_index = edge_index.detach().cpu().numpy()
     try:
@@ -66,13 +37,10 @@ def edge_array(edge_index: Any) -> NDArray[np.int64]:
     if edges.size == 0 and edges.ndim <= 2:
         edges = np.zeros((2, 0), dtype=np.int64)
     if edges.ndim != 2 or edges.shape[0] != 2:
-        hint = (
-            " If you have one edge per row, pass edge_index.T."
-            if edges.ndim == 2 and edges.shape[1] == 2
-            else ""
-        )
+        hint = " If you have one edge per row, pass edge_index.T."
         raise GraphInputError(
-            f"edge_index must have shape [2, E], got {list(edges.shape)}.{hint}"
+            f"edge_index must have shape [2, E], got {list(edges.shape)}."
+            + hint * (edges.shape[1:] == (2,))
         )
     if not np.issubdtype(edges.dtype, np.integer):
         raise GraphInputError(f"edge_index must hold integers, got {edges.dtype}.")
@@ -84,11 +52,7 @@ def edge_array(edge_index: Any) -> NDArray[np.int64]:
 
 
 def check_num_nodes(num_nodes: Any) -> int:
-    """Return ``num_nodes`` as an int in ``[0, 2^31)``.
-
-    Raises:
-        GraphInputError: If it is not set, not an integer, or too large.
-    """
+    """Return ``num_nodes`` as an int in ``[0, 2^31)``, or raise."""
     if num_nodes is None:
         raise GraphInputError(
             "num_nodes is not set; isolated nodes would be lost. Pass num_nodes."
@@ -104,7 +68,7 @@ def check_num_nodes(num_nodes: Any) -> int:
         )
     if num_nodes >= 2**31:
         raise GraphInputError(f"num_nodes must be below 2^31, got {num_nodes}.")
-    return int(num_nodes)
+    return number
 
 
 def clean_edges(
@@ -114,7 +78,7 @@ def clean_edges(
     *,
     undirected: Undirected = "error",
     loops: SelfLoops = "drop",
-    describe: NodeDescriber = describe_plainly,
+    describe: NodeDescriber = lambda node: (str(node), ""),
     stacklevel: int = 3,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Drop loops, merge duplicates, insist on symmetry, and return CSR arrays.
@@ -161,11 +125,7 @@ def clean_edges(
 def _sorted_distinct(key: NDArray[np.int64]) -> NDArray[np.int64]:
     """Sort and remove repeats; ``np.unique`` hashes integers and is far slower."""
     key = np.sort(key)
-    if key.size == 0:
-        return key
-    fresh = np.ones(key.size, dtype=np.bool_)
-    np.not_equal(key[1:], key[:-1], out=fresh[1:])
-    return key[fresh]
+    return key[np.diff(key, prepend=-1) != 0]
 
 
 def _report_loops(

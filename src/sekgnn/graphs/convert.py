@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.errors import GraphInputError
-from sekgnn.graphs.cleaning import check_rules, clean_edges
-from sekgnn.graphs.graph import Graph, SelfLoops, Undirected
+from sekgnn.graphs.cleaning import SelfLoops, Undirected, check_rules, clean_edges
+from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.graph6 import from_graph6
 from sekgnn.graphs.labelled import LabelledGraph, as_labels
 from sekgnn.graphs.molecules import from_rdkit, labelled_from_rdkit

@@ -5,36 +5,30 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from sekgnn.errors import GraphInputError
-from sekgnn.graphs.cleaning import check_num_nodes
-from sekgnn.graphs.graph import Graph, SelfLoops, Undirected
+from sekgnn.graphs.cleaning import SelfLoops, Undirected, check_num_nodes
+from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.table import read_text
 
 _NODES_LINE = re.compile(r"[#%]\s*nodes\s*:\s*(\d{1,18})\s*", re.IGNORECASE)
 
 
-def read_edge_list(
-    path: str | Path,
-    *,
-    undirected: Undirected = "error",
-    loops: SelfLoops = "drop",
-    num_nodes: int | None = None,
-) -> Graph:
-    """Read one graph from an edge list file; see :func:`parse_edge_list`.
+def read_edge_list(path: str | Path, **options: Any) -> Graph:
+    """Read one graph from an edge list file.
+
+    Args:
+        path: The file.
+        **options: ``undirected``, ``loops`` and ``num_nodes`` of
+            :func:`parse_edge_list`.
 
     Raises:
         GraphInputError: If the file cannot be read or a line is malformed.
     """
-    return parse_edge_list(
-        read_text(path),
-        undirected=undirected,
-        loops=loops,
-        num_nodes=num_nodes,
-        source=str(path),
-    )
+    return parse_edge_list(read_text(path), source=str(path), **options)
 
 
 def parse_edge_list(
@@ -107,17 +101,14 @@ def parse_edge_list(
 
 def _parse_line(content: str) -> tuple[int, int, bool]:
     """Return both ends and whether the pair is an edge (weight not 0)."""
-    fields = (
-        [field.strip() for field in content.split(",")]
-        if "," in content
-        else content.split()
-    )
+    fields = content.split("," if "," in content else None)
     if len(fields) not in (2, 3):
         raise GraphInputError(
             f"expected 'node node' or 'node node weight', got {content!r}."
         )
-    is_edge = len(fields) == 2 or _parse_weight(fields[2]) != 0
-    return _parse_id(fields[0]), _parse_id(fields[1]), is_edge
+    u, v, *weights = map(str.strip, fields)
+    is_edge = all(_parse_weight(weight) != 0 for weight in weights)
+    return _parse_id(u), _parse_id(v), is_edge
 
 
 def _parse_id(field: str) -> int:

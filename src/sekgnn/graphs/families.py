@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.graph import Graph
-from sekgnn.graphs.graph6 import pair_rank, pair_unrank
+from sekgnn.graphs.graph6 import pair_unrank
 
 _MAX_DEGREE = 16  # of the base of a CFI graph
 _TRIES = 200  # for one bad edge, before the whole pairing is drawn again
@@ -26,7 +28,7 @@ def path_graph(n: int) -> Graph:
         [[0, 1, 1, 2], [1, 0, 2, 1]]
     """
     node = np.arange(check_positive("n", n, 0))
-    return _graph(node[:-1], node[1:], n)
+    return _graph([node[:-1], node[1:]], n)
 
 
 def cycle_graph(n: int) -> Graph:
@@ -41,7 +43,7 @@ def cycle_graph(n: int) -> Graph:
 def complete_graph(n: int) -> Graph:
     """Return the graph on ``n`` nodes with all edges."""
     check_positive("n", n, 0)
-    return _graph(*pair_unrank(np.arange(n * (n - 1) // 2)), n)
+    return _graph(pair_unrank(np.arange(n * (n - 1) // 2)), n)
 
 
 def circulant_graph(n: int, jumps: Iterable[int]) -> Graph:
@@ -59,7 +61,7 @@ def circulant_graph(n: int, jumps: Iterable[int]) -> Graph:
     if any(step % n == 0 for step in steps):
         raise ConfigError(f"jumps {steps} contain a multiple of n={n}: a self-loop.")
     row = np.tile(node, len(steps))
-    return _graph(row, (row + np.repeat(np.array(steps, dtype=np.int64), n)) % n, n)
+    return _graph([row, (row + np.repeat(steps, n).astype(np.int64)) % n], n)
 
 
 def csl_graph(n: int, skip: int) -> Graph:
@@ -91,7 +93,7 @@ def rook_graph(n: int, m: int | None = None) -> Graph:
     square = np.arange(check_positive("n", n) * m)
     a, b = pair_unrank(np.arange(square.size * (square.size - 1) // 2))
     meet = (a // m == b // m) | (a % m == b % m)
-    return _graph(a[meet], b[meet], square.size)
+    return _graph([a[meet], b[meet]], square.size)
 
 
 def shrikhande_graph() -> Graph:
@@ -102,14 +104,14 @@ def shrikhande_graph() -> Graph:
     """
     i, j = np.divmod(np.arange(16), 4)
     ends = [(i + a) % 4 * 4 + (j + b) % 4 for a, b in ((0, 1), (1, 0), (1, 1))]
-    return _graph(np.tile(np.arange(16), 3), np.concatenate(ends), 16)
+    return _graph([np.tile(np.arange(16), 3), np.concatenate(ends)], 16)
 
 
 def petersen_graph() -> Graph:
     """Return the Petersen graph: cycle 0..4, star 5..9 inside, spokes v - (v + 5)."""
     v = np.arange(5)
     row = np.concatenate([v, v, v + 5])
-    return _graph(row, np.concatenate([(v + 1) % 5, v + 5, (v + 2) % 5 + 5]), 10)
+    return _graph([row, np.concatenate([(v + 1) % 5, v + 5, (v + 2) % 5 + 5])], 10)
 
 
 def cfi_pair(base: Graph) -> tuple[Graph, Graph]:
@@ -130,7 +132,9 @@ def cfi_pair(base: Graph) -> tuple[Graph, Graph]:
         >>> plain.num_nodes == twisted.num_nodes == 3 * (2 + 4)
         True
     """
-    if base.num_edges == 0 or not _is_connected(base):
+    from scipy.sparse.csgraph import connected_components
+
+    if base.num_edges == 0 or connected_components(base.to_scipy())[0] > 1:
         raise GraphInputError(
             "the base of a CFI pair must be connected and have an edge; otherwise the "
             "two graphs may be isomorphic. Use one connected component."
@@ -183,8 +187,7 @@ def cfi_graph(base: Graph, twisted: Iterable[tuple[int, int]] = ()) -> Graph:
         for chosen in chain.from_iterable(sets):
             edges += [(size, 2 * i + (i in chosen)) for i in arcs]
             size += 1
-    pairs = np.array(edges, dtype=np.int64).reshape(-1, 2).T
-    return _graph(pairs[0], pairs[1], size)
+    return _graph(np.array(edges, dtype=np.int64).reshape(-1, 2).T, size)
 
 
 def random_graph(n: int, p: float, rng: np.random.Generator) -> Graph:
@@ -198,8 +201,7 @@ def random_graph(n: int, p: float, rng: np.random.Generator) -> Graph:
         raise ConfigError(f"p must lie in [0, 1], got {p}.")
     count = rng.binomial(pairs, p) if pairs else 0
     rank = rng.choice(pairs, count, replace=False, shuffle=False)
-    edges = np.stack(pair_unrank(np.asarray(rank, dtype=np.int64)))
-    return _graph(edges[0], edges[1], n)
+    return _graph(pair_unrank(np.asarray(rank, dtype=np.int64)), n)
 
 
 def random_regular_graph(n: int, degree: int, rng: np.random.Generator) -> Graph:
@@ -226,14 +228,15 @@ def random_regular_graph(n: int, degree: int, rng: np.random.Generator) -> Graph
             f"n * degree must be even, got {n} * {degree}; each edge has two ends."
         )
     if 2 * degree > max(n - 1, 0):
-        sparse = random_regular_graph(n, n - 1 - degree, rng)
-        return _complement(sparse)
+        sparse = random_regular_graph(n, n - 1 - degree, rng).adjacency()
+        others = np.nonzero(sparse + np.eye(n) == 0)
+        return Graph.from_edge_index(np.stack(others), n)
     edges: NDArray[np.int64] | None = None
     while edges is None:
         ends = np.repeat(np.arange(n), degree)
         rng.shuffle(ends)
         edges = _repair(ends.reshape(2, -1), n, rng)
-    return _graph(edges[0], edges[1], n)
+    return _graph(edges, n)
 
 
 def barabasi_albert_graph(n: int, m: int, rng: np.random.Generator) -> Graph:
@@ -267,34 +270,12 @@ def barabasi_albert_graph(n: int, m: int, rng: np.random.Generator) -> Graph:
                 chosen.append(target)
         for target in chosen:
             ends += (target, node)
-    edges = np.array(ends, dtype=np.int64).reshape(-1, 2).T
-    return _graph(edges[0], edges[1], n)
+    return _graph(np.array(ends, dtype=np.int64).reshape(-1, 2).T, n)
 
 
-def _graph(row: NDArray[np.int64], col: NDArray[np.int64], n: int) -> Graph:
-    """Build a graph from edges listed once."""
-    return Graph.from_edge_index(np.stack([row, col]), n, undirected="add")
-
-
-def _is_connected(graph: Graph) -> bool:
-    """Tell whether every node can be reached from node 0."""
-    seen = {0}
-    stack = [0]
-    while stack:
-        fresh = set(graph.neighbors(stack.pop()).tolist()) - seen
-        seen |= fresh
-        stack += fresh
-    return len(seen) == graph.num_nodes
-
-
-def _complement(graph: Graph) -> Graph:
-    """Return the graph with exactly the other edges."""
-    n = graph.num_nodes
-    row, col = graph.edge_index()
-    absent = np.ones(n * (n - 1) // 2, dtype=np.bool_)
-    absent[pair_rank(row[row < col], col[row < col])] = False
-    edges = np.stack(pair_unrank(np.flatnonzero(absent)))
-    return _graph(edges[0], edges[1], n)
+def _graph(edges: Any, n: int) -> Graph:
+    """Build a graph from edges ``[2, E]`` listed once."""
+    return Graph.from_edge_index(edges, n, undirected="add")
 
 
 def _repair(
@@ -309,16 +290,16 @@ def _repair(
     key = edges.min(axis=0) * n + edges.max(axis=0)
     order = np.argsort(key)
     before = key[order]
-    change: dict[int, int] = {}
+    change: Counter[int] = Counter()
+
+    def pair(u: int, v: int) -> int:
+        return min(u, v) * n + max(u, v)
 
     def count(u: int, v: int) -> int:
-        pair = min(u, v) * n + max(u, v)
-        found = np.searchsorted(before, pair, "right") - np.searchsorted(before, pair)
-        return int(found) + change.get(pair, 0)
-
-    def add(u: int, v: int, by: int) -> None:
-        pair = min(u, v) * n + max(u, v)
-        change[pair] = change.get(pair, 0) + by
+        left, right = (
+            np.searchsorted(before, pair(u, v), s) for s in ("left", "right")
+        )
+        return int(right - left) + change[pair(u, v)]
 
     repeated = order[1:][before[1:] == before[:-1]]
     loops = np.flatnonzero(edges[0] == edges[1])
@@ -334,7 +315,7 @@ def _repair(
         else:
             return None
         for a, b, by in ((u, v, -1), (x, y, -1), (u, y, 1), (x, v, 1)):
-            add(a, b, by)
+            change[pair(a, b)] += by
         edges[:, bad], edges[:, other] = (u, y), (x, v)
     return edges
 

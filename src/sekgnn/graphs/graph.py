@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.errors import GraphInputError
-from sekgnn.graphs.cleaning import SelfLoops as SelfLoops
-from sekgnn.graphs.cleaning import Undirected as Undirected
-from sekgnn.graphs.cleaning import check_edge_index as check_edge_index
-from sekgnn.graphs.cleaning import check_rules, clean_edges
+from sekgnn.graphs.cleaning import (
+    SelfLoops,
+    Undirected,
+    check_num_nodes,
+    clean_edges,
+    edge_array,
+)
 from sekgnn.graphs.extras import require
 
 if TYPE_CHECKING:
@@ -89,17 +92,15 @@ class Graph:
             >>> Graph.from_edge_index([[0, 1], [1, 2]], 4, undirected="add")
             Graph(num_nodes=4, num_edges=2)
         """
-        check_rules(undirected, loops)
-        edges = check_edge_index(edge_index, num_nodes)
-        assert num_nodes is not None
-        indptr, indices = clean_edges(
-            edges[0],
-            edges[1],
-            int(num_nodes),
-            undirected=undirected,
-            loops=loops,
-        )
-        return cls(indptr, indices)
+        edges = edge_array(edge_index)
+        n = check_num_nodes(num_nodes)
+        if edges.size and not 0 <= edges.min() <= edges.max() < n:
+            raise GraphInputError(
+                f"edge_index holds nodes {edges.min()}..{edges.max()}, but "
+                f"num_nodes={n}; node ids must lie in [0, {n})."
+            )
+        row, col = edges
+        return cls(*clean_edges(row, col, n, undirected=undirected, loops=loops))
 
     @property
     def num_nodes(self) -> int:

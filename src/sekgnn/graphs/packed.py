@@ -15,7 +15,6 @@ from sekgnn.graphs.cleaning import (
     SelfLoops,
     Undirected,
     check_num_nodes,
-    check_rules,
     clean_edges,
     edge_array,
 )
@@ -70,8 +69,8 @@ def pack(graphs: Sequence[Graph]) -> PackedGraphs:
         >>> pack([g, g]).indices.tolist()
         [1, 0, 3, 2]
     """
-    node_ptr = _starts([g.num_nodes for g in graphs])
-    edge_ptr = _starts([g.indices.size for g in graphs])
+    node_ptr = np.cumsum([0, *(g.num_nodes for g in graphs)], dtype=np.int64)
+    edge_ptr = np.cumsum([0, *(g.indices.size for g in graphs)], dtype=np.int64)
     check_num_nodes(int(node_ptr[-1]))
     indptr = np.zeros(node_ptr[-1] + 1, dtype=np.int64)
     indices = np.empty(edge_ptr[-1], dtype=np.int32)
@@ -83,9 +82,8 @@ def pack(graphs: Sequence[Graph]) -> PackedGraphs:
 
 def unpack(packed: PackedGraphs) -> list[Graph]:
     """Return the graphs of ``packed`` one by one, the inverse of :func:`pack`."""
-    starts = packed.node_ptr.tolist()
     graphs = []
-    for begin, end in pairwise(starts):
+    for begin, end in pairwise(packed.node_ptr.tolist()):
         indptr = packed.indptr[begin : end + 1]
         neighbors = packed.indices[indptr[0] : indptr[-1]]
         graphs.append(Graph(indptr - indptr[0], neighbors - np.int32(begin)))
@@ -122,7 +120,6 @@ def pack_edge_indices(
         >>> packed.indices.tolist()
         [1, 0, 3, 2]
     """
-    check_rules(undirected, loops)
     edges = edge_array(edge_index)
     nodes = check_ptr("node_ptr", node_ptr)
     columns = check_ptr("edge_ptr", edge_ptr)
@@ -161,16 +158,8 @@ def pack_union(
 ) -> PackedGraphs:
     """Pack pairs that already carry node numbers of the union, in any order.
 
-    Args:
-        row: First node of every pair, ``[E]``.
-        col: Second node, in the same graph as the first.
-        node_ptr: Where each graph's nodes begin, ``[G + 1]``.
-        undirected: ``"error"`` or ``"add"`` when a pair lacks its reverse.
-        loops: ``"drop"`` (with a warning) or ``"error"``.
-        stacklevel: Frames between a warning and the user's line.
-
-    Raises:
-        GraphInputError: If a rule is broken or there are too many nodes.
+    Both nodes of a pair are of one graph, whose nodes ``node_ptr`` ``[G + 1]`` bounds;
+    the rest is as for :func:`~sekgnn.graphs.cleaning.clean_edges`.
     """
 
     def describe(node: int) -> tuple[str, str]:
@@ -220,11 +209,7 @@ def same_size_stacks(
 
 
 def check_ptr(name: str, ptr: Any) -> NDArray[np.int64]:
-    """Return ``ptr`` as an int64 array that starts at 0 and never falls.
-
-    Raises:
-        GraphInputError: If it does not.
-    """
+    """Return ``ptr`` as an int64 array that starts at 0 and never falls, or raise."""
     if hasattr(ptr, "detach"):  # a torch tensor, without importing torch
         ptr = ptr.detach().cpu().numpy()
     array = np.asarray(ptr)
@@ -243,10 +228,3 @@ def check_ptr(name: str, ptr: Any) -> NDArray[np.int64]:
             f"{array[falls[0] + 1]} at graph {falls[0]}."
         )
     return array
-
-
-def _starts(sizes: list[int]) -> NDArray[np.int64]:
-    """Return 0 and the running sums of ``sizes``."""
-    ptr = np.zeros(len(sizes) + 1, dtype=np.int64)
-    np.cumsum(np.asarray(sizes, dtype=np.int64), out=ptr[1:])
-    return ptr

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import csv
-import difflib
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
+from sekgnn.checks import nearest
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.extras import require
 
@@ -62,12 +62,7 @@ def read_text(path: str | Path) -> str:
     Raises:
         GraphInputError: If it cannot be read or is not text.
     """
-    try:
-        return read_bytes(path).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise GraphInputError(
-            f"{path} is not UTF-8 text (byte {error.start}); is it a binary file?"
-        ) from None
+    return "".join(text_lines(path))
 
 
 def read_table(
@@ -115,8 +110,8 @@ def text_lines(path: str | Path, newline: Literal["", "\n"] = "") -> Iterator[st
                 f"{path} is not UTF-8 text (byte {byte}); is it a binary file?"
             ) from None
         except OSError as error:
-            reason = error.strerror
-            raise GraphInputError(f"{path} cannot be read: {reason}.") from error
+            cause = error.strerror
+            raise GraphInputError(f"{path} cannot be read: {cause}.") from error
 
 
 def _open(path: str | Path) -> BinaryIO:
@@ -199,12 +194,9 @@ def _column_places(
     """Return the numbers of the columns, or list those there are."""
     for column in columns:
         if column not in names:
-            near = difflib.get_close_matches(column, names, n=1)
-            near = near or [n for n in names if n.lower() == column.lower()]
-            guess = f" Did you mean {near[0]!r}?" if near else ""
             raise GraphInputError(
-                f"{path} has no column {column!r}; its columns are {names}.{guess}"
-                f"{' ' * bool(hint)}{hint}"
+                f"{path} has no column {column!r}; its columns are {names}."
+                f"{nearest(column, names)}{' ' * bool(hint)}{hint}"
             )
         if names.count(column) > 1:
             raise GraphInputError(
