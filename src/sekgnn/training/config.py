@@ -86,7 +86,10 @@ class RunConfig(_ModelKeys):
     data_seed: int = key("data", "seed of generated datasets", 0)
 
     protocol: str = key(
-        "protocol", "how graphs are split and the epoch is selected", "holdout", choices=PROTOCOL_NAMES
+        "protocol",
+        "how graphs are split and the epoch is selected",
+        "holdout",
+        choices=PROTOCOL_NAMES,
     )
     folds: int = key("protocol", "number of folds", 10)
     published_folds: bool = key("protocol", "use the folds of the TU files", False)
