@@ -75,7 +75,12 @@ class BREC(Collection[BRECPair]):
     def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
         """Read the file."""
         lines = read_data_file("brec", root).decode("ascii").splitlines()
-        super().__init__(_pair(line) for line in lines)
+        super().__init__(
+            BRECPair(
+                int(index), _NAMES_IN_FILE[category], from_graph6(a), from_graph6(b)
+            )
+            for category, index, a, b in (line.split("\t") for line in lines)
+        )
 
     @classmethod
     def of(cls, pairs: Iterable[BRECPair]) -> BREC:
@@ -104,14 +109,3 @@ class BREC(Collection[BRECPair]):
             for pair in self
             for side, graph in enumerate((pair.first, pair.second))
         ]
-
-
-def _pair(line: str) -> BRECPair:
-    """Read one line: category, index and two graph6 strings, separated by tabs."""
-    category, index, first, second = line.split("\t")
-    return BRECPair(
-        index=int(index),
-        category=_NAMES_IN_FILE[category],
-        first=from_graph6(first),
-        second=from_graph6(second),
-    )

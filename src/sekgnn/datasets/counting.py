@@ -164,10 +164,6 @@ class CountingDataset(Collection[Graph]):
         values = self.targets[:, columns].astype(np.float32)
         return [as_data(g, y=y[None, :]) for g, y in zip(self, values, strict=True)]
 
-    def __repr__(self) -> str:
-        """Name, size and source."""
-        return f"{type(self).__name__}({len(self)}, {self.source})"
-
 
 def pattern_counts(graphs: Sequence[Graph]) -> NDArray[np.float64]:
     r"""Return how often each of ``PATTERNS`` occurs in each graph.
@@ -200,12 +196,11 @@ def _stack_counts(a: Stack) -> Stack:
     d = a.sum(axis=2)  # [B, n]
     a2 = a @ a  # common neighbours
     a3 = a2 @ a
-    closed3 = _diagonal(a3)  # [B, n], twice the triangles at a node
+    closed3 = np.diagonal(a3, axis1=1, axis2=2)  # [B, n], twice the triangles there
     triangle = closed3.sum(1) / 6
     tailed = (closed3 / 2 * (d - 2)).sum(1)
     closed4 = (a2 * a2).sum((1, 2))  # tr A^4, for A^2 is symmetric
     closed5 = (a2 * a3).sum((1, 2))
-    cycle5 = closed5 - 30 * triangle - 10 * tailed
     diamond = (a * a2 * (a2 - 1)).sum((1, 2)) / 4
     cycle6, k4 = _three_centres(a, a2)
     diamond_induced = diamond - 6 * k4
@@ -215,7 +210,7 @@ def _stack_counts(a: Stack) -> Stack:
         "star3": (d * (d - 1) * (d - 2)).sum(1) / 6,
         "cycle4": (closed4 + d.sum(1) - 2 * a2.sum((1, 2))) / 8,
         "custom": (d * d * np.exp(-(a @ d[:, :, None])[:, :, 0])).sum(1),
-        "cycle5": cycle5 / 10,
+        "cycle5": (closed5 - 30 * triangle - 10 * tailed) / 10,
         "cycle6": cycle6,
         "diamond": diamond,
         "diamond_induced": diamond_induced,
@@ -251,11 +246,6 @@ def _three_centres(a: Stack, a2: Stack) -> tuple[Stack, Stack]:
         different[node] = different[:, node] = 0
         six += (choices * different).sum((1, 2))
     return six / 12, four / 24
-
-
-def _diagonal(a: Stack) -> Stack:
-    """Return the diagonals of a stack, ``[B, n]``."""
-    return np.diagonal(a, axis1=1, axis2=2)
 
 
 def _thinned(n: int, degree: int, rng: np.random.Generator) -> Graph:

@@ -27,7 +27,7 @@ NODE_PROPERTIES = ("sssp", "eccentricity", "laplacian_features")
 Stack = NDArray[np.float64]
 
 PARTS = ("train", "val", "test")
-VERSIONS = {"1234": "graph_property", "12345": "graph_property_12345"}
+VERSIONS = {"1234": "graph_property", "12345": "graph_property/seed12345"}
 """The seeds with which the published generator was run."""
 PER_SIZE = 512
 _ENOUGH = 64  # graphs per size from which on the statistics are compared
@@ -91,22 +91,20 @@ class GraphPropertyDataset(Collection[Graph]):
     ) -> None:
         """Read the files, or generate."""
         stem = VERSIONS[check_choice("version", version, VERSIONS)]
-        names = [f"{stem}_{part}" for part in PARTS]
+        names = [f"{stem}/{part}" for part in PARTS]
         if not all(has_data_file(name, root) for name in names):
             self._generate(seed, PER_SIZE)
             return
-        graphs, parts = zip(
-            *(read_data_graphs(name, root) for name in names), strict=True
+        read = [read_data_graphs(name, root) for name in names]
+        graphs = [graph for part, _ in read for graph in part]
+        x, self.targets, self.node_targets = (
+            np.concatenate([arrays[key] for _, arrays in read])
+            for key in ("x", "y", "node_y")
         )
-        self._fill(
-            [graph for part in graphs for graph in part],
-            [len(part) for part in graphs],
-            np.concatenate([part["x"] for part in parts]),
-            "file",
+        self._fill(graphs, [len(part) for part, _ in read], x, "file")
+        self.scale, self.node_scale = (
+            read[0][1][key] for key in ("y_scale", "node_y_scale")
         )
-        self.scale, self.node_scale = parts[0]["y_scale"], parts[0]["node_y_scale"]
-        self.targets = np.concatenate([part["y"] for part in parts])
-        self.node_targets = np.concatenate([part["node_y"] for part in parts])
         if version == "1234":
             self._check(graphs=self.split.sizes)
 
@@ -131,20 +129,16 @@ class GraphPropertyDataset(Collection[Graph]):
         check_positive("per_size", per_size, 4)
         rng = np.random.default_rng(check_positive("seed", seed, 0))
         counts = (per_size, per_size // 4, per_size // 2)
-        sizes = [range(15, 25), range(15, 20), range(15, 20)]
+        ends = (25, 20, 20)
+        sizes = [np.repeat(range(15, e), c) for e, c in zip(ends, counts, strict=True)]
+        lengths = [part.size for part in sizes]
         graphs: list[Graph] = []
         features = []
-        for n in (
-            n
-            for c, part in zip(counts, sizes, strict=True)
-            for n in part
-            for _ in range(c)
-        ):
+        for n in np.concatenate(sizes).tolist():
             matrix = benchmark_graph(n, rng)
             graphs.append(Graph.from_edge_index(np.stack(np.nonzero(matrix)), n))
             source = np.arange(n) == rng.integers(n)
             features.append(np.stack([source, rng.random(n)], axis=1))
-        lengths = [c * len(part) for c, part in zip(counts, sizes, strict=True)]
         x = np.concatenate(features).astype(np.float32)
         self._fill(graphs, lengths, x, "generated")
         y, node_y = graph_properties(graphs), node_properties(graphs, x)
@@ -170,10 +164,7 @@ class GraphPropertyDataset(Collection[Graph]):
         nodes, edges = [g.num_nodes for g in train], [g.num_edges for g in train]
         check_statistics("graph_property", nodes, edges, **known)
 
-    def to_pyg(
-        self,
-        targets: Sequence[str] | str = GRAPH_PROPERTIES,
-    ) -> list[Data]:
+    def to_pyg(self, targets: Sequence[str] | str = GRAPH_PROPERTIES) -> list[Data]:
         """Return the graphs as PyG data; ``x`` is ``features``.
 
         Args:
@@ -201,10 +192,6 @@ class GraphPropertyDataset(Collection[Graph]):
         else:
             y = list(self.targets[:, None, columns])
         return [as_data(g, x=a, y=b) for g, a, b in zip(self, x, y, strict=True)]
-
-    def __repr__(self) -> str:
-        """Name, size and source."""
-        return f"{type(self).__name__}({len(self)}, {self.source})"
 
 
 def graph_properties(graphs: Sequence[Graph]) -> NDArray[np.float64]:
@@ -257,8 +244,7 @@ def node_properties(
     Raises:
         GraphInputError: If ``features`` has another shape.
     """
-    sizes = np.array([g.num_nodes for g in graphs], dtype=np.int64)
-    ptr = np.concatenate([[0], np.cumsum(sizes)])
+    ptr = np.cumsum([0, *(g.num_nodes for g in graphs)])
     if features.shape != (ptr[-1], 2):
         raise GraphInputError(
             f"features must have shape [{ptr[-1]}, 2], got {list(features.shape)}."

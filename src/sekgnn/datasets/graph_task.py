@@ -114,7 +114,7 @@ def record_task(
 
     A graph without features gets the feature 1 on every node.
     """
-    graphs = [record_data(record) for record in records]
+    graphs = [as_data(r.graph, r.x, edge_attr=r.edge_attr) for r in records]
     names = records[0].names if records else NO_NAMES
     places = [record.place for record in records]
     task = make_task(source, graphs, places, columns, kind, classes, names)
@@ -122,13 +122,6 @@ def record_task(
     return replace(
         task, rows=tuple(record.row for record in records), texts=texts or None
     )
-
-
-def record_data(record: GraphRecord) -> Data:
-    """Return a record as PyG data without targets."""
-    if record.edge_attr is None:
-        return as_data(record.graph, record.x)
-    return as_data(record.graph, record.x, edge_attr=record.edge_attr)
 
 
 def make_task(
@@ -144,7 +137,8 @@ def make_task(
 
     Args:
         source: The file or object, for messages.
-        graphs: With ``edge_index``, ``x`` and ``num_nodes``; targets are set on them.
+        graphs: With ``edge_index``, ``x`` and ``num_nodes``, without ``y``; targets are
+            set on them.
         places: Where each graph stands in the source.
         columns: The targets; none for graphs to predict.
         kind: The kind of task; see :func:`encode_targets`.
@@ -177,8 +171,6 @@ def make_task(
                 f"{data.x[node, feature].item()}; it must be finite."
             )
     if not columns:
-        for data in graphs:
-            data.pop("y", None)
         empty = np.zeros((len(graphs), 0), dtype=np.bool_)
         return GraphTask(tuple(graphs), None, (), None, empty, tuple(places), *names)
     targets = encode_targets(columns, kind, classes)

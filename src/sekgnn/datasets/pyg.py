@@ -20,7 +20,7 @@ T = TypeVar("T")
 def as_data(
     graph: Graph,
     x: NDArray[np.float32] | None = None,
-    **values: int | NDArray[Any],
+    **values: int | NDArray[Any] | None,
 ) -> Data:
     """Return ``graph`` as PyG data.
 
@@ -29,7 +29,7 @@ def as_data(
         x: Node features ``[n, C]``; a column of ones if left out, so that a network
             starts from nothing but the structure.
         **values: Values to store by name: an integer becomes int64 ``[1]``, an
-            array a tensor of its own type and shape.
+            array a tensor of its own type and shape; ``None`` is left out.
 
     Shapes:
         - **output:** ``edge_index`` :math:`(2, 2m)`, both directions of every edge;
@@ -48,6 +48,7 @@ def as_data(
     stored: dict[str, Any] = {
         name: torch.from_numpy(v) if isinstance(v, np.ndarray) else torch.tensor([v])
         for name, v in values.items()
+        if v is not None
     }
     return Data(
         x=torch.from_numpy(features),
@@ -91,5 +92,6 @@ class Collection(Sequence[T]):
         """Return one PyG ``Data`` per graph, with ``x``, ``y`` and ``num_nodes``."""
 
     def __repr__(self) -> str:
-        """Name and size."""
-        return f"{type(self).__name__}({len(self)})"
+        """Name and size, and the source where there is a choice."""
+        source = f", {self.source}" if hasattr(self, "source") else ""
+        return f"{type(self).__name__}({len(self)}{source})"

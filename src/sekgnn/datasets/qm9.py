@@ -73,7 +73,6 @@ QM9_TARGETS = (
 """The targets in PyG's order; u0 to g are total, not atomisation energies."""
 
 _PARTS = ("qm9_part1.csv", "qm9_part2.csv", "qm9_part3.csv")
-_SMILES, _ATOMS = "SMILES", "N_atoms"
 
 _QM9_ELEMENTS = (1, 6, 7, 8, 9)
 QM9_ATOM_FEATURES = (
@@ -112,7 +111,6 @@ class QM9Dataset:
         progress: Called with (done, total) molecules while the arrays are made.
 
     Attributes:
-        targets: float64 ``[G, 12]``.
         from_cache: Whether the arrays were found in the cache.
 
     Raises:
@@ -125,7 +123,6 @@ class QM9Dataset:
     ev_factors: NDArray[np.float64] = np.array(
         [HARTREE_IN_EV if target.unit == "Ha" else 1.0 for target in QM9_TARGETS]
     )
-    targets: NDArray[np.float64]
 
     def __init__(
         self,
@@ -142,12 +139,12 @@ class QM9Dataset:
         self.sanitize = sanitize
         if limit is not None:
             check_positive("limit", limit)
-            self._keep(_build(files, sanitize, limit, progress))
+            self._arrays = _build(files, sanitize, limit, progress)
             return
         file = cache_folder(cache_dir) / f"qm9-{_digest(files, sanitize)}.npz"
         arrays = _load(file)
         self.from_cache = arrays is not None
-        self._keep(arrays or _build(files, sanitize, None, progress))
+        self._arrays = arrays or _build(files, sanitize, None, progress)
         check_statistics(
             "QM9",
             np.diff(self._arrays["node_ptr"]),
@@ -162,9 +159,10 @@ class QM9Dataset:
         if not self.from_cache:
             _store(file, self._arrays)
 
-    def _keep(self, arrays: Arrays) -> None:
-        self._arrays = arrays
-        self.targets = arrays["y"]
+    @property
+    def targets(self) -> NDArray[np.float64]:
+        """The targets of all molecules, float64 ``[G, 12]``."""
+        return self._arrays["y"]
 
     def __len__(self) -> int:
         """Number of molecules."""
@@ -207,8 +205,8 @@ def _build(
     logs = require("rdkit.rdBase", "qm9").BlockLogs
     total = NUM_MOLECULES if limit is None else min(limit, NUM_MOLECULES)
     x, edges, attributes, targets = [], [], [], []
-    rows = enumerate(read_qm9(files, limit), start=1)
-    for done, (place, smiles, num_atoms, y) in rows:
+    rows = islice(_read_parts(files), limit)
+    for done, (place, smiles, num_atoms, y) in enumerate(rows, start=1):
         with logs():
             mol = chem.MolFromSmiles(smiles)
         if mol is None:
@@ -242,9 +240,7 @@ def _digest(files: list[Path], sanitize: bool) -> str:
     version = require("rdkit", "qm9").__version__
     digest = hashlib.sha256(f"{_FORMAT} {sanitize} {version}".encode())
     for file in files:
-        with file.open("rb") as stream:
-            while block := stream.read(1 << 20):
-                digest.update(block)
+        digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -320,25 +316,15 @@ def qm9_files(folder: str | os.PathLike[str] | None = None) -> list[Path]:
     return files
 
 
-def read_qm9(
-    files: list[Path], limit: int | None = None
-) -> Iterator[tuple[str, str, int, list[float]]]:
-    """Yield place, SMILES, number of atoms and targets, at most ``limit`` times.
-
-    Raises:
-        GraphInputError: If a column is missing, or a field is not a number; names file,
-            line and column.
-    """
-    return islice((row for file in files for row in _read_part(file)), limit)
-
-
-def _read_part(file: Path) -> Iterator[tuple[str, str, int, list[float]]]:
-    names = [_SMILES, _ATOMS, *(target.column for target in QM9_TARGETS)]
-    for row in read_table(file, names, "It should be a part of qm9pack 1.0.3."):
-        place = f"{file}, line {row.line}"
-        smiles, *fields = row.values
-        atoms, *targets = map(_number, [place] * 13, names[1:], fields)
-        yield place, smiles, int(atoms), targets
+def _read_parts(files: list[Path]) -> Iterator[tuple[str, str, int, list[float]]]:
+    """Yield place, SMILES, number of atoms and targets."""
+    names = ["SMILES", "N_atoms", *(target.column for target in QM9_TARGETS)]
+    for file in files:
+        for row in read_table(file, names, "It should be a part of qm9pack 1.0.3."):
+            place = f"{file}, line {row.line}"
+            smiles, *fields = row.values
+            atoms, *targets = map(_number, [place] * 13, names[1:], fields)
+            yield place, smiles, int(atoms), targets
 
 
 def _number(place: str, column: str, text: str) -> float:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sekgnn.checks import check_positive
-from sekgnn.datasets.graph_task import GraphTask, make_task, record_task
+from sekgnn.datasets.graph_task import Y_MASK, GraphTask, make_task, record_task
 from sekgnn.datasets.targets import Label, TargetColumn, TaskKind, read_column
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import Graph, GraphRecord, ReadOptions, Undirected, from_pyg
@@ -237,9 +237,8 @@ def _copied(item: Any, place: str) -> Data:
     except GraphInputError as error:
         raise GraphInputError(f"{place}: {error}") from None
     copy: Data = item.clone()
-    for key in ("y", "y_mask"):
-        if key in copy:
-            del copy[key]
+    for key in ("y", Y_MASK):
+        copy.pop(key, None)
     copy.num_nodes = graph.num_nodes
     x = copy.x if "x" in copy else None
     if x is None:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sekgnn.errors import DataNotFoundError, GraphInputError, OutputError
 from sekgnn.files import CACHE_VARIABLE
 from sekgnn.graphs import Graph, pack_edge_indices, unpack
+from sekgnn.graphs.table import read_bytes
 
 VARIABLE = "SEKGNN_DATA"
 """The environment variable that names the folder of benchmark data."""
@@ -42,6 +43,18 @@ _PNA = (
     "what the generator of github.com/lukecavabarrett/pna makes as called in "
     "github.com/LingxiaoShawn/GNNAsKernel (core/data_utils/data_pna.py), as arrays"
 )
+_PNA_DIGESTS = {
+    "graph_property/": {
+        "train": "110d0f4fc424d9bdbe20b3c5a1c0b270f9313ef8affd59458809bf91fa12b29c",
+        "val": "8ea1d9ffb0ed79067e80710b0d8ce1b127af88e6e1de0d371775b0fdabe6d791",
+        "test": "1bf4c979f4e9aadd226ef6269d711276f0f2a79444a1db4321b379a22778475c",
+    },
+    "graph_property/seed12345/": {
+        "train": "a5b37b90f89319a6dd75ca9f29164c711757d25715c8a34e6cd21eb4f7c158bd",
+        "val": "58345d0c659d71fef30327c9cf21a2d85859a2efc5afa2b39e3e20191c406696",
+        "test": "4d5c650038114be31f8f18fe0c41d6c9eb620e2c9d0faa6cec9df36854fcb236",
+    },
+}
 DATA_FILES = {
     "brec": DataFile(
         "brec/brec.g6.txt",
@@ -77,36 +90,11 @@ DATA_FILES = {
         "the 5000 random regular graphs of Chen et al. 2020 (counting substructures) "
         "and their split as arrays",
     ),
-    "graph_property_train": DataFile(
-        "graph_property/train.npz",
-        "110d0f4fc424d9bdbe20b3c5a1c0b270f9313ef8affd59458809bf91fa12b29c",
-        _PNA,
-    ),
-    "graph_property_val": DataFile(
-        "graph_property/val.npz",
-        "8ea1d9ffb0ed79067e80710b0d8ce1b127af88e6e1de0d371775b0fdabe6d791",
-        _PNA,
-    ),
-    "graph_property_test": DataFile(
-        "graph_property/test.npz",
-        "1bf4c979f4e9aadd226ef6269d711276f0f2a79444a1db4321b379a22778475c",
-        _PNA,
-    ),
-    "graph_property_12345_train": DataFile(
-        "graph_property/seed12345/train.npz",
-        "a5b37b90f89319a6dd75ca9f29164c711757d25715c8a34e6cd21eb4f7c158bd",
-        _PNA,
-    ),
-    "graph_property_12345_val": DataFile(
-        "graph_property/seed12345/val.npz",
-        "58345d0c659d71fef30327c9cf21a2d85859a2efc5afa2b39e3e20191c406696",
-        _PNA,
-    ),
-    "graph_property_12345_test": DataFile(
-        "graph_property/seed12345/test.npz",
-        "4d5c650038114be31f8f18fe0c41d6c9eb620e2c9d0faa6cec9df36854fcb236",
-        _PNA,
-    ),
+    **{
+        folder + part: DataFile(f"{folder}{part}.npz", digest, _PNA)
+        for folder, digests in _PNA_DIGESTS.items()
+        for part, digest in digests.items()
+    },
 }
 """Every file that this room reads, by dataset."""
 
@@ -173,10 +161,7 @@ def read_data_file(name: str, root: str | os.PathLike[str] | None = None) -> byt
             f"{error} Needed for {name.upper()}: {file.path} below the folder that "
             f"{VARIABLE} names, SHA-256 {file.sha256}; it holds {file.content}."
         ) from None
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise GraphInputError(f"{path} cannot be read: {error.strerror}.") from error
+    content = read_bytes(path)
     found = hashlib.sha256(content).hexdigest()
     if found != file.sha256:
         raise GraphInputError(

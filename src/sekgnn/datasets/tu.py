@@ -10,7 +10,7 @@ import shutil
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,14 +80,16 @@ def tu_dataset(
     key = _digest(raw) if raw else "downloaded"
     folder = cache_folder(cache_dir) / "tu" / f"{name}-{key}"
     dataset = _prepared(name, folder, raw, use_node_attr)
-    edge_slices, labels = dataset.slices["edge_index"], dataset._data.y
-    sizes = _sizes(dataset)
+    if "x" in dataset.slices:
+        sizes = dataset.slices["x"].diff().tolist()
+    else:
+        sizes = dataset._data._num_nodes
     check_statistics(
         name,
         sizes,
-        edge_slices.diff().numpy() / 2,
+        dataset.slices["edge_index"].diff().numpy() / 2,
         graphs=(len(dataset),),
-        tasks=int(labels.unique().numel()),
+        tasks=int(dataset._data.y.unique().numel()),
     )
     if degree_features is None:
         degree_features = dataset.num_node_labels == 0
@@ -121,21 +123,20 @@ def tu_folds(
     count = PAPER_STATISTICS[name].graphs[0]
     folds = []
     for number in range(1, NUM_FOLDS + 1):
-        parts = []
-        for part in ("train", "test"):
-            file = folder / f"{part}_idx-{number}.txt"
+        files = [folder / f"{part}_idx-{number}.txt" for part in ("train", "test")]
+        for file in files:
             if not file.is_file():
                 raise DataNotFoundError(
                     f"{file} does not exist; without files of folds for {name}, draw "
                     "stratified ones."
                 )
-            parts.append(_positions(file, count))
-        both = np.intersect1d(parts[0], parts[1])
+        train, test = (_positions(file, count) for file in files)
+        both = np.intersect1d(train, test)
         if both.size:
             raise GraphInputError(
                 f"{folder}: graph {both[0]} is in training and test of fold {number}."
             )
-        folds.append((parts[0], parts[1]))
+        folds.append((train, test))
     return folds
 
 
@@ -176,10 +177,22 @@ def _prepared(
 
     def build(draft: Path) -> None:
         place = draft / name / "raw"
-        place.mkdir(parents=True)
+        if raw:  # else it must be absent: then PyG downloads
+            place.mkdir(parents=True)
         for file in raw:
             shutil.copyfile(file, place / file.name)
-        _processed(name, draft, downloading=not raw)
+        try:
+            with contextlib.redirect_stderr(io.StringIO()):  # "Processing...", "Done!"
+                TUDataset(str(draft), name)
+        except (OSError, RuntimeError, ValueError, IndexError) as error:
+            if raw:
+                raise GraphInputError(
+                    f"the raw files of {name} cannot be read: {error}. Replace them."
+                ) from error
+            raise DataNotFoundError(
+                f"{name} could not be downloaded ({error}). Place its raw files in "
+                f"tu/{name}/raw below a folder, and set {VARIABLE} to that folder."
+            ) from error
 
     if (folder / name / "processed" / "data.pt").is_file():
         try:
@@ -192,41 +205,12 @@ def _prepared(
     return TUDataset(str(folder), name, use_node_attr=use_node_attr)
 
 
-def _processed(name: str, folder: Path, downloading: bool) -> None:
-    """Let PyG read (and if need be download) the raw files."""
-    from torch_geometric.datasets import TUDataset
-
-    try:
-        if downloading:
-            (folder / name / "raw").rmdir()  # PyG downloads only if it is absent
-        with contextlib.redirect_stderr(io.StringIO()):  # "Processing...", "Done!"
-            TUDataset(str(folder), name)
-    except (OSError, RuntimeError, ValueError, IndexError) as error:
-        if downloading:
-            raise DataNotFoundError(
-                f"{name} could not be downloaded ({error}). Place its raw files in "
-                f"tu/{name}/raw below a folder, and set {VARIABLE} to that folder."
-            ) from error
-        raise GraphInputError(
-            f"the raw files of {name} cannot be read: {error}. Replace them."
-        ) from error
-
-
-def _sizes(dataset: TUDataset) -> Any:
-    """Return the number of nodes of every graph, int64 tensor ``[G]``."""
-    import torch
-
-    if "x" in dataset.slices:
-        return dataset.slices["x"].diff()
-    return torch.tensor(dataset._data._num_nodes)
-
-
-def _add_degrees(dataset: TUDataset, sizes: Any) -> None:
+def _add_degrees(dataset: TUDataset, sizes: list[int]) -> None:
     """Append the one-hot degree, as wide as the largest of the dataset, to ``x``."""
     import torch
     from torch_geometric.utils import degree, one_hot
 
-    ptr = torch.cat([torch.zeros(1, dtype=torch.long), sizes.cumsum(0)])
+    ptr = torch.tensor([0, *sizes]).cumsum(0)
     shift = torch.repeat_interleave(ptr[:-1], dataset.slices["edge_index"].diff())
     row = dataset._data.edge_index[0] + shift
     features = one_hot(degree(row, int(ptr[-1]), dtype=torch.long))
@@ -235,10 +219,10 @@ def _add_degrees(dataset: TUDataset, sizes: Any) -> None:
     dataset.slices["x"] = ptr
 
 
-def _positions(file: os.PathLike[str], count: int) -> NDArray[np.int64]:
+def _positions(file: Path, count: int) -> NDArray[np.int64]:
     """Read one position per line, each below ``count`` and none twice."""
     seen: dict[int, int] = {}
-    for number, line in enumerate(read_text(str(file)).split("\n"), start=1):
+    for number, line in enumerate(read_text(file).split("\n"), start=1):
         word = line.strip()
         if not word:
             continue

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 NUM_NODES = 41
 SKIPS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)
 COPIES = 15
-NUM_NODE_LABELS = 2
 
 
 class CSL(Collection[Graph]):
@@ -120,7 +119,7 @@ class EXP(Collection[LabelledGraph]):
 
     def to_pyg(self) -> list[Data]:
         """Return the graphs as PyG data: ``x`` the one-hot label, ``y`` the class."""
-        one_hot = np.eye(NUM_NODE_LABELS, dtype=np.float32)
+        one_hot = np.eye(2, dtype=np.float32)
         return [
             as_data(item.graph, x=one_hot[item.node_labels], y=label)
             for item, label in zip(self, self.labels.tolist(), strict=True)
@@ -147,11 +146,7 @@ class CEXP(EXP):
         Raises:
             ConfigError: If there is no such part.
         """
-        parts = {
-            "all": slice(None),
-            "learn": slice(0, None, 2),
-            "exp": slice(1, None, 2),
-        }
+        parts = {"all": np.s_[:], "learn": np.s_[::2], "exp": np.s_[1::2]}
         return super().pairs()[parts[check_choice("part", part, parts)]]
 
 
