@@ -174,5 +174,5 @@ def test_many_chunks_and_threads() -> None:
 
 
 def test_rounds_must_not_be_negative() -> None:
-    with pytest.raises(ConfigError, match="must not be negative, got -1"):
+    with pytest.raises(ConfigError, match="at least 0, got -1"):
         refine(OneWL(), Batch.of([]), max_rounds=-1)

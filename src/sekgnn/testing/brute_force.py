@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from fractions import Fraction
-from itertools import combinations, permutations
+from itertools import combinations, pairwise, permutations
 from typing import Any
 
 import numpy as np
@@ -157,13 +157,11 @@ def node_label(item: LabelledGraph, node: int) -> int:
 def edges_of(item: LabelledGraph) -> dict[tuple[int, int], int]:
     """Return both directions of every edge with its label, 0 if there are none."""
     pairs = item.graph.edge_index().T.tolist()
-    labels = [0] * len(pairs)
-    if item.edge_labels is not None:
-        labels = item.edge_labels.tolist()
-    return {(u, v): label for (u, v), label in zip(pairs, labels, strict=True)}
+    labels = [0] * len(pairs) if item.edge_labels is None else item.edge_labels.tolist()
+    return dict(zip(map(tuple, pairs), labels, strict=True))
 
 
-def walk_value(item: LabelledGraph, v: int, f: Walks) -> Hashable:
+def walk_value(f: Walks, item: LabelledGraph, v: int) -> Hashable:
     """Return f1, f2 and f3 of one node as nested tuples of fractions."""
     reach = distances(item.graph)[v]
     nodes = list(range(item.num_nodes))
@@ -182,11 +180,12 @@ def walk_value(item: LabelledGraph, v: int, f: Walks) -> Hashable:
         [u for u, d in reach.items() if d == k]
         for k in range(1, (f.radius or f.num_shells) + 1)
     ]
+    centred = f.scope != "internal"
     out: list[Hashable] = []
-    if "f1" in f.parts and f.scope != "internal":
+    if "f1" in f.parts and centred:
         out.append(multiset([(v, v)]))
     for a, shell in enumerate(shells):
-        if "f2" in f.parts and f.scope != "internal":
+        if "f2" in f.parts and centred:
             out.append(multiset([(v, i) for i in shell]))
         if "f3" not in f.parts:
             continue
@@ -211,7 +210,7 @@ def walk_sums(item: LabelledGraph, f: Walks) -> list[Hashable]:
     return [tuple(row.ravel().tolist()) for row in table]
 
 
-def distance_value(item: LabelledGraph, v: int, f: DistanceProfile) -> Hashable:
+def distance_value(f: DistanceProfile, item: LabelledGraph, v: int) -> Hashable:
     """Return each shell's edges inwards, within and outwards, up to the last shell."""
     reach, edges = distances(item.graph)[v], edges_of(item)
     near = [u for u, d in reach.items() if d <= f.num_shells]
@@ -226,23 +225,19 @@ def distance_value(item: LabelledGraph, v: int, f: DistanceProfile) -> Hashable:
     )
 
 
-def pattern_value(item: LabelledGraph, v: int, f: PatternCounts) -> tuple[int, ...]:
+def pattern_value(f: PatternCounts, item: LabelledGraph, v: int) -> tuple[int, ...]:
     """Return how many of each pattern contain a node, trying all arrangements."""
     edges = edges_of(item)
     others = [u for u in range(item.num_nodes) if u != v]
     found = []
     for pattern in f.patterns:
+        size = int(pattern[-1])
         if pattern.startswith("clique"):
-            size = int(pattern.removeprefix("clique"))
             sets = ((v, *rest) for rest in combinations(others, size - 1))
-            found.append(
-                sum(all(p in edges for p in combinations(one, 2)) for one in sets)
-            )
-            continue
-        length = int(pattern.removeprefix("cycle"))
-        rings = ((v, *rest, v) for rest in permutations(others, length - 1))
-        both_ways = sum(
-            all((r[i], r[i + 1]) in edges for i in range(length)) for r in rings
-        )
-        found.append(both_ways // 2)
+            cliques = (all(p in edges for p in combinations(one, 2)) for one in sets)
+            found.append(sum(cliques))
+        else:
+            rings = ((v, *rest, v) for rest in permutations(others, size - 1))
+            both_ways = sum(all(p in edges for p in pairwise(ring)) for ring in rings)
+            found.append(both_ways // 2)
     return tuple(found)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from itertools import permutations, product
+from typing import Any
 
 from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.testing.brute_force import (
@@ -72,9 +73,8 @@ def node_step(graphs: Graphs, colours: Numbers) -> Values:
     """Return the nodes' colours with those of their neighbours: 1-WL."""
     out: Values = []
     for item, c in zip(graphs, colours, strict=True):
-        edges = edges_of(item)
         near: list[list[tuple[int, int]]] = [[] for _ in c]
-        for (u, v), label in edges.items():
+        for (u, v), label in edges_of(item).items():
             near[u].append((label, c[v]))
         out.append([(c[v], tuple(sorted(near[v]))) for v in range(item.num_nodes)])
     return out
@@ -84,45 +84,29 @@ def pair_first(graphs: Graphs, nodes: Numbers) -> Values:
     """Return the type of every pair: equal or adjacent, labels and both nodes."""
     out: Values = []
     for item, c in zip(graphs, nodes, strict=True):
-        edges = edges_of(item)
-        out.append(
-            [
-                (u == v, (u, v) in edges, edges.get((u, v)), c[u], c[v])
-                for u, v in product(range(item.num_nodes), repeat=2)
-            ]
-        )
+        edges, pairs = edges_of(item), product(range(item.num_nodes), repeat=2)
+        out.append([(u == v, edges.get((u, v)), c[u], c[v]) for u, v in pairs])
     return out
 
 
-def pair_step(graphs: Graphs, colours: Numbers) -> Values:
-    """Return the pairs' colours with those of the ways through every node: 2-FWL."""
+def tuple_step(graphs: Graphs, arity: int, colours: Numbers) -> Values:
+    """Return the tuples' colours with those of all replacements of a node: k-FWL."""
     out: Values = []
-    for item, c in zip(graphs, colours, strict=True):
-        n = item.num_nodes
-        out.append(
-            [
-                (
-                    c[u * n + v],
-                    tuple(sorted((c[u * n + w], c[w * n + v]) for w in range(n))),
-                )
-                for u, v in product(range(n), repeat=2)
-            ]
-        )
+    for item, numbers in zip(graphs, colours, strict=True):
+        nodes = range(item.num_nodes)
+        c = dict(zip(product(nodes, repeat=arity), numbers, strict=True))
+        values: list[Hashable] = []
+        for t, own in c.items():
+            ways = [[c[(*t[:i], x, *t[i + 1 :])] for i in range(arity)] for x in nodes]
+            values.append((own, tuple(sorted(map(tuple, ways)))))
+        out.append(values)
     return out
 
 
 def ego_nets(
-    graphs: Graphs, colours: Numbers, radius: int, *, with_centre: bool, marked: bool
+    graphs: Graphs, colours: Numbers, radius: int, with_centre: bool, marked: bool
 ) -> list[LabelledGraph]:
-    """Return the ego-net of every node, its nodes labelled by their colours.
-
-    Args:
-        graphs: The graphs.
-        colours: Of their nodes.
-        radius: h.
-        with_centre: Keep the centre.
-        marked: Let the labels tell the distance to the centre, too.
-    """
+    """Return every node's ego-net, labelled by colours and, if marked, distances."""
     nets = []
     most = max((item.num_nodes for item in graphs), default=0)  # beyond any distance
     for item, of in zip(graphs, colours, strict=True):
@@ -147,14 +131,14 @@ def by_graph(graphs: Graphs, values: Iterable[Iterable[int]]) -> Values:
 
 
 def ego_net_values(
-    graphs: Graphs, colours: Numbers, radius: int, *, with_centre: bool, marked: bool
+    graphs: Graphs, colours: Numbers, radius: int, with_centre: bool, marked: bool
 ) -> Values:
     """Return the multiset of stable 1-WL colours of every node's ego-net.
 
     All ego-nets of all graphs are refined together, with one table, until no new
     colour comes up in any of them.
     """
-    nets = ego_nets(graphs, colours, radius, with_centre=with_centre, marked=marked)
+    nets = ego_nets(graphs, colours, radius, with_centre, marked)
     return by_graph(graphs, refined(node_labels(nets), partial(node_step, nets))[-1])
 
 
@@ -164,7 +148,7 @@ def inner_fwl_values(graphs: Graphs, f: InnerFWL) -> Values:
     Where the neighbours are marked in turn, it is a multiset of these, one for each.
     """
     labels = numbered(node_labels(graphs))
-    nets = ego_nets(graphs, labels, f.radius, with_centre=True, marked=True)
+    nets = ego_nets(graphs, labels, f.radius, True, True)
     size, owners = len(nets), list(range(len(nets)))
     if f.neighbours:
         most = max((net.num_nodes for net in nets), default=0)
@@ -172,15 +156,13 @@ def inner_fwl_values(graphs: Graphs, f: InnerFWL) -> Values:
         for v, net in enumerate(nets):  # node 0 of an ego-net is its centre
             reach = distances(net.graph)
             for u in net.graph.neighbors(0).tolist():
-                marks = [
-                    node_label(net, w) * most + reach[u][w]
-                    for w in range(net.num_nodes)
-                ]
+                nodes = range(net.num_nodes)
+                marks = [node_label(net, w) * most + reach[u][w] for w in nodes]
                 twice.append(LabelledGraph(net.graph, marks, net.edge_labels))
                 owners.append(v)
         nets = twice
     first = pair_first(nets, numbered(node_labels(nets)))
-    stable = refined(first, partial(pair_step, nets))[-1]
+    stable = refined(first, partial(tuple_step, nets, 2))[-1]
     of_net = numbered([[tuple(sorted(colours)) for colours in stable]])[0]
     found: list[list[int]] = [[] for _ in range(size)]
     for owner, number in zip(owners, of_net, strict=True):
@@ -198,25 +180,20 @@ def brute_force_values(f: ExactEncoding, graphs: Graphs) -> Values:
     Raises:
         TypeError: If f is not known here.
     """
-    one: Callable[[LabelledGraph, int], Hashable]
     if isinstance(f, InnerWL):
         labels = numbered(node_labels(graphs))
-        return ego_net_values(
-            graphs, labels, f.radius, with_centre=not f.internal, marked=f.marked
-        )
+        return ego_net_values(graphs, labels, f.radius, not f.internal, f.marked)
     if isinstance(f, InnerFWL):
         return inner_fwl_values(graphs, f)
+    if isinstance(f, Walks) and not f.multisets:
+        return [walk_sums(item, f) for item in graphs]
+    one: Callable[[LabelledGraph, int], Hashable]
     if isinstance(f, Walks):
-        if not f.multisets:
-            return [walk_sums(item, f) for item in graphs]
-        walks = f
-        one = lambda item, v: walk_value(item, v, walks)  # noqa: E731
+        one = partial(walk_value, f)
     elif isinstance(f, DistanceProfile):
-        profile = f
-        one = lambda item, v: distance_value(item, v, profile)  # noqa: E731
+        one = partial(distance_value, f)
     elif isinstance(f, PatternCounts):
-        patterns = f
-        one = lambda item, v: pattern_value(item, v, patterns)  # noqa: E731
+        one = partial(pattern_value, f)
     else:
         raise TypeError(f"there is no brute force for {type(f).__name__}.")
     return [[one(item, v) for v in range(item.num_nodes)] for item in graphs]
@@ -258,35 +235,24 @@ def _hop_step(graphs: Graphs, num_hops: int, kernel: str, colours: Numbers) -> V
 
 
 def _subgraph_step(graphs: Graphs, test: SubgraphWL, colours: Numbers) -> Values:
-    inner = ego_net_values(
-        graphs, colours, test.radius, with_centre=True, marked=test.marked
-    )
-    return [
-        list(zip(own, nets, strict=True))
-        for own, nets in zip(colours, inner, strict=True)
-    ]
+    inner = ego_net_values(graphs, colours, test.radius, True, test.marked)
+    both = zip(colours, inner, strict=True)
+    return [list(zip(own, nets, strict=True)) for own, nets in both]
 
 
 def _sek_first(graphs: Graphs, test: SEK) -> Values:
     """Label, f and, where wanted, the multiset of these over all hops."""
-    parts = [
-        node_labels(graphs),
-        *(numbered(brute_force_values(f, graphs)) for f in test.exact_encodings),
-    ]
-    values = numbered(
-        [list(zip(*of_graph, strict=True)) for of_graph in zip(*parts, strict=True)]
-    )
+    parts = [node_labels(graphs)]
+    parts += [brute_force_values(f, graphs) for f in test.exact_encodings]
+    joined = zip(*parts, strict=True)
+    values = numbered([list(zip(*of_graph, strict=True)) for of_graph in joined])
     if not test.context:
         return [list(graph) for graph in values]
     out: Values = []
     for item, value in zip(graphs, values, strict=True):
         rows = hops_of(item, test.num_hops, test.kernel)
-        out.append(
-            [
-                (value[v], tuple(sorted(value[u] for shell in rows[v] for u in shell)))
-                for v in range(item.num_nodes)
-            ]
-        )
+        around = [sorted(value[u] for shell in row for u in shell) for row in rows]
+        out.append(list(zip(value, map(tuple, around), strict=True)))
     return out
 
 
@@ -295,79 +261,39 @@ def _triple_first(graphs: Graphs) -> Values:
     pairs = numbered(pair_first(graphs, numbered(node_labels(graphs))))
     for item, p in zip(graphs, pairs, strict=True):
         n = item.num_nodes
-        out.append(
-            [
-                (p[u * n + v], p[v * n + w], p[u * n + w])
-                for u, v, w in product(range(n), repeat=3)
-            ]
-        )
-    return out
-
-
-def _triple_step(graphs: Graphs, colours: Numbers) -> Values:
-    out: Values = []
-    for item, numbers in zip(graphs, colours, strict=True):
-        triples = list(product(range(item.num_nodes), repeat=3))
-        c = dict(zip(triples, numbers, strict=True))
-        out.append(
-            [
-                (
-                    c[u, v, w],
-                    tuple(
-                        sorted(
-                            (c[x, v, w], c[u, x, w], c[u, v, x])
-                            for x in range(item.num_nodes)
-                        )
-                    ),
-                )
-                for u, v, w in triples
-            ]
-        )
+        triples = product(range(n), repeat=3)
+        out.append([(p[u * n + v], p[v * n + w], p[u * n + w]) for u, v, w in triples])
     return out
 
 
 def _canonical(item: LabelledGraph) -> Hashable:
     """Return the smallest description of a graph under all names of its nodes."""
-    n, edges = item.num_nodes, edges_of(item)
-    return min(
-        (
-            tuple(node_label(item, v) for v in order),
-            tuple(
-                ((u, v) in edges, edges.get((u, v), 0))
-                for u, v in product(order, repeat=2)
-            ),
-        )
-        for order in permutations(range(n))
-    )
+    edges = edges_of(item)
+
+    def described(order: tuple[int, ...]) -> tuple[tuple[Any, ...], ...]:
+        pairs = product(order, repeat=2)
+        kinds = (((u, v) in edges, edges.get((u, v), 0)) for u, v in pairs)
+        return tuple(node_label(item, v) for v in order), tuple(kinds)
+
+    return min(map(described, permutations(range(item.num_nodes))))
 
 
 def _parts(test: WLTest, graphs: Graphs) -> tuple[Values, Callable[[Numbers], Values]]:
     """Return the first values of a test and its step."""
-    if isinstance(test, SEKTwoFWL):
-        nodes = numbered(_sek_first(graphs, test))
-        return pair_first(graphs, nodes), lambda c: pair_step(graphs, c)
-    if isinstance(test, SEK):
-        num_hops, kernel = test.num_hops, test.kernel
-        return (
-            _sek_first(graphs, test),
-            lambda c: _hop_step(graphs, num_hops, kernel, c),
-        )
+    labels = node_labels(graphs)
+    if isinstance(test, SEK | TwoFWL):
+        first = _sek_first(graphs, test) if isinstance(test, SEK) else labels
+        if isinstance(test, SEK) and not isinstance(test, SEKTwoFWL):
+            return first, partial(_hop_step, graphs, test.num_hops, test.kernel)
+        return pair_first(graphs, numbered(first)), partial(tuple_step, graphs, 2)
     if isinstance(test, OneWL):
-        return node_labels(graphs), lambda c: node_step(graphs, c)
+        return labels, partial(node_step, graphs)
     if isinstance(test, KHopWL):
-        khop = test
-        return (
-            node_labels(graphs),
-            lambda c: _hop_step(graphs, khop.num_hops, khop.kernel, c),
-        )
+        return labels, partial(_hop_step, graphs, test.num_hops, test.kernel)
     if isinstance(test, SubgraphWL):
-        subgraph = test
-        return node_labels(graphs), lambda c: _subgraph_step(graphs, subgraph, c)
-    if isinstance(test, TwoFWL):
-        nodes = numbered(node_labels(graphs))
-        return pair_first(graphs, nodes), lambda c: pair_step(graphs, c)
+        return labels, partial(_subgraph_step, graphs, test)
     if isinstance(test, ThreeFWL):
-        return _triple_first(graphs), lambda c: _triple_step(graphs, c)
+        return _triple_first(graphs), partial(tuple_step, graphs, 3)
     if isinstance(test, Isomorphism):
         return [[_canonical(g)] for g in graphs], lambda c: [list(x) for x in c]
     raise TypeError(f"there is no brute force for {type(test).__name__}.")

@@ -122,73 +122,36 @@ def multiset_digests(colours: Colours, ptr: NDArray[np.int64], out: Colours) -> 
 
 
 @kernel
-def _number_until_full(
-    colours: Colours,
-    start: int,
-    found: int,
-    table: NDArray[np.int64],
-    kept: Colours,
-    counts: NDArray[np.int64],
-    classes: NDArray[np.int64],
-) -> tuple[int, int]:
-    """Number colours from ``start`` on until the table is half full.
-
-    The arrays are never replaced in here, which would cost more than the lookups.
-
-    Returns:
-        The first object that was not numbered, and how many colours are known.
-    """
-    mask = np.uint64(table.size - 1)
-    for i in range(start, colours.shape[0]):
-        c0, c1 = colours[i, 0], colours[i, 1]
-        slot = c0 & mask
-        while table[slot] >= 0:
-            number = table[slot]
-            if kept[number, 0] == c0 and kept[number, 1] == c1:
-                break
-            slot = (slot + np.uint64(1)) & mask
-        if table[slot] < 0:
-            if 2 * found >= table.size:
-                return i, found
-            table[slot] = found
-            kept[found, 0], kept[found, 1] = c0, c1
-            found += 1
-        counts[table[slot]] += 1
-        if classes.size:
-            classes[i] = table[slot]
-    return colours.shape[0], found
-
-
-def number_colours(
-    colours: Colours, classes: NDArray[np.int64]
-) -> tuple[Colours, NDArray[np.int64]]:
-    """Number the distinct colours in the order they are met: the shared colour table.
-
-    Args:
-        colours: ``[N, 2]``.
-        classes: Written, the number of each object's colour, ``[N]``; pass an empty
-            array if only the table is needed.
+def number_colours(colours: Colours) -> tuple[Colours, NDArray[np.int64]]:
+    """Number the distinct colours in the order they are met.
 
     Returns:
         kept: The distinct colours, ``[C, 2]``.
-        counts: How many objects have each, int64 ``[C]``.
+        classes: The number of each object's colour, int64 ``[N]``.
     """
-    size, found, done = 64, 0, 0
-    kept, counts = np.empty((0, 2), dtype=np.uint64), np.empty(0, dtype=np.int64)
-    none = np.empty(0, dtype=np.int64)
-    while True:
-        table = np.full(size, -1, dtype=np.int64)
-        more = np.empty((size // 2, 2), dtype=np.uint64)
-        longer = np.zeros(size // 2, dtype=np.int64)
-        _number_until_full(kept[:found], 0, 0, table, more, longer, none)
-        longer[:found] = counts[:found]
-        kept, counts = more, longer
-        done, found = _number_until_full(
-            colours, done, found, table, kept, counts, classes
-        )
-        if done == len(colours):
-            return kept[:found], counts[:found]
-        size *= 4
+    count = colours.shape[0]
+    size = 64
+    while size < 2 * count:
+        size *= 2
+    table = np.full(size, -1, dtype=np.int64)
+    mask = np.uint64(size - 1)
+    kept = np.empty((count, 2), dtype=np.uint64)
+    classes = np.empty(count, dtype=np.int64)
+    found = 0
+    for i in range(count):
+        c0, c1 = colours[i, 0], colours[i, 1]
+        slot = c0 & mask
+        number = table[slot]
+        while number >= 0 and (kept[number, 0] != c0 or kept[number, 1] != c1):
+            slot = (slot + np.uint64(1)) & mask
+            number = table[slot]
+        if number < 0:
+            number = found
+            table[slot] = number
+            kept[number, 0], kept[number, 1] = c0, c1
+            found += 1
+        classes[i] = number
+    return kept[:found], classes
 
 
 @kernel

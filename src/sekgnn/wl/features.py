@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -91,36 +91,30 @@ class WLFeatures(TransformerMixin, BaseEstimator):
         if not len(graphs):
             raise GraphInputError("there are no graphs to learn colours from.")
         run = self._refine(graphs)
-        none = np.empty(0, dtype=np.int64)
-        tables = []
-        for round, colours in enumerate(self._rounds(run)):
-            kept, _ = number_colours(colours, none)
-            rounds = np.full((len(kept), 1), round, dtype=np.uint64)
-            tables.append(np.concatenate([rounds, kept], axis=1))
-        self.colours_ = np.concatenate(tables)
+        self.colours_ = np.concatenate([kept for kept, _ in self._rounds(run)])
         self.n_features_out_ = len(self.colours_)
         return run
 
-    def _rounds(self, run: Refinement) -> list[Colours]:
-        """Return exactly ``rounds + 1`` rounds, refining on past stability."""
+    def _rounds(self, run: Refinement) -> Iterator[tuple[Colours, NDArray[np.int64]]]:
+        """Yield (round, two words) of each colour and the objects' classes, per round.
+
+        There are exactly ``rounds + 1`` of them: stable colours are refined, too.
+        """
         history = list(run.history)
-        while len(history) <= self.rounds:
-            history.append(run.colouring.step(history[-1]))
-        return history
+        for round in range(self.rounds + 1):
+            if round == len(history):
+                history.append(run.colouring.step(history[-1]))
+            kept, classes = number_colours(history[round])
+            yield np.insert(kept, 0, round, axis=1), classes
 
     def _count(self, run: Refinement) -> sp.csr_array:
         column = {row.tobytes(): i for i, row in enumerate(self.colours_)}
         ptr = run.colouring.ptr
         graph = np.repeat(np.arange(ptr.size - 1), np.diff(ptr))
         rows, cols = [], []
-        for round, colours in enumerate(self._rounds(run)):
-            classes = np.empty(len(colours), dtype=np.int64)
-            kept, _ = number_colours(colours, classes)
-            key = np.concatenate(
-                [np.full((len(kept), 1), round, dtype=np.uint64), kept], axis=1
-            )
-            place = np.array([column.get(row.tobytes(), -1) for row in key], np.int64)
-            found = place[classes] if len(kept) else classes
+        for kept, classes in self._rounds(run):
+            place = np.array([column.get(row.tobytes(), -1) for row in kept], np.int64)
+            found = place[classes]
             rows.append(graph[found >= 0])
             cols.append(found[found >= 0])
         row, col = np.concatenate(rows), np.concatenate(cols)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.errors import ConfigError
+from sekgnn.checks import check_positive
 from sekgnn.kernel import clock
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import Colouring, WLTest
@@ -62,12 +62,10 @@ class Refinement:
 
     def graph_classes(self) -> NDArray[np.int64]:
         """Return a class number for every graph, from 0 in order of appearance."""
-        last = np.ascontiguousarray(np.moveaxis(self.digests, 1, 0))
+        rows = np.moveaxis(self.digests, 1, 0)
         seen: dict[bytes, int] = {}
-        return np.array(
-            [seen.setdefault(graph.tobytes(), len(seen)) for graph in last],
-            dtype=np.int64,
-        )
+        numbers = [seen.setdefault(graph.tobytes(), len(seen)) for graph in rows]
+        return np.array(numbers, dtype=np.int64)
 
 
 def refine(
@@ -92,8 +90,8 @@ def refine(
     Raises:
         GraphInputError: If the graphs are too large for the test.
     """
-    if max_rounds is not None and max_rounds < 0:
-        raise ConfigError(f"max_rounds must not be negative, got {max_rounds}.")
+    if max_rounds is not None:
+        check_positive("max_rounds", max_rounds, 0)
     begin = clock()
     test.check_memory(batch.sizes)
     colouring = test.start(batch, threads)
@@ -111,15 +109,8 @@ def refine(
         if counts[-1] == counts[-2]:
             stable = True
             break
-    return Refinement(
-        test,
-        colouring,
-        tuple(history),
-        np.stack(digests),
-        tuple(counts),
-        stable,
-        clock() - begin,
-    )
+    rounds = tuple(history), np.stack(digests), tuple(counts)
+    return Refinement(test, colouring, *rounds, stable, clock() - begin)
 
 
 def _digests(colours: Colours, ptr: NDArray[np.int64]) -> NDArray[np.uint64]:

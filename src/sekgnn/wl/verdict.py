@@ -236,7 +236,7 @@ class Verdict:
 
     def _histogram_dict(self, round: int) -> dict[str, Any]:
         """Return the most frequent colours of a round with their counts."""
-        kept, _ = number_colours(self.run.history[round], np.empty(0, dtype=np.int64))
+        kept, _ = number_colours(self.run.history[round])
         counts = self.histogram(round)
         order = np.argsort(-counts.sum(axis=1), kind="stable")[:_SHOWN_CLASSES]
         return {

@@ -34,12 +34,7 @@ class ColourWords:
     @cached_property
     def classes(self) -> list[NDArray[np.int64]]:
         """The class number of every object in every round."""
-        out = []
-        for colours in self._run.history:
-            classes = np.empty(len(colours), dtype=np.int64)
-            number_colours(colours, classes)
-            out.append(classes)
-        return out
+        return [number_colours(colours)[1] for colours in self._run.history]
 
     def name(self, number: int, round: int) -> str:
         """Return the name of a colour of a round."""
