@@ -11,6 +11,7 @@ from sekgnn.datasets.graph_task import Y_MASK, GraphTask, make_task, record_task
 from sekgnn.datasets.targets import Label, TargetColumn, TaskKind, read_column
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import Graph, GraphRecord, ReadOptions, Undirected, from_pyg
+from sekgnn.graphs.cleaning import located
 from sekgnn.graphs.records import (
     OnInvalid,
     graph_format,
@@ -232,10 +233,8 @@ def _copied(item: Any, place: str) -> Data:
     """Return a graph without targets, its edges checked, ``x`` as float32."""
     import torch
 
-    try:
+    with located(place):
         graph = from_pyg(item)
-    except GraphInputError as error:
-        raise GraphInputError(f"{place}: {error}") from None
     copy: Data = item.clone()
     for key in ("y", Y_MASK):
         copy.pop(key, None)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +17,15 @@ Undirected = Literal["error", "add"]
 SelfLoops = Literal["drop", "error"]
 NodeDescriber = Callable[[int], tuple[str, str]]
 """Maps a node to what the user calls it and where it is: ``("3", " of graph 7")``."""
+
+
+@contextmanager
+def located(place: object) -> Iterator[None]:
+    """Put ``place`` before the message of whatever is wrong with the input."""
+    try:
+        yield
+    except GraphInputError as error:
+        raise GraphInputError(f"{place}: {error}") from None
 
 
 def check_rules(undirected: str, loops: str) -> None:

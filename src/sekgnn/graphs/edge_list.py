@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sekgnn.errors import GraphInputError
-from sekgnn.graphs.cleaning import SelfLoops, Undirected, check_num_nodes
+from sekgnn.graphs.cleaning import SelfLoops, Undirected, check_num_nodes, located
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.table import read_text
 
@@ -88,15 +88,13 @@ def parse_edge_list(
         )
     n = largest + 1 if declared is None else declared
     edges = np.array(ends, dtype=np.int64).reshape(-1, 2).T
-    try:
-        if largest >= n:
-            raise GraphInputError(
-                f"node {largest} occurs, but the node count is {n}; ids must lie in "
-                f"[0, {n})."
-            )
+    if largest >= n:
+        raise GraphInputError(
+            f"{source}: node {largest} occurs, but the node count is {n}; ids must lie "
+            f"in [0, {n})."
+        )
+    with located(source):
         return Graph.from_edge_index(edges, n, undirected=undirected, loops=loops)
-    except GraphInputError as error:
-        raise GraphInputError(f"{source}: {error}") from None
 
 
 def _parse_line(content: str) -> tuple[int, int, bool]:

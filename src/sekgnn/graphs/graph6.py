@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.errors import GraphInputError
-from sekgnn.graphs.cleaning import clean_edges
+from sekgnn.graphs.cleaning import clean_edges, located
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.table import read_bytes
 
@@ -83,10 +83,8 @@ def read_graph6(path: str | Path) -> list[Graph]:
         text = line.strip()
         if not text or text == _HEADER:
             continue
-        try:
+        with located(f"{path}, line {number}"):
             graphs.append(from_graph6(text))
-        except GraphInputError as error:
-            raise GraphInputError(f"{path}, line {number}: {error}") from None
     if not graphs:
         raise GraphInputError(f"{path} holds no graphs; expected graph6, one per line.")
     return graphs

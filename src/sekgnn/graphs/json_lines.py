@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
 from sekgnn.errors import ConfigError, GraphInputError
-from sekgnn.graphs.cleaning import SelfLoops, check_num_nodes
+from sekgnn.graphs.cleaning import SelfLoops, check_num_nodes, located
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.graph_record import GraphRecord, feature_rows
 from sekgnn.graphs.table import text_lines
@@ -100,8 +100,6 @@ def _graph(
             f"0..{num_nodes - 1}."
         )
     index = np.array(edges, dtype=np.int64).reshape(-1, 2).T
-    try:
+    with located(place):
         graph = Graph.from_edge_index(index, num_nodes, undirected="add", loops=loops)
-    except GraphInputError as error:
-        raise GraphInputError(f"{place}: {error}") from None
     return graph, x

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sekgnn.errors import GraphInputError
 from sekgnn.files import write_atomically
-from sekgnn.graphs.cleaning import SelfLoops, Undirected
+from sekgnn.graphs.cleaning import SelfLoops, Undirected, located
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.packed import pack, pack_edge_indices, unpack
 from sekgnn.graphs.table import read_bytes
@@ -40,11 +40,9 @@ def read_npz(
         GraphInputError: If the file is damaged, or an array missing or malformed.
     """
     arrays = _load(path)
-    try:
+    with located(path):
         packed = pack_edge_indices(**arrays, undirected=undirected, loops=loops)
-        return unpack(packed)
-    except GraphInputError as error:
-        raise GraphInputError(f"{path}: {error}") from None
+    return unpack(packed)
 
 
 def write_npz(path: str | Path, graphs: Sequence[Graph]) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from sekgnn.checks import check_choice
 from sekgnn.errors import GraphInputError
-from sekgnn.graphs.cleaning import SelfLoops, Undirected, check_rules
+from sekgnn.graphs.cleaning import SelfLoops, Undirected, check_rules, located
 from sekgnn.graphs.convert import from_networkx
 from sekgnn.graphs.edge_list import read_edge_list
 from sekgnn.graphs.graph import Graph
@@ -151,11 +151,9 @@ def read_all(
         GraphInputError: Also if there are no graphs.
     """
     invalid: list[TableRow] = []
-    records = list(
-        read_records(
-            path, options, targets, features=features, on_invalid=invalid.append
-        )
-    )
+    told = invalid.append
+    read = read_records(path, options, targets, features=features, on_invalid=told)
+    records = list(read)
     if invalid and not options.skip_invalid:
         raise invalid_smiles(path, options.smiles, invalid)
     if not records:
@@ -274,10 +272,8 @@ def networkx_records(
         place = f"graph {i}"
         if not hasattr(graph, "nodes") or not hasattr(graph, "edges"):
             raise GraphInputError(f"{place} is not a networkx graph: {graph!r:.50}.")
-        try:
+        with located(place):
             structure = from_networkx(graph, undirected=undirected)
-        except GraphInputError as error:
-            raise GraphInputError(f"{place}: {error}") from None
         x = _attributes(graph, node_features, place)
         yield GraphRecord(structure, place, i + 1, x, names=names)
 
@@ -355,12 +351,10 @@ def _smiles_rows(
             f"{path} has no column {targets[0]!r}: a .smi file holds SMILES only; "
             "use a table with a heading."
         )
-    row = 0
-    for number, line in enumerate(read_text(path).splitlines(), start=1):
-        words = line.split(maxsplit=1)
-        if words:
-            row += 1
-            yield TableRow(row, number, (words[0],))
+    lines = enumerate(read_text(path).splitlines(), start=1)
+    filled = ((number, line.split()) for number, line in lines if line.strip())
+    for row, (number, words) in enumerate(filled, start=1):
+        yield TableRow(row, number, (words[0],))
 
 
 def invalid_smiles(

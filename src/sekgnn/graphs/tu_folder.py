@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.errors import GraphInputError
-from sekgnn.graphs.cleaning import SelfLoops, Undirected, check_rules
+from sekgnn.graphs.cleaning import SelfLoops, Undirected, located
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.graph_record import NO_NAMES, FeatureNames, GraphRecord
 from sekgnn.graphs.packed import pack_union, unpack
 from sekgnn.graphs.table import read_text
 
 IntArray = NDArray[np.int64]
-Features = list[NDArray[np.float32]]
+Features = Sequence[NDArray[np.float32] | None]
+Names = tuple[str, ...] | None
 
 
 def tu_records(
@@ -54,8 +55,8 @@ def tu_records(
     """
     edge_file = find_tu_edges(path)
     graphs, pairs = _structure(edge_file, undirected, loops)
-    x: Features | None = None
-    edge_attr: Features | None = None
+    x: Features = [None] * len(graphs)
+    edge_attr = x
     targets: list[dict[str, str]] = [{} for _ in graphs]
     names = NO_NAMES
     if features:
@@ -63,15 +64,10 @@ def tu_records(
         edge_attr, edge_names = _edge_features(edge_file, graphs, pairs, edge_labels)
         names = FeatureNames(node_names, edge_names)
         targets = _targets(edge_file, len(graphs))
-    for i, graph in enumerate(graphs):
+    rows = zip(graphs, x, edge_attr, targets, strict=True)
+    for i, (graph, of_nodes, of_edges, known) in enumerate(rows, start=1):
         yield GraphRecord(
-            graph,
-            f"graph {i + 1}",
-            i + 1,
-            None if x is None else x[i],
-            None if edge_attr is None else edge_attr[i],
-            targets[i],
-            names=names,
+            graph, f"graph {i}", i, of_nodes, of_edges, known, names=names
         )
 
 
@@ -109,7 +105,6 @@ def _structure(
     edge_file: Path, undirected: Undirected, loops: SelfLoops
 ) -> tuple[list[Graph], IntArray]:
     """Return the graphs, and the pairs of ``NAME_A.txt`` from 0, ``[2, E]``."""
-    check_rules(undirected, loops)
     indicator_file = _part(edge_file, "graph_indicator")
     if not indicator_file.is_file():
         raise GraphInputError(
@@ -121,10 +116,8 @@ def _structure(
     if label_file.is_file():
         _lines(label_file, node_ptr.size - 1, "graphs")
     pairs = _read_edges(edge_file, graph)
-    try:
+    with located(edge_file):
         packed = pack_union(pairs[0], pairs[1], node_ptr, undirected, loops)
-    except GraphInputError as error:
-        raise GraphInputError(f"{edge_file}: {error}") from None
     return unpack(packed), pairs
 
 
@@ -169,10 +162,10 @@ def _read_edges(file: Path, graph: IntArray) -> IntArray:
 
 def _node_features(
     edge_file: Path, graphs: Sequence[Graph], known: Sequence[int] | None
-) -> tuple[Features | None, tuple[str, ...] | None]:
+) -> tuple[Features, Names]:
     """Return attributes and one-hot labels per graph, and names of the columns."""
     sizes = [graph.num_nodes for graph in graphs]
-    blocks: Features = []
+    blocks: list[NDArray[np.float32]] = []
     names: list[str] = []
     file = _part(edge_file, "node_attributes")
     if file.is_file():
@@ -185,7 +178,7 @@ def _node_features(
         blocks.append(block)
         names += [f"label {value:g}" for value in columns]
     if not blocks:
-        return None, None
+        return [None] * len(graphs), None
     return np.split(np.concatenate(blocks, 1), np.cumsum(sizes)[:-1]), tuple(names)
 
 
@@ -194,11 +187,11 @@ def _edge_features(
     graphs: Sequence[Graph],
     pairs: IntArray,
     known: Sequence[int] | None,
-) -> tuple[Features | None, tuple[str, ...] | None]:
+) -> tuple[Features, Names]:
     """Return one-hot edge labels ``[2 m, C]`` per graph, and names of the columns."""
     file = _part(edge_file, "edge_labels")
     if not file.is_file():
-        return None, None
+        return [None] * len(graphs), None
     labels = _integers(file, _lines(file, pairs.shape[1], "edges"), 1)[:, 0]
     columns, block = _one_hot(file, labels, known, "edge")
     table = block[_lines_of_edges(pairs, labels, graphs, file)]
@@ -245,15 +238,12 @@ def _lines_of_edges(
 
 def _targets(edge_file: Path, count: int) -> list[dict[str, str]]:
     """Return the targets of every graph, as they stand in the files."""
-    labels, attributes = (
-        _part(edge_file, part) for part in ("graph_labels", "graph_attributes")
-    )
-    file = labels if labels.is_file() else attributes
-    if not file.is_file():
+    file = tu_target_file(edge_file.parent)
+    if file is None:
         return [{} for _ in range(count)]
     lines = _lines(file, count, "graphs")
     rows = [[field.strip() for field in line.split(",")] for line in lines]
-    width = 1 if file == labels else len(rows[0])
+    width = 1 if file == _part(edge_file, "graph_labels") else len(rows[0])
     for number, row in enumerate(rows, start=1):
         if len(row) != len(rows[0]):
             raise _other_width(file, number, len(row), len(rows[0]))
