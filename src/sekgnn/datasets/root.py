@@ -123,14 +123,8 @@ def data_root(root: str | os.PathLike[str] | None = None) -> Path:
 def has_data_file(name: str, root: str | os.PathLike[str] | None = None) -> bool:
     """Tell whether a file should be read, for data that can be generated instead.
 
-    Args:
-        name: A key of ``DATA_FILES``.
-        root: The data folder. If it is given, the file is asked for: true, present or
-            not. Otherwise true if the folder that ``SEKGNN_DATA`` names holds it, and
-            false if the variable is not set.
-
-    Raises:
-        DataNotFoundError: If ``SEKGNN_DATA`` names a folder that does not exist.
+    If ``root`` is given, the file is asked for: true, present or not. Otherwise true if
+    the folder that ``SEKGNN_DATA`` names holds it, and false if that is not set.
     """
     if root is not None:
         return True
@@ -174,15 +168,9 @@ def read_data_file(name: str, root: str | os.PathLike[str] | None = None) -> byt
 def read_data_graphs(
     name: str, root: str | os.PathLike[str] | None = None
 ) -> tuple[list[Graph], dict[str, NDArray[Any]]]:
-    """Return the graphs of a benchmark file of arrays, and its other arrays.
+    """Return the graphs of an ``.npz`` benchmark file, and its other arrays.
 
-    Args:
-        name: A key of ``DATA_FILES`` whose file is an ``.npz``.
-        root: The data folder; by default what ``SEKGNN_DATA`` names.
-
-    Raises:
-        DataNotFoundError: As :func:`read_data_file`.
-        GraphInputError: As :func:`read_data_file`.
+    Takes and raises what :func:`read_data_file` does.
     """
     content = io.BytesIO(read_data_file(name, root))
     with np.load(content, allow_pickle=False) as file:

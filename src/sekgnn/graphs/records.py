@@ -258,14 +258,8 @@ def networkx_records(
 ) -> Iterator[GraphRecord]:
     """Yield networkx graphs as records; node i is the i-th of its graph.
 
-    Args:
-        graphs: The graphs.
-        node_features: Node attributes that hold numbers, for ``x``.
-        undirected: ``"error"`` or ``"add"`` when a directed edge lacks its reverse.
-
-    Raises:
-        GraphInputError: If a graph or an attribute is wrong or missing; names the
-            graph.
+    ``node_features`` are node attributes that hold numbers, for ``x``. Errors name the
+    graph.
     """
     names = FeatureNames(tuple(node_features) or None)
     for i, graph in enumerate(graphs):

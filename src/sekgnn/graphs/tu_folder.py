@@ -42,11 +42,10 @@ def tu_records(
 
     Args:
         path: The folder that holds these files, or its parent if they are in ``raw``.
-        undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse.
-        loops: ``"drop"`` (with a warning) or ``"error"``.
-        node_labels: The node labels in the order of their columns, if they are known,
-            as when a trained model meets new data; by default those that occur.
-        edge_labels: Likewise for edges.
+        undirected: As the next three in :class:`~sekgnn.graphs.records.ReadOptions`.
+        loops: See there.
+        node_labels: See there.
+        edge_labels: See there.
         features: Read features and targets, not only the structure.
 
     Raises:
@@ -81,11 +80,7 @@ def tu_target_file(path: str | Path) -> Path | None:
 
 
 def find_tu_edges(path: str | Path) -> Path:
-    """Return the ``NAME_A.txt`` in ``path`` or ``path/raw``.
-
-    Raises:
-        GraphInputError: If there is none, or more than one.
-    """
+    """Return the one ``NAME_A.txt`` in ``path`` or ``path/raw``, or raise."""
     folder = Path(path)
     if not folder.is_dir():
         raise GraphInputError(f"{path} is not a folder; check the path.")
@@ -241,12 +236,8 @@ def _targets(edge_file: Path, count: int) -> list[dict[str, str]]:
     file = tu_target_file(edge_file.parent)
     if file is None:
         return [{} for _ in range(count)]
-    lines = _lines(file, count, "graphs")
-    rows = [[field.strip() for field in line.split(",")] for line in lines]
+    rows = _fields(file, _lines(file, count, "graphs"))
     width = 1 if file == _part(edge_file, "graph_labels") else len(rows[0])
-    for number, row in enumerate(rows, start=1):
-        if len(row) != len(rows[0]):
-            raise _other_width(file, number, len(row), len(rows[0]))
     names = ["y"] if width == 1 else [f"y{i}" for i in range(width)]
     return [dict(zip(names, row, strict=False)) for row in rows]
 
@@ -289,17 +280,15 @@ def _numbers(file: Path, count: int, what: str) -> NDArray[np.float64]:
     table = _parsed(lines, np.float64) if lines else np.zeros((0, 1))
     if table is not None and np.isfinite(table).all():
         return table
-    width = len(lines[0].split(","))
-    for number, line in enumerate(lines, start=1):
-        fields = [field.strip() for field in line.split(",")]
-        if len(fields) != width:
-            raise _other_width(file, number, len(fields), width)
-        for field in fields:
+    rows = _fields(file, lines)
+    for number, row in enumerate(rows, start=1):
+        for field in row:
             value = _parsed([field], np.float64)
             if value is None or not np.isfinite(value).all():
                 raise GraphInputError(
                     f"{file}, line {number}: {field!r} is not a finite number."
                 )
+    width = len(rows[0])
     raise GraphInputError(f"{file}: every line must hold {width} finite numbers.")
 
 
@@ -313,7 +302,13 @@ def _parsed(lines: list[str], dtype: type[np.generic]) -> NDArray[Any] | None:
         return None
 
 
-def _other_width(file: Path, line: int, width: int, first: int) -> GraphInputError:
-    return GraphInputError(
-        f"{file}, line {line}: {width} fields, but {first} in line 1."
-    )
+def _fields(file: Path, lines: list[str]) -> list[list[str]]:
+    """Return the comma-separated fields of every line, as many as in the first."""
+    rows = [[field.strip() for field in line.split(",")] for line in lines]
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(rows[0]):
+            raise GraphInputError(
+                f"{file}, line {number}: {len(row)} fields, but {len(rows[0])} in "
+                "line 1."
+            )
+    return rows
