@@ -127,14 +127,13 @@ def test_multisets_do_not_depend_on_order(
 ) -> None:
     mixed = list(rows)
     rng.shuffle(mixed)  # type: ignore[attr-defined]
-    out = np.empty((3, 2), dtype=np.uint64)
     n = len(rows)
     both = table([*rows, *mixed])
-    multiset_digests(both, np.array([0, n, 2 * n, 2 * n]), out)
+    out = multiset_digests(both, np.array([0, n, 2 * n, 2 * n]))
     assert np.array_equal(out[0], out[1])
     assert out[2].tolist() == [0, 0]
     if n:  # one copy more is another multiset
-        multiset_digests(both, np.array([0, n, n + n - 1, 2 * n]), out)
+        out = multiset_digests(both, np.array([0, n, n + n - 1, 2 * n]))
         assert not np.array_equal(out[0], out[1])
 
 

@@ -43,13 +43,10 @@ class Batch:
         """
         items = tuple(graphs)
         packed = pack([item.graph for item in items])
-        nodes = _joined("node", [item.node_labels for item in items])
-        edges = _joined("edge", [item.edge_labels for item in items])
-        if nodes is None:
-            nodes = np.zeros(packed.num_nodes, dtype=np.int64)
-        if edges is None:
-            edges = np.zeros(0, dtype=np.int64)
-        return cls(items, packed, nodes, edges)
+        nodes = [item.node_labels for item in items]
+        edges = [item.edge_labels for item in items]
+        joined = _joined("node", nodes, packed.num_nodes), _joined("edge", edges, 0)
+        return cls(items, packed, *joined)
 
     @property
     def node_ptr(self) -> NDArray[np.int64]:
@@ -102,12 +99,12 @@ def as_batch(
 
 
 def _joined(
-    what: str, labels: list[NDArray[np.int64] | None]
-) -> NDArray[np.int64] | None:
-    """Concatenate labels that all graphs have, or none has."""
+    what: str, labels: list[NDArray[np.int64] | None], size: int
+) -> NDArray[np.int64]:
+    """Concatenate labels that all graphs have; ``size`` zeros where none has."""
     present = [array for array in labels if array is not None]
     if not present:
-        return None
+        return np.zeros(size, dtype=np.int64)
     if len(present) < len(labels):
         has = next(i for i, array in enumerate(labels) if array is not None)
         lacks = next(i for i, array in enumerate(labels) if array is None)

@@ -18,6 +18,8 @@ MEMORY_LIMIT = 8 * 2**30
 """Bytes that one run of a test may need; :meth:`WLTest.check_memory`."""
 UNKNOWN_DIFFERENCE = "their first colours differ"
 """What is said of first colours of which nothing more is known."""
+_ALWAYS_SHOWN = ("num_hops", "num_shells", "radius", "encodings")
+"""Parameters that are named to people even at their defaults."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,15 +87,12 @@ class Colouring(ABC):
         """Say in which facts the first colours of two objects differ."""
         mine, theirs = self.first_words(item), self.first_words(other)
         if len(mine) != len(theirs):
-            return [f"{_listed(mine)} against {_listed(theirs)}"]
+            a, b = ("; ".join(words) or "nothing known" for words in (mine, theirs))
+            return [f"{a} against {b}"]
         out = [f"{a} against {b}" for a, b in zip(mine, theirs, strict=True) if a != b]
         if not out and (self.first[item] != self.first[other]).any():
             return [UNKNOWN_DIFFERENCE]
         return out
-
-
-def _listed(words: list[str]) -> str:
-    return "; ".join(words) or "nothing known"
 
 
 def option(default: Any, help: str, *, several: bool = False) -> Any:
@@ -123,13 +122,6 @@ class WLTest(ABC):
     """What it colours."""
     complete: ClassVar[bool] = False
     """Whether graphs that it does not separate are isomorphic."""
-    always_shown: ClassVar[tuple[str, ...]] = (
-        "num_hops",
-        "num_shells",
-        "radius",
-        "encodings",
-    )
-    """Parameters that are named to people even at their defaults."""
 
     @abstractmethod
     def start(self, batch: Batch, threads: int | None = None) -> Colouring:
@@ -160,7 +152,7 @@ class WLTest(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Return the name and every parameter as plain JSON values."""
         return {"test": self.name} | {
-            item.name: _plain(getattr(self, item.name)) for item in fields(self)
+            item.name: plain(getattr(self, item.name)) for item in fields(self)
         }
 
     def __str__(self) -> str:
@@ -168,14 +160,15 @@ class WLTest(ABC):
         words = [
             f"{f.name}={_short(getattr(self, f.name))}"
             for f in fields(self)
-            if getattr(self, f.name) != f.default or f.name in self.always_shown
+            if getattr(self, f.name) != f.default or f.name in _ALWAYS_SHOWN
         ]
         return f"{self.name}({', '.join(words)})" if words else self.name
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return a parameter as plain JSON values."""
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return value.to_dict() if hasattr(value, "to_dict") else value
 
 

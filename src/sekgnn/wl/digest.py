@@ -76,13 +76,6 @@ def spread_all(colours: Colours, key: np.uint64, out: Colours) -> None:
 
 
 @kernel
-def spread_lanes(colours: Colours, key: np.uint64, out: Colours) -> None:
-    """Write ``spread(colour, key)`` of every object, lane by lane, ``[2, N]``."""
-    for i in range(colours.shape[0]):
-        out[0, i], out[1, i] = spread(colours[i, 0], colours[i, 1], key)
-
-
-@kernel
 def absorb_all(state: Colours, part: Colours, key: np.uint64) -> None:
     """Absorb one part into the state of every object, in place."""
     for i in range(state.shape[0]):
@@ -115,10 +108,12 @@ def multiset_digest(
 
 
 @kernel
-def multiset_digests(colours: Colours, ptr: NDArray[np.int64], out: Colours) -> None:
-    """Write the digest of the multiset of colours of each graph, ``out`` ``[G, 2]``."""
+def multiset_digests(colours: Colours, ptr: NDArray[np.int64]) -> Colours:
+    """Return the digest of the multiset of colours of each graph, ``[G, 2]``."""
+    out = np.empty((ptr.size - 1, 2), dtype=np.uint64)
     for g in range(ptr.size - 1):
         out[g, 0], out[g, 1] = multiset_digest(colours, ptr[g], ptr[g + 1])
+    return out
 
 
 @kernel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +51,8 @@ def draw_verdict(verdict: Verdict, path: str | Path | None = None) -> Any:
             f"a picture shows at most {LARGEST} nodes per graph, these have "
             f"{run.batch.sizes}; use explain() or to_json()."
         )
-    rounds = _chosen_rounds(verdict)
+    last = verdict.rounds if verdict.round is None else verdict.round
+    rounds = range(last + 1)[-_ROUNDS:]  # up to the one that decides
     figure = Figure(figsize=(8, 3.9 * len(rounds)), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots(len(rounds), 2, squeeze=False)
@@ -67,16 +69,9 @@ def draw_verdict(verdict: Verdict, path: str | Path | None = None) -> Any:
     figure.suptitle(verdict.sentence(), fontsize=9, wrap=True)
     if path is not None:
         kind = Path(path).suffix.lstrip(".") or "png"
-        write_atomically(
-            Path(path), lambda file: figure.savefig(file, format=kind, dpi=120)
-        )
+        save = partial(figure.savefig, format=kind, dpi=120)
+        write_atomically(Path(path), save)
     return figure
-
-
-def _chosen_rounds(verdict: Verdict) -> list[int]:
-    """Return the rounds to draw: from the first to the one that decides."""
-    last = verdict.rounds if verdict.round is None else verdict.round
-    return list(range(last + 1))[-_ROUNDS:]
 
 
 def _positions(graph: Graph) -> NDArray[np.float64]:

@@ -1,8 +1,5 @@
 r"""2-FWL, the folklore test on pairs of nodes, equal in power to 3-WL.
 
-.. math:: \chi'(u, v) = \big(\chi(u, v),
-          \{\!\{(\chi(u, w), \chi(w, v)) : w \in V\}\!\}\big)
-
 The multiset of pairs of colours is digested as a matrix product: with X and Y two
 different spreads of the colours, :math:`\sum_w X_{uw} Y_{wv}` modulo :math:`2^{64}` is
 a bilinear form in pseudo-random words, equal for equal multisets and otherwise by
@@ -24,14 +21,7 @@ from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import Colouring, Source, WLTest
-from sekgnn.wl.digest import (
-    KEY_OWN,
-    KEY_PART,
-    Colours,
-    key_of,
-    spread,
-    spread_lanes,
-)
+from sekgnn.wl.digest import KEY_OWN, KEY_PART, Colours, key_of, spread, spread_all
 from sekgnn.wl.hop_wl import OneWL
 
 KEY_LEFT = key_of("left factor")
@@ -76,16 +66,7 @@ def pair_types(
     """Write the isomorphism type of every ordered pair of nodes of one graph.
 
     It holds the colours of both nodes, whether they are the same, adjacent or neither,
-    and the edge's label.
-
-    Args:
-        indptr: Row starts of the union.
-        indices: Neighbours.
-        edge_labels: In the order of ``indices``, or empty.
-        node_colours: ``[N, 2]``.
-        begin: The graph's first node.
-        n: Its number of nodes.
-        out: Written, ``[n * n, 2]``.
+    and the edge's label. The graph has the nodes ``begin..begin + n - 1`` of a union.
     """
     kind = np.empty(n, dtype=np.uint64)
     label = np.zeros(n, dtype=np.uint64)
@@ -109,8 +90,8 @@ def pair_types(
 @kernel
 def factors(colours: Colours, left: Colours, right: Colours) -> None:
     """Write the two spreads of every colour, lane by lane, ``[2, objects]``."""
-    spread_lanes(colours, KEY_LEFT, left)
-    spread_lanes(colours, KEY_RIGHT, right)
+    spread_all(colours, KEY_LEFT, left.T)
+    spread_all(colours, KEY_RIGHT, right.T)
 
 
 @kernel
@@ -125,14 +106,7 @@ def pair_step(
 ) -> None:
     """Write the refined colours of the pairs (u, ·) of one graph, u from ``start``.
 
-    Args:
-        colours: Of one graph, ``[n * n, 2]``.
-        left: X, ``[2, n * n]``.
-        right: Y, ``[2, n * n]``.
-        n: Nodes.
-        start: First u.
-        stop: Behind the last u.
-        out: Written, ``[n * n, 2]``.
+    ``left`` and ``right`` are X and Y of the module's docstring, ``[2, n * n]``.
     """
     sums = np.empty((2, n), dtype=np.uint64)
     for u in range(start, stop):
@@ -255,11 +229,9 @@ class PairColouring(TupleColouring):
         """Say which facts differ, asking the nodes' own colouring about them."""
         mine, theirs = self.first_words(item)[0], self.first_words(other)[0]
         out = [] if mine == theirs else [f"{mine} against {theirs}"]
-        sides = ("first", "second")
-        nodes = zip(sides, self.nodes_of(item), self.nodes_of(other), strict=True)
-        first = self._nodes.first
-        for side, a, b in nodes:
-            if (first[a] != first[b]).any():
+        pairs = zip(self.nodes_of(item), self.nodes_of(other), strict=True)
+        for side, (a, b) in zip(("first", "second"), pairs, strict=True):
+            if (self._nodes.first[a] != self._nodes.first[b]).any():
                 texts = self._nodes.first_difference(a, b)
                 out += [f"{side}: {text}" for text in texts]
         return out

@@ -11,19 +11,11 @@ from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import Colouring, Source, WLTest
-from sekgnn.wl.digest import (
-    KEY_OWN,
-    KEY_PART,
-    Colours,
-    key_of,
-    spread,
-    spread_lanes,
-)
+from sekgnn.wl.digest import KEY_OWN, KEY_PART, Colours, key_of, spread, spread_all
 from sekgnn.wl.fwl2 import TupleColouring, TwoFWL
 
 KEYS = (key_of("first factor"), key_of("second factor"), key_of("third factor"))
 KEY_TRIPLE = key_of("triple of nodes")
-_FIRST, _SECOND, _THIRD = KEYS
 
 
 @dataclass(frozen=True)
@@ -47,9 +39,7 @@ class ThreeFWL(WLTest):
 
     def memory(self, sizes: Sequence[int]) -> int:
         """Return the bytes of old and new colours, factors and colour table."""
-        return sum(3 * 16 * n**3 for n in sizes) + max(
-            (6 * 8 * n**3 for n in sizes), default=0
-        )
+        return 48 * (sum(n**3 for n in sizes) + max(sizes, default=0) ** 3)
 
 
 @kernel
@@ -76,17 +66,9 @@ def triple_step(
     stop: int,
     out: Colours,
 ) -> None:
-    """Write the refined colours of the triples (·, v, ·) of one graph.
+    """Write the refined colours of the triples (·, v, ·), v from ``start``.
 
-    Args:
-        colours: Of one graph, ``[n³, 2]``.
-        first: Factor of (x, v, w), ``[2, n³]``.
-        second: Factor of (u, x, w).
-        third: Factor of (u, v, x).
-        n: Nodes.
-        start: First v.
-        stop: Behind the last v.
-        out: Written, ``[n³, 2]``.
+    The factors, ``[2, n³]``, are those of (x, v, w), (u, x, w) and (u, v, x).
     """
     sums = np.empty((2, n), dtype=np.uint64)
     slab = np.empty((n, n), dtype=np.uint64)  # first[lane, (x, v, w)] for one v
@@ -129,7 +111,7 @@ class TripleColouring(TupleColouring):
         """Write the refined colours of the triples of one graph."""
         first, second, third = np.empty((3, 2, n**3), dtype=np.uint64)
         for key, part in zip(KEYS, (first, second, third), strict=True):
-            spread_lanes(before, key, part)
+            spread_all(before, key, part.T)
 
         def work(start: int, stop: int) -> None:
             triple_step(before, first, second, third, n, start, stop, after)

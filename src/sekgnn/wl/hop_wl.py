@@ -1,9 +1,4 @@
-r"""1-WL and K-hop 1-WL: a node is told apart by the colours at each distance.
-
-.. math:: \chi'(v) = \big(\chi(v),
-          \{\!\{\chi(u) : u \in N_1(v)\}\!\}, \dots,
-          \{\!\{\chi(u) : u \in N_K(v)\}\!\}\big)
-"""
+"""1-WL and K-hop 1-WL: a node is told apart by the colours at each distance."""
 
 from __future__ import annotations
 
@@ -99,30 +94,18 @@ def hop_step(
 ) -> None:
     """Write the refined colours of nodes ``start..stop - 1``.
 
-    Args:
-        rows: Hop k of node v is ``columns[rows[k - 1, v]:rows[k - 1, v + 1]]``,
-            ``[K, N + 1]``.
-        columns: Nodes.
-        edge_labels: Labels of the first row's entries, or empty.
-        colours: Colours before, ``[N, 2]``.
-        members: The same, spread for being summed.
-        start: First node.
-        stop: Behind the last node.
-        out: Written, ``[N, 2]``.
+    Hop k of node v is ``columns[rows[k - 1, v]:rows[k - 1, v + 1]]``, ``edge_labels``
+    are those of hop 1, or empty, and ``members`` are ``colours``, spread for being
+    summed.
     """
-    labelled = edge_labels.size > 0
     for v in range(start, stop):
         s0, s1 = spread(colours[v, 0], colours[v, 1], KEY_OWN)
         for k in range(rows.shape[0]):
             t0, t1 = np.uint64(0), np.uint64(0)
-            if labelled and k == 0:
+            if k == 0 and edge_labels.size:
                 for e in range(rows[0, v], rows[0, v + 1]):
-                    u = columns[e]
-                    m0, m1 = spread(
-                        members[u, 0] + np.uint64(edge_labels[e]),
-                        members[u, 1],
-                        KEY_EDGE,
-                    )
+                    m0, m1 = members[columns[e], 0], members[columns[e], 1]
+                    m0, m1 = spread(m0 + np.uint64(edge_labels[e]), m1, KEY_EDGE)
                     t0 += m0
                     t1 += m1
             else:
@@ -208,9 +191,8 @@ class HopColouring(Colouring):
     ) -> None:
         """Keep the parts; nothing is computed yet."""
         self.batch, self.ptr = batch, batch.node_ptr
-        count = batch.packed.num_nodes
         given = batch.label_colours if first is None else first
-        self.first = check_colours("first", given, count)
+        self.first = check_colours("first", given, batch.packed.num_nodes)
         self.hops, self._threads, self._words = hops, threads, words
         self._labels_only = first is None
 

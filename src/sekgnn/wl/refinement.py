@@ -96,7 +96,7 @@ def refine(
     test.check_memory(batch.sizes)
     colouring = test.start(batch, threads)
     colours = colouring.first
-    history, digests = [colours], [_digests(colours, colouring.ptr)]
+    history, digests = [colours], [multiset_digests(colours, colouring.ptr)]
     counts = [count_distinct(colours)]
     stable = False
     while max_rounds is None or len(counts) <= max_rounds:
@@ -104,19 +104,13 @@ def refine(
             break
         colours = colouring.step(colours)
         history = [*history, colours] if keep_history else [colours]
-        digests.append(_digests(colours, colouring.ptr))
+        digests.append(multiset_digests(colours, colouring.ptr))
         counts.append(count_distinct(colours))
         if counts[-1] == counts[-2]:
             stable = True
             break
     rounds = tuple(history), np.stack(digests), tuple(counts)
     return Refinement(test, colouring, *rounds, stable, clock() - begin)
-
-
-def _digests(colours: Colours, ptr: NDArray[np.int64]) -> NDArray[np.uint64]:
-    out = np.empty((ptr.size - 1, 2), dtype=np.uint64)
-    multiset_digests(colours, ptr, out)
-    return out
 
 
 def _all_apart(digests: list[NDArray[np.uint64]]) -> bool:

@@ -100,9 +100,8 @@ class SEK(WLTest):
 
     def memory(self, sizes: Sequence[int]) -> int:
         """Return the bytes of colours and of the largest encoding at work."""
-        return super().memory(sizes) + max(
-            f.memory(sizes) for f in self.exact_encodings
-        )
+        largest = max(f.memory(sizes) for f in self.exact_encodings)
+        return super().memory(sizes) + largest
 
 
 @dataclass(frozen=True)
@@ -113,13 +112,8 @@ class SEKTwoFWL(SEK):
               \chi_{SEK}(v)\big)
 
     with :math:`\chi_{SEK}` the first colours of :class:`SEK`: f and its context. What
-    its rounds would add, 2-FWL finds by itself.
-
-    Args:
-        num_hops: K of the context.
-        encodings: As in SEK.
-        context: As in SEK.
-        kernel: As in SEK.
+    its rounds would add, 2-FWL finds by itself. The parameters are those of SEK, with
+    K of the context.
     """
 
     name = "sek2fwl"
@@ -150,8 +144,7 @@ def add_context(
                 t0 += members[columns[e], 0]
                 t1 += members[columns[e], 1]
         s0, s1 = spread(value[v, 0], value[v, 1], KEY_CONTEXT)
-        s0, s1 = spread(s0 + t0, s1 + t1, KEY_CONTEXT)
-        out[v, 0], out[v, 1] = s0, s1
+        out[v, 0], out[v, 1] = spread(s0 + t0, s1 + t1, KEY_CONTEXT)
 
 
 class SEKColouring(HopColouring):

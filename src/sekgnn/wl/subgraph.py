@@ -54,13 +54,9 @@ class SubgraphColouring(HopColouring):
 
     def step(self, colours: Colours) -> Colours:
         """Return the refined colours of all nodes."""
+        radius, marked = self._test.radius, self._test.marked
         inner = ego_net_colours(
-            self.batch,
-            colours,
-            self._test.radius,
-            with_centre=True,
-            marked=self._test.marked,
-            threads=self._threads,
+            self.batch, colours, radius, True, marked, self._threads
         )
         out = np.empty_like(colours)
         spread_all(colours, KEY_OWN, out)

@@ -145,9 +145,11 @@ class Verdict:
     def sentence(self) -> str:
         """Return the verdict in one sentence."""
         first, second = self.names
-        test, rounds = self.run.test, _rounds(self.rounds)
+        test = self.run.test
         if self.round is None:
-            return f"{test} does not separate {first} and {second} ({rounds})."
+            rounds = f"{self.rounds} round{'' if self.rounds == 1 else 's'}"
+            apart = f"{test} does not separate {first} and {second}"
+            return f"{apart} (stable after {rounds})."
         sizes = self.run.batch.sizes
         if sizes[0] != sizes[1]:
             return (
@@ -166,12 +168,11 @@ class Verdict:
         if self.round is None:
             counts = self.run.class_counts[self.rounds]
             colours = "colour" if counts == 1 else "colours"
-            lines.append(
-                f"Both have the same {counts} {colours} of {objects}, each as often, "
-                "and no further round would change that. They may still differ: a "
-                "stronger test may tell."
+            return (
+                f"{lines[0]}\nBoth have the same {counts} {colours} of {objects}, each "
+                "as often, and no further round would change that. They may still "
+                "differ: a stronger test may tell."
             )
-            return "\n".join(lines)
         assert self.witness is not None
         number = int(self.words.classes[self.round][self.witness])
         counts = self.histogram(self.round)[number].tolist()
@@ -191,16 +192,14 @@ class Verdict:
         return "\n".join(lines)
 
     def _place(self, item: int) -> str:
-        places = [self.run.batch.locate(node) for node in self._nodes(item)]
-        graph = 0 if item < self.run.colouring.ptr[1] else 1
+        colouring = self.run.colouring
+        places = [self.run.batch.locate(node) for node in colouring.nodes_of(item)]
+        graph = 0 if item < colouring.ptr[1] else 1
         if self.run.test.objects == "graphs":
             return self.names[graph]
         numbers = ", ".join(str(node) for _, node in places)
         what = "node" if len(places) == 1 else "nodes"
         return f"{what} {numbers} of {self.names[graph]}"
-
-    def _nodes(self, item: int) -> tuple[int, ...]:
-        return self.run.colouring.nodes_of(item)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything a program may want, as plain JSON values."""
@@ -221,12 +220,12 @@ class Verdict:
         }
         if self.round is not None and self.witness is not None:
             number = int(self.words.classes[self.round][self.witness])
-            nodes = [run.batch.locate(node)[1] for node in self._nodes(self.witness)]
+            nodes = run.colouring.nodes_of(self.witness)
             out["colour"] = {
                 "digest": colour_text(run.history[self.round][self.witness]),
                 "counts": self.histogram(self.round)[number].tolist(),
                 "graph": 0 if self.witness < run.colouring.ptr[1] else 1,
-                "nodes": nodes,
+                "nodes": [run.batch.locate(node)[1] for node in nodes],
                 "meaning": self.words.meaning(self.witness, self.round),
                 "difference": []
                 if self.counterpart is None
@@ -267,7 +266,3 @@ class Verdict:
     def __repr__(self) -> str:
         """The sentence."""
         return f"<Verdict: {self.sentence()}>"
-
-
-def _rounds(number: int) -> str:
-    return f"stable after {number} round{'' if number == 1 else 's'}"

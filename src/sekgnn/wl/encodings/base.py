@@ -17,6 +17,7 @@ from sekgnn.errors import ConfigError
 from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.parallel import PerThread, even_chunks, run_chunks
 from sekgnn.wl.batch import Batch
+from sekgnn.wl.colouring import plain
 from sekgnn.wl.digest import Colours, colours_of
 
 _SHOWN, _WIDTH = 3, 60
@@ -48,7 +49,9 @@ class ExactEncoding(ABC):
 
     def difference(self, batch: Batch, node: int, other: int) -> str:
         """Say in words how the values of two nodes differ."""
-        mine, theirs = self.words(batch, node), self.words(batch, other)
+        return self._compared(self.words(batch, node), self.words(batch, other))
+
+    def _compared(self, mine: str, theirs: str) -> str:
         if mine == theirs:
             return f"{mine} in both, {self.beyond_words}"
         return f"{mine} against {theirs}"
@@ -59,11 +62,9 @@ class ExactEncoding(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the name and every parameter as plain JSON values."""
-        out: dict[str, Any] = {"encoding": self.name}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            out[field.name] = list(value) if isinstance(value, tuple) else value
-        return out
+        return {"encoding": self.name} | {
+            item.name: plain(getattr(self, item.name)) for item in fields(self)
+        }
 
     def __str__(self) -> str:
         """The name and the parameters, for people."""
@@ -120,10 +121,8 @@ class ExactValues(ExactEncoding):
         values = self.values(pack([batch.graphs[g].graph]))
         if isinstance(values, RaggedEncoding):
             one = values.nodes(v, v + 1)
-            rows = [
-                f"{n} × {row}"
-                for n, row in zip(one.counts, one.vectors.tolist(), strict=True)
-            ]
+            pairs = zip(one.counts, one.vectors.tolist(), strict=True)
+            rows = [f"{n} × {row}" for n, row in pairs]
             texts = ["{" + ", ".join(rows[a:b]) + "}" for a, b in pairwise(one.ptr)]
         else:
             texts = [str(row) for row in values[v].tolist()] if values.ndim == 3 else []
@@ -137,13 +136,14 @@ class ExactValues(ExactEncoding):
         """Say the numbers of the first channels that differ."""
         mine, theirs = self._channels(batch, node), self._channels(batch, other)
         differ = [name for name, text in mine.items() if text != theirs[name]]
-        a, b = (
-            self._said({name: said[name] for name in differ}) for said in (mine, theirs)
-        )
-        return f"{a} in both, {self.beyond_words}" if a == b else f"{a} against {b}"
+        sides = ({name: said[name] for name in differ} for said in (mine, theirs))
+        return self._compared(*map(self._said, sides))
 
     def _said(self, channels: dict[str, str]) -> str:
-        texts = [f"{name} {_short(text)}" for name, text in channels.items()]
+        texts = [
+            f"{name} {text if len(text) <= _WIDTH else text[: _WIDTH - 4] + ' ...'}"
+            for name, text in channels.items()
+        ]
         more = ", ..." if len(texts) > _SHOWN else ""
         said = f"{self}: {', '.join(texts[:_SHOWN])}{more}"
         return said if texts else f"a value of {self}"
@@ -175,10 +175,6 @@ def as_exact(f: ExactEncoding | SubstructureEncoding) -> ExactEncoding:
         "an encoding of a WL test must be an ExactEncoding or a SubstructureEncoding, "
         f"got {f!r}; names are for make_test()."
     )
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 4]} ..."
 
 
 def node_colours(

@@ -100,24 +100,19 @@ class DistanceProfile(ExactEncoding):
     def words(self, batch: Batch, node: int) -> str:
         """Say the profile of every shell that has nodes."""
         place = np.full(batch.packed.num_nodes, -1, dtype=np.int32)
+        packed, shells = batch.packed, self.num_shells
         _, bounds, rows, columns = local_ball(
-            batch.packed.indptr,
-            batch.packed.indices,
-            node,
-            self.num_shells,
-            True,
-            0,
-            place,
+            packed.indptr, packed.indices, node, shells, True, 0, place
         )
         degrees = shell_degrees(bounds, rows, columns)
-        shells = []
-        for k in range(1, self.num_shells + 1):
+        said = []
+        for k in range(1, shells + 1):
             part = degrees[bounds[k] : bounds[k + 1]].tolist()
             counts = sorted(Counter(map(tuple, part)).items())
             if counts:
                 text = ", ".join(f"{n} × {inside}" for inside, n in counts)
-                shells.append(f"distance {k}: {text}")
-        profile = "; ".join(shells) or "no other nodes"
+                said.append(f"distance {k}: {text}")
+        profile = "; ".join(said) or "no other nodes"
         return f"edges (inwards, within, outwards) at {profile}"
 
 

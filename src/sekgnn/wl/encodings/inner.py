@@ -42,13 +42,8 @@ def ball_edge_labels(
 ) -> NDArray[np.int64]:
     """Return the labels of a ball's edges, in the order of ``local_ball``'s columns.
 
-    Args:
-        indptr: Row starts.
-        indices: Neighbours.
-        edge_labels: In the order of ``indices``; if empty, so is the answer.
-        nodes: The ball's nodes, the centre first.
-        with_centre: Whether the centre's edges belong to it.
-        place: Scratch, -1 everywhere; as it was on return.
+    There are none where ``edge_labels``, in the order of ``indices``, is empty.
+    ``place`` is scratch, -1 everywhere, and as it was on return.
     """
     if edge_labels.size == 0:
         return np.empty(0, dtype=np.int64)
@@ -81,13 +76,7 @@ def refine_ball(
 
     It is the multiset of the round that confirms stability: two graphs whose own
     multisets agree then would also agree if they were refined together for ever.
-
-    Args:
-        rows: Row starts, no self-loops, ``[s + 1]``.
-        columns: Neighbours.
-        edge_labels: In the order of ``columns``, or empty.
-        first: Nodes before this one are left out.
-        colours: First colours, ``[s, 2]``; overwritten.
+    Nodes before ``first`` are left out; ``colours``, ``[s, 2]``, are overwritten.
     """
     s = colours.shape[0]
     members = np.empty((s, 2), dtype=np.uint64)
@@ -136,9 +125,7 @@ def ego_digests(
         labels = ball_edge_labels(
             indptr, indices, edge_labels, nodes, with_centre, place
         )
-        inner = np.empty((nodes.size, 2), dtype=np.uint64)
-        for i in range(nodes.size):
-            inner[i, 0], inner[i, 1] = colours[nodes[i], 0], colours[nodes[i], 1]
+        inner = colours[nodes]
         if marked:
             for k in range(bounds.size - 1):
                 for i in range(bounds[k], bounds[k + 1]):
@@ -153,20 +140,14 @@ def ego_net_colours(
     batch: Batch,
     colours: Colours,
     radius: int,
-    *,
     with_centre: bool,
     marked: bool,
     threads: int | None,
 ) -> Colours:
     """Return the colour of every node's ego-net under inner 1-WL, ``[N, 2]``.
 
-    Args:
-        batch: The graphs.
-        colours: What the nodes start from inside every ego-net, ``[N, 2]``.
-        radius: h.
-        with_centre: Keep the centre in its ego-net.
-        marked: Let every node know its distance to the centre.
-        threads: Threads.
+    Inside every ego-net, nodes start from ``colours`` and, if ``marked``, their
+    distance to the centre.
     """
     return node_colours(
         batch,
@@ -202,13 +183,9 @@ class InnerWL(ExactEncoding):
     def colours(self, batch: Batch, threads: int | None = None) -> Colours:
         """Return the digest of every node's refined ego-net."""
         return ego_net_colours(
-            batch,
-            batch.label_colours,
-            self.radius,
-            with_centre=not self.internal,
-            marked=self.marked,
-            threads=threads,
-        )
+            batch, batch.label_colours, self.radius, not self.internal, self.marked,
+            threads,
+        )  # fmt: skip
 
     def words(self, batch: Batch, node: int) -> str:
         """Say the ego-net's size, and the degrees inside it."""
@@ -233,17 +210,7 @@ def refine_pairs(
     edge_labels: NDArray[np.int64],
     nodes: Colours,
 ) -> tuple[np.uint64, np.uint64]:
-    """Run 2-FWL on one small graph to stability; return its multiset's digest.
-
-    As in :func:`refine_ball`, the multiset is that of the
-    round that confirms stability.
-
-    Args:
-        rows: Row starts, ``[s + 1]``.
-        columns: Neighbours.
-        edge_labels: In the order of ``columns``, or empty.
-        nodes: Colours of the nodes, ``[s, 2]``.
-    """
+    """Run 2-FWL on one small graph to stability, as :func:`refine_ball` does 1-WL."""
     s = nodes.shape[0]
     before = np.empty((s * s, 2), dtype=np.uint64)
     after = np.empty((s * s, 2), dtype=np.uint64)
@@ -270,19 +237,10 @@ def mark_distances(
     colours: Colours,
     out: Colours,
 ) -> None:
-    """Write each node's colour joined with its distance to ``centre``.
-
-    Args:
-        rows: Row starts, ``[s + 1]``.
-        columns: Neighbours.
-        centre: The node to mark.
-        colours: ``[s, 2]``.
-        out: Written, ``[s, 2]``.
-    """
+    """Write each node's colour joined with its distance to ``centre``."""
     s = colours.shape[0]
-    distance, queue = np.empty(s, dtype=np.int64), np.empty(s, dtype=np.int64)
-    for i in range(s):
-        distance[i] = s  # for nodes that are not reached
+    distance = np.full(s, s, dtype=np.int64)  # for nodes that are not reached
+    queue = np.empty(s, dtype=np.int64)
     queue[0], distance[centre] = centre, 0
     read, filled = 0, 1
     while read < filled:
@@ -316,10 +274,8 @@ def ego_pair_digests(
     for v in range(start, stop):
         nodes, _, rows, columns = local_ball(indptr, indices, v, radius, True, 0, place)
         labels = ball_edge_labels(indptr, indices, edge_labels, nodes, True, place)
-        once = np.empty((nodes.size, 2), dtype=np.uint64)
-        twice = np.empty((nodes.size, 2), dtype=np.uint64)
-        for i in range(nodes.size):
-            twice[i, 0], twice[i, 1] = colours[nodes[i], 0], colours[nodes[i], 1]
+        twice = colours[nodes]
+        once = np.empty_like(twice)
         mark_distances(rows, columns, 0, twice, once)
         if not neighbours:
             out[v, 0], out[v, 1] = refine_pairs(rows, columns, labels, once)

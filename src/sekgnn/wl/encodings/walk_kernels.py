@@ -53,14 +53,9 @@ def walk_digests(
 
     With the word :math:`w_t = 2^{32} (H^{(t)}_{ij} \bmod p) + (H^{(t)}_{ij} \bmod q)`,
     lane a is :math:`\sum_t k_{ta} w_t` modulo :math:`2^{64}`.
-
-    Args:
-        rows: Row starts of the walk's graph, self-loops listed, ``[s + 1]``.
-        columns: Neighbours.
-        steps: l.
-        keys: :data:`STEP_KEYS`.
-        scratch: At least ``[2, 2, s, s]``.
-        out: Written, ``[2, s, s]``: lane, from, to.
+    ``rows`` and ``columns`` list the self-loops of the walk, ``keys`` are
+    :data:`STEP_KEYS`, ``scratch`` is ``[2, 2, s, s]``, ``out`` is ``[2, s, s]``: lane,
+    from, to.
     """
     s = rows.size - 1
     for i in range(s):
@@ -104,13 +99,9 @@ def walk_digests(
 def spread_pairs(
     digests: Colours, labels: Colours, nodes: NDArray[np.int32], labelled: bool
 ) -> None:
-    """Spread the digests of all pairs in place, for being summed.
+    """Spread the digests of all pairs in place, for being summed, with their labels.
 
-    Args:
-        digests: ``[2, s, s]``.
-        labels: Colours of the labels of all nodes, ``[N, 2]``.
-        nodes: The node of each row, ``[s]``.
-        labelled: Whether there are labels; then they become part of each pair.
+    ``labels`` are colours of all nodes, ``[N, 2]``, ``nodes`` the node of each row.
     """
     s = digests.shape[1]
     for i in range(s):
@@ -208,23 +199,10 @@ def walk_values(
 ) -> None:
     """Write the values of the nodes ``start..stop - 1``.
 
-    Args:
-        indptr: Row starts.
-        indices: Neighbours.
-        start: First node.
-        stop: Behind the last node.
-        whole: Walk on the whole graph, which these nodes must be; else on ego-nets.
-        radius: h, or the number of shells.
-        with_centre: Whether the walk may step on the centre.
-        walk_length: l.
-        loop: 1 with self-loops, else 0.
-        wanted: As for :func:`centre_value`.
-        every: Likewise.
-        labels: As for :func:`spread_pairs`.
-        labelled: Likewise.
-        keys: :data:`STEP_KEYS`.
-        place: Scratch, -1 everywhere; as it was on return.
-        out: Written, ``[N, 2]``.
+    The walk is on the ``whole`` graph, which these nodes must be, or else on ego-nets;
+    ``radius`` is h, or the number of shells, ``loop`` 1 with self-loops, else 0.
+    ``place`` is scratch, -1 everywhere, and as it was on return. The others are those
+    of :func:`walk_digests`, :func:`spread_pairs` and :func:`centre_value`.
     """
     room = -1
     pairs = np.empty((2, 0, 0), dtype=np.uint64)

@@ -24,11 +24,7 @@ from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import option
 from sekgnn.wl.digest import Colours
 from sekgnn.wl.encodings.base import ExactEncoding, ExactValues, node_colours
-from sekgnn.wl.encodings.walk_kernels import (
-    MAX_STEPS,
-    STEP_KEYS,
-    walk_values,
-)
+from sekgnn.wl.encodings.walk_kernels import MAX_STEPS, STEP_KEYS, walk_values
 from sekgnn.wl.words import against
 
 Part = Literal["f1", "f2", "f3"]
@@ -111,9 +107,11 @@ class Walks(ExactEncoding):
 
     def colours(self, batch: Batch, threads: int | None = None) -> Colours:
         """Return the digest of every node's value."""
+        whole = self.radius is None
+        reach = self.num_shells if self.radius is None else self.radius
         if not self.multisets:
             sums = WalkEncoding(
-                num_shells=self.num_shells if self.radius is None else self.radius,
+                num_shells=reach,
                 walk_length=self.walk_length,
                 scope=self.scope,
                 radius=self.radius,
@@ -126,8 +124,6 @@ class Walks(ExactEncoding):
             self.walk_length, int(self.self_loops), wanted, self.pairs == "all",
             batch.label_colours, batch.has_node_labels, STEP_KEYS,
         )  # fmt: skip
-        whole = self.radius is None
-        reach = self.num_shells if self.radius is None else self.radius
         centred = self.scope != "internal"
         return node_colours(
             batch,
@@ -142,7 +138,13 @@ class Walks(ExactEncoding):
         """Say the returns of the first steps, as fractions."""
         g, v = batch.locate(node)
         graph = batch.graphs[g].graph
-        return f"{self.place()}: {return_words(graph, v, self)}"
+        steps = list(islice(step_multisets(graph, v, self), _SHOWN_STEPS))
+        if not steps[0]:
+            return f"{self.place()}: there are no other nodes"
+        name = next(iter(steps[0]))
+        text = multiset_text if self.multisets else sum_text
+        shown = [f"t={t}: {text(step[name])}" for t, step in enumerate(steps, start=1)]
+        return f"{self.place()}: {name}, {'; '.join(shown)}"
 
     def difference(self, batch: Batch, node: int, other: int) -> str:
         """Say in which pairs, and after how many steps, the walks first differ."""
@@ -283,19 +285,6 @@ def _values(
     return Counter({Fraction(k, denominator): n for k, n in counts.items()})
 
 
-def return_words(graph: Graph, node: int, walks: Walks) -> str:
-    """Say the first group's values over the first steps."""
-    steps = list(islice(step_multisets(graph, node, walks), _SHOWN_STEPS))
-    if not steps[0]:
-        return "there are no other nodes"
-    name = next(iter(steps[0]))
-    text = multiset_text if walks.multisets else sum_text
-    shown = "; ".join(
-        f"t={t}: {text(step[name])}" for t, step in enumerate(steps, start=1)
-    )
-    return f"{name}, {shown}"
-
-
 def first_differing_step(
     graph: Graph, node: int, other_graph: Graph, other: int, walks: Walks
 ) -> str:
@@ -308,19 +297,13 @@ def first_differing_step(
             after = f"{name} have after {t} step{'' if t == 1 else 's'}"
             if walks.multisets and a != b:
                 return f"{after} the probabilities {against(a, b, multiset_text)}"
-            if not walks.multisets and total(a) != total(b):
-                return (
-                    f"{after} the probabilities of {sum_text(a)} against {sum_text(b)}"
-                )
+            one, two = sum_text(a), sum_text(b)
+            if not walks.multisets and one != two:
+                return f"{after} the probabilities of {one} against {two}"
     return (
         "each step by itself has the same probabilities, but the pairs' vectors of all "
         "steps (or the labels at their ends) differ"
     )
-
-
-def total(values: Counter[Fraction]) -> Fraction:
-    """Return the sum of a multiset."""
-    return sum((value * n for value, n in values.items()), Fraction(0))
 
 
 def sum_text(values: Counter[Fraction]) -> str:
@@ -330,7 +313,7 @@ def sum_text(values: Counter[Fraction]) -> str:
         >>> sum_text(Counter({Fraction(1, 3): 4, Fraction(0): 2}))
         'sum 4/3'
     """
-    return f"sum {total(values)}"
+    return f"sum {sum(value * n for value, n in values.items())}"
 
 
 def multiset_text(values: Counter[Fraction]) -> str:
