@@ -17,19 +17,14 @@ import pickle
 import secrets
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
-import llvmlite
-import numba
 import numpy as np
-from numba.core import event
-from numba.core.caching import NullCache
-from numba.core.compiler import CompileResult
-from numba.core.serialize import dumps
 
 from sekgnn.files import CACHE_VARIABLE, cache_folder
 
@@ -68,7 +63,7 @@ def kernel(function: F | None = None, *, fastmath: bool = False) -> Any:
     """
     if function is None:
         return functools.partial(kernel, fastmath=fastmath)
-    return function if numba.config.DISABLE_JIT else _Kernel(function, fastmath)
+    return _Kernel(function, fastmath)
 
 
 class _Kernel:
@@ -76,17 +71,37 @@ class _Kernel:
 
     Reading arguments from Python objects is half of a small function's code, so kernels
     call a form without it. That form is compiled once for all values of an argument,
-    where numba would compile it again for each constant that it is called with.
+    where numba would compile it again for each constant that it is called with. Numba
+    itself is loaded when the function is first used.
     """
+
+    _lock = threading.RLock()
 
     def __init__(self, function: Callable[..., Any], fastmath: bool) -> None:
         functools.update_wrapper(self, function)
+        self._fastmath = fastmath
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("_outer", "_numba_type_"):
+            raise AttributeError(name)
+        with self._lock:
+            if name not in vars(self):
+                self._make_forms(self.__wrapped__)
+        return vars(self)[name]
+
+    def _make_forms(self, function: Callable[..., Any]) -> None:
+        import numba
+
+        if numba.config.DISABLE_JIT:
+            self._outer, self._numba_type_ = function, None
+            return
+        _listen()
 
         def compiled(inner: bool) -> Any:
             dispatcher: Any = numba.njit(
                 nogil=True,
                 error_model="numpy",
-                fastmath=fastmath,
+                fastmath=self._fastmath,
                 no_cfunc_wrapper=True,
                 no_cpython_wrapper=inner,
             )(function)
@@ -123,7 +138,7 @@ def kernel_folder() -> Path | None:
     return _folder(__file__)
 
 
-class _Compiling(event.Listener):  # type: ignore[misc]
+class _Compiling:
     """Adds up the time of compilations, which contain those of their callees."""
 
     def __init__(self) -> None:
@@ -143,10 +158,20 @@ class _Compiling(event.Listener):  # type: ignore[misc]
 
 
 _COMPILING = _Compiling()
-event.register("numba:compile", _COMPILING)
 
 
-class _Cache(NullCache):  # type: ignore[misc]
+@functools.cache
+def _listen() -> None:
+    """Let the time of compilations be counted."""
+    from numba.core import event
+
+    class Listener(event.Listener):  # type: ignore[misc]
+        on_start, on_end = _COMPILING.on_start, _COMPILING.on_end
+
+    event.register("numba:compile", Listener())
+
+
+class _Cache:
     """The files of one kernel, one for each signature; numba holds its lock meanwhile.
 
     A file is written aside and renamed, so processes may compile one kernel at a time.
@@ -161,6 +186,8 @@ class _Cache(NullCache):  # type: ignore[misc]
         return None if folder is None else str(folder)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        from numba.core.compiler import CompileResult
+
         target_context.refresh()
         path = self._path(sig, target_context.codegen())
         if path is not None:
@@ -173,6 +200,8 @@ class _Cache(NullCache):  # type: ignore[misc]
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
+        from numba.core.serialize import dumps
+
         path = self._path(sig, data.codegen)
         if path is None or data.library.has_dynamic_globals:
             return
@@ -215,6 +244,9 @@ _TEXT = _digest(_SOURCES)  # now, before the modules are imported, not after an 
 @functools.cache
 def _folder(file: str) -> Path | None:
     """Return the subfolder for the kernels of a source file, if it can be named."""
+    import llvmlite
+    import numba
+
     config, text = numba.config, _TEXT
     try:
         own = Path(file).resolve(strict=True)

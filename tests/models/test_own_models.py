@@ -225,3 +225,8 @@ def test_the_command_line_trains_and_predicts_by_import_path(tmp_path: Path) -> 
     done = sekgnn("--import", "mine", *predict)
     assert done.returncode == 0, done.stderr
     assert len((tmp_path / "out.csv").read_text().splitlines()) == 21
+    side_by_side = ["train", "data.jsonl", "--target", "y", "--model", "mine", "-o",
+                    "folds", "--epochs", "1", "--protocol", "nested", "--folds", "3",
+                    "--jobs", "2"]  # fmt: skip
+    done = sekgnn("--import", "mine", *side_by_side)
+    assert done.returncode == 0, done.stderr  # the new processes know it, too

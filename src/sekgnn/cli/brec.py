@@ -43,9 +43,7 @@ def brec(
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="no progress bar")
     ] = False,
-    *,
-    test: str,
-    options: dict[str, Any],
+    **options: Any,
 ) -> None:
     """Score a Weisfeiler-Lehman test on the 400 pairs of BREC.
 
@@ -66,6 +64,7 @@ def brec(
     check_positive("--seed", seed, 0)
     if threads is not None:
         check_positive("--threads", threads)
+    test = options.pop("test", "sek")
     if all and options:
         raise ConfigError(
             "--all runs the tests of the scoreboard as they are; leave out the options "

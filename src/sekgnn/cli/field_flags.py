@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 import typer
 
@@ -15,42 +15,56 @@ F = TypeVar("F", bound=Callable[..., None])
 _TYPES: dict[str, Any] = {"int": int, "float": float, "str": str, "bool": bool}
 
 
-def with_flags(items: Iterable[Any], titles: Callable[[Any], str]) -> Callable[[F], F]:
+def with_flags(
+    items: Iterable[Any] | Callable[[], Iterable[Any]], titles: Callable[[Any], str]
+) -> Callable[[F], F]:
     """Give a command, whose last parameter is ``**keys``, a flag per field.
 
     Flags that are not given are not passed on. Fields without help have no flag. Their
-    metadata may hold ``help``, ``choices``, and ``shown``: what to say about a default.
+    metadata may hold ``help``, ``choices``, ``flag`` if it is not the name, ``several``
+    if it takes several values, and ``shown``: what to say about a default.
 
     Args:
-        items: The fields.
+        items: The fields, or a function that returns them when the command is used.
         titles: The heading of a field in the help.
     """
-    described = [item for item in items if "help" in item.metadata]
-    flags = [_flag(item, titles(item)) for item in described]
 
     def decorate(command: F) -> F:
-        own = [
+        if not callable(items):
+            return _flagged(command, items, titles)
+        out: Any = _flagged(command, (), titles)
+        out.complete = lambda: _flagged(command, items(), titles)
+        return cast("F", out)
+
+    return decorate
+
+
+def _flagged(command: F, items: Iterable[Any], titles: Callable[[Any], str]) -> F:
+    """Return the command with a flag for each of the fields."""
+    described = [item for item in items if "help" in item.metadata]
+    parameters = [
+        *(
             parameter
             for parameter in inspect.signature(
                 command, eval_str=True
             ).parameters.values()
             if parameter.kind is not inspect.Parameter.VAR_KEYWORD
-        ]
+        ),
+        *(_flag(item, titles(item)) for item in described),
+    ]
 
-        def wrapped(**values: Any) -> None:
-            keys = {item.name: values.pop(item.name) for item in described}
-            given = {name: v for name, v in keys.items() if v is not None and v != []}
-            for item in described:
-                _check_choices(item, given.get(item.name, []))
-            command(**values, **given)
+    def wrapped(**values: Any) -> None:
+        keys = {item.name: values.pop(item.name) for item in described}
+        given = {name: v for name, v in keys.items() if v is not None and v != []}
+        for item in described:
+            _check_choices(item, given.get(item.name, []))
+        command(**values, **given)
 
-        wrapped.__name__ = command.__name__
-        wrapped.__doc__ = command.__doc__
-        wrapped.__signature__ = inspect.Signature([*own, *flags])  # type: ignore[attr-defined]
-        wrapped.__annotations__ = {p.name: p.annotation for p in (*own, *flags)}
-        return wrapped  # type: ignore[return-value]
-
-    return decorate
+    wrapped.__name__ = command.__name__
+    wrapped.__doc__ = command.__doc__
+    wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {p.name: p.annotation for p in parameters}
+    return wrapped  # type: ignore[return-value]
 
 
 def _flag(item: Any, title: str) -> inspect.Parameter:
@@ -61,20 +75,21 @@ def _flag(item: Any, title: str) -> inspect.Parameter:
     option = typer.Option(
         f"{flag}/--no-{flag[2:]}" if base is bool else flag,
         help=_help(item),
-        show_default=_default(item),
+        show_default=item.metadata.get("shown") or default_text(item),
         rich_help_panel=title,
     )
-    several: Any = list[base] if "tuple" in words else base  # type: ignore[valid-type]
+    several = item.metadata.get("several") or "tuple" in words
+    kind: Any = list[base] if several else base  # type: ignore[valid-type]
     return inspect.Parameter(
         item.name,
         inspect.Parameter.KEYWORD_ONLY,
         default=None,
-        annotation=Annotated[several | None, option],
+        annotation=Annotated[kind | None, option],
     )
 
 
 def _name(item: Any) -> str:
-    return f"--{item.name.replace('_', '-')}"
+    return f"--{item.metadata.get('flag', item.name).replace('_', '-')}"
 
 
 def _help(item: Any) -> str:
@@ -85,11 +100,9 @@ def _help(item: Any) -> str:
     return f"{item.metadata['help']}: {', '.join(choices[:-1])} or {choices[-1]}"
 
 
-def _default(item: Any) -> str:
-    """Return what to say about the default of a field."""
+def default_text(item: Any) -> str:
+    """Return the default of a field in words."""
     default = item.default
-    if "shown" in item.metadata:
-        return str(item.metadata["shown"])
     if isinstance(default, bool):
         return _name(item)[2:] if default else f"no-{_name(item)[2:]}"
     if isinstance(default, tuple):

@@ -45,9 +45,7 @@ def wl(
     threads: Annotated[
         int | None, typer.Option(help="threads", show_default="all usable cores")
     ] = None,
-    *,
-    test: str,
-    options: dict[str, Any],
+    **options: Any,
 ) -> None:
     """Say whether a Weisfeiler-Lehman test separates two graphs, and why.
 
@@ -63,6 +61,7 @@ def wl(
         raise ConfigError(f"--plot writes .png, .svg or .pdf, got {str(plot)!r}.")
     if threads is not None:
         check_positive("--threads", threads)
+    test = options.pop("test", "sek")
     if all and (plot is not None or options):
         raise ConfigError(
             "--all asks every test as it is by default; leave out --plot and the "

@@ -3,135 +3,76 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from dataclasses import Field, fields, replace
-from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import typer
+from sekgnn.cli.field_flags import default_text, with_flags
 
 if TYPE_CHECKING:
     from sekgnn.wl import WLTest
 
-F = TypeVar("F", bound=Callable[..., None])
-_PANEL = "Which test"
-_NAMES = {"encodings": "--encoding"}
+_SHOWN = {
+    "encodings": "walks",
+    "num_shells": "as --num-hops",
+    "pairs": "all in ego-nets, same on graphs",
+}
 
 
-def with_test_options(command: F) -> F:
-    """Give a command with the parameters ``test`` and ``options`` flags for them.
+class Flag(NamedTuple):
+    """A flag for the parameters of one name, of any test or encoding."""
 
-    ``test`` is the name of a test, ``options`` holds the flags that were given, for
-    :func:`build_test`. The flags are made when the command is first used: the tests
-    need Numba.
-    """
-    own = [
-        parameter
-        for parameter in inspect.signature(command, eval_str=True).parameters.values()
-        if parameter.name not in ("test", "options")
-    ]
-    names = {parameter.name for parameter in own}
-
-    def wrapped(**values: Any) -> None:
-        kept = {name: values.pop(name) for name in names}
-        test = values.pop("test")
-        options = {k: v for k, v in values.items() if v not in (None, (), [])}
-        command(**kept, test=test, options=options)
-
-    def complete() -> Callable[..., None]:
-        return _signed(lambda **values: wrapped(**values), [*own, *flags_of_tests()])
-
-    def _signed(
-        function: Callable[..., None], parameters: list[inspect.Parameter]
-    ) -> Callable[..., None]:
-        function.__name__, function.__doc__ = command.__name__, command.__doc__
-        function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        function.__annotations__ = {p.name: p.annotation for p in parameters}
-        return function
-
-    wrapped.complete = complete  # type: ignore[attr-defined]
-    return _signed(wrapped, own)  # type: ignore[return-value]
+    name: str
+    type: str
+    metadata: dict[str, Any]
 
 
-@cache
-def flags_of_tests() -> list[inspect.Parameter]:
+def flags_of_tests() -> list[Flag]:
     """Return ``--test`` and a flag for every parameter of every test and encoding."""
     from sekgnn.encoding import ENCODINGS
     from sekgnn.wl import EXACT_ENCODINGS, TESTS
 
-    encodings: dict[str, Any] = {**ENCODINGS, **EXACT_ENCODINGS}
+    known: dict[str, Any] = {**ENCODINGS, **EXACT_ENCODINGS}
     owners: dict[str, dict[str, Field[Any]]] = {}
-    for cls in (*TESTS.values(), *encodings.values()):
+    for cls in (*TESTS.values(), *known.values()):
         for item in fields(cls):
             owners.setdefault(item.name, {})[cls.name] = item
-    out = [
-        _flag(
-            "test", "--test", str, f"{', '.join(TESTS)}, or package.module:Class",
-            default="sek",
-        )
-    ]  # fmt: skip
+    help = f"{', '.join(TESTS)}, or package.module:Class"
+    out = [Flag("test", "str", {"help": help, "shown": "sek"})]
     for name, found in owners.items():
-        help = f"{next(iter(found.values())).metadata.get('help', name)}; for "
+        first = next(iter(found.values()))
+        help = first.metadata.get("help", name)
         if name == "encodings":
-            help = f"{', '.join(encodings)}, or package.module:Class; for "
-        out.append(
-            _flag(
-                name,
-                _NAMES.get(name, f"--{name.replace('_', '-')}"),
-                _kind(list(found.values())),
-                help + ", ".join(found),
-                shown=_default(name, found),
-            )
-        )
+            help = f"{', '.join(known)}, or package.module:Class"
+        metadata = {
+            "help": f"{help}; for {', '.join(found)}",
+            "shown": _shown(name, found),
+            "several": any(item.metadata.get("several") for item in found.values()),
+            "flag": _written(name)[2:],
+        }
+        out.append(Flag(name, str(first.type), metadata))
     return out
 
 
-def _flag(
-    name: str, flag: str, kind: Any, help: str, *, default: Any = None, shown: str = ""
-) -> inspect.Parameter:
-    option = typer.Option(
-        f"{flag}/--no-{flag[2:]}" if kind is bool else flag,
-        help=help,
-        show_default=shown or True,
-        rich_help_panel=_PANEL,
-    )
-    return inspect.Parameter(
-        name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=default,
-        annotation=Annotated[kind | None, option],
-    )
+with_test_options = with_flags(flags_of_tests, lambda item: "Which test")
+"""Give a command, whose last parameter is ``**options``, flags for :func:`build_test`.
+
+They are made when the command is used: a user's own tests are known by then."""
 
 
-def _kind(items: list[Field[Any]]) -> Any:
-    """Return what a flag takes; the fields are annotated with strings."""
-    kind = str(items[0].type)
-    base: Any = bool if kind == "bool" else int if "int" in kind else str
-    several = any(item.metadata.get("several") for item in items)
-    return list[base] if several or kind.startswith("tuple") else base
-
-
-def _default(name: str, found: dict[str, Field[Any]]) -> str:
+def _shown(name: str, found: dict[str, Field[Any]]) -> str:
     """Return the defaults of a flag, with their owners where these differ."""
     from sekgnn.wl.encodings.walks import walk_family
 
     family = inspect.signature(walk_family).parameters
     shown: dict[str, list[str]] = {}
     for owner, item in found.items():
-        value = item.default
-        if owner == "walks" and name in family and name != "pairs":
-            value = family[name].default
-        if isinstance(value, bool):
-            text = f"{'' if value else 'no-'}{name.replace('_', '-')}"
-        elif name == "encodings":
-            text = "walks"
-        elif name == "num_shells":
-            text = "as --num-hops"
-        elif name == "pairs":
-            text = "all in ego-nets, same on graphs"
+        if name in _SHOWN:
+            text = _SHOWN[name]
+        elif owner == "walks" and name in family:
+            text = " ".join(map(str, family[name].default))
         else:
-            text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            text = default_text(item)
         shown.setdefault(text, []).append(owner)
     if len(shown) == 1:
         return next(iter(shown))
@@ -188,7 +129,7 @@ def build_test(test: str, options: dict[str, Any]) -> WLTest:
 
 
 def _written(name: str) -> str:
-    return _NAMES.get(name, f"--{name.replace('_', '-')}")
+    return f"--{name.replace('_', '-').replace('encodings', 'encoding')}"
 
 
 def _meant(encoding: Any, options: dict[str, Any]) -> set[str]:

@@ -1,8 +1,13 @@
 """Random walks: landing and return probabilities, in float64 and exactly."""
 
-from sekgnn.walks.modular import PRIMES, modular_landing, residues
-from sekgnn.walks.powers import landing_probabilities
-from sekgnn.walks.returns import return_probabilities
+from typing import TYPE_CHECKING
+
+from sekgnn.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from sekgnn.walks.modular import PRIMES, modular_landing, residues
+    from sekgnn.walks.powers import landing_probabilities
+    from sekgnn.walks.returns import return_probabilities
 
 __all__ = [
     "PRIMES",
@@ -11,3 +16,5 @@ __all__ = [
     "residues",
     "return_probabilities",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__)
