@@ -62,7 +62,12 @@ def read_text(path: str | Path) -> str:
     Raises:
         GraphInputError: If it cannot be read or is not text.
     """
-    return "".join(text_lines(path))
+    try:
+        return read_bytes(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise GraphInputError(
+            f"{path} is not UTF-8 text (byte {error.start}); is it a binary file?"
+        ) from None
 
 
 def read_table(
