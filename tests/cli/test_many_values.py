@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import typer
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,12 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from sekgnn.cli.main import app
 from sekgnn.cli.many_values import _NUMBERS, _OPEN, _PAIRS, _WORDS, repeat_flags
-from sekgnn.datasets import CATEGORIES
 from sekgnn.encoding import ENCODINGS
-from sekgnn.encoding.patterns import PATTERNS
-from sekgnn.encoding.spec import SCOPES
-from sekgnn.wl import EXACT_ENCODINGS
-from sekgnn.wl.encodings.walks import PARTS
 
 FLAGS = {"--scope", "--radius"}
 VALUES = {"--scope": ["graph", "ego", "internal"], "--radius": ["1", "2", "30"]}
@@ -30,14 +26,12 @@ def repeatable(command: TyperCommand) -> set[str]:
     }
 
 
-def test_words_are_those_of_the_library() -> None:
-    assert _WORDS == {
-        "--scope": SCOPES,
-        "--parts": PARTS,
-        "--encoding": tuple({**EXACT_ENCODINGS, **ENCODINGS}),
-        "--patterns": PATTERNS,
-        "--category": tuple(CATEGORIES),
-    }
+def test_one_s_own_words_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    args = ["--encoding", "walks", "mine"]
+    assert repeat_flags(args, {"--encoding"}) == args
+    monkeypatch.setitem(ENCODINGS._classes, "mine", ENCODINGS["walks"])
+    found = repeat_flags(args, {"--encoding"})
+    assert found == ["--encoding", "walks", "--encoding", "mine"]
 
 
 def test_the_values_of_every_repeatable_option_are_known() -> None:

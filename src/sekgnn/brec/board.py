@@ -88,10 +88,7 @@ BOARD: tuple[Entry, ...] = (
     Entry("khop4", "K-hop 1-WL, K = 4", KHopWL(4), "n·ball"),
     Entry("khop8", "K-hop 1-WL, K = 8", KHopWL(8), "n·ball"),
     Entry(
-        "diffusion4",
-        "K-hop 1-WL, diffusion, K = 4",
-        KHopWL(4, "diffusion"),
-        "n·ball",
+        "diffusion4", "K-hop 1-WL, diffusion, K = 4", KHopWL(4, "diffusion"), "n·ball"
     ),
     Entry("subgraph1", "Subgraph 1-WL, h = 1", SubgraphWL(1), "n·ball"),
     Entry("subgraph3", "Subgraph 1-WL, h = 3", SubgraphWL(3), "n·ball"),
@@ -135,10 +132,7 @@ BOARD: tuple[Entry, ...] = (
     Entry("full", "SEK, graph + internal h = 1, 2, 3", _sek(*_FULL), "n²"),
     Entry("2fwl", "2-FWL (3-WL)", TwoFWL(), "n²"),
     Entry(
-        "sek2fwl",
-        "SEK 2-FWL, graph + internal h = 1, 2, 3",
-        SEKTwoFWL(4, _FULL),
-        "n²",
+        "sek2fwl", "SEK 2-FWL, graph + internal h = 1, 2, 3", SEKTwoFWL(4, _FULL), "n²"
     ),
     Entry(
         "sek2fwl_marking",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -117,14 +117,9 @@ class ExactScore:
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> ExactScore:
         """Return what :meth:`to_dict` gave."""
-        return cls(
-            content["test"],
-            content["title"],
-            content["copies"],
-            content["seed"],
-            content["seconds"],
-            tuple(ExactPair(**pair) for pair in content["pairs"]),
-        )
+        known = {item.name: content[item.name] for item in fields(cls)}
+        pairs = tuple(ExactPair(**pair) for pair in content["pairs"])
+        return cls(**known | {"pairs": pairs})
 
 
 def score_exact(

@@ -74,20 +74,15 @@ class RPCProtocol:
                 f"batch_size must be even, got {self.batch_size}: a batch holds as "
                 "many copies of the one graph as of the other."
             )
-        for name in ("learning_rate", "epsilon"):
-            self._check_number(name, positive=True)
-        for name in ("weight_decay", "margin", "stop_loss"):
-            self._check_number(name, positive=False)
-        if self.threshold is not None:
-            self._check_number("threshold", positive=True)
-
-    def _check_number(self, name: str, *, positive: bool) -> None:
-        """Refuse what is not a finite number, or not above 0 where it must be."""
-        value = getattr(self, name)
-        fits = isinstance(value, float | int) and math.isfinite(value)
-        if not fits or (positive and not value > 0):
-            kind = "a number above 0" if positive else "a finite number"
-            raise ConfigError(f"{name} must be {kind}, got {value!r}.")
+        above = ("learning_rate", "epsilon", "threshold")
+        for name in (*above, "weight_decay", "margin", "stop_loss"):
+            value = getattr(self, name)
+            if name == "threshold" and value is None:
+                continue
+            fits = isinstance(value, float | int) and math.isfinite(value)
+            if not fits or (name in above and not value > 0):
+                kind = "a number above 0" if name in above else "a finite number"
+                raise ConfigError(f"{name} must be {kind}, got {value!r}.")
 
     def threshold_for(self, dim: int) -> float:
         """Return the threshold for outputs of ``dim`` dimensions.
@@ -101,10 +96,6 @@ class RPCProtocol:
         """
         critical = critical_t2(self.copies, dim)
         return round(critical, 2) if self.threshold is None else float(self.threshold)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the settings by name."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -250,7 +241,7 @@ class BRECScore:
         head = {
             "model": self.model,
             "transform": self.transform,
-            "protocol": self.protocol.to_dict(),
+            "protocol": asdict(self.protocol),
             "versions": self.versions,
             "separated": self.separated,
             "failures": self.failures,

@@ -11,12 +11,10 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch_geometric
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
-from sekgnn._version import __version__
 from sekgnn.brec.exact_score import relabelled
 from sekgnn.brec.hotelling import hotelling_t2, relative_spread, released_t2
 from sekgnn.brec.model_score import (
@@ -31,6 +29,7 @@ from sekgnn.datasets.pyg import as_data
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import Graph
 from sekgnn.parallel import Progress
+from sekgnn.provenance import package_versions
 
 MakeModel = Callable[[], nn.Module]
 """Returns a new model: it takes a PyG ``Batch`` and returns ``[num_graphs, d]``."""
@@ -110,7 +109,7 @@ def score(
         model=_printed(_example(make_model)),
         transform=None if transform is None else _printed(transform),
         protocol=settings,
-        versions=_versions(),
+        versions=package_versions(("sekgnn", "torch", "torch_geometric")),
         pairs=(),
     )
     done = {} if record is None else read_record(record, result, graphs)
@@ -146,15 +145,6 @@ def _example(make_model: MakeModel) -> torch.nn.Module:
 def _printed(thing: object) -> str:
     """Return how ``thing`` prints, without addresses, which change with every run."""
     return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(thing))
-
-
-def _versions() -> dict[str, str]:
-    """Return the versions that may change the numbers."""
-    return {
-        "sekgnn": __version__,
-        "torch": str(torch.__version__),
-        "torch_geometric": str(torch_geometric.__version__),
-    }
 
 
 def compare(
@@ -248,10 +238,7 @@ def _gpus(place: torch.device) -> list[int]:
 
 
 def _batches(
-    graphs: Sequence[Graph],
-    size: int,
-    transform: Transform | None,
-    place: torch.device,
+    graphs: Sequence[Graph], size: int, transform: Transform | None, place: torch.device
 ) -> list[Batch]:
     """Collate the copies, ``size`` at a time, in order."""
     data = [as_data(graph) for graph in graphs]

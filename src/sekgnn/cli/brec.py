@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sekgnn.cli.shared_options import Json, KernelThreads
 from sekgnn.cli.wl_options import build_test, with_test_options
 
 
@@ -35,11 +36,8 @@ def brec(
         Path | None,
         typer.Option(help="folder with brec/brec.g6.txt", show_default="SEKGNN_DATA"),
     ] = None,
-    threads: Annotated[
-        int | None,
-        typer.Option(help="number of threads", show_default="all usable cores"),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    threads: KernelThreads = None,
+    json: Json = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="no progress bar")
     ] = False,
@@ -75,12 +73,9 @@ def brec(
     if category:
         pairs = pairs.select(*category)
     shown = not (quiet or json)
-    settings: dict[str, Any] = {
-        "pairs": pairs,
-        "copies": copies,
-        "seed": seed,
-        "threads": threads,
-    }
+    settings: dict[str, Any] = dict(
+        pairs=pairs, copies=copies, seed=seed, threads=threads
+    )
     if all:
         _run_all(settings, output, json, shown)
         return

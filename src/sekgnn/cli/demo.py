@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_format
 import shutil
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -63,11 +64,7 @@ def demo(
         drawn, families = demo_graphs(graphs, seed, progress)
     with progress_bar("encoding") as progress:
         result = run_job(
-            drawn,
-            spec,
-            output / "encodings.npz",
-            dtype="float32",
-            progress=progress,
+            drawn, spec, output / "encodings.npz", dtype="float32", progress=progress
         )
     for family, count in families.items():
         typer.echo(f"   {count:>6}  {family}")
@@ -85,7 +82,9 @@ def demo(
     verdicts = [verdict.sentence() for verdict in comparison.scopes]
     why = explain_neighbours(pair, NAMES, comparison)
     for sentence in (*verdicts, why):
-        _print_item(sentence)
+        typer.echo(
+            textwrap.fill(sentence, 88, initial_indent=" - ", subsequent_indent="   ")
+        )
     errors = _count_cycles(output, epochs, seed) if epochs else {}
     summary = {
         "seed": seed,
@@ -169,14 +168,6 @@ def _print_tables(comparison: Comparison) -> None:
                 cells += [f"{a:.4f}", f"{b:.4f}", gap]
             table.add_row(*cells)
         Console().print(table)
-
-
-def _print_item(sentence: str) -> None:
-    import textwrap
-
-    typer.echo(
-        textwrap.fill(sentence, 88, initial_indent=" - ", subsequent_indent="   ")
-    )
 
 
 def _count_cycles(output: Path, epochs: int, seed: int) -> dict[str, float]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sekgnn.cli.field_flags import name_and_value, with_flags
+from sekgnn.cli.shared_options import Json, KernelThreads
 from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.graphs.records import ReadOptions
 
@@ -45,8 +46,7 @@ def encode(
         ),
     ],
     encoding: Annotated[
-        str,
-        typer.Option(help="encoding by name, or your own as package.module:Class"),
+        str, typer.Option(help="encoding by name, or your own as package.module:Class")
     ] = "walks",
     encoding_options: Annotated[
         list[str] | None,
@@ -66,13 +66,8 @@ def encode(
         str, typer.Option(help="auto, dense, spectral or push; of walks")
     ] = "auto",
     dtype: Annotated[str, typer.Option(help="float32 or float64")] = "float64",
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            help="threads of compiled kernels", show_default="all usable cores"
-        ),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    threads: KernelThreads = None,
+    json: Json = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="no progress bar, no summary")
     ] = False,

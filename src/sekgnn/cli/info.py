@@ -6,29 +6,21 @@ import json as json_format
 import os
 import platform
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
+from sekgnn.cli.shared_options import Json
+
 _PACKAGES = (
-    "numpy",
-    "scipy",
-    "numba",
-    "torch",
-    "torch_geometric",
-    "lightning",
-    "pyarrow",
-    "matplotlib",
-    "rdkit",
-    "optuna",
-)
+    "numpy", "scipy", "numba", "torch", "torch_geometric", "lightning", "pyarrow",
+    "matplotlib", "rdkit", "optuna",
+)  # fmt: skip
 BENCHMARKS = ("brec", "counting", "csl", "exp", "graph_property", "sr25", "tu")
 """Folders that may lie below ``SEKGNN_DATA``."""
 
 
-def info(
-    json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
-) -> None:
+def info(json: Json = False) -> None:
     """Show versions, cores, where compiled code is kept, and which data is there."""
     facts = collect()
     typer.echo(json_format.dumps(facts) if json else _as_text(facts))

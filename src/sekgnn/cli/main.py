@@ -31,18 +31,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in (
-    train,
-    evaluate,
-    predict,
-    report,
-    search,
-    encode,
-    wl,
-    brec,
-    info,
-    warmup,
-    demo,
-):
+    train, evaluate, predict, report, search, encode, wl, brec, info, demo, warmup,
+):  # fmt: skip
     app.command(cls=ManyValuesCommand)(_command)
 
 

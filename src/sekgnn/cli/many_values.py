@@ -2,42 +2,18 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import typer
 from typer.core import TyperCommand
 
-_WORDS = {
-    "--scope": ("graph", "ego", "internal"),
-    "--parts": ("f1", "f2", "f3"),
-    "--encoding": (
-        "walks",
-        "inner_wl",
-        "inner_fwl",
-        "distances",
-        "patterns",
-        "walk_counts",
-    ),
-    "--patterns": (
-        "cycle3",
-        "cycle4",
-        "cycle5",
-        "cycle6",
-        "cycle7",
-        "cycle8",
-        "clique4",
-        "clique5",
-        "clique6",
-    ),
-    "--category": (
-        "basic",
-        "simple_regular",
-        "strongly_regular",
-        "four_vertex",
-        "distance_regular",
-        "extension",
-        "cfi",
-    ),
+_WORDS = {  # where the words that an option takes are listed
+    "--scope": ["encoding.spec:SCOPES"],
+    "--parts": ["wl.encodings.walks:PARTS"],
+    "--encoding": ["wl.registry:EXACT_ENCODINGS", "encoding.substructure:ENCODINGS"],
+    "--patterns": ["encoding.patterns:PATTERNS"],
+    "--category": ["datasets.brec:CATEGORIES"],
 }
 _PAIRS = ("--encoding-options", "--model-options")  # name=value
 _OPEN = ("--target",)
@@ -111,4 +87,9 @@ def _is_value(flag: str, arg: str, arguments_first: bool) -> bool:
         return arguments_first and not arg.startswith("-")
     if flag in _NUMBERS:
         return arg.isascii() and arg.isdigit()
-    return arg in _WORDS.get(flag, ())
+    return any(arg in _listed(place) for place in _WORDS.get(flag, ()))
+
+
+def _listed(place: str) -> Any:
+    module, name = place.split(":")
+    return getattr(import_module(f"sekgnn.{module}"), name)

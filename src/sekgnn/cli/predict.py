@@ -62,10 +62,14 @@ def predict(
         if done.skipped and not quiet:
             note(done.sentence().rstrip(";") + ".")
         return
+
+    def tell(count: int) -> None:
+        print(f"\r{count} graphs", end="", file=sys.stderr, flush=True)
+
     shown = not (quiet or json) and sys.stderr.isatty()
     with atomic_path(output) as draft, draft.open("w", newline="") as file:
         done = predict_stream(
-            predictor, data, file, tell=_counter() if shown else None, **options
+            predictor, data, file, tell=tell if shown else None, **options
         )
     if json:
         import json as json_format
@@ -73,14 +77,3 @@ def predict(
         typer.echo(json_format.dumps(done.to_dict(), indent=2))
     elif not quiet:
         typer.echo(f"{done.sentence()} wrote {output}")
-
-
-def _counter() -> Any:
-    """Return a function that shows how many graphs are done."""
-    import sys
-
-    def tell(count: int) -> None:
-        sys.stderr.write(f"\r{count} graphs")
-        sys.stderr.flush()
-
-    return tell

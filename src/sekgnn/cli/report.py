@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json as json_format
+import math
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sekgnn.cli.shared_options import Json
+
 if TYPE_CHECKING:
     from sekgnn.reports.run_report import Report
-    from sekgnn.reports.run_table import TableRow
 
 
 def report(
@@ -28,7 +31,7 @@ def report(
             show_default="each run's own",
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    json: Json = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="no progress bar, no table")
     ] = False,
@@ -42,6 +45,7 @@ def report(
     from sekgnn.cli.failures import note
     from sekgnn.cli.progress import progress_bar
     from sekgnn.reports.run_report import write_report
+    from sekgnn.reports.run_table import table_terminal
 
     metrics = [name.strip() for name in (metric or "").split(",") if name.strip()]
     with progress_bar("drawing", shown=not (quiet or json)) as progress:
@@ -53,17 +57,10 @@ def report(
     if json:
         typer.echo(_json(made))
     elif not quiet:
-        typer.echo(_terminal(made.rows))
+        width = max(shutil.get_terminal_size().columns, 80)
+        typer.echo(table_terminal(made.rows, width))
         pictures = len(made.files) - 2
         typer.echo(f"wrote report.html, table.md and {pictures} PNG to {output}")
-
-
-def _terminal(rows: list[TableRow]) -> str:
-    import shutil
-
-    from sekgnn.reports.run_table import table_terminal
-
-    return table_terminal(rows, max(shutil.get_terminal_size().columns, 80))
 
 
 def _json(made: Report) -> str:
@@ -77,8 +74,6 @@ def _json(made: Report) -> str:
 
 def _finite(value: Any) -> Any:
     """Return JSON values; null for numbers that are not finite."""
-    import math
-
     if isinstance(value, dict):
         return {name: _finite(item) for name, item in value.items()}
     if isinstance(value, float) and not math.isfinite(value):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sekgnn.cli.config_options import merged_config, with_config_options
-from sekgnn.cli.shared_options import DataRoot, Threads
+from sekgnn.cli.shared_options import ConfigFile, DataRoot, Threads
 
 if TYPE_CHECKING:
     from sekgnn.search import SearchRecord
@@ -28,7 +28,7 @@ def search(
         str,
         typer.Option(
             help="what to search over: tu, counting, graph_property, qm9 (the paper's "
-            "spaces), or a YAML file",
+            "spaces), or a YAML file"
         ),
     ],
     trials: Annotated[
@@ -44,9 +44,7 @@ def search(
             "--output", "-o", help="folder of the search", show_default="searches/NAME"
         ),
     ] = None,
-    config: Annotated[
-        Path | None, typer.Option("--config", "-c", help="YAML file with config keys")
-    ] = None,
+    config: ConfigFile = None,
     sampler: Annotated[str, typer.Option(help="tpe, random or grid")] = "tpe",
     pruner: Annotated[str, typer.Option(help="median, hyperband or none")] = "median",
     storage: Annotated[

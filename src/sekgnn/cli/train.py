@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sekgnn.cli.config_options import merged_config, with_config_options
-from sekgnn.cli.shared_options import DataRoot, Threads
+from sekgnn.cli.shared_options import ConfigFile, DataRoot, Threads
 
 if TYPE_CHECKING:
     from sekgnn.training.run_record import RunRecord
@@ -31,9 +31,7 @@ def train(
             "--output", "-o", help="run folder", show_default="runs/DATA-MODEL"
         ),
     ] = None,
-    config: Annotated[
-        Path | None, typer.Option("--config", "-c", help="YAML file with config keys")
-    ] = None,
+    config: ConfigFile = None,
     data_root: DataRoot = None,
     jobs: Annotated[
         int | None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sekgnn.cli.shared_options import Json, KernelThreads
 from sekgnn.cli.wl_options import build_test, with_test_options
 
 if TYPE_CHECKING:
@@ -41,10 +42,8 @@ def wl(
             show_default=False,
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
-    threads: Annotated[
-        int | None, typer.Option(help="threads", show_default="all usable cores")
-    ] = None,
+    json: Json = False,
+    threads: KernelThreads = None,
     **options: Any,
 ) -> None:
     """Say whether a Weisfeiler-Lehman test separates two graphs, and why.

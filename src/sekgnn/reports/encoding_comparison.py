@@ -118,11 +118,7 @@ class Comparison:
 
 
 def compare_graphs(
-    first: Graph,
-    second: Graph,
-    spec: WalkEncoding,
-    *,
-    tolerance: float = TOLERANCE,
+    first: Graph, second: Graph, spec: WalkEncoding, *, tolerance: float = TOLERANCE
 ) -> Comparison:
     """Encode two graphs and compare the multisets of their nodes' encodings.
 

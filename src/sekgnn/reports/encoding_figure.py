@@ -14,10 +14,9 @@ from sekgnn.reports.encoding_comparison import (
     describe_neighbourhood,
     neighbour_components,
 )
-from sekgnn.reports.figures import INK, draw_png
+from sekgnn.reports.figures import INK, MARK, WATCHED, draw_png
 
-# Okabe and Ito's palette, which colour-blind readers tell apart
-FIRST, SECOND = "#0072B2", "#D55E00"
+FIRST, SECOND = WATCHED, MARK
 _FAINT = "#D8D8D8"
 _SHOWN = ("return", "across_diagonal/1", "across_off_diagonal/1")
 _MEANING = {
@@ -89,10 +88,8 @@ def _place(scope: str) -> str:
     """Say where the walks of a scope live."""
     if scope == "graph":
         return "on the whole graph"
-    kind, radius = (
-        scope.rstrip("0123456789"),
-        scope.lstrip("abcdefghijklmnopqrstuvwxyz"),
-    )
+    kind = scope.rstrip("0123456789")
+    radius = scope.removeprefix(kind)
     if kind == "internal" and radius == "1":
         return "among a node's neighbours"
     without = " without it" if kind == "internal" else ""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 INK, GREY = "#222222", "#8A8A8A"
+# Okabe and Ito's palette, which colour-blind readers tell apart
 TRAIN, WATCHED, MARK = "#8A8A8A", "#0072B2", "#D55E00"
 _LONGEST = 48
 _STYLE = {

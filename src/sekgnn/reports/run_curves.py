@@ -8,15 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.reports.figures import (
-    MARK,
-    TRAIN,
-    WATCHED,
-    as_text,
-    draw_png,
-    heading,
-    say,
-)
+from sekgnn.reports.figures import MARK, TRAIN, WATCHED, as_text, draw_png, heading, say
 from sekgnn.training.run_record import FoldRecord, RunRecord
 
 Curve = NDArray[np.float64]

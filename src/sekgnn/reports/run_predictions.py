@@ -14,15 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.errors import GraphInputError
-from sekgnn.reports.figures import (
-    GREY,
-    MARK,
-    WATCHED,
-    as_text,
-    draw_png,
-    heading,
-    say,
-)
+from sekgnn.reports.figures import GREY, MARK, WATCHED, as_text, draw_png, heading, say
 from sekgnn.training.run_record import RunRecord
 
 MOST_PANELS = 12
@@ -43,20 +35,14 @@ class Predictions:
     Attributes:
         source: The file, for messages.
         targets: Names of the targets.
-        folds: The fold of every row.
         true: Per target, the true value of every row; empty where it is missing.
         predicted: Per target, the predicted value of every row.
     """
 
     source: str
     targets: tuple[str, ...]
-    folds: list[str]
     true: dict[str, list[str]]
     predicted: dict[str, list[str]]
-
-    def __len__(self) -> int:
-        """Number of rows."""
-        return len(self.folds)
 
     def numbers(self, target: str) -> tuple[Floats, Floats]:
         """Return true and predicted values of a target, float64 ``[R]`` each.
@@ -66,10 +52,8 @@ class Predictions:
         Raises:
             GraphInputError: If a value is not a number.
         """
-        return (
-            self._numbers(_TRUE + target, self.true[target]),
-            self._numbers(_PREDICTED + target, self.predicted[target]),
-        )
+        true = self._numbers(_TRUE + target, self.true[target])
+        return true, self._numbers(_PREDICTED + target, self.predicted[target])
 
     def _numbers(self, column: str, texts: list[str]) -> Floats:
         out = np.full(len(texts), np.nan)
@@ -117,7 +101,6 @@ def read_predictions(path: str | os.PathLike[str]) -> Predictions:
     return Predictions(
         source=str(path),
         targets=targets,
-        folds=columns.get("fold", []),
         true={name: columns.get(_TRUE + name, []) for name in targets},
         predicted={name: columns.get(_PREDICTED + name, []) for name in targets},
     )
@@ -262,13 +245,9 @@ def _confusion(record: RunRecord, predictions: Predictions, name: str) -> bytes:
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        hits = int(np.trace(counts))
-        whole = int(counts.sum())
-        heading(
-            figure,
-            name,
-            f"{as_text(target)}: {subject(record)}, {hits} of {whole} right",
-        )
+        hits, whole = int(np.trace(counts)), int(counts.sum())
+        text = f"{as_text(target)}: {subject(record)}, {hits} of {whole} right"
+        heading(figure, name, text)
         if not whole:
             say(axes, "nothing to compare")
             return

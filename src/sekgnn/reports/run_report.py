@@ -117,8 +117,13 @@ def write_report(
         GraphInputError: If a run is missing or damaged, or none has finished.
         OutputError: If a file cannot be written.
     """
-    begun = [Path(run) for run in runs if _is_unfinished(Path(run))]
-    found = load_runs([Path(run) for run in runs if Path(run) not in begun] or begun)
+    paths = [Path(run) for run in runs]
+    begun = [
+        path
+        for path in paths
+        if (path / CONFIG_FILE).is_file() and not (path / RECORD_FILE).is_file()
+    ]
+    found = load_runs([path for path in paths if path not in begun] or begun)
     rows = table_rows(found, list(metrics))
     files: dict[str, bytes] = {}
     figures: dict[str, dict[str, bytes]] = {}
@@ -136,11 +141,6 @@ def write_report(
     left_out = tuple(run.name for run in found if run.name not in shown)
     unfinished = tuple(run.name for run in begun)
     return Report(folder, tuple(files), rows, left_out, unfinished)
-
-
-def _is_unfinished(path: Path) -> bool:
-    """Tell whether a folder holds a run that has only begun."""
-    return (path / CONFIG_FILE).is_file() and not (path / RECORD_FILE).is_file()
 
 
 def _figures(run: Run) -> dict[str, bytes]:
@@ -232,7 +232,7 @@ def _folds(record: RunRecord) -> str:
 def _config(record: RunRecord) -> list[str]:
     """Show the config by section; what this version does not know comes last."""
     section = {item.name: str(item.metadata["section"]) for item in config_fields()}
-    grey = [name for name, value in record.config.items() if is_default(name, value)]
+    grey = _defaults(record)
     parts = ['<div class="side">']
     for title in [*dict.fromkeys(section.values()), "other"]:
         shown = {
@@ -245,10 +245,10 @@ def _config(record: RunRecord) -> list[str]:
     return [*parts, "</div>"]
 
 
-def is_default(name: str, value: Any) -> bool:
-    """Tell whether a key of a config has its default value."""
+def _defaults(record: RunRecord) -> list[str]:
+    """Return the keys of a config that have their default values."""
     defaults = RunConfig().to_dict()
-    return name in defaults and bool(value == defaults[name])
+    return [k for k, v in record.config.items() if k in defaults and v == defaults[k]]
 
 
 def config_yaml(record: RunRecord) -> str:
@@ -256,10 +256,11 @@ def config_yaml(record: RunRecord) -> str:
 
     Values are written as JSON, which is YAML, too.
     """
+    defaults = _defaults(record)
     return "\n".join(
         f"{name}: {json.dumps(value, ensure_ascii=False)}"
         for name, value in record.config.items()
-        if not is_default(name, value)
+        if name not in defaults
     )
 
 
@@ -277,10 +278,6 @@ def _provenance(record: RunRecord) -> dict[str, str]:
     }
 
 
-def _many(value: Any) -> bool:
-    return isinstance(value, list | tuple)
-
-
 def _listed(value: Any) -> str:
     """Return a value as people read it."""
     if value is None or value == "":
@@ -289,7 +286,7 @@ def _listed(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, dict):
         return ", ".join(f"{name}: {_listed(item)}" for name, item in value.items())
-    if _many(value):
+    if isinstance(value, list | tuple):
         shown = ", ".join(str(item) for item in value[:_SHOWN])
         more = f", … ({len(value)})" if len(value) > _SHOWN else ""
         return (shown + more) or NOTHING

@@ -140,6 +140,7 @@ def _row(run: Run, result: Result) -> TableRow:
     epoch = result.epoch
     if epoch is None and len(record.folds) == 1:
         epoch = record.folds[0].kept_epoch
+    curves = [curve for fold in record.folds for curve in fold.curves.values()]
     return TableRow(
         run=run.name,
         data=str(record.data.get("name") or dataset_name(record)),
@@ -151,19 +152,13 @@ def _row(run: Run, result: Result) -> TableRow:
         spread=result.spread,
         selects_on=result.selects_on,
         epoch=epoch,
-        epochs=trained_epochs(record),
+        epochs=max(map(len, curves), default=0),
         parameters=record.num_parameters,
         seconds=record.seconds,
         paper=paper_number(
             dataset_name(record), targets, model, result.protocol, result.metric
         ),
     )
-
-
-def trained_epochs(record: RunRecord) -> int:
-    """Return the number of epochs of the longest fold."""
-    lengths = [len(curve) for fold in record.folds for curve in fold.curves.values()]
-    return max(lengths, default=0)
 
 
 def cells(rows: Sequence[TableRow]) -> tuple[list[str], list[list[str]], list[str]]:
@@ -186,10 +181,6 @@ def cells(rows: Sequence[TableRow]) -> tuple[list[str], list[list[str]], list[st
             line += _paper_cells(row, notes)
         body.append(line)
     return head, body, [f"{_mark(i)} {note}" for i, note in enumerate(notes)]
-
-
-def _epochs(text: str) -> str:
-    return f"epoch {text}" if " of " in text else f"{text} epochs"
 
 
 def _few(names: Sequence[str]) -> str:
@@ -246,10 +237,12 @@ def table_terminal(rows: Sequence[TableRow], width: int = 80) -> str:
     before = ""
     for line in body:
         named = dict(zip(head, line, strict=True))
+        epochs = named["epochs"]
+        lasted = f"epoch {epochs}" if " of " in epochs else f"{epochs} epochs"
         texts = [
             "",
             f"{named['metric']}\n{named['protocol']}",
-            f"{named['value']}\n{_epochs(named['epochs'])}",
+            f"{named['value']}\n{lasted}",
             named[head[7]],
         ]
         if named["run"] != before:
@@ -274,9 +267,7 @@ def show_value(metric: str, value: float | None) -> str:
         >>> show_value("test_accuracy", 0.9225), show_value("test_mae", 0.0312345)
         ('92.2', '0.03123')
     """
-    if value is None or not math.isfinite(value):
-        return NOTHING
-    return _unsigned_zero(format(_scale(metric) * value, _form(metric)))
+    return _shown(metric, value)
 
 
 def show_result(metric: str, value: float | None, spread: float | None) -> str:
@@ -301,9 +292,7 @@ def show_difference(metric: str, difference: float | None) -> str:
         >>> show_difference("test_accuracy", -0.0123)
         '-1.2'
     """
-    if difference is None or not math.isfinite(difference):
-        return NOTHING
-    return _unsigned_zero(format(_scale(metric) * difference, "+" + _form(metric)))
+    return _shown(metric, difference, "+")
 
 
 def show_seconds(seconds: float) -> str:
@@ -317,15 +306,9 @@ def _is_share(metric: str) -> bool:
     return "accuracy" in metric
 
 
-def _scale(metric: str) -> float:
-    return 100.0 if _is_share(metric) else 1.0
-
-
-def _form(metric: str) -> str:
-    if _is_share(metric):
-        return ".1f"
-    return ".4f" if "log10" in metric else ".4g"
-
-
-def _unsigned_zero(text: str) -> str:
+def _shown(metric: str, value: float | None, sign: str = "") -> str:
+    if value is None or not math.isfinite(value):
+        return NOTHING
+    form = ".1f" if _is_share(metric) else ".4f" if "log10" in metric else ".4g"
+    text = format(value * (100 if _is_share(metric) else 1), sign + form)
     return text.lstrip("+-") if float(text) == 0 else text
