@@ -221,16 +221,12 @@ def _hop_step(graphs: Graphs, num_hops: int, kernel: str, colours: Numbers) -> V
     out: Values = []
     for item, c in zip(graphs, colours, strict=True):
         edges, rows = edges_of(item), hops_of(item, num_hops, kernel)
-        out.append(
-            [
-                (
-                    c[v],
-                    tuple(sorted((edges[v, u], c[u]) for u in rows[v][0])),
-                    *(tuple(sorted(c[u] for u in shell)) for shell in rows[v][1:]),
-                )
-                for v in range(item.num_nodes)
-            ]
-        )
+        values: list[Hashable] = []
+        for v, (near, *shells) in enumerate(rows):
+            first = tuple(sorted((edges[v, u], c[u]) for u in near))
+            others = (tuple(sorted(c[u] for u in shell)) for shell in shells)
+            values.append((c[v], first, *others))
+        out.append(values)
     return out
 
 
@@ -325,14 +321,5 @@ def brute_force_rounds(test: WLTest, graphs: Graphs) -> list[Numbers]:
 
 
 def brute_force_step(test: WLTest, graphs: Graphs, colours: Numbers) -> Values:
-    """Return what one step of a test makes of given colours, whatever they are.
-
-    Args:
-        test: One of the tests of this library.
-        graphs: The graphs.
-        colours: A number for every object, in the order of :func:`brute_force_rounds`.
-
-    Raises:
-        TypeError: If the test is not known here.
-    """
+    """Return what one step makes of any colours, as :func:`brute_force_rounds`."""
     return _parts(test, graphs)[1](colours)

@@ -73,11 +73,7 @@ def labelled_graphs(
         graph = draw(structure)
         row, col = graph.edge_index().tolist()
         edges = [(u, v) for u, v in zip(row, col, strict=True) if u < v]
-        nodes = (
-            draw(st.lists(labels, min_size=graph.num_nodes, max_size=graph.num_nodes))
-            if node_labels
-            else None
-        )
+        nodes = [draw(labels) for _ in range(graph.num_nodes)] if node_labels else None
         kinds = {edge: draw(labels) for edge in edges} if edge_labels else None
         return LabelledGraph(graph, nodes, kinds)
 

@@ -27,21 +27,7 @@ _PALETTE = (
 
 
 def draw_verdict(verdict: Verdict, path: str | Path | None = None) -> Any:
-    """Draw both graphs side by side, coloured by class, one row per round.
-
-    Nodes with a class that the two graphs do not have equally often get a thick ring.
-    Tests on pairs or triples show the class of (v, v) or (v, v, v).
-
-    Args:
-        verdict: What to draw.
-        path: Where to write the picture, in the format of its suffix; or ``None``.
-
-    Returns:
-        The ``matplotlib`` figure.
-
-    Raises:
-        GraphInputError: If a graph is too large to be drawn.
-    """
+    """Do what :meth:`sekgnn.wl.Verdict.plot` says."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

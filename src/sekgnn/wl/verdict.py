@@ -253,11 +253,18 @@ class Verdict:
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw both graphs side by side, coloured by class, one row per round.
 
+        Nodes with a class that the two graphs do not have equally often get a thick
+        ring. Tests on pairs or triples show the class of (v, v) or (v, v, v).
+
         Args:
-            path: Where to write the picture; ``None`` to only return the figure.
+            path: Where to write the picture, in the format of its suffix; ``None`` to
+                only return the figure.
 
         Returns:
             The ``matplotlib`` figure.
+
+        Raises:
+            GraphInputError: If a graph is too large to be drawn.
         """
         from sekgnn.wl.drawing import draw_verdict
 

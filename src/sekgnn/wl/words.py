@@ -128,12 +128,7 @@ def counted(values: Counter[str]) -> str:
 def against(
     mine: Counter[T], theirs: Counter[T], text: Callable[[Counter[T]], str]
 ) -> str:
-    """Say two different multisets, whole if that shows the difference.
-
-    Args:
-        mine: A multiset.
-        theirs: Another.
-        text: Puts one into words, leaving out what is too much.
+    """Say two different multisets, whole if ``text`` shows the difference.
 
     Example:
         >>> show = lambda values: "".join(sorted(values.elements()))[:3]

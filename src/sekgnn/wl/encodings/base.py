@@ -185,13 +185,9 @@ def node_colours(
 ) -> Colours:
     """Return the colours that a kernel writes for every node, ``[N, 2]``.
 
-    Args:
-        batch: The graphs.
-        work: Writes the colours of the nodes from the first number to before the
-            second; the array of N times -1 is scratch for
-            :func:`~sekgnn.walks.ball.local_ball`.
-        threads: Threads.
-        chunk: Nodes of one call; ``None`` for the nodes of one graph.
+    ``work`` writes those of the nodes from the first number to before the second, at
+    most ``chunk`` of them, or all of one graph for ``None``; the array of N times -1 is
+    scratch for :func:`~sekgnn.walks.ball.local_ball`.
     """
     n = batch.packed.num_nodes
     out = np.empty((n, 2), dtype=np.uint64)

@@ -100,9 +100,8 @@ class Walks(ExactEncoding):
                 if self.parts
                 else "parts must not be empty."
             )
-        if not self.multisets and (
-            set(self.parts) != set(PARTS) or self.pairs != "same"
-        ):
+        summed = set(self.parts) == set(PARTS) and self.pairs == "same"
+        if not (self.multisets or summed):
             raise ConfigError("sums keep every part and the pairs of each shell.")
 
     def colours(self, batch: Batch, threads: int | None = None) -> Colours:
@@ -149,9 +148,8 @@ class Walks(ExactEncoding):
     def difference(self, batch: Batch, node: int, other: int) -> str:
         """Say in which pairs, and after how many steps, the walks first differ."""
         (g, v), (h, w) = batch.locate(node), batch.locate(other)
-        found = first_differing_step(
-            batch.graphs[g].graph, v, batch.graphs[h].graph, w, self
-        )
+        mine, theirs = batch.graphs[g].graph, batch.graphs[h].graph
+        found = first_differing_step(mine, v, theirs, w, self)
         return f"{self.place()}: {found}"
 
     def place(self) -> str:
