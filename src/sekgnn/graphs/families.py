@@ -296,10 +296,9 @@ def _repair(
         return min(u, v) * n + max(u, v)
 
     def count(u: int, v: int) -> int:
-        left, right = (
-            np.searchsorted(before, pair(u, v), s) for s in ("left", "right")
-        )
-        return int(right - left) + change[pair(u, v)]
+        key = pair(u, v)
+        found = np.searchsorted(before, key, "right") - np.searchsorted(before, key)
+        return int(found) + change.get(key, 0)
 
     repeated = order[1:][before[1:] == before[:-1]]
     loops = np.flatnonzero(edges[0] == edges[1])
