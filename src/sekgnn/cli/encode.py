@@ -12,7 +12,7 @@ import typer
 from sekgnn.cli.field_flags import name_and_value, with_flags
 from sekgnn.cli.shared_options import Json, KernelThreads
 from sekgnn.encoding.spec import WalkEncoding
-from sekgnn.graphs.records import ReadOptions
+from sekgnn.graphs.read_options import ReadOptions
 
 if TYPE_CHECKING:
     from sekgnn.encoding import SubstructureEncoding

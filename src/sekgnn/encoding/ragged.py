@@ -136,3 +136,15 @@ class RaggedEncoding:
         return RaggedEncoding(
             sizes.astype(np.int64).reshape(self.sizes.shape), vectors[new], counts
         )
+
+
+Values = NDArray[Any] | RaggedEncoding
+"""``[N, C, L]``, or the ragged form of it."""
+
+
+def join_values(parts: list[Values]) -> Values:
+    """Return the values of several graphs as one; at least one part."""
+    ragged = [part for part in parts if isinstance(part, RaggedEncoding)]
+    if ragged:
+        return RaggedEncoding.join(ragged)
+    return np.concatenate([np.asarray(part) for part in parts])

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-import numpy as np
-from numpy.typing import DTypeLike, NDArray
-
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.encoding.substructure import SubstructureEncoding, register_encoding
 from sekgnn.errors import ConfigError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import DTypeLike, NDArray
+
     from sekgnn.graphs.packed import PackedGraphs
     from sekgnn.parallel import Progress
 
@@ -178,7 +178,7 @@ class WalkEncoding(SubstructureEncoding):
         self,
         graphs: PackedGraphs,
         *,
-        dtype: DTypeLike = np.float64,
+        dtype: DTypeLike = "float64",
         threads: int | None = None,
         progress: Progress | None = None,
         backend: str = "auto",
@@ -192,6 +192,8 @@ class WalkEncoding(SubstructureEncoding):
         self, graphs: PackedGraphs, *, threads: int | None = None
     ) -> NDArray[np.int64]:
         """Return residues modulo two primes, int64 ``[N, C, L, 2]``."""
+        import numpy as np
+
         from sekgnn.encoding.exact import encode_exact
         from sekgnn.graphs.packed import unpack
 

@@ -8,20 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-from numpy.typing import DTypeLike, NDArray
-
-from sekgnn.encoding.ragged import RaggedEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.registry import Registry, build
 
 if TYPE_CHECKING:  # configs and help texts read parameters only: be quick to import
+    from numpy.typing import DTypeLike
+
+    from sekgnn.encoding.ragged import Values
     from sekgnn.graphs.graph import Graph
     from sekgnn.graphs.packed import PackedGraphs
     from sekgnn.parallel import Progress
-
-Values = NDArray[Any] | RaggedEncoding
-"""``[N, C, L]``, or the ragged form of it."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +40,7 @@ class SubstructureEncoding(ABC):
             encodings are then made again.
 
     Example:
+        >>> import numpy as np
         >>> @dataclass(frozen=True)
         ... class DegreePowers(SubstructureEncoding):
         ...     name = "degree_powers"
@@ -90,7 +87,7 @@ class SubstructureEncoding(ABC):
         self,
         graphs: PackedGraphs,
         *,
-        dtype: DTypeLike = np.float64,
+        dtype: DTypeLike = "float64",
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Values:
@@ -106,6 +103,7 @@ class SubstructureEncoding(ABC):
             threads: Threads; ``None`` for all usable cores.
             progress: Called with (done, total) units of work.
         """
+        from sekgnn.encoding.ragged import join_values
         from sekgnn.graphs.packed import unpack
 
         parts = []
@@ -125,6 +123,10 @@ class SubstructureEncoding(ABC):
         By default the encoding itself where it is made of integers. A WL test does not
         compare floats: rounding would fake differences.
         """
+        import numpy as np
+
+        from sekgnn.encoding.ragged import RaggedEncoding
+
         values = self.checked(self.encode(graphs, threads=threads), graphs.num_nodes)
         if isinstance(values, RaggedEncoding):
             exact = np.issubdtype(values.vectors.dtype, np.integer)
@@ -143,6 +145,10 @@ class SubstructureEncoding(ABC):
         Raises:
             ConfigError: If shape or type are wrong, or a number is not finite.
         """
+        import numpy as np
+
+        from sekgnn.encoding.ragged import RaggedEncoding
+
         name = f"{where}encoding {self.name!r}"
         if isinstance(values, RaggedEncoding) != self.ragged:
             wanted = "a RaggedEncoding" if self.ragged else "an array"
@@ -209,14 +215,6 @@ class SubstructureEncoding(ABC):
         """The name and the parameters, for people."""
         words = [f"{item.name}={getattr(self, item.name)}" for item in fields(self)]
         return f"{self.name}({', '.join(words)})"
-
-
-def join_values(parts: list[Values]) -> Values:
-    """Return the values of several graphs as one; at least one part."""
-    ragged = [part for part in parts if isinstance(part, RaggedEncoding)]
-    if ragged:
-        return RaggedEncoding.join(ragged)
-    return np.concatenate([np.asarray(part) for part in parts])
 
 
 ENCODINGS = Registry(

@@ -1,44 +1,50 @@
 """The graph type, what reads and builds it, and named families."""
 
-from sekgnn.graphs.cleaning import SelfLoops, Undirected
-from sekgnn.graphs.convert import (
-    as_graph,
-    as_labelled,
-    from_networkx,
-    from_pyg,
-    from_scipy,
-)
-from sekgnn.graphs.edge_list import parse_edge_list, read_edge_list
-from sekgnn.graphs.families import (
-    GRAPH_NAMES,
-    barabasi_albert_graph,
-    cfi_graph,
-    cfi_pair,
-    circulant_graph,
-    complete_graph,
-    csl_graph,
-    cycle_graph,
-    named_graph,
-    path_graph,
-    petersen_graph,
-    random_graph,
-    random_regular_graph,
-    rook_graph,
-    shrikhande_graph,
-)
-from sekgnn.graphs.graph import Graph
-from sekgnn.graphs.graph6 import from_graph6, read_graph6, to_graph6
-from sekgnn.graphs.graph_record import GraphRecord
-from sekgnn.graphs.labelled import LabelledGraph
-from sekgnn.graphs.molecules import (
-    from_rdkit,
-    from_smiles,
-    labelled_from_rdkit,
-    labelled_from_smiles,
-)
-from sekgnn.graphs.npz import read_npz, write_npz
-from sekgnn.graphs.packed import PackedGraphs, pack, pack_edge_indices, unpack
-from sekgnn.graphs.records import FORMATS, ReadOptions, read_graphs, read_records
+from typing import TYPE_CHECKING
+
+from sekgnn.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from sekgnn.graphs.cleaning import SelfLoops, Undirected
+    from sekgnn.graphs.convert import (
+        as_graph,
+        as_labelled,
+        from_networkx,
+        from_pyg,
+        from_scipy,
+    )
+    from sekgnn.graphs.edge_list import parse_edge_list, read_edge_list
+    from sekgnn.graphs.families import (
+        GRAPH_NAMES,
+        barabasi_albert_graph,
+        cfi_graph,
+        cfi_pair,
+        circulant_graph,
+        complete_graph,
+        csl_graph,
+        cycle_graph,
+        named_graph,
+        path_graph,
+        petersen_graph,
+        random_graph,
+        random_regular_graph,
+        rook_graph,
+        shrikhande_graph,
+    )
+    from sekgnn.graphs.graph import Graph
+    from sekgnn.graphs.graph6 import from_graph6, read_graph6, to_graph6
+    from sekgnn.graphs.graph_record import GraphRecord
+    from sekgnn.graphs.labelled import LabelledGraph
+    from sekgnn.graphs.molecules import (
+        from_rdkit,
+        from_smiles,
+        labelled_from_rdkit,
+        labelled_from_smiles,
+    )
+    from sekgnn.graphs.npz import read_npz, write_npz
+    from sekgnn.graphs.packed import PackedGraphs, pack, pack_edge_indices, unpack
+    from sekgnn.graphs.read_options import FORMATS, ReadOptions
+    from sekgnn.graphs.records import read_graphs, read_records
 
 __all__ = [
     "FORMATS",
@@ -86,3 +92,5 @@ __all__ = [
     "unpack",
     "write_npz",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__)

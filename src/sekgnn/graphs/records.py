@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sekgnn.checks import check_choice
 from sekgnn.errors import GraphInputError
-from sekgnn.graphs.cleaning import SelfLoops, Undirected, check_rules, located
+from sekgnn.graphs.cleaning import Undirected, located
 from sekgnn.graphs.convert import from_networkx
 from sekgnn.graphs.edge_list import read_edge_list
 from sekgnn.graphs.graph import Graph
@@ -29,10 +27,10 @@ from sekgnn.graphs.molecules import (
     parse_smiles,
 )
 from sekgnn.graphs.npz import read_npz
+from sekgnn.graphs.read_options import DEFAULTS, FORMATS, ReadOptions
 from sekgnn.graphs.table import TableRow, read_table, read_text
 from sekgnn.graphs.tu_folder import tu_records
 
-FORMATS = ("graph6", "edges", "npz", "smiles", "json", "tu")
 SUFFIXES = {
     ".g6": "graph6",
     ".graph6": "graph6",
@@ -56,67 +54,6 @@ _EDGE_LINE = re.compile(r"\d+(\s+|\s*,\s*)\d+((\s+|\s*,\s*)\S+)?")
 _MOLECULE_NAMES = FeatureNames(ATOM_FEATURES, BONDS)
 _SHOWN = 10  # invalid rows listed in an error
 _SHOWN_LENGTH = 200  # characters of a SMILES shown there
-
-
-@dataclass(frozen=True)
-class ReadOptions:
-    """How to read graphs; each format looks at the options that concern it.
-
-    Attributes:
-        format: One of ``FORMATS``; by default inferred from the suffix.
-        undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse; JSON lines
-            may always list an edge once.
-        loops: ``"drop"`` self-loops (with a warning) or ``"error"``.
-        smiles: The column of a table that holds the SMILES.
-        skip_invalid: Leave out SMILES that rdkit cannot read, instead of raising.
-        add_hydrogens: Make every hydrogen of a molecule a node.
-        node_labels: The node labels of a TU folder in the order of their columns, if
-            they are known; by default those that occur.
-        edge_labels: Likewise for edges.
-
-    Raises:
-        ConfigError: If a value is unknown.
-    """
-
-    format: str | None = field(
-        default=None,
-        metadata={
-            "help": "format of the input",
-            "choices": FORMATS,
-            "shown": "inferred from the suffix",
-        },
-    )
-    undirected: Undirected = field(
-        default="error",
-        metadata={
-            "help": "edges listed in one direction only",
-            "choices": ("error", "add"),
-        },
-    )
-    loops: SelfLoops = field(
-        default="drop",
-        metadata={"help": "self-loops in the input", "choices": ("drop", "error")},
-    )
-    smiles: str = field(
-        default="smiles", metadata={"help": "column that holds the SMILES"}
-    )
-    skip_invalid: bool = field(
-        default=False, metadata={"help": "leave out SMILES that rdkit cannot read"}
-    )
-    add_hydrogens: bool = field(
-        default=False, metadata={"help": "make every hydrogen a node"}
-    )
-    node_labels: Sequence[int] | None = None
-    edge_labels: Sequence[int] | None = None
-
-    def __post_init__(self) -> None:
-        """Check what has a fixed set of values."""
-        check_rules(self.undirected, self.loops)
-        if self.format is not None:
-            check_choice("format", self.format, FORMATS)
-
-
-DEFAULTS = ReadOptions()
 
 
 def read_graphs(path: str | Path, **options: Any) -> list[Graph]:

@@ -17,8 +17,8 @@ from torch_geometric.data import Data
 
 from sekgnn import fields
 from sekgnn.encoding.encoder import Encoding, encode_packed
-from sekgnn.encoding.ragged import RaggedEncoding
-from sekgnn.encoding.substructure import SubstructureEncoding, Values
+from sekgnn.encoding.ragged import RaggedEncoding, Values
+from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.errors import ConfigError, GraphInputError, OutputError
 from sekgnn.graphs import PackedGraphs, SelfLoops, Undirected
 from sekgnn.parallel import Progress

@@ -22,8 +22,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.encoding.ragged import RaggedEncoding
-from sekgnn.encoding.substructure import SubstructureEncoding, Values
+from sekgnn.encoding.ragged import RaggedEncoding, Values
+from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.errors import CacheWarning, ConfigError, OutputError
 from sekgnn.files import write_atomically
 from sekgnn.graphs import PackedGraphs

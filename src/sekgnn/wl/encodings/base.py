@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.encoding.ragged import RaggedEncoding
-from sekgnn.encoding.substructure import SubstructureEncoding, Values
+from sekgnn.encoding.ragged import RaggedEncoding, Values
+from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.parallel import PerThread, even_chunks, run_chunks

@@ -1,0 +1,76 @@
+"""How to read graphs; flags are made from it, so importing it loads nothing heavy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING
+
+from sekgnn.checks import check_choice
+
+if TYPE_CHECKING:
+    from sekgnn.graphs.cleaning import SelfLoops, Undirected
+
+FORMATS = ("graph6", "edges", "npz", "smiles", "json", "tu")
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How to read graphs; each format looks at the options that concern it.
+
+    Attributes:
+        format: One of ``FORMATS``; by default inferred from the suffix.
+        undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse; JSON lines
+            may always list an edge once.
+        loops: ``"drop"`` self-loops (with a warning) or ``"error"``.
+        smiles: The column of a table that holds the SMILES.
+        skip_invalid: Leave out SMILES that rdkit cannot read, instead of raising.
+        add_hydrogens: Make every hydrogen of a molecule a node.
+        node_labels: The node labels of a TU folder in the order of their columns, if
+            they are known; by default those that occur.
+        edge_labels: Likewise for edges.
+
+    Raises:
+        ConfigError: If a value is unknown.
+    """
+
+    format: str | None = field(
+        default=None,
+        metadata={
+            "help": "format of the input",
+            "choices": FORMATS,
+            "shown": "inferred from the suffix",
+        },
+    )
+    undirected: Undirected = field(
+        default="error",
+        metadata={
+            "help": "edges listed in one direction only",
+            "choices": ("error", "add"),
+        },
+    )
+    loops: SelfLoops = field(
+        default="drop",
+        metadata={"help": "self-loops in the input", "choices": ("drop", "error")},
+    )
+    smiles: str = field(
+        default="smiles", metadata={"help": "column that holds the SMILES"}
+    )
+    skip_invalid: bool = field(
+        default=False, metadata={"help": "leave out SMILES that rdkit cannot read"}
+    )
+    add_hydrogens: bool = field(
+        default=False, metadata={"help": "make every hydrogen a node"}
+    )
+    node_labels: Sequence[int] | None = None
+    edge_labels: Sequence[int] | None = None
+
+    def __post_init__(self) -> None:
+        """Check what has a fixed set of values."""
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if value is not None and "choices" in item.metadata:
+                check_choice(item.name, value, item.metadata["choices"])
+
+
+DEFAULTS = ReadOptions()
