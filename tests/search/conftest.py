@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from sekgnn.datasets import CountingDataset
+from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.search.validation import Outcome, Report, Validation
 from sekgnn.training.config import RunConfig
-from sekgnn.training.learning_data import LearningData
 from sekgnn.training.sources import counting_data
 
 BASE = RunConfig(
@@ -22,7 +22,7 @@ BASE = RunConfig(
 
 
 @pytest.fixture(scope="session")
-def data() -> LearningData:
+def data() -> GraphTask:
     """Return 40 small graphs with their triangles."""
     return counting_data(CountingDataset.generated(num_graphs=40), ["triangle"])
 

@@ -12,11 +12,11 @@ import pytest
 
 optuna: Any = pytest.importorskip("optuna")
 
+from sekgnn.datasets.graph_task import GraphTask  # noqa: E402
 from sekgnn.search import SearchSpace, search, storage  # noqa: E402
 from sekgnn.search.storage import Watch, open_storage, quiet_optuna  # noqa: E402
 from sekgnn.search.study import NotNeededError, claim  # noqa: E402
 from sekgnn.training.config import RunConfig  # noqa: E402
-from sekgnn.training.learning_data import LearningData  # noqa: E402
 
 from .conftest import BASE  # noqa: E402
 
@@ -96,7 +96,7 @@ def test_no_point_is_done_twice(tmp_path: Path, journal: bool) -> None:
 @pytest.mark.parametrize("journal", [False, True])
 def test_the_same_command_continues_after_kill_9(
     tmp_path: Path,
-    data: LearningData,
+    data: GraphTask,
     no_training: list[RunConfig],
     impatient: None,
     journal: bool,
@@ -165,7 +165,7 @@ def test_a_distant_trial_is_gone_when_its_sign_no_longer_changes(
 
 
 def test_a_process_that_was_thought_to_be_gone_goes_on(
-    tmp_path: Path, data: LearningData, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, data: GraphTask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its trial was failed by another: it is done again, and nothing else is lost."""
     from sekgnn.search.validation import Outcome, Report, Validation

@@ -13,12 +13,12 @@ import pytest
 
 optuna: Any = pytest.importorskip("optuna")
 
+from sekgnn.datasets.graph_task import GraphTask  # noqa: E402
 from sekgnn.errors import ConfigError, OutputError  # noqa: E402
 from sekgnn.search import SearchRecord, SearchSpace, search  # noqa: E402
 from sekgnn.search.validation import Outcome, Report, Validation  # noqa: E402
 from sekgnn.training.config import RunConfig  # noqa: E402
 from sekgnn.training.learner import NotFiniteError  # noqa: E402
-from sekgnn.training.learning_data import LearningData  # noqa: E402
 from sekgnn.training.run import run_fold  # noqa: E402
 from sekgnn.training.run_folder import read_config  # noqa: E402
 from sekgnn.training.training import Training  # noqa: E402
@@ -42,7 +42,7 @@ def points(record: SearchRecord) -> list[dict[str, Any]]:
 
 
 def test_grid_tries_every_point_once(
-    tmp_path: Path, data: LearningData, no_training: list[RunConfig]
+    tmp_path: Path, data: GraphTask, no_training: list[RunConfig]
 ) -> None:
     record = search(BASE, GRID, tmp_path, sampler="grid", pruner="none", data=data)
     tried = [(c.lr, c.batch_size) for c in no_training]
@@ -57,7 +57,7 @@ def test_grid_tries_every_point_once(
 
 
 def test_best_config_reproduces_the_least_value_of_the_table(
-    tmp_path: Path, data: LearningData
+    tmp_path: Path, data: GraphTask
 ) -> None:
     """Trained again, as ``sekgnn train`` does, best.yaml has the very same value."""
     space = SearchSpace.from_dict({"lr": [0.003, 0.03], "num_layers": [1, 2]})
@@ -85,7 +85,7 @@ def test_best_config_reproduces_the_least_value_of_the_table(
 
 @pytest.mark.parametrize("sampler", ["tpe", "random"])
 def test_a_continued_search_equals_one_in_one_go(
-    tmp_path: Path, data: LearningData, no_training: list[RunConfig], sampler: str
+    tmp_path: Path, data: GraphTask, no_training: list[RunConfig], sampler: str
 ) -> None:
     whole = search(BASE, WIDE, tmp_path / "a", trials=14, sampler=sampler, data=data)
     assert whole.done == 14
@@ -102,7 +102,7 @@ def test_a_continued_search_equals_one_in_one_go(
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt, SystemExit])
 def test_an_interrupted_trial_is_done_again(
     tmp_path: Path,
-    data: LearningData,
+    data: GraphTask,
     monkeypatch: pytest.MonkeyPatch,
     interruption: type[BaseException],
 ) -> None:
@@ -127,7 +127,7 @@ def test_an_interrupted_trial_is_done_again(
 
 
 def test_pruned_trials_count_and_have_no_value(
-    tmp_path: Path, data: LearningData, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, data: GraphTask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def worse(self: Validation, config: RunConfig, report: Report) -> Outcome:
         number = len(seen)
@@ -149,7 +149,7 @@ def test_pruned_trials_count_and_have_no_value(
 
 
 def test_pruning_leaves_a_real_training_without_a_word(
-    tmp_path: Path, data: LearningData, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, data: GraphTask, capfd: pytest.CaptureFixture[str]
 ) -> None:
     loaded = Validation(BASE, data=data)
 
@@ -162,7 +162,7 @@ def test_pruning_leaves_a_real_training_without_a_word(
 
 
 def test_hopeless_trials_do_not_end_the_search(
-    tmp_path: Path, data: LearningData, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, data: GraphTask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fussy(self: Validation, config: RunConfig, report: Report) -> Outcome:
         if config.batch_size == 8:
@@ -181,7 +181,7 @@ def test_hopeless_trials_do_not_end_the_search(
 
 
 def test_impossible_for_some_is_pruned_for_all_is_refused(
-    tmp_path: Path, data: LearningData
+    tmp_path: Path, data: GraphTask
 ) -> None:
     some = SearchSpace.from_dict({"num_hops": [None, 2], "epochs": [1]})
     record = search(BASE, some, tmp_path / "some", sampler="grid", data=data)
@@ -196,21 +196,19 @@ def test_impossible_for_some_is_pruned_for_all_is_refused(
 
 @pytest.mark.parametrize("protocol", ["xu2019", "wijesinghe2022"])
 def test_protocols_that_select_on_test_are_refused(
-    tmp_path: Path, data: LearningData, protocol: str
+    tmp_path: Path, data: GraphTask, protocol: str
 ) -> None:
     with pytest.raises(ConfigError, match="selects on the test folds"):
         search(replace(BASE, protocol=protocol), GRID, tmp_path / "s", data=data)
     assert not (tmp_path / "s").exists()
 
 
-def test_test_targets_have_no_influence(tmp_path: Path, data: LearningData) -> None:
+def test_test_targets_have_no_influence(tmp_path: Path, data: GraphTask) -> None:
     """Spoil every test target: nothing changes, not even the data's fingerprint."""
-    spoilt = replace(
-        data, task=replace(data.task, graphs=tuple(map(copy.copy, data.task.graphs)))
-    )
+    spoilt = replace(data, graphs=tuple(map(copy.copy, data.graphs)))
     assert data.split is not None
     for i in data.split.test:
-        graph = spoilt.task.graphs[int(i)]
+        graph = spoilt.graphs[int(i)]
         graph.y = graph.y * float("nan")
     space = SearchSpace.from_dict({"lr": {"low": 1e-3, "high": 0.1, "log": True}})
     first, second = (
@@ -222,7 +220,7 @@ def test_test_targets_have_no_influence(tmp_path: Path, data: LearningData) -> N
     assert first.data == second.data
 
 
-def test_nested_takes_the_mean_over_the_folds(data: LearningData) -> None:
+def test_nested_takes_the_mean_over_the_folds(data: GraphTask) -> None:
     nested = replace(BASE, protocol="nested", folds=2, epochs=1)
     loaded = Validation(nested, data=data)
     told: list[tuple[int, float]] = []
@@ -239,12 +237,12 @@ def test_nested_takes_the_mean_over_the_folds(data: LearningData) -> None:
 
 
 def test_another_search_in_the_same_folder_is_refused(
-    tmp_path: Path, data: LearningData, no_training: list[RunConfig]
+    tmp_path: Path, data: GraphTask, no_training: list[RunConfig]
 ) -> None:
     search(BASE, GRID, tmp_path, trials=2, data=data)
     other = SearchSpace.from_dict({"lr": [0.01, 0.03], "batch_size": [8, 16]})
-    half = replace(data, task=replace(data.task, graphs=data.task.graphs[::-1]))
-    cases: list[tuple[RunConfig, SearchSpace, LearningData, str]] = [
+    half = replace(data, graphs=data.graphs[::-1])
+    cases: list[tuple[RunConfig, SearchSpace, GraphTask, str]] = [
         (replace(BASE, hidden_channels=9), GRID, data, "hidden_channels of the base"),
         (BASE, other, data, "batch_size of the space"),
         (BASE, GRID, half, "the training and validation graphs"),
@@ -260,7 +258,7 @@ def test_another_search_in_the_same_folder_is_refused(
 
 
 def test_foreign_folders_and_studies_are_refused(
-    tmp_path: Path, data: LearningData, no_training: list[RunConfig]
+    tmp_path: Path, data: GraphTask, no_training: list[RunConfig]
 ) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "record.json").write_text("{}")
@@ -276,7 +274,7 @@ def test_foreign_folders_and_studies_are_refused(
 
 
 def test_a_study_that_cannot_be_written(
-    tmp_path: Path, data: LearningData, no_training: list[RunConfig]
+    tmp_path: Path, data: GraphTask, no_training: list[RunConfig]
 ) -> None:
     search(BASE, GRID, tmp_path, trials=1, data=data)
     (tmp_path / "study.db").write_bytes(b"no database at all" * 100)
@@ -285,7 +283,7 @@ def test_a_study_that_cannot_be_written(
 
 
 def test_higher_is_better_where_it_is(
-    tmp_path: Path, data: LearningData, no_training: list[RunConfig]
+    tmp_path: Path, data: GraphTask, no_training: list[RunConfig]
 ) -> None:
     record = search(
         replace(BASE, monitor="r2"), GRID, tmp_path, sampler="grid", pruner="none",
@@ -297,7 +295,7 @@ def test_higher_is_better_where_it_is(
 
 
 def test_timeout_begins_nothing_new(
-    tmp_path: Path, data: LearningData, no_training: list[RunConfig]
+    tmp_path: Path, data: GraphTask, no_training: list[RunConfig]
 ) -> None:
     record = search(BASE, GRID, tmp_path, trials=50, timeout=1e-6, data=data)
     assert record.done == 0

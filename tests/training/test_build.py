@@ -9,15 +9,15 @@ import torch
 from torch_geometric.data import Data
 
 from sekgnn.datasets import pyg_task
+from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.models.options import MODEL_KINDS
 from sekgnn.training.build import make_encoding_of, make_model, model_config
 from sekgnn.training.config import RunConfig
-from sekgnn.training.learning_data import LearningData
 
 
-def data(edge_channels: int = 2) -> LearningData:
+def data(edge_channels: int = 2) -> GraphTask:
     edges = torch.tensor([[0, 1], [1, 0]])
     graphs = []
     for i in range(6):
@@ -25,7 +25,7 @@ def data(edge_channels: int = 2) -> LearningData:
         if edge_channels:
             graph.edge_attr = torch.rand(2, edge_channels)
         graphs.append(graph)
-    return LearningData("graphs", pyg_task(graphs), "memory")
+    return pyg_task(graphs)
 
 
 @pytest.mark.parametrize("name", MODEL_KINDS)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,10 @@ from sekgnn.graphs import GraphRecord
 from sekgnn.graphs.graph_record import NO_NAMES, FeatureNames
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch_geometric.data import Data
+
+    from sekgnn.datasets.statistics import Split
 
 Y_MASK = "y_mask"
 """Where on a ``Data`` a target is present: bool ``[1, T]``."""
@@ -46,6 +50,13 @@ class GraphTask:
             out are counted.
         texts: The SMILES of each graph as it stands in its source; ``None`` if there
             are none.
+        name: Of the dataset or file; empty if they have none.
+        source: Where they are from: ``"memory"``, ``"file"``, ``"generated"``, ...
+        level: Whether targets are of graphs or of nodes.
+        units: What the targets are measured in, in words.
+        split: The published split, if there is one.
+        reader: What is needed to read further graphs to predict on: ``format`` and the
+            options of its reader.
     """
 
     graphs: tuple[Data, ...]
@@ -58,6 +69,12 @@ class GraphTask:
     edge_feature_names: tuple[str, ...] | None = None
     rows: tuple[int, ...] = ()
     texts: tuple[str, ...] | None = None
+    name: str = ""
+    source: str = "memory"
+    level: Literal["graph", "node"] = "graph"
+    units: str = "as given"
+    split: Split | None = None
+    reader: dict[str, Any] | None = None
 
     def __len__(self) -> int:
         """Number of graphs."""
@@ -81,8 +98,58 @@ class GraphTask:
         """Numbers a network must give: one per class, or one per target."""
         return len(self.classes if self.classes is not None else self.target_names)
 
+    @property
+    def edge_channels(self) -> int:
+        """Width of ``edge_attr``; 0 if some graph has none."""
+        widths = {edge_width(data) for data in self.graphs}
+        return widths.pop() if len(widths) == 1 else 0
+
+    @property
+    def class_numbers(self) -> NDArray[np.int64] | None:
+        """The class number of every graph, ``[G]``, where folds can be stratified."""
+        if self.kind not in ("binary", "multiclass") or self.level == "node":
+            return None
+        return np.array([int(data.y) for data in self.graphs], dtype=np.int64)
+
+    def targets(self) -> tuple[Tensor, Tensor]:
+        """Return ``y`` of all graphs, ``[G]`` or ``[G, T]``, and where it is present.
+
+        Rows are nodes where targets are of nodes.
+        """
+        import torch
+
+        y = torch.cat([data.y for data in self.graphs])
+        return y, torch.cat([data[Y_MASK] for data in self.graphs])
+
+    def fingerprint(self) -> str:
+        """Return a SHA-256 of all graphs, features and targets."""
+        digest = hashlib.sha256()
+        for data in self.graphs:
+            digest.update(int(data.num_nodes).to_bytes(8, "little"))
+            for name in ("edge_index", "x", "edge_attr", "y", Y_MASK):
+                value = data.get(name)
+                if value is not None:
+                    digest.update(f"{name}{list(value.shape)}".encode())
+                    digest.update(np.ascontiguousarray(value.numpy()).tobytes())
+        return digest.hexdigest()
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the record of a run says about the data."""
+        classes = self.classes
+        return {
+            "name": self.name,
+            "source": self.source,
+            "fingerprint": self.fingerprint(),
+            "graphs": len(self),
+            "kind": self.kind,
+            "level": self.level,
+            "targets": list(self.target_names),
+            "classes": None if classes is None else [str(label) for label in classes],
+            "units": self.units,
+        }
+
     def subset(self, chosen: Sequence[int] | NDArray[np.int64]) -> GraphTask:
-        """Return the task of the graphs at some positions."""
+        """Return the task of the graphs at some positions, without their split."""
         places = [int(i) for i in chosen]
 
         def take(values: Sequence[Any]) -> tuple[Any, ...]:
@@ -95,12 +162,32 @@ class GraphTask:
             places=take(self.places),
             rows=take(self.rows),
             texts=None if self.texts is None else take(self.texts),
+            split=None,
         )
+
+    def with_targets(self) -> GraphTask:
+        """Return the task without graphs that have no target at all.
+
+        Raises:
+            GraphInputError: If none is left.
+        """
+        keep = np.flatnonzero(self.mask.any(axis=1))
+        if not keep.size:
+            raise GraphInputError(f"{self.name or 'graphs'}: no graph has a target.")
+        return self if keep.size == len(self) else self.subset(keep)
 
     def __repr__(self) -> str:
         """Sizes and kind."""
         targets = ", ".join(self.target_names)
         return f"GraphTask({len(self)} graphs, {self.kind}, targets: {targets or None})"
+
+
+def edge_width(data: Any) -> int:
+    """Return the width of a graph's ``edge_attr``; 0 if it has none."""
+    attr = data.get("edge_attr")
+    if attr is None:
+        return 0
+    return int(attr.size(1)) if attr.dim() > 1 else 1
 
 
 def record_task(

@@ -23,7 +23,6 @@ from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
 from sekgnn.models import save_model
 from sekgnn.models.model_file import read_about
 from sekgnn.training.config import CONFIG_HELP, RunConfig, config_fields
-from sekgnn.training.learning_data import LearningData, without_masked
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.protocols import check_training_classes, inner_split
 from sekgnn.training.training import Training
@@ -97,14 +96,16 @@ class GraphEstimator(BaseEstimator):
         """Train on a task with targets; sets the fitted attributes."""
         random = check_random_state(self.random_state)
         seed = int(random.randint(np.iinfo(np.int32).max))
-        data = without_masked(LearningData("graphs", task, "memory"))
-        count = np.arange(len(data.task))
-        train, val = inner_split(count, self.validation_fraction, seed, data.classes)
+        data = task.with_targets()
+        count = np.arange(len(data))
+        train, val = inner_split(
+            count, self.validation_fraction, seed, data.class_numbers
+        )
         if not train.size or not val.size:
             raise GraphInputError(
                 f"{count.size} graphs are too few to train and validate; give more."
             )
-        check_training_classes(train, data.classes, task.classes, "fit")
+        check_training_classes(train, data.class_numbers, task.classes, "fit")
         config = replace(self.run_config(), seed=seed)
         split = Split(train, val, np.empty(0, dtype=np.int64))
         done = Training(config, data, splits=[split], cache=False).fit()

@@ -17,7 +17,7 @@ from typing import Any
 
 from sekgnn.checks import check_choice
 from sekgnn.errors import ConfigError
-from sekgnn.training.config import RunConfig
+from sekgnn.training.config import RunConfig, typed_value
 from sekgnn.training.run_folder import read_config
 
 NAMED_SPACES: dict[str, dict[str, Any]] = {
@@ -169,7 +169,8 @@ class SearchSpace:
             if _is_table(part):
                 other = found[part["of"]]
                 found[name] = next(b for a, b in part["values"] if a == other)
-        return {key: _typed(key, found[key]) for key in self.keys}
+        values = ((key, found[key]) for key in self.keys)
+        return {k: tuple(v) if isinstance(v, list) else v for k, v in values}
 
     def suggest(self, trial: Any) -> dict[str, Any]:
         """Return the point that an Optuna trial proposes."""
@@ -201,7 +202,8 @@ class SearchSpace:
             raise ConfigError(f"{key} can only follow a key with choices.")
         only = SearchSpace({name: self.parts[name]})
         for label in labels:
-            value = _plain(only.point({name: label})[of])
+            value = only.point({name: label})[of]
+            value = list(value) if isinstance(value, tuple) else value
             if value not in [a for a, _ in table]:
                 raise ConfigError(f"{key} has no value for {of} = {value!r}.")
 
@@ -277,7 +279,7 @@ def _range(key: str, values: Mapping[str, Any]) -> dict[str, Any]:
     if _TYPES[key] not in ("int", "float"):
         raise ConfigError(f"{key} is not a number; list its choices.")
     part = {
-        name: _number(f"{name} of {key}", values[name], _TYPES[key])
+        name: typed_value(f"{name} of {key}", values[name], _TYPES[key])
         for name in ("low", "high", "step")
         if values.get(name) is not None
     }
@@ -305,10 +307,9 @@ def _follows(key: str, values: Mapping[str, Any]) -> dict[str, Any]:
         )
     of = str(values["of"]).strip().replace("-", "_")
     pairs = table.items() if isinstance(table, Mapping) else table
-    return {
-        "of": of,
-        "values": [[_plain(_typed(of, a)), _value(key, b)] for a, b in pairs],
-    }
+    known = of in _TYPES  # else it is refused later, with what it may be
+    rows = [[_value(of, a) if known else a, _value(key, b)] for a, b in pairs]
+    return {"of": of, "values": rows}
 
 
 def _labels(part: Any) -> Sequence[Any] | None:
@@ -329,40 +330,10 @@ def _label_list(part: list[Any]) -> list[Any]:
     return [v if isinstance(v, str | int | float) else json.dumps(v) for v in part]
 
 
-def _number(name: str, value: Any, kind: str) -> Any:
-    """Return a number of a kind, ``"int"`` or ``"float"``."""
-    if kind == "int":
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-        raise ConfigError(f"{name} must be an integer, got {value!r}.")
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        return float(value)  # YAML reads 1e-3, without a dot, as a string
-    except (TypeError, ValueError):
-        raise ConfigError(f"{name} must be a number, got {value!r}.") from None
-
-
-def _typed(key: str, value: Any) -> Any:
-    """Return a value as a config keeps it: lists as tuples, numbers as numbers."""
-    kind = _TYPES.get(key, "")
-    if kind.startswith("tuple"):
-        return tuple(value) if isinstance(value, list | tuple) else (value,)
-    if kind == "float" and value is not None:
-        return _number(key, value, "float")
-    return value
-
-
 def _value(key: str, value: Any) -> Any:
     """Return a plain value that a config can hold, whatever its other keys are."""
-    typed = _typed(key, value)
     try:
-        RunConfig(**{key: typed})
+        config = RunConfig(**{key: value})
     except ConfigError as error:
         raise ConfigError(f"in the search space: {error}") from None
-    return _plain(typed)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON and YAML know it."""
-    return list(value) if isinstance(value, tuple) else value
+    return config.to_dict()[key]

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from sekgnn.checks import check_choice, check_positive
+from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.errors import ConfigError
 from sekgnn.parallel import Progress
 from sekgnn.provenance import package_versions, source_commit
@@ -45,7 +46,6 @@ from sekgnn.search.storage import (
 )
 from sekgnn.search.validation import SELECTED_ON, Validation, check_base
 from sekgnn.training.config import RunConfig
-from sekgnn.training.learning_data import LearningData
 from sekgnn.training.objective import is_better_high
 from sekgnn.training.processes import run_processes
 from sekgnn.training.run import PACKAGES
@@ -68,7 +68,7 @@ def search(
     jobs: int = 1,
     timeout: float | None = None,
     root: str | Path | None = None,
-    data: LearningData | None = None,
+    data: GraphTask | None = None,
     encoding_progress: Progress | None = None,
     progress: Progress | None = None,
 ) -> SearchRecord:
@@ -173,7 +173,7 @@ class Job:
     trials: int
     ends: float
     root: str | Path | None
-    data: LearningData | None
+    data: GraphTask | None
 
     @property
     def direction(self) -> Direction:
@@ -378,7 +378,7 @@ def _write(worker: Worker, place: Path) -> SearchRecord:
             ),
             data={
                 "name": data.name,
-                "graphs": len(data.task),
+                "graphs": len(data),
                 "fingerprint": worker.identity["data"],
             },
             requested=job.trials,

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.errors import ConfigError
 from sekgnn.parallel import Progress
 from sekgnn.training.config import RunConfig
-from sekgnn.training.learning_data import LearningData
 from sekgnn.training.objective import is_better_high
 from sekgnn.training.training import Training
 
@@ -86,7 +86,7 @@ class Validation:
         base: RunConfig,
         root: str | Path | None = None,
         *,
-        data: LearningData | None = None,
+        data: GraphTask | None = None,
         progress: Progress | None = None,
     ) -> None:
         """Load and split."""

@@ -7,14 +7,12 @@ from sekgnn.training.config import RunConfig
 from sekgnn.training.run_record import FoldRecord, Result, RunRecord
 
 if TYPE_CHECKING:
-    from sekgnn.training.learning_data import LearningData
     from sekgnn.training.run import train
     from sekgnn.training.sources import load_data
     from sekgnn.training.training import Training
 
 __all__ = [
     "FoldRecord",
-    "LearningData",
     "Result",
     "RunConfig",
     "RunRecord",

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from sekgnn.checks import nearest
+from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.encoding.substructure import SubstructureEncoding, make_encoding
 from sekgnn.errors import ConfigError
@@ -17,7 +18,6 @@ from sekgnn.models.hop_encoder import GINE_PLUS
 from sekgnn.models.options import OPTION_NAMES
 from sekgnn.nn.messages import reads_edges
 from sekgnn.training.config import RunConfig
-from sekgnn.training.learning_data import LearningData
 
 
 def make_encoding_of(config: RunConfig) -> SubstructureEncoding:
@@ -47,7 +47,7 @@ def make_encoding_of(config: RunConfig) -> SubstructureEncoding:
     return WalkEncoding(**walks)
 
 
-def model_config(config: RunConfig, data: LearningData) -> dict[str, Any]:
+def model_config(config: RunConfig, data: GraphTask) -> dict[str, Any]:
     """Return the config of the model for ``data``: widths, kind of head, options.
 
     Raises:
@@ -56,8 +56,8 @@ def model_config(config: RunConfig, data: LearningData) -> dict[str, Any]:
     cls: Any = MODELS.find(config.model)
     known = inspect.signature(cls).parameters
     given = {
-        "in_channels": data.task.num_features,
-        "out_channels": data.task.num_outputs,
+        "in_channels": data.num_features,
+        "out_channels": data.num_outputs,
         "level": data.level,
     }
     values = {"model": cls.name, **{k: v for k, v in given.items() if k in known}}
@@ -91,7 +91,7 @@ def model_config(config: RunConfig, data: LearningData) -> dict[str, Any]:
     return values
 
 
-def make_model(config: RunConfig, data: LearningData, seed: int) -> GraphModel:
+def make_model(config: RunConfig, data: GraphTask, seed: int) -> GraphModel:
     """Return a new model, its weights drawn from ``seed``.
 
     torch's own random state is left as it was.

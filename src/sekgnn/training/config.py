@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields, make_dataclass
 from typing import TYPE_CHECKING, Any
 
-from sekgnn.checks import check_choice, check_positive, nearest
+from sekgnn.checks import check_choice, nearest
 from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.encoding.substructure import ENCODINGS
 from sekgnn.errors import ConfigError
@@ -26,8 +26,9 @@ ACCELERATORS = ("auto", "cpu", "gpu", "mps", "tpu")
 def key(section: str, help: str, default: Any = None, **more: Any) -> Any:
     """Return a field of :class:`RunConfig`: where it belongs and what it means.
 
-    Of its metadata, ``choices`` are all values there are, ``shown`` says in words what
-    the default means, and ``free`` that results do not depend on the key.
+    Of its metadata, ``choices`` are all values there are; numbers are at least ``low``
+    or else ``above`` a bound, and at most ``high``; ``shown`` says in words what the
+    default means, and ``free`` that results do not depend on the key.
     """
     return field(default=default, metadata={"section": section, "help": help, **more})
 
@@ -83,7 +84,7 @@ class RunConfig(_ModelKeys):
     generated: bool = key(
         "data", "generate counting or graph_property even if files exist", False
     )
-    data_seed: int = key("data", "seed of generated datasets", 0)
+    data_seed: int = key("data", "seed of generated datasets", 0, low=0)
 
     protocol: str = key(
         "protocol",
@@ -91,16 +92,20 @@ class RunConfig(_ModelKeys):
         "holdout",
         choices=PROTOCOL_NAMES,
     )
-    folds: int = key("protocol", "number of folds", 10)
+    folds: int = key("protocol", "number of folds", 10, low=2)
     published_folds: bool = key("protocol", "use the folds of the TU files", False)
     split: str | None = key("protocol", "JSON file with lists train, val and test")
     val_fraction: float = key(
-        "protocol", "share of graphs that validate in random splits", 0.1
+        "protocol",
+        "share of graphs that validate in random splits",
+        0.1,
+        above=0,
+        high=1,
     )
     test_fraction: float = key(
-        "protocol", "share of graphs that test in random splits", 0.1
+        "protocol", "share of graphs that test in random splits", 0.1, above=0, high=1
     )
-    seed: int = key("protocol", "seed of splits, weights, order and dropout", 0)
+    seed: int = key("protocol", "seed of splits, weights, order and dropout", 0, low=0)
 
     model: str = key(
         "model",
@@ -133,40 +138,48 @@ class RunConfig(_ModelKeys):
     merge: str = _walk_key("merge")
     self_loops: bool = _walk_key("self_loops")
 
-    epochs: int = key("training", "largest number of epochs", 100)
-    batch_size: int = key("training", "graphs per step, over all processes", 64)
-    lr: float = key("training", "learning rate of Adam", 1e-3)
-    weight_decay: float = key("training", "L2 penalty", 0.0)
+    epochs: int = key("training", "largest number of epochs", 100, low=1)
+    batch_size: int = key("training", "graphs per step, over all processes", 64, low=1)
+    lr: float = key("training", "learning rate of Adam", 1e-3, above=0)
+    weight_decay: float = key("training", "L2 penalty", 0.0, low=0)
     loss: str = key("training", "loss of a regression", "mse", choices=LOSSES)
     normalize: bool = key(
         "training", "learn targets shifted and scaled to mean 0, variance 1", True
     )
     monitor: str = key("training", "metric that selects the epoch", "loss")
     plateau_patience: int = key(
-        "training", "epochs without gain until the learning rate is reduced", 10
+        "training", "epochs without gain until the learning rate is reduced", 10, low=0
     )
     plateau_factor: float = key(
-        "training", "factor by which it is reduced; 1 keeps it constant", 0.5
+        "training",
+        "factor by which it is reduced; 1 keeps it constant",
+        0.5,
+        above=0,
+        high=1,
     )
-    min_lr: float = key("training", "smallest learning rate", 1e-6)
+    min_lr: float = key("training", "smallest learning rate", 1e-6, low=0)
     patience: int | None = key(
-        "training", "stop after N epochs without gain", shown="never stop early"
+        "training", "stop after N epochs without gain", shown="never stop early", low=1
     )
     clip: float | None = key(
-        "training", "largest norm of the gradient", shown="not clipped"
+        "training", "largest norm of the gradient", shown="not clipped", above=0
     )
-    checkpoint_every: int = key("training", "epochs between checkpoints", 1)
+    checkpoint_every: int = key("training", "epochs between checkpoints", 1, low=1)
     tensorboard: bool = key("training", "write TensorBoard logs", False)
 
     accelerator: str = key(
         "machine", "device to train on", "cpu", choices=ACCELERATORS, free=True
     )
-    devices: int = key("machine", "processes, or GPUs, per machine", 1, free=True)
-    num_machines: int = key("machine", "number of machines", 1, free=True)
+    devices: int = key(
+        "machine", "processes, or GPUs, per machine", 1, free=True, low=1
+    )
+    num_machines: int = key("machine", "number of machines", 1, free=True, low=1)
     strategy: str = key(
         "machine", "strategy of Lightning, such as ddp", "auto", free=True
     )
-    num_workers: int = key("machine", "processes that load batches", 0, free=True)
+    num_workers: int = key(
+        "machine", "processes that load batches", 0, free=True, low=0
+    )
 
     def __post_init__(self) -> None:
         """Check what can be checked without data."""
@@ -175,41 +188,26 @@ class RunConfig(_ModelKeys):
         for name in ("model_options", "encoding_options"):
             object.__setattr__(self, name, _pairs(name, getattr(self, name)))
         for item in fields(self):
-            value = _typed(item.name, getattr(self, item.name), item.type)
+            value = typed_value(item.name, getattr(self, item.name), item.type)
             object.__setattr__(self, item.name, value)
+            if value is None:
+                continue
             for one in value if isinstance(value, tuple) else (value,):
-                if one is not None and item.metadata.get("choices"):
+                if item.metadata.get("choices"):
                     check_choice(item.name, one, item.metadata["choices"])
-        check_choice("protocol", self.protocol, PROTOCOL_NAMES)
+            if {"low", "above"} & item.metadata.keys():
+                _check_range(item.name, value, item.metadata)
         if ":" not in self.model and self.model not in MODEL_KINDS:
             raise ConfigError(
                 f"model must be one of {[*MODEL_KINDS]}, or package.module:Class, got "
                 f"{self.model!r}.{nearest(self.model, MODEL_KINDS)} Import the module "
                 "that registers a model of your own first: sekgnn --import MODULE ..."
             )
-        check_choice("loss", self.loss, LOSSES)
-        check_choice("accelerator", self.accelerator, ACCELERATORS)
-        for name in ("epochs", "batch_size", "checkpoint_every", "devices"):
-            check_positive(name, getattr(self, name))
-        for name in ("seed", "data_seed", "plateau_patience", "num_workers"):
-            check_positive(name, getattr(self, name), 0)
-        check_positive("num_machines", self.num_machines)
-        check_positive("folds", self.folds, 2)
-        if self.patience is not None:
-            check_positive("patience", self.patience)
-        _check_range("lr", self.lr, low=0.0, open_low=True)
-        _check_range("weight_decay", self.weight_decay, low=0.0)
-        _check_range("min_lr", self.min_lr, low=0.0)
-        _check_range("plateau_factor", self.plateau_factor, 0.0, 1.0, open_low=True)
-        _check_range("val_fraction", self.val_fraction, 0.0, 1.0, open_low=True)
-        _check_range("test_fraction", self.test_fraction, 0.0, 1.0, open_low=True)
         if self.val_fraction + self.test_fraction >= 1.0:
             raise ConfigError(
                 "val_fraction and test_fraction leave nothing to train on: "
                 f"{self.val_fraction:g} + {self.test_fraction:g} is not below 1."
             )
-        if self.clip is not None:
-            _check_range("clip", self.clip, low=0.0, open_low=True)
         if self.patience is not None and not self.selects_on_validation:
             raise ConfigError(
                 f"protocol {self.protocol!r} compares all folds at the same epochs; "
@@ -325,7 +323,7 @@ def _pairs(name: str, value: Any) -> tuple[tuple[str, Any], ...]:
     return tuple((k, tuple(v) if isinstance(v, list) else v) for k, v in pairs)
 
 
-def _typed(name: str, value: Any, annotation: Any) -> Any:
+def typed_value(name: str, value: Any, annotation: Any) -> Any:
     """Return ``value`` in the type of its key, or raise."""
     kinds = str(annotation).split(" | ")
     if value is None and "None" in kinds:
@@ -354,18 +352,13 @@ def _typed(name: str, value: Any, annotation: Any) -> Any:
     raise ConfigError(f"{name} must be {words.get(want, 'a number')}, got {value!r}.")
 
 
-def _check_range(
-    name: str,
-    value: float,
-    low: float,
-    high: float = math.inf,
-    *,
-    open_low: bool = False,
-) -> None:
+def _check_range(name: str, value: float, limits: Mapping[str, Any]) -> None:
     """Raise if a number is outside its range, or not a number."""
-    fits = low <= value <= high and not (open_low and value == low)
-    fits = fits and math.isfinite(value)
-    if not fits:
-        bounds = f"above {low:g}" if open_low else f"at least {low:g}"
-        upper = " and finite" if high == math.inf else f" and at most {high:g}"
-        raise ConfigError(f"{name} must be {bounds}{upper}, got {value:g}.")
+    low, above = limits.get("low"), limits.get("above")
+    high = limits.get("high", math.inf)
+    enough = value >= low if above is None else value > above
+    if not enough or not value <= high or value == math.inf:
+        bounds = f"at least {low}" if above is None else f"above {above}"
+        if isinstance(value, float):
+            bounds += " and finite" if high == math.inf else f" and at most {high}"
+        raise ConfigError(f"{name} must be {bounds}, got {value:g}.")

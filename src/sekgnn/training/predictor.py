@@ -6,7 +6,7 @@ import csv
 import os
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice
 from sekgnn.datasets import GraphTask, read_task, stream_task
-from sekgnn.datasets.graph_task import Y_MASK
+from sekgnn.datasets.graph_task import Y_MASK, edge_width
 from sekgnn.errors import GraphInputError, GraphInputWarning, ModelFileError
 from sekgnn.models import GraphModel, load_model
 from sekgnn.models.model_file import read_about
 from sekgnn.training.batches import JoinedGraphs
 from sekgnn.training.config import RunConfig
-from sekgnn.training.learning_data import LearningData, edge_width, without_masked
 from sekgnn.training.predictions import (
     predict_batches,
     predicted_fields,
@@ -157,9 +156,9 @@ class Predictor:
         mean: NDArray[np.float64] = np.mean(parts, axis=0)
         return mean
 
-    def metrics(self, data: LearningData) -> dict[str, float]:
+    def metrics(self, data: GraphTask) -> dict[str, float]:
         """Return the metrics of the predictions for graphs with targets."""
-        predicted = torch.from_numpy(self.predict(data.task.graphs))
+        predicted = torch.from_numpy(self.predict(data.graphs))
         return self.note.objective.metrics(predicted, *data.targets())
 
 
@@ -354,5 +353,4 @@ def evaluate_file(
     names = () if Path(path).is_dir() else target or note.targets
     task = read_task(Path(path), names, kind=note.kind, classes=note.classes, **options)
     predictor.check(task, str(path))
-    data = LearningData(Path(path).name, task, units=note.units)
-    return predictor.metrics(without_masked(data))
+    return predictor.metrics(replace(task, name=Path(path).name).with_targets())

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.datasets import Split, tu_folds
+from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.datasets.targets import TaskKind
 from sekgnn.errors import GraphInputError
 from sekgnn.training.config import RunConfig
-from sekgnn.training.learning_data import LearningData
 from sekgnn.training.objective import METRICS, is_better_high
 from sekgnn.training.run_record import FoldRecord, Result
 
@@ -36,7 +36,7 @@ SELECTS_ON = {
 
 
 def make_splits(
-    config: RunConfig, data: LearningData, root: str | Path | None = None
+    config: RunConfig, data: GraphTask, root: str | Path | None = None
 ) -> list[Split]:
     """Return the split of every training of a protocol.
 
@@ -46,7 +46,7 @@ def make_splits(
         GraphInputError: If a part would be empty, or a class would be missing from
             the graphs to train on.
     """
-    count, classes = len(data.task), data.classes
+    count, classes = len(data), data.class_numbers
     if config.protocol == "holdout":
         if config.split is not None:
             splits = [read_split(config.split, count)]
@@ -77,18 +77,18 @@ def make_splits(
                     f"{where}: no graphs for {part}; use larger parts, fewer folds or "
                     "more graphs."
                 )
-        check_training_classes(split.train, classes, data.task.classes, where)
+        check_training_classes(split.train, classes, data.classes, where)
     return splits
 
 
 def _folds(
-    config: RunConfig, data: LearningData, root: str | Path | None
+    config: RunConfig, data: GraphTask, root: str | Path | None
 ) -> list[tuple[Positions, Positions]]:
     """Return training and test positions of every fold."""
     if config.published_folds:
         return tu_folds(data.name, root)
-    everything = np.arange(len(data.task))
-    tests = stratified_folds(len(data.task), config.folds, config.seed, data.classes)
+    everything = np.arange(len(data))
+    tests = stratified_folds(len(data), config.folds, config.seed, data.class_numbers)
     return [(np.delete(everything, test), test) for test in tests]
 
 

@@ -20,7 +20,6 @@ from sekgnn.parallel import Progress
 from sekgnn.provenance import package_versions, source_commit
 from sekgnn.training.callbacks import EpochReport
 from sekgnn.training.config import RunConfig
-from sekgnn.training.learning_data import LearningData, without_masked
 from sekgnn.training.predictions import prediction_table
 from sekgnn.training.processes import run_processes
 from sekgnn.training.protocols import SELECTS_ON, summarise
@@ -51,7 +50,7 @@ PACKAGES = ("sekgnn", "torch", "torch-geometric", "lightning", "numpy", "numba",
 
 
 def train(
-    data: str | os.PathLike[str] | GraphTask | LearningData | None = None,
+    data: str | os.PathLike[str] | GraphTask | None = None,
     output: str | os.PathLike[str] | None = None,
     *,
     config: str | os.PathLike[str] | RunConfig | None = None,
@@ -105,8 +104,6 @@ def train(
     main = is_main_process()
     if main:
         check_same_config(settings, place)
-    if isinstance(data, GraphTask):
-        data = LearningData(settings.data or "graphs", data, "memory")
     if main and (place / RECORD_FILE).is_file():
         return _finished(settings, place, data)
     training = Training(settings, data, root=data_root)
@@ -202,7 +199,7 @@ def _run_folds(
     folders: Sequence[Path],
     jobs: int,
     root: str | Path | None,
-    data: LearningData | None,
+    data: GraphTask | None,
     progress: Progress | None,
 ) -> list[FoldRecord]:
     """Train all folds, ``jobs`` at a time; finished ones are read.
@@ -233,7 +230,7 @@ def _run_folds(
 def _train_share(
     config: RunConfig,
     root: str | Path | None,
-    data: LearningData | None,
+    data: GraphTask | None,
     places: list[tuple[int, Path]],
 ) -> None:
     """Train some folds in a new process, which has to prepare the data itself."""
@@ -255,7 +252,7 @@ def _epochs(folder: Path) -> int:
         return 0
 
 
-def _finished(config: RunConfig, place: Path, data: LearningData | None) -> RunRecord:
+def _finished(config: RunConfig, place: Path, data: GraphTask | None) -> RunRecord:
     """Return the record of a finished run, if it is of the data as they are now.
 
     Raises:
@@ -265,7 +262,7 @@ def _finished(config: RunConfig, place: Path, data: LearningData | None) -> RunR
     if data is None and Path(config.data).exists():
         data = load_data(config)
     if data is not None:
-        now = without_masked(data).fingerprint()
+        now = data.with_targets().fingerprint()
         if now != record.data.get("fingerprint"):
             raise ConfigError(
                 f"the data has changed since the run in {place} finished; choose "
@@ -291,7 +288,7 @@ def _record(
         selects_on=SELECTS_ON[config.protocol].format(monitor=config.monitor),
         monitor=f"val_{config.monitor}" if selects else "nothing",
         folds=tuple(folds),
-        results=summarise(config, training.data.kind, folds),
+        results=summarise(config, training.kind, folds),
         versions=package_versions(PACKAGES),
         commit=source_commit(),
         started=started,

@@ -28,13 +28,12 @@ from sekgnn.datasets.read_task import task_format
 from sekgnn.datasets.targets import TaskKind
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.training.config import RunConfig
-from sekgnn.training.learning_data import LearningData
 
 DATASET_NAMES = ("counting", "graph_property", *TU_NAMES, "QM9")
 """What ``data`` may be besides a path."""
 
 
-def load_data(config: RunConfig, root: str | Path | None = None) -> LearningData:
+def load_data(config: RunConfig, root: str | Path | None = None) -> GraphTask:
     """Return the data that a config names.
 
     Args:
@@ -52,7 +51,7 @@ def load_data(config: RunConfig, root: str | Path | None = None) -> LearningData
             "no data is named; give a dataset "
             f"({', '.join(DATASET_NAMES)}) or a file of your own."
         )
-    makers: dict[str, Callable[..., LearningData]] = {
+    makers: dict[str, Callable[..., GraphTask]] = {
         "counting": _counting,
         "graph_property": _graph_property,
         "QM9": _qm9,
@@ -69,7 +68,7 @@ def load_data(config: RunConfig, root: str | Path | None = None) -> LearningData
     return _own(config)
 
 
-def _counting(config: RunConfig, root: str | Path | None) -> LearningData:
+def _counting(config: RunConfig, root: str | Path | None) -> GraphTask:
     if config.generated:
         dataset = CountingDataset.generated(config.data_seed)
     else:
@@ -77,7 +76,7 @@ def _counting(config: RunConfig, root: str | Path | None) -> LearningData:
     return counting_data(dataset, config.target)
 
 
-def counting_data(dataset: CountingDataset, targets: Sequence[str]) -> LearningData:
+def counting_data(dataset: CountingDataset, targets: Sequence[str]) -> GraphTask:
     """Return patterns to count, in units of their standard deviation.
 
     Raises:
@@ -89,16 +88,17 @@ def counting_data(dataset: CountingDataset, targets: Sequence[str]) -> LearningD
     scale = torch.tensor(dataset.scale[columns], dtype=torch.float32)
     for data in graphs:
         data.y = data.y / scale
-    return LearningData(
-        "counting",
-        _regression(graphs, names),
-        dataset.source,
+    return _regression(
+        graphs,
+        names,
+        name="counting",
+        source=dataset.source,
         units="counts divided by their standard deviation over all graphs",
         split=dataset.split,
     )
 
 
-def _graph_property(config: RunConfig, root: str | Path | None) -> LearningData:
+def _graph_property(config: RunConfig, root: str | Path | None) -> GraphTask:
     if config.generated:
         dataset = GraphPropertyDataset.generated(config.data_seed)
     else:
@@ -106,27 +106,31 @@ def _graph_property(config: RunConfig, root: str | Path | None) -> LearningData:
     known = (*dataset.target_names, *dataset.node_target_names)
     names = _targets("graph_property", config.target, known)
     graphs = dataset.to_pyg(names)
-    return LearningData(
-        "graph_property",
-        _regression(graphs, names),
-        dataset.source,
+    return _regression(
+        graphs,
+        names,
+        name="graph_property",
+        source=dataset.source,
         level="node" if names[0] in dataset.node_target_names else "graph",
         units="values divided by their maximum over the training graphs",
         split=dataset.split,
     )
 
 
-def _tu(config: RunConfig, root: str | Path | None) -> LearningData:
+def _tu(config: RunConfig, root: str | Path | None) -> GraphTask:
     if config.target:
         raise ConfigError(f"{config.data} has one target, its class; name none.")
     dataset = tu_dataset(config.data, root)
     kind: TaskKind = "binary" if dataset.num_classes == 2 else "multiclass"
-    task = pyg_task(dataset, kind=kind)
-    reader = {"format": "benchmark"}
-    return LearningData(config.data, task, "TU collection", reader=reader)
+    return replace(
+        pyg_task(dataset, kind=kind),
+        name=config.data,
+        source="TU collection",
+        reader={"format": "benchmark"},
+    )
 
 
-def _qm9(config: RunConfig, root: str | Path | None) -> LearningData:
+def _qm9(config: RunConfig, root: str | Path | None) -> GraphTask:
     names = _targets("QM9", config.target, [target.name for target in QM9_TARGETS])
     dataset = QM9Dataset()
     columns = [dataset.target_names.index(name) for name in names]
@@ -135,10 +139,10 @@ def _qm9(config: RunConfig, root: str | Path | None) -> LearningData:
         data.y = data.y[:, columns].contiguous()
     units = ", ".join(f"{QM9_TARGETS[c].name} in {QM9_TARGETS[c].unit}"
                       for c in columns)  # fmt: skip
-    return LearningData("QM9", _regression(graphs, names), "qm9pack", units=units)
+    return _regression(graphs, names, name="QM9", source="qm9pack", units=units)
 
 
-def _own(config: RunConfig) -> LearningData:
+def _own(config: RunConfig) -> GraphTask:
     path = Path(config.data)
     form = task_format(path)
     if form != "tu" and not config.target:
@@ -166,7 +170,7 @@ def _own(config: RunConfig) -> LearningData:
     reader: dict[str, Any] = {"format": form}
     if form == "smiles":
         reader |= {"add_hydrogens": config.add_hydrogens, "smiles": config.smiles}
-    return LearningData(path.name, task, reader=reader)
+    return replace(task, name=path.name, source="file", reader=reader)
 
 
 def _targets(name: str, given: Sequence[str], known: Sequence[str]) -> list[str]:
@@ -181,8 +185,8 @@ def _targets(name: str, given: Sequence[str], known: Sequence[str]) -> list[str]
     return [check_choice("target", target, known) for target in given]
 
 
-def _regression(graphs: Sequence[Any], names: Sequence[str]) -> GraphTask:
-    """Return a task of numbers, none missing."""
+def _regression(graphs: Sequence[Any], names: Sequence[str], **about: Any) -> GraphTask:
+    """Return a task of numbers, none missing, with what is known about it."""
     for data in graphs:
         data[Y_MASK] = torch.ones_like(data.y, dtype=torch.bool)
     return GraphTask(
@@ -192,4 +196,5 @@ def _regression(graphs: Sequence[Any], names: Sequence[str]) -> GraphTask:
         None,
         np.ones((len(graphs), len(names)), dtype=np.bool_),
         tuple(f"graph {i}" for i in range(len(graphs))),
+        **about,
     )

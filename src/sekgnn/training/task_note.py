@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.datasets.read_task import TASK_FORMATS, task_format
 from sekgnn.datasets.targets import TASK_KINDS, Label, TaskKind
 from sekgnn.errors import GraphInputError, ModelFileError
-from sekgnn.training.learning_data import LearningData
 from sekgnn.training.objective import Objective
 
 
@@ -49,21 +49,21 @@ class TaskNote:
     @classmethod
     def of(
         cls,
-        data: LearningData,
+        data: GraphTask,
         objective: Objective,
         max_neighbors: int | None = None,
         sample_seed: int = 0,
     ) -> TaskNote:
         """Return the note for a model that is trained on ``data``."""
         return cls(
-            kind=data.kind,
-            targets=data.task.target_names,
-            classes=data.task.classes,
+            kind=objective.kind,
+            targets=data.target_names,
+            classes=data.classes,
             mean=objective.mean,
             scale=objective.scale,
             units=data.units,
-            feature_names=data.task.feature_names,
-            edge_feature_names=data.task.edge_feature_names,
+            feature_names=data.feature_names,
+            edge_feature_names=data.edge_feature_names,
             reader=data.reader,
             max_neighbors=max_neighbors,
             sample_seed=sample_seed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,6 @@ from sekgnn.training.callbacks import (
 )
 from sekgnn.training.config import RunConfig
 from sekgnn.training.learner import GraphLearner
-from sekgnn.training.learning_data import LearningData, without_masked
 from sekgnn.training.lightning_trainer import (
     make_trainer,
     read_checkpoint,
@@ -78,6 +77,7 @@ class Training:
 
     Attributes:
         data: The graphs that have a target.
+        kind: The kind of task.
         splits: Positions of graphs among them, one split per training.
 
     Raises:
@@ -99,7 +99,7 @@ class Training:
     def __init__(
         self,
         config: RunConfig,
-        data: GraphTask | LearningData | None = None,
+        data: GraphTask | None = None,
         *,
         root: str | Path | None = None,
         splits: Sequence[Split] | None = None,
@@ -108,9 +108,11 @@ class Training:
         """Load, split and check."""
         if data is None:
             data = load_data(config, root)
-        elif isinstance(data, GraphTask):
-            data = LearningData(config.data or "graphs", data, "memory")
+        elif not data.name:
+            data = replace(data, name=config.data or "graphs")
         self.data = _with_targets(config, data)
+        assert self.data.kind is not None  # as there are targets
+        self.kind = self.data.kind
         if splits is None:
             splits = make_splits(config, self.data, root)
         self.splits = list(splits)
@@ -156,9 +158,9 @@ class Training:
             ConfigError: If loss or monitor do not fit the kind of task.
         """
         y, mask = self.data.subset(self.splits[number].train).targets()
-        config, kind = self.config, self.data.kind
-        check_monitor(kind, config.monitor)
-        return make_objective(kind, config.loss, config.normalize, y, mask)
+        config = self.config
+        check_monitor(self.kind, config.monitor)
+        return make_objective(self.kind, config.loss, config.normalize, y, mask)
 
     def prepare(self, progress: Progress | None = None) -> JoinedGraphs:
         """Return the graphs with hops and encodings, found when first asked for.
@@ -177,7 +179,7 @@ class Training:
             while len(self._joined) >= _KEPT:
                 self._joined.pop(next(iter(self._joined)))
             found = JoinedGraphs(
-                self.data.task.graphs,
+                self.data.graphs,
                 num_hops,
                 encoding,
                 max_neighbors=config.max_neighbors,
@@ -284,14 +286,14 @@ def fold_seeds(seed: int, number: int) -> tuple[int, int]:
     return int(state[0]), int(state[1])
 
 
-def _with_targets(config: RunConfig, data: LearningData) -> LearningData:
+def _with_targets(config: RunConfig, data: GraphTask) -> GraphTask:
     """Return the graphs that have a target, and say how many have none.
 
     Raises:
         GraphInputError: If positions in a split file would no longer hold.
     """
-    kept = without_masked(data)
-    left_out = len(data.task) - len(kept.task)
+    kept = data.with_targets()
+    left_out = len(data) - len(kept)
     if left_out and config.split is not None:
         raise GraphInputError(
             f"{data.name}: {left_out} graphs without a target are left out, so "

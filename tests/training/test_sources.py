@@ -13,10 +13,9 @@ import torch
 from tests.training.helpers import config, records, write_lines
 
 from sekgnn.datasets import CountingDataset
-from sekgnn.datasets.graph_task import Y_MASK
+from sekgnn.datasets.graph_task import Y_MASK, GraphTask
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.training.config import RunConfig
-from sekgnn.training.learning_data import LearningData, without_masked
 from sekgnn.training.sources import DATASET_NAMES, counting_data, load_data
 
 SMILES = ["CCO", "c1ccccc1", "CC(=O)O", "C", "[Na+]", "CCN", "C1CC1", "CO"]
@@ -33,12 +32,16 @@ def write_csv(path: Path, marks: bool = False) -> Path:
 def test_counts_are_in_units_of_their_spread() -> None:
     dataset = CountingDataset.generated(num_graphs=40)
     data = counting_data(dataset, ["cycle4", "triangle"])
-    y = torch.cat([graph.y for graph in data.task.graphs])
+    y = torch.cat([graph.y for graph in data.graphs])
     columns = [dataset.target_names.index(n) for n in ("cycle4", "triangle")]
     expected = dataset.targets[:, columns] / dataset.scale[columns]
     assert y.numpy() == pytest.approx(expected, rel=1e-6)
     assert y.std(dim=0).tolist() == pytest.approx([1, 1], rel=1e-5)
-    assert (data.kind, data.classes, data.source) == ("regression", None, "generated")
+    assert (data.kind, data.class_numbers, data.source) == (
+        "regression",
+        None,
+        "generated",
+    )
     assert data.split is not None
     assert data.split.sizes == (12, 8, 20)
 
@@ -82,10 +85,10 @@ def test_benchmarks_by_name(
         target = (known[0],)
     data = load_data(RunConfig(data=name, target=target), data_root)
     assert data.level == level
-    assert len(data.task) == data.task.mask.shape[0] > 100
-    rows = data.task[0].num_nodes if level == "node" else 1
-    assert data.task[0][Y_MASK].shape == (rows, 1)
-    assert bool(data.task[0][Y_MASK].all())
+    assert len(data) == data.mask.shape[0] > 100
+    rows = data[0].num_nodes if level == "node" else 1
+    assert data[0][Y_MASK].shape == (rows, 1)
+    assert bool(data[0][Y_MASK].all())
 
 
 def test_targets_of_benchmarks_are_checked() -> None:
@@ -114,9 +117,9 @@ def test_tables_of_molecules_single_atoms_among_them(tmp_path: Path) -> None:
     """An atom without bonds has bond features of the same width: none of them."""
     pytest.importorskip("rdkit")
     data = load_data(config(write_csv(tmp_path / "m.csv"), "toxic"))
-    assert (data.kind, len(data.task), data.edge_channels) == ("binary", 8, 4)
-    assert data.classes is not None
-    assert data.classes.tolist() == [0, 1] * 4
+    assert (data.kind, len(data), data.edge_channels) == ("binary", 8, 4)
+    assert data.class_numbers is not None
+    assert data.class_numbers.tolist() == [0, 1] * 4
     assert data.reader == {"format": "smiles", "add_hydrogens": False,
                            "smiles": "smiles"}  # fmt: skip
 
@@ -137,16 +140,16 @@ def test_missing_targets_are_masked_and_graphs_without_any_left_out(
     expected = np.array(
         [[i["size"] is not None, i["weight"] is not None] for i in items]
     )
-    assert (data.task.mask == expected).all()
-    masks = torch.cat([graph[Y_MASK] for graph in data.task.graphs])
+    assert (data.mask == expected).all()
+    masks = torch.cat([graph[Y_MASK] for graph in data.graphs])
     assert (masks.numpy() == expected).all()
-    kept = without_masked(data)
-    assert len(kept.task) == 9
-    assert kept.task.places == tuple(p for p in data.task.places if p != "line 4")
-    assert without_masked(kept) is kept
-    nothing = replace(data, task=replace(data.task, mask=np.zeros((10, 2), bool)))
+    kept = data.with_targets()
+    assert len(kept) == 9
+    assert kept.places == tuple(p for p in data.places if p != "line 4")
+    assert kept.with_targets() is kept
+    nothing = replace(data, mask=np.zeros((10, 2), bool))
     with pytest.raises(GraphInputError, match="no graph has a target"):
-        without_masked(nothing)
+        nothing.with_targets()
 
 
 def test_a_target_that_is_missing_everywhere_is_an_error(tmp_path: Path) -> None:
@@ -170,7 +173,7 @@ def test_a_folder_is_read_as_tu_files(tmp_path: Path) -> None:
     )
     (folder / "TOY_graph_labels.txt").write_text("1\n2\n1\n2\n1\n2\n")
     data = load_data(RunConfig(data=str(folder)))
-    assert (data.kind, len(data.task), data.name) == ("binary", 6, "TOY")
+    assert (data.kind, len(data), data.name) == ("binary", 6, "TOY")
     with pytest.raises(ConfigError, match="name none"):
         load_data(RunConfig(data=str(folder), target=("y",)))
 
@@ -212,7 +215,7 @@ def test_the_fingerprint_notices_every_change(
     other = write_lines(tmp_path / "c.jsonl", changed(**change))
 
     def print_of(path: Path) -> str:
-        data: LearningData = load_data(config(path, kind="regression"))
+        data: GraphTask = load_data(config(path, kind="regression"))
         return data.fingerprint()
 
     assert print_of(first) == print_of(same) != print_of(other)
