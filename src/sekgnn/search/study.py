@@ -44,11 +44,12 @@ from sekgnn.search.storage import (
     signs_of_life,
     storage_errors,
 )
-from sekgnn.search.validation import SELECTED_ON, Validation, check_base
+from sekgnn.search.validation import SELECTED_ON, Validation
 from sekgnn.training.config import RunConfig
 from sekgnn.training.objective import is_better_high
 from sekgnn.training.processes import run_processes
 from sekgnn.training.run import PACKAGES
+from sekgnn.training.run_folder import visible_names
 
 SAMPLERS = ("tpe", "random", "grid")
 PRUNERS = ("median", "hyperband", "none")
@@ -109,7 +110,6 @@ def search(
         OutputError: If study or files cannot be written.
     """
     place = Path(folder)
-    check_base(base)
     space.check(base)
     check_choice("sampler", sampler, SAMPLERS)
     check_choice("pruner", pruner, PRUNERS)
@@ -391,11 +391,7 @@ def _write(worker: Worker, place: Path) -> SearchRecord:
 
 def _check_folder(place: Path) -> None:
     """Raise if a folder holds something else."""
-    if not place.exists():
-        return
-    if not place.is_dir():
-        raise ConfigError(f"{place} is a file; choose another output.")
-    found = {p.name for p in place.iterdir() if not p.name.startswith(".")}
+    found = set(visible_names(place))
     foreign = sorted(found - {DATABASE_FILE, RECORD_FILE, TABLE_FILE, BEST_FILE})
     if foreign and not found & {DATABASE_FILE, RECORD_FILE}:
         raise ConfigError(

@@ -48,12 +48,8 @@ class Outcome:
     seconds: float
 
 
-def check_base(config: RunConfig) -> None:
-    """Raise if a protocol has no validation graphs to search by.
-
-    Raises:
-        ConfigError: If so, or if several processes would train one model.
-    """
+def _check_base(config: RunConfig) -> None:
+    """Raise if there are no validation graphs, or several processes for a model."""
     if not config.selects_on_validation:
         raise ConfigError(
             f"protocol {config.protocol!r} selects on the test folds, so a search "
@@ -90,7 +86,7 @@ class Validation:
         progress: Progress | None = None,
     ) -> None:
         """Load and split."""
-        check_base(base)
+        _check_base(base)
         self.training = Training(base, data, root=root)
         self.data, self.splits = self.training.data, self.training.splits
         self.progress = progress
@@ -98,11 +94,10 @@ class Validation:
     def fingerprint(self) -> str:
         """Return a SHA-256 of what a search may look at: all but the test targets."""
         digest = hashlib.sha256()
-        for split in self.splits:
-            for part in (split.train, split.val):
-                digest.update(np.sort(part).tobytes() + b"|")
-        seen = np.unique(np.concatenate([p for s in self.splits
-                                         for p in (s.train, s.val)]))  # fmt: skip
+        parts = [part for split in self.splits for part in (split.train, split.val)]
+        for part in parts:
+            digest.update(np.sort(part).tobytes() + b"|")
+        seen = np.unique(np.concatenate(parts))
         digest.update(self.data.subset(seen).fingerprint().encode())
         return digest.hexdigest()
 

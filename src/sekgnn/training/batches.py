@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -129,13 +130,7 @@ class EpochBatches:
     Every batch is shared out among all processes, so that the batches of an epoch, and
     with them the gradients, are the same however many processes there are. What is left
     over for a last batch joins the one before if it is too small to share out.
-
-    Args:
-        chosen: Positions of the graphs.
-        batch_size: Graphs per batch, of all processes together.
-        seed: Of the order; ``None`` keeps it.
-        rank: Number of this process.
-        world: Number of processes.
+    Arguments are those of :meth:`JoinedGraphs.batches`.
     """
 
     def __init__(
@@ -175,8 +170,7 @@ class EpochBatches:
         if self.seed is not None:
             state = np.random.SeedSequence([self.seed, self.epoch])
             order = np.random.default_rng(state).permutation(order)
-        for start, stop in zip(self.starts, [*self.starts[1:], order.size],
-                               strict=True):  # fmt: skip
+        for start, stop in itertools.pairwise([*self.starts, order.size]):
             own = order[start:stop][self.rank :: self.world]
             # fewer graphs than processes: some evaluate one twice, see Predictions
             yield own.tolist() if own.size else order[start : start + 1].tolist()

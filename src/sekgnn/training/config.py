@@ -354,11 +354,12 @@ def typed_value(name: str, value: Any, annotation: Any) -> Any:
 
 def _check_range(name: str, value: float, limits: Mapping[str, Any]) -> None:
     """Raise if a number is outside its range, or not a number."""
-    low, above = limits.get("low"), limits.get("above")
     high = limits.get("high", math.inf)
-    enough = value >= low if above is None else value > above
+    if "low" in limits:
+        enough, bounds = value >= limits["low"], f"at least {limits['low']}"
+    else:
+        enough, bounds = value > limits["above"], f"above {limits['above']}"
     if not enough or not value <= high or value == math.inf:
-        bounds = f"at least {low}" if above is None else f"above {above}"
         if isinstance(value, float):
             bounds += " and finite" if high == math.inf else f" and at most {high}"
         raise ConfigError(f"{name} must be {bounds}, got {value:g}.")

@@ -17,7 +17,7 @@ from sekgnn.models import GraphModel
 from sekgnn.training.batches import BatchLoader, JoinedGraphs
 from sekgnn.training.config import RunConfig
 from sekgnn.training.objective import Objective
-from sekgnn.training.predictions import PredictionCollector, Predictions
+from sekgnn.training.predictions import PredictionCollector
 
 
 class NotFiniteError(ConfigError):
@@ -140,7 +140,7 @@ class GraphLearner(LightningModule):
             NotFiniteError: If the last steps of the epoch ruined the weights, before
                 they are kept or written.
         """
-        found: Predictions = self.collector.gather()
+        found = self.collector.gather()
         self.collector.reset()
         loss = found.loss(self.objective)
         self._check_finite(loss, self.global_step)

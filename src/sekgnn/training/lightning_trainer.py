@@ -133,9 +133,8 @@ def _quiet() -> Iterator[None]:
     finally:
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
-        if before is None:
-            os.environ.pop("POSSIBLE_USER_WARNINGS", None)
-        else:
+        del os.environ["POSSIBLE_USER_WARNINGS"]
+        if before is not None:
             os.environ["POSSIBLE_USER_WARNINGS"] = before
 
 

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torchmetrics import Metric
+from torchmetrics.utilities import dim_zero_cat
 
 from sekgnn.datasets.graph_task import Y_MASK
 from sekgnn.models import GraphModel
@@ -86,9 +87,8 @@ class PredictionCollector(Metric):
 
     def ordered(self) -> Predictions:
         """Return the rows of this process, on the CPU, each once, in rising order."""
-        found = Predictions(
-            *(_joined(getattr(self, n)).cpu() for n in Predictions._fields)
-        )
+        parts = [dim_zero_cat(getattr(self, name)) for name in Predictions._fields]
+        found = Predictions(*(part.cpu() for part in parts))
         # rows of a graph count from 0, so this numbers all rows that can be
         key = found.graph * (int(found.row.max()) + 1) + found.row
         key, order = torch.sort(key, stable=True)
@@ -113,11 +113,6 @@ def predict_batches(model: GraphModel, batches: Iterable[Any]) -> Predictions:
     finally:
         model.train(was_training)
     return collector.ordered()
-
-
-def _joined(value: Any) -> Tensor:
-    """Return the parts of a state as one; they are one after a gathering."""
-    return value if isinstance(value, Tensor) else torch.cat(list(value))
 
 
 def predicted_headings(note: TaskNote) -> list[str]:

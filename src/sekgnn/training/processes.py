@@ -21,7 +21,7 @@ def run_processes(
     work: Callable[..., None],
     arguments: Sequence[tuple[Any, ...]],
     look: Callable[[], object],
-    failed: Callable[[Exception], None],
+    failed: Callable[[Exception], None] | None = None,
 ) -> None:
     """Call ``work`` in one new process per tuple of arguments, until all have ended.
 
@@ -32,7 +32,8 @@ def run_processes(
         work: A function of a module; everything it needs travels in its arguments.
         arguments: Of each process.
         look: Called now and then while they work.
-        failed: Called with the error of a process that failed. What it raises ends all.
+        failed: Called with the error of a process that failed; without it, the error
+            is raised and ends all.
     """
     context = multiprocessing.get_context("spawn")
     threads = max(1, torch.get_num_threads() // max(1, len(arguments)))
@@ -51,8 +52,11 @@ def run_processes(
             multiprocessing.connection.wait(sentinels, timeout=_POLL_SECONDS)
             for process in [p for p in running if not p.is_alive()]:
                 error = _failure(process, running.pop(process))
-                if error is not None:
-                    failed(error)
+                if error is None:
+                    continue
+                if failed is None:
+                    raise error
+                failed(error)
             look()
     finally:
         for process in running:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sekgnn.datasets import Split, tu_folds
 from sekgnn.datasets.graph_task import GraphTask
@@ -53,19 +53,15 @@ def make_splits(
         elif data.split is not None:
             splits = [data.split]
         else:
-            splits = [
-                random_split(
-                    count, config.val_fraction, config.test_fraction, config.seed,
-                    classes,
-                )
-            ]  # fmt: skip
+            parts = config.val_fraction, config.test_fraction
+            splits = [random_split(count, *parts, config.seed, classes)]
     else:
         splits = []
         for number, (train, test) in enumerate(_folds(config, data, root)):
             val = np.empty(0, dtype=np.int64)
             if config.protocol == "nested":
-                seed = int(np.random.SeedSequence([config.seed, number, 3])
-                           .generate_state(1)[0])  # fmt: skip
+                seeds = np.random.SeedSequence([config.seed, number, 3])
+                seed = int(seeds.generate_state(1)[0])
                 train, val = inner_split(train, config.val_fraction, seed, classes)
             splits.append(Split(train, val, test))
     for number, split in enumerate(splits, start=1):
@@ -122,35 +118,32 @@ def summarise(
             f"{metric} is not defined in fold {undefined[0]}, whose test graphs are of "
             "one class; use fewer folds."
         )
-    best = np.argmax if is_better_high(metric) else np.argmin
-    shared = int(best(curves.mean(axis=0)))
+    high = is_better_high(metric)
+    means = curves.mean(axis=0)
+    shared = int(means.argmax() if high else means.argmin())
+    each = curves.max(axis=1) if high else curves.min(axis=1)
     rows = {
         "xu2019": (curves[:, shared], shared + 1),
-        "wijesinghe2022": (
-            curves.max(axis=1) if is_better_high(metric) else curves.min(axis=1),
-            None,
-        ),
+        "wijesinghe2022": (each, None),
         "last epoch": (curves[:, -1], curves.shape[1]),
     }
     order = sorted(rows, key=lambda name: name != config.protocol)
     return tuple(
-        _over_folds(
-            metric, rows[name][0].tolist(), name, SELECTS_ON[name], rows[name][1]
-        )
+        _over_folds(metric, rows[name][0], name, SELECTS_ON[name], rows[name][1])
         for name in order
     )
 
 
 def _over_folds(
     metric: str,
-    values: Sequence[float],
+    values: ArrayLike,
     protocol: str,
     selects_on: str,
     epoch: int | None = None,
 ) -> Result:
     """Return mean and standard deviation over the folds."""
     table = np.array(values)
-    spread = float(table.std()) if len(values) > 1 else None
+    spread = float(table.std()) if table.size > 1 else None
     return Result(metric, float(table.mean()), spread, protocol, selects_on, epoch)
 
 
@@ -279,11 +272,7 @@ def check_training_classes(
     labels: Sequence[object] | None,
     where: str,
 ) -> None:
-    """Raise if a class has no member among the training graphs.
-
-    Raises:
-        GraphInputError: If so; names class and place.
-    """
+    """Raise if a class has no member among the training graphs; names both."""
     if classes is None or labels is None:
         return
     missing = np.setdiff1d(np.arange(len(labels)), classes[train])

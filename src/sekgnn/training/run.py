@@ -15,7 +15,7 @@ import torch
 
 from sekgnn.datasets import GraphTask
 from sekgnn.errors import ConfigError, GraphInputError
-from sekgnn.files import write_atomically
+from sekgnn.files import write_files
 from sekgnn.parallel import Progress
 from sekgnn.provenance import package_versions, source_commit
 from sekgnn.training.callbacks import EpochReport
@@ -173,19 +173,14 @@ def run_fold(
         seconds=trained.seconds,
     )
     table = prediction_table(trained.note, found, number + 1)
-    write_atomically(folder / PREDICTIONS_FILE, lambda file: file.write(table))
     text = json.dumps(asdict(record)).encode()
-    write_atomically(finished, lambda file: file.write(text))
+    write_files(folder, {PREDICTIONS_FILE: table, FOLD_FILE: text})
     (folder / CHECKPOINT_FILE).unlink(missing_ok=True)
     return record
 
 
 def _read_fold(path: Path) -> FoldRecord:
-    """Return the record of a finished fold.
-
-    Raises:
-        GraphInputError: If the file is damaged.
-    """
+    """Return the record of a finished fold."""
     try:
         return FoldRecord(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
@@ -202,11 +197,7 @@ def _run_folds(
     data: GraphTask | None,
     progress: Progress | None,
 ) -> list[FoldRecord]:
-    """Train all folds, ``jobs`` at a time; finished ones are read.
-
-    Raises:
-        ConfigError: If a fold fails, or its process dies.
-    """
+    """Train all folds, ``jobs`` at a time; finished ones are read."""
     config = training.config
 
     def tell() -> None:
@@ -223,7 +214,7 @@ def _run_folds(
     waiting = [i for i, f in enumerate(folders) if not (f / FOLD_FILE).is_file()]
     shares = [waiting[i::jobs] for i in range(min(jobs, len(waiting)))]
     arguments = [(config, root, data, [(i, folders[i]) for i in own]) for own in shares]
-    run_processes(_train_share, arguments, look=tell, failed=_raise)
+    run_processes(_train_share, arguments, look=tell)
     return [_read_fold(folder / FOLD_FILE) for folder in folders]
 
 
@@ -239,10 +230,6 @@ def _train_share(
         run_fold(training, number, folder)
 
 
-def _raise(error: Exception) -> None:
-    raise error
-
-
 def _epochs(folder: Path) -> int:
     """Return how many epochs of a fold are done, from its file of curves."""
     try:
@@ -253,11 +240,7 @@ def _epochs(folder: Path) -> int:
 
 
 def _finished(config: RunConfig, place: Path, data: GraphTask | None) -> RunRecord:
-    """Return the record of a finished run, if it is of the data as they are now.
-
-    Raises:
-        ConfigError: If the data has changed since.
-    """
+    """Return the record of a finished run, if it is of the data as they are now."""
     record = RunRecord.load(place)
     if data is None and Path(config.data).exists():
         data = load_data(config)
@@ -300,8 +283,5 @@ def _record(
 def _join_predictions(folders: list[Path], place: Path) -> None:
     """Write the predictions of all folds to one file."""
     parts = [(folder / PREDICTIONS_FILE).read_bytes() for folder in folders]
-    heading = parts[0].split(b"\n", 1)[0]
-    rows = b"".join(part.split(b"\n", 1)[1] for part in parts)
-    write_atomically(
-        place / PREDICTIONS_FILE, lambda file: file.write(heading + b"\n" + rows)
-    )
+    rows = [part.split(b"\n", 1)[1] for part in parts[1:]]
+    write_files(place, {PREDICTIONS_FILE: b"".join([parts[0], *rows])})

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from sekgnn.errors import ConfigError, OutputError
-from sekgnn.files import write_atomically
+from sekgnn.files import write_files
 from sekgnn.training.config import RunConfig
 
 CONFIG_FILE = "config.yaml"
@@ -66,7 +66,7 @@ def write_config(config: RunConfig, folder: Path) -> None:
         OutputError: If it cannot be written.
     """
     text = yaml.safe_dump(config.to_dict(), sort_keys=False, allow_unicode=True)
-    write_atomically(folder / CONFIG_FILE, lambda file: file.write(text.encode()))
+    write_files(folder, {CONFIG_FILE: text.encode()})
 
 
 def make_folder(folder: Path) -> None:
@@ -83,6 +83,19 @@ def make_folder(folder: Path) -> None:
         ) from error
 
 
+def visible_names(folder: Path) -> list[str]:
+    """Return what a folder holds, if it exists, sorted; hidden files are left out.
+
+    Raises:
+        ConfigError: If it is a file.
+    """
+    if not folder.exists():
+        return []
+    if not folder.is_dir():
+        raise ConfigError(f"{folder} is a file, not a folder; choose another output.")
+    return sorted(p.name for p in folder.iterdir() if not p.name.startswith("."))
+
+
 def fold_folders(place: Path, count: int) -> list[Path]:
     """Return the folders of a run's folds, whose order is that of their names."""
     width = max(2, len(str(count)))
@@ -95,19 +108,13 @@ def check_same_config(config: RunConfig, folder: Path) -> None:
     Raises:
         ConfigError: If so; names the keys that differ.
     """
-    if not folder.exists():
+    found = visible_names(folder)
+    if not found:
         return
-    if not folder.is_dir():
-        raise ConfigError(f"{folder} is a file, not a folder; choose another output.")
-    if not any(folder.iterdir()):
-        return
-    if not (folder / CONFIG_FILE).is_file():
-        found = [p.name for p in folder.iterdir() if not p.name.startswith(".")]
-        if not found:
-            return
+    if CONFIG_FILE not in found:
         raise ConfigError(
-            f"{folder} is neither a run folder nor empty (it holds "
-            f"{sorted(found)[0]}); choose another output."
+            f"{folder} is neither a run folder nor empty (it holds {found[0]}); choose "
+            "another output."
         )
     other = RunConfig.from_dict(read_config(folder / CONFIG_FILE))
     different = config.differences(other)
@@ -125,17 +132,13 @@ def check_same_config(config: RunConfig, folder: Path) -> None:
 def check_same_data(fingerprint: str, folder: Path) -> None:
     """Raise if the run in the folder was begun with other data; else note these.
 
-    Args:
-        fingerprint: Of the data.
-        folder: Of the run, which must exist.
-
     Raises:
         ConfigError: If the data has changed since.
         OutputError: If the note cannot be written.
     """
     file = folder / DATA_FILE
     if not file.is_file():
-        write_atomically(file, lambda draft: draft.write(fingerprint.encode()))
+        write_files(folder, {DATA_FILE: fingerprint.encode()})
     elif file.read_bytes() != fingerprint.encode():
         raise ConfigError(
             f"the data has changed since the run in {folder} was begun; choose another "

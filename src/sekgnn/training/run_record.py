@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sekgnn.errors import ConfigError, GraphInputError
-from sekgnn.files import write_atomically
+from sekgnn.files import write_files
 
 FORMAT = "sekgnn run"
 FORMAT_VERSION = 1
@@ -126,12 +126,8 @@ class RunRecord:
     def to_json(self) -> str:
         """Return the file's text; numbers that are not finite are ``null``."""
         exact = {"config": self.config, "model": self.model}
-        values = {
-            "format": FORMAT,
-            "format_version": FORMAT_VERSION,
-            **_plain(asdict(self)),
-            **exact,
-        }
+        head = {"format": FORMAT, "format_version": FORMAT_VERSION}
+        values = {**head, **_plain(asdict(self)), **exact}
         lines = [
             f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
             for name, value in values.items()
@@ -144,8 +140,7 @@ class RunRecord:
         Raises:
             OutputError: If it cannot be written; an older file is then unchanged.
         """
-        text = self.to_json().encode()
-        write_atomically(Path(folder) / RECORD_FILE, lambda file: file.write(text))
+        write_files(folder, {RECORD_FILE: self.to_json().encode()})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> RunRecord:
@@ -182,10 +177,9 @@ class RunRecord:
         rest = {k: v for k, v in values.items() if not k.startswith("format")}
         folds = [dict(fold) for fold in rest.pop("folds")]
         for fold in folds:
-            curves = {k: _numbers(v) for k, v in fold["curves"].items()}
-            fold["curves"] = curves
-            metrics = fold["metrics"].items()
-            fold["metrics"] = {k: _number(v) for k, v in metrics}
+            curves = fold["curves"].items()
+            fold["curves"] = {k: [_number(x) for x in v] for k, v in curves}
+            fold["metrics"] = {k: _number(v) for k, v in fold["metrics"].items()}
         results = [
             {**result, "value": _number(result["value"])}
             for result in rest.pop("results")
@@ -214,7 +208,3 @@ def _plain(value: Any) -> Any:
 
 def _number(value: Any) -> float:
     return math.nan if value is None else float(value)
-
-
-def _numbers(values: Any) -> list[float]:
-    return [_number(value) for value in values]

@@ -23,6 +23,7 @@ from sekgnn.training.callbacks import (
     EpochReport,
     History,
     KeepBest,
+    Plateau,
     ProgressReport,
 )
 from sekgnn.training.config import RunConfig
@@ -33,7 +34,6 @@ from sekgnn.training.lightning_trainer import (
     undisturbed,
 )
 from sekgnn.training.objective import Objective, check_monitor, make_objective
-from sekgnn.training.plateau import Plateau
 from sekgnn.training.predictions import Predictions, predict_batches
 from sekgnn.training.protocols import make_splits
 from sekgnn.training.run_folder import CHECKPOINT_FILE, CURVES_FILE, MODEL_FILE
@@ -142,9 +142,8 @@ class Training:
         return other
 
     def _new_model(self, number: int) -> GraphModel:
-        return make_model(
-            self.config, self.data, fold_seeds(self.config.seed, number)[0]
-        )
+        seed, _ = fold_seeds(self.config.seed, number)
+        return make_model(self.config, self.data, seed)
 
     def model(self, number: int = 0) -> GraphModel:
         """Return the model of training ``number``, from 0, with its first weights."""
@@ -287,11 +286,7 @@ def fold_seeds(seed: int, number: int) -> tuple[int, int]:
 
 
 def _with_targets(config: RunConfig, data: GraphTask) -> GraphTask:
-    """Return the graphs that have a target, and say how many have none.
-
-    Raises:
-        GraphInputError: If positions in a split file would no longer hold.
-    """
+    """Return the graphs that have a target, and say how many have none."""
     kept = data.with_targets()
     left_out = len(data) - len(kept)
     if left_out and config.split is not None:
