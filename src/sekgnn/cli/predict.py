@@ -73,7 +73,8 @@ def predict(
         )
     if json:
         import json as json_format
+        from dataclasses import asdict
 
-        typer.echo(json_format.dumps(done.to_dict(), indent=2))
+        typer.echo(json_format.dumps(asdict(done), indent=2))
     elif not quiet:
         typer.echo(f"{done.sentence()} wrote {output}")

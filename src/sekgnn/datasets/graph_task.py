@@ -211,6 +211,15 @@ def record_task(
     )
 
 
+def set_targets(graphs: Sequence[Data], y: Tensor, mask: NDArray[np.bool_]) -> None:
+    """Set a row of ``y``, and where it is present, ``[G, T]``, on every graph."""
+    import torch
+
+    for i, data in enumerate(graphs):
+        data.y = y[i : i + 1].clone()
+        data[Y_MASK] = torch.from_numpy(mask[i : i + 1].copy())
+
+
 def make_task(
     source: str,
     graphs: Sequence[Data],
@@ -261,10 +270,7 @@ def make_task(
         empty = np.zeros((len(graphs), 0), dtype=np.bool_)
         return GraphTask(tuple(graphs), None, (), None, empty, tuple(places), *names)
     targets = encode_targets(columns, kind, classes)
-    y, mask = torch.from_numpy(targets.y), torch.from_numpy(targets.mask)
-    for i, data in enumerate(graphs):
-        data.y = y[i : i + 1].clone()
-        data[Y_MASK] = mask[i : i + 1].clone()
+    set_targets(graphs, torch.from_numpy(targets.y), targets.mask)
     return GraphTask(
         tuple(graphs),
         targets.kind,

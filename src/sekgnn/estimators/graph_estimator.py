@@ -18,7 +18,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sekgnn.checks import nearest
-from sekgnn.datasets import GraphTask, Split, list_task
+from sekgnn.datasets import Split, list_task
+from sekgnn.datasets.graph_task import set_targets
+from sekgnn.datasets.targets import TaskKind
 from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
 from sekgnn.models import save_model
 from sekgnn.models.model_file import read_about
@@ -92,8 +94,28 @@ class GraphEstimator(BaseEstimator):
         values = {name: getattr(self, name) for name in known}
         return RunConfig(**values, val_fraction=self.validation_fraction)
 
-    def _train(self, task: GraphTask) -> None:
-        """Train on a task with targets; sets the fitted attributes."""
+    def _train(
+        self,
+        graphs: Sequence[Any],
+        kind: TaskKind,
+        y: torch.Tensor,
+        mask: NDArray[np.bool_],
+        classes: tuple[Any, ...] | None = None,
+    ) -> None:
+        """Train; sets the fitted attributes.
+
+        Args:
+            graphs: X of ``fit``.
+            kind: The kind of task.
+            y: Class numbers ``[G]`` or values ``[G, T]``.
+            mask: Where they are present, ``[G, T]``.
+            classes: The labels.
+        """
+        task = list_task(graphs, self.node_features)
+        set_targets(task.graphs, y, mask)
+        width = mask.shape[1]
+        names = ("y",) if width == 1 else tuple(f"y{i}" for i in range(width))
+        task = replace(task, kind=kind, target_names=names, classes=classes, mask=mask)
         random = check_random_state(self.random_state)
         seed = int(random.randint(np.iinfo(np.int32).max))
         data = task.with_targets()
@@ -191,32 +213,6 @@ class GraphEstimator(BaseEstimator):
                 file = Path(folder) / "estimator.safetensors"
                 file.write_bytes(content)
                 self.predictor_ = Predictor.load(file)
-
-
-def with_targets(
-    task: GraphTask,
-    kind: Any,
-    y: torch.Tensor,
-    mask: NDArray[np.bool_],
-    classes: tuple[Any, ...] | None = None,
-) -> GraphTask:
-    """Return a task with targets set on its graphs.
-
-    Args:
-        task: Without targets.
-        kind: The kind of task.
-        y: Class numbers ``[G]`` or values ``[G, T]``.
-        mask: Where they are present, ``[G, T]``.
-        classes: The labels.
-    """
-    from sekgnn.datasets.graph_task import Y_MASK
-
-    for i, data in enumerate(task.graphs):
-        data.y = y[i : i + 1].clone()
-        data[Y_MASK] = torch.from_numpy(mask[i : i + 1].copy())
-    width = mask.shape[1]
-    names = ("y",) if width == 1 else tuple(f"y{i}" for i in range(width))
-    return replace(task, kind=kind, target_names=names, classes=classes, mask=mask)
 
 
 def check_lengths(graphs: Sequence[Any], y: NDArray[Any]) -> None:

@@ -12,13 +12,8 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from sekgnn.datasets import list_task
 from sekgnn.errors import GraphInputError
-from sekgnn.estimators.graph_estimator import (
-    GraphEstimator,
-    check_lengths,
-    with_targets,
-)
+from sekgnn.estimators.graph_estimator import GraphEstimator, check_lengths
 
 
 class SEKClassifier(ClassifierMixin, GraphEstimator):
@@ -75,14 +70,13 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
         self.classes_, numbers = np.unique(labels, return_inverse=True)
         if self.classes_.size < 2:
             raise GraphInputError("all graphs have the same label; nothing to learn.")
-        task = with_targets(
-            list_task(X, self.node_features),
+        self._train(
+            X,
             "binary" if self.classes_.size == 2 else "multiclass",
             torch.from_numpy(numbers.astype(np.int64)),
             np.ones((labels.size, 1), dtype=np.bool_),
             tuple(self.classes_.tolist()),
         )
-        self._train(task)
         return self
 
     def predict_proba(self, X: Sequence[Any]) -> NDArray[np.float64]:
@@ -133,13 +127,8 @@ class SEKRegressor(RegressorMixin, GraphEstimator):
         if np.isinf(values).any() or not mask.any(axis=0).all():
             raise GraphInputError("targets must be finite, and not all missing.")
         self.n_outputs_ = values.shape[1]
-        task = with_targets(
-            list_task(X, self.node_features),
-            "regression",
-            torch.from_numpy(np.nan_to_num(values).astype(np.float32)),
-            mask,
-        )
-        self._train(task)
+        numbers = torch.from_numpy(np.nan_to_num(values).astype(np.float32))
+        self._train(X, "regression", numbers, mask)
         return self
 
     def predict(self, X: Sequence[Any]) -> NDArray[np.float64]:

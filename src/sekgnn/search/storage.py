@@ -113,11 +113,7 @@ def open_study(
 ) -> Any:
     """Return the study of that name, new or with its earlier trials.
 
-    Args:
-        url: Of the storage.
-        name: Of the study.
-        direction: ``"minimize"`` or ``"maximize"``.
-        identity: What all its trials have in common.
+    ``identity`` is what all its trials have in common.
 
     Raises:
         ConfigError: If it is a study of something else; names what differs.

@@ -150,7 +150,7 @@ class Plateau(Callback):
         """Return the scheduler's state."""
         if self.scheduler is None:
             return {}
-        plain = int | float | str | list | None
+        plain = (int, float, str, list, type(None))
         state = self.scheduler.state_dict()
         return copy.deepcopy({k: v for k, v in state.items() if isinstance(v, plain)})
 

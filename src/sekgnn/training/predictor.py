@@ -6,7 +6,7 @@ import csv
 import os
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -93,13 +93,10 @@ class Predictor:
             GraphInputError: If so; says what differs.
         """
         model, note = self.models[0], self.note
-        pairs = (
-            ("node", note.feature_names, task.feature_names),
-            ("edge", note.edge_feature_names, task.edge_feature_names),
-        )
+        pairs = [("node", note.feature_names, task.feature_names)]
+        if model.edge_channels:
+            pairs += [("edge", note.edge_feature_names, task.edge_feature_names)]
         for what, wanted, found in pairs:
-            if what == "edge" and not model.edge_channels:
-                continue
             if wanted is not None and found is not None and wanted != found:
                 odd = sorted(set(wanted) ^ set(found))
                 raise GraphInputError(
@@ -150,8 +147,7 @@ class Predictor:
         everything = np.arange(joined.num_graphs)
         parts: list[NDArray[np.float64]] = []
         for model, note in zip(self.models, self.notes, strict=True):
-            batches = joined.batches(everything, batch_size)
-            found = predict_batches(model, batches)
+            found = predict_batches(model, joined.batches(everything, batch_size))
             parts.append(note.objective.predictions(found.out).numpy())
         mean: NDArray[np.float64] = np.mean(parts, axis=0)
         return mean
@@ -210,10 +206,6 @@ class StreamCount:
     graphs: int
     skipped: int = 0
     first_skipped: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return asdict(self)
 
     def sentence(self) -> str:
         """Return them in words."""
@@ -314,9 +306,8 @@ def evaluate_run(
             "folds; others were removed."
         )
     out = []
-    for model, note, split in zip(
-        whole.models, whole.notes, training.splits, strict=True
-    ):
+    trained = zip(whole.models, whole.notes, training.splits, strict=True)
+    for model, note, split in trained:
         chosen = getattr(split, part)
         if not chosen.size:
             raise GraphInputError(
