@@ -98,12 +98,14 @@ class _Kernel:
         _listen()
 
         def compiled(inner: bool) -> Any:
+            options = {"pipeline_class": _part_compiler()} if inner else {}
             dispatcher: Any = numba.njit(
                 nogil=True,
                 error_model="numpy",
                 fastmath=self._fastmath,
                 no_cfunc_wrapper=True,
                 no_cpython_wrapper=inner,
+                **options,
             )(function)
             dispatcher._cache = _Cache(function, inner)
             return dispatcher
@@ -121,6 +123,46 @@ class _Kernel:
 
     def __call__(self, *args: Any) -> Any:
         return self._outer(*args)
+
+
+@functools.cache
+def _part_compiler() -> Any:
+    """Return numba's compiler, made to leave callees to their callers.
+
+    Numba optimises and translates every function, and again within each of its callers.
+    A form for other kernels stays as it was lowered: what Python calls contains it, and
+    does both once for the whole.
+    """
+    from llvmlite import binding
+    from numba.core.codegen import JITCodeLibrary
+    from numba.core.compiler import Compiler
+
+    class Part(JITCodeLibrary):  # type: ignore[misc]
+        def _optimize_final_module(self) -> None:
+            pass
+
+        def _finalize_final_module(self) -> None:
+            self._finalize_dynamic_globals()
+            self._verify_declare_only_symbols()
+            # numba fills in these pointers at once, so they must be somewhere
+            mine = [v.name for v in self._final_module.global_variables]
+            text = [f'@"{v}" = common global ptr null' for v in mine if "NumbaEnv" in v]
+            self._codegen._add_module(binding.parse_assembly("\n".join(text)))
+            self._finalized = True
+
+        def get_pointer_to_function(self, name: str) -> int:
+            self._ensure_finalized()
+            return 0
+
+        def serialize_using_object_code(self) -> Any:
+            return self.serialize_using_bitcode()  # there is no object code
+
+    class PartCompiler(Compiler):  # type: ignore[misc]
+        def __init__(self, typing: Any, target: Any, *args: Any) -> None:
+            super().__init__(typing, target, *args)
+            self.state.library = Part(target.codegen(), "part")
+
+    return PartCompiler
 
 
 def clock() -> float:
