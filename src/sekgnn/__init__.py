@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from sekgnn.encoding.encoder import encode, encode_many
     from sekgnn.encoding.exact import encode_exact
     from sekgnn.encoding.sampled import encode_sampled
-    from sekgnn.encoding.spec import WalkEncoding
     from sekgnn.encoding.substructure import SubstructureEncoding, register_encoding
+    from sekgnn.encoding.walk_encoding import WalkEncoding
     from sekgnn.estimators import SEKClassifier, SEKRegressor
     from sekgnn.graphs import Graph
     from sekgnn.hops import hop_pairs

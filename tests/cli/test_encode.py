@@ -11,8 +11,8 @@ import pytest
 
 from sekgnn.cli import encoding_job
 from sekgnn.encoding.encoder import encode_many
-from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.encoding.substructure import encoding_from_dict
+from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.graphs import (
     cycle_graph,
     path_graph,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sekgnn.encoding import WalkEncoding, encode, encode_exact, encode_packed
-from sekgnn.encoding.spec import Aggregate, Scope
 from sekgnn.encoding.tasks import BACKENDS, Backend
+from sekgnn.encoding.walk_encoding import Aggregate, Scope
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs import (
     complete_graph,

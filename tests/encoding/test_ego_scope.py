@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sekgnn.encoding import WalkEncoding, encode, encode_exact
-from sekgnn.encoding.spec import Scope
+from sekgnn.encoding.walk_encoding import Scope
 from sekgnn.graphs import Graph, barabasi_albert_graph, path_graph
 from sekgnn.walks import PRIMES
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from matplotlib.image import imread
 
-from sekgnn.encoding.spec import WalkEncoding
+from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.graphs import Graph, cycle_graph, path_graph, rook_graph, shrikhande_graph
 from sekgnn.reports.encoding_comparison import compare_graphs
 from sekgnn.reports.encoding_figure import (

@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 from sekgnn.datasets import pyg_task
 from sekgnn.datasets.graph_task import GraphTask
-from sekgnn.encoding.spec import WalkEncoding
+from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.models.options import MODEL_KINDS
 from sekgnn.training.build import make_encoding_of, make_model, model_config

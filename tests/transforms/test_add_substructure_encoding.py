@@ -27,7 +27,7 @@ from torch_geometric.transforms import AddRandomWalkPE, BaseTransform, Compose
 
 from sekgnn import fields
 from sekgnn.encoding.encoder import encode
-from sekgnn.encoding.spec import WalkEncoding
+from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.graphs import Graph, cycle_graph, path_graph
 from sekgnn.testing import graphs

@@ -7,7 +7,7 @@ from typing import get_args
 from hypothesis import strategies as st
 
 from sekgnn.encoding.patterns import PATTERNS
-from sekgnn.encoding.spec import SCOPES
+from sekgnn.encoding.walk_encoding import SCOPES
 from sekgnn.graphs import LabelledGraph
 from sekgnn.testing import labelled_graphs
 from sekgnn.wl import (

@@ -45,7 +45,7 @@ def demo(
     from sekgnn.checks import check_positive
     from sekgnn.cli.encoding_job import run_job
     from sekgnn.cli.progress import progress_bar
-    from sekgnn.encoding.spec import WalkEncoding
+    from sekgnn.encoding.walk_encoding import WalkEncoding
     from sekgnn.files import write_atomically
     from sekgnn.graphs import rook_graph, shrikhande_graph
     from sekgnn.reports.encoding_comparison import compare_graphs, explain_neighbours

@@ -11,7 +11,7 @@ import typer
 
 from sekgnn.cli.field_flags import name_and_value, with_flags
 from sekgnn.cli.shared_options import Json, KernelThreads
-from sekgnn.encoding.spec import WalkEncoding
+from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.graphs.read_options import ReadOptions
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperCommand
 
 _WORDS = {  # where the words that an option takes are listed
-    "--scope": ["encoding.spec:SCOPES"],
+    "--scope": ["encoding.walk_encoding:SCOPES"],
     "--parts": ["wl.encodings.walks:PARTS"],
     "--encoding": ["wl.registry:EXACT_ENCODINGS", "encoding.substructure:ENCODINGS"],
     "--patterns": ["encoding.patterns:PATTERNS"],

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from sekgnn.encoding.patterns import PatternCounts
     from sekgnn.encoding.ragged import RaggedEncoding
     from sekgnn.encoding.sampled import SampledEncoding, encode_sampled
-    from sekgnn.encoding.spec import WalkEncoding
     from sekgnn.encoding.substructure import (
         ENCODINGS,
         SubstructureEncoding,
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
         register_encoding,
     )
     from sekgnn.encoding.walk_counts import WalkCounts
+    from sekgnn.encoding.walk_encoding import WalkEncoding
 
 __all__ = [
     "ENCODINGS",

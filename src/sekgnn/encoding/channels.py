@@ -1,9 +1,9 @@
 """From the raw sums that backends compute to the channels that users see.
 
-Every backend fills, for a :class:`~sekgnn.encoding.spec.Block`, one array of raw sums
-``[N, C_raw, L]`` laid out by :class:`RawLayout`. AGG and COMBINE are then one sparse
-linear map, :class:`OutputMap`, whose coefficients are rational numbers: the same map
-serves float64 (:func:`finish`) and exact arithmetic.
+For a :class:`~sekgnn.encoding.walk_encoding.Block` every backend fills one array of raw
+sums ``[N, C_raw, L]`` laid out by :class:`RawLayout`. AGG and COMBINE are then one
+sparse linear map, :class:`OutputMap`, whose coefficients are rational numbers: the
+same map serves float64 (:func:`finish`) and exact arithmetic.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.encoding.spec import Block, WalkEncoding
+from sekgnn.encoding.walk_encoding import Block, WalkEncoding
 from sekgnn.kernel import kernel
 
 # positions in RawLayout.offsets

@@ -12,9 +12,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from sekgnn.checks import check_choice
 from sekgnn.encoding.ragged import RaggedEncoding
-from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.encoding.substructure import SubstructureEncoding, make_encoding
 from sekgnn.encoding.tasks import BACKENDS, Backend, encoding_tasks
+from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.convert import as_graph
 from sekgnn.graphs.packed import PackedGraphs, pack

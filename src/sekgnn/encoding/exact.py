@@ -19,7 +19,7 @@ from sekgnn.encoding.channels import (
     divisor_value,
     output_map,
 )
-from sekgnn.encoding.spec import Block, WalkEncoding
+from sekgnn.encoding.walk_encoding import Block, WalkEncoding
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.convert import as_graph
 from sekgnn.graphs.graph import Graph

@@ -25,7 +25,7 @@ from sekgnn.encoding.channels import (
     divisor_value,
     output_map,
 )
-from sekgnn.encoding.spec import WalkEncoding
+from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.convert import as_graph
 from sekgnn.hops.sampling import absorb, mix

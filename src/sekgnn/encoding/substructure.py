@@ -221,7 +221,7 @@ ENCODINGS = Registry(
     "encoding",
     SubstructureEncoding,
     {
-        "walks": "sekgnn.encoding.spec",
+        "walks": "sekgnn.encoding.walk_encoding",
         "walk_counts": "sekgnn.encoding.walk_counts",
         "patterns": "sekgnn.encoding.patterns",
     },

@@ -13,7 +13,7 @@ from sekgnn.encoding.channels import SQUARES, RawLayout, output_map
 from sekgnn.encoding.ego_scope import encode_ego_nets
 from sekgnn.encoding.graph_scope import encode_dense, encode_spectral
 from sekgnn.encoding.half_walk import half_walk_nodes
-from sekgnn.encoding.spec import Block, WalkEncoding
+from sekgnn.encoding.walk_encoding import Block, WalkEncoding
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.parallel import PerThread, even_chunks

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sekgnn.checks import check_positive
-from sekgnn.encoding.spec import about
 from sekgnn.encoding.substructure import SubstructureEncoding, register_encoding
+from sekgnn.encoding.walk_encoding import about
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.graphs.twins import quotient

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sekgnn.encoding.channels import output_map
 from sekgnn.encoding.encoder import encode_many
-from sekgnn.encoding.spec import WalkEncoding
+from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import Graph
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.encoding.spec import Block, WalkEncoding
+from sekgnn.encoding.walk_encoding import Block, WalkEncoding
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.wl import DistanceProfile, PatternCounts, Walks

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from sekgnn.checks import check_positive
-from sekgnn.encoding.spec import AGGREGATES, MERGES, SCOPES, WalkEncoding
+from sekgnn.encoding.walk_encoding import AGGREGATES, MERGES, SCOPES, WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.graph6 import pair_unrank
@@ -81,7 +81,7 @@ def labelled_graphs(
 
 
 def specs(max_hops: int = 3, max_steps: int = 5) -> st.SearchStrategy[WalkEncoding]:
-    """Draw any :class:`~sekgnn.encoding.spec.WalkEncoding` with small numbers."""
+    """Draw any :class:`~sekgnn.encoding.WalkEncoding` with small numbers."""
 
     @st.composite
     def build(draw: st.DrawFn) -> WalkEncoding:

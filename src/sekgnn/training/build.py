@@ -10,8 +10,8 @@ import torch
 
 from sekgnn.checks import nearest
 from sekgnn.datasets.graph_task import GraphTask
-from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.encoding.substructure import SubstructureEncoding, make_encoding
+from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.models import MODELS, GraphModel, build_model
 from sekgnn.models.hop_encoder import GINE_PLUS

@@ -12,8 +12,8 @@ from dataclasses import Field, dataclass, field, fields, make_dataclass
 from typing import TYPE_CHECKING, Any
 
 from sekgnn.checks import check_choice, nearest
-from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.encoding.substructure import ENCODINGS
+from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.models.options import MODEL_KINDS, ModelOptions, optional_keys
 

@@ -14,8 +14,8 @@ from torch_geometric.transforms import BaseTransform
 from sekgnn import fields
 from sekgnn.checks import check_choice
 from sekgnn.encoding.encoder import Encoding, encode
-from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.encoding.substructure import make_encoding
+from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import SelfLoops, Undirected, from_pyg
 from sekgnn.graphs.cleaning import check_rules

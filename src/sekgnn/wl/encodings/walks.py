@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice, check_positive
-from sekgnn.encoding.spec import SCOPES, Scope, WalkEncoding
+from sekgnn.encoding.walk_encoding import SCOPES, Scope, WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import Graph
 from sekgnn.wl.batch import Batch

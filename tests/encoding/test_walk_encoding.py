@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sekgnn.encoding.spec import WalkEncoding
 from sekgnn.encoding.substructure import make_encoding
+from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
 
 
