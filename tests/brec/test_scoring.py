@@ -118,7 +118,7 @@ def test_encodings_separate_what_gin_cannot() -> None:
     transform = AddSubstructureEncoding(
         num_shells=1, walk_length=4, scope="internal", radius=1, attr_name=None
     )
-    width = 1 + transform.spec.num_channels * 4
+    width = 1 + transform.encoding.num_channels * 4
     result = score(
         lambda: SmallGIN(width), pairs=PAIRS, transform=transform, protocol=SHORT
     )
@@ -129,7 +129,7 @@ def test_encodings_separate_what_gin_cannot() -> None:
 
 def test_training_lowers_the_loss_and_stops_early() -> None:
     transform = AddSubstructureEncoding(num_shells=1, walk_length=4, attr_name=None)
-    width = 1 + transform.spec.num_channels * 4
+    width = 1 + transform.encoding.num_channels * 4
 
     def losses(**settings: Any) -> tuple[float, int]:
         (pair,) = score(
