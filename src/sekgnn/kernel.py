@@ -42,6 +42,10 @@ SOURCES = (
 )
 """All that a kernel of this package may be written in, or read a constant from."""
 
+_PARTS_TESTED_WITH = ("0.68",)
+"""Versions of numba whose inner workings :func:`_part_compiler` relies on; with others
+kernels take longer to compile, and are the same."""
+
 _KEPT = 8  # subfolders, the last used ones
 _BUSY = 3600.0  # seconds since its last use for which a subfolder is never removed
 
@@ -98,7 +102,9 @@ class _Kernel:
         _listen()
 
         def compiled(inner: bool) -> Any:
-            options = {"pipeline_class": _part_compiler()} if inner else {}
+            version = numba.__version__.rpartition(".")[0]
+            parts = inner and version in _PARTS_TESTED_WITH
+            options = {"pipeline_class": _part_compiler()} if parts else {}
             dispatcher: Any = numba.njit(
                 nogil=True,
                 error_model="numpy",

@@ -87,7 +87,7 @@ def test_invalid_molecules(run: Run, folder: Path, tmp_path: Path) -> None:
         (("run", "molecules.csv", "--smiles", "smile"), "'smiles'"),
         (("run", "molecules.csv", "--chunk-size", "0"), "--chunk-size must be"),
         (("run", "molecules.csv", "--json"), "--output"),
-        (("molecules.csv", "molecules.csv"), "no safetensors file"),
+        (("molecules.csv", "molecules.csv"), "not a safetensors file"),
     ],
 )
 def test_wrong_arguments(
