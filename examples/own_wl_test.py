@@ -1,4 +1,4 @@
-"""A Weisfeiler-Lehman test of one's own: K-hop 1-WL that starts from triangles."""
+"""A Weisfeiler-Lehman test of your own: K-hop 1-WL that starts from triangles."""
 
 from dataclasses import dataclass
 

@@ -89,7 +89,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         return cls
 
     def forget(self, name: str) -> None:
-        """Take a class out again, as a test of one's own class may want."""
+        """Take a class out again, as a test of your own class may want."""
         del self._classes[name]
 
     def known(self, name: object) -> type[T]:

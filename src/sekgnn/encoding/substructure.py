@@ -1,4 +1,4 @@
-"""The general substructure encoding f (SEK paper, Definition 2), open to one's own."""
+"""The general substructure encoding f (SEK paper, Definition 2), open to your own."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def make_encoding(
     """Return an encoding by name.
 
     Args:
-        encoding: A name, ``package.module:Class`` of one's own, a mapping as
+        encoding: A name, ``package.module:Class`` of your own, a mapping as
             :meth:`SubstructureEncoding.to_dict` returns it, or an encoding, which is
             returned as it is; walks if left out.
         **parameters: Of its class.
@@ -281,7 +281,7 @@ def make_encoding(
 def encoding_from_dict(values: Mapping[str, Any]) -> SubstructureEncoding:
     """Return what :meth:`SubstructureEncoding.to_dict` described, as files hold it.
 
-    Imports nothing: an encoding of one's own must have been registered.
+    Imports nothing: an encoding of your own must have been registered.
 
     Raises:
         ConfigError: If a name or a value cannot work.

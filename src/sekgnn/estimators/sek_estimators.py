@@ -25,7 +25,7 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
 
     Args:
         model: ``"sek-gin"``, ``"sek-ppgn"``, ``"k-gin"``, ``"gin"``, ``"ppgn"``, or one
-            of one's own (:func:`~sekgnn.models.register_model`).
+            of your own (:func:`~sekgnn.models.register_model`).
         validation_fraction: Part of the training graphs that chooses the epoch.
         node_features: Node attributes of networkx graphs to use.
         random_state: Fixes everything that is random.

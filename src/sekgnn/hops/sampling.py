@@ -32,7 +32,7 @@ def mix(value: np.uint64) -> np.uint64:
 
 @kernel
 def absorb(state: np.uint64, word: int) -> np.uint64:
-    """Return the state after the whole number ``word >= 0``; bijective in ``word``."""
+    """Return the state after the integer ``word >= 0``; bijective in ``word``."""
     mixed: np.uint64 = mix(state + (np.uint64(word) + np.uint64(1)) * _STEP)
     return mixed
 

@@ -66,7 +66,7 @@ def load_model(
 ) -> GraphModel:
     """Return the model in ``path``, in evaluation mode, on the CPU.
 
-    Nothing is imported: a model, message or encoding of one's own must have been
+    Nothing is imported: a model, message or encoding of your own must have been
     registered before.
 
     Args:

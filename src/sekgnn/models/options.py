@@ -149,7 +149,7 @@ MODEL_KINDS: dict[str, ModelKind] = {
 """Every model by name; ``register_model`` adds to them."""
 
 OWN = ModelKind()
-"""Of a model of one's own that is made of branches: it has all options."""
+"""Of a model of your own that is made of branches: it has all options."""
 
 
 def shown_default(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Models by name: those of this library, and one's own."""
+"""Models by name: those of this library, and your own."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def build_model(config: Mapping[str, Any]) -> GraphModel:
 
 
 class ModuleModel(GraphModel):
-    """A registered module of one's own behind the interface of the other models.
+    """A registered module of your own behind the interface of the other models.
 
     Args:
         kind: Its class.

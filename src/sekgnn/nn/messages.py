@@ -1,4 +1,4 @@
-"""MESSAGE of SEK-GNN: what a node makes of the nodes of one hop, open to one's own."""
+"""MESSAGE of SEK-GNN: what a node makes of the nodes of one hop, open to your own."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ MESSAGES = Registry("message", nn.Module)
 
 
 def register_message(name: str) -> Callable[[T], T]:
-    """Make a message of one's own known, for ``SEKConv(message=name)`` and models.
+    """Make a message of your own known, for ``SEKConv(message=name)`` and models.
 
     It is a function of ``(z, hops, k)``, with z ``[N, C]``, :class:`HopCSR` and the hop
     k, that returns ``[N, C]``; or a module class, made with ``(channels, num_hops)``

@@ -36,7 +36,7 @@ class SEKConv(nn.Module):
         in_channels: Width of the input.
         out_channels: Width of the output.
         num_hops: K.
-        message: ``"gin"``, ``"gine"``, ``"gcn"``, or one of one's own, made known by
+        message: ``"gin"``, ``"gine"``, ``"gcn"``, or one of your own, made known by
             :func:`~sekgnn.nn.register_message`.
         update: ``"mlp"`` or ``"relu"``.
         combine: ``"sum"`` or ``"geometric"``.

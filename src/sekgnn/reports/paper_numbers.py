@@ -1,4 +1,4 @@
-"""Numbers that the SEK-GNN paper publishes, as data, to stand beside one's own.
+"""Numbers that the SEK-GNN paper publishes, as data, to stand beside your own.
 
 Only rows of models that this library has. Accuracies are fractions, where the paper
 prints percent. The paper's names of tables are those of its LaTeX source.

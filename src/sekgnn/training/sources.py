@@ -1,4 +1,4 @@
-"""Where data comes from: a benchmark by name, or a file of one's own."""
+"""Where data comes from: a benchmark by name, or a file of your own."""
 
 from __future__ import annotations
 

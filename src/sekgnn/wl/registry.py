@@ -1,4 +1,4 @@
-"""Tests and their substructure encodings by name, one's own included."""
+"""Tests and their substructure encodings by name, your own included."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def make_test(test: str | WLTest, **parameters: Any) -> WLTest:
     """Return a test by name.
 
     Args:
-        test: A name of :data:`TESTS`, ``package.module:Class`` of one's own, or a test,
+        test: A name of :data:`TESTS`, ``package.module:Class`` of your own, or a test,
             which is returned as it is.
         parameters: Of the test's constructor. ``encodings`` may hold encodings,
             their names, or dictionaries as ``to_dict`` returns them.
@@ -100,7 +100,7 @@ def make_exact_encoding(
 
     Args:
         encoding: A name of :data:`EXACT_ENCODINGS` or
-            :data:`sekgnn.encoding.ENCODINGS`, ``package.module:Class`` of one's own, a
+            :data:`sekgnn.encoding.ENCODINGS`, ``package.module:Class`` of your own, a
             dictionary as ``to_dict`` returns it, or an encoding, which is returned as
             it is.
         parameters: Of its constructor.
