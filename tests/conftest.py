@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from sekgnn.files import cache_folder
+
 # No deadline: the first example of a run may have to compile a kernel. CI draws the
 # same examples every time; elsewhere each run looks at new ones.
 settings.register_profile("compiled", deadline=None, derandomize="CI" in os.environ)
@@ -17,6 +19,19 @@ settings.load_profile("compiled")
 # Background jobs of a shell (nohup, CI) ignore Ctrl-C, and so would their children.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def own_cache(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """Keep what a test caches to itself; compiled kernels alone are shared."""
+    folder = tmp_path_factory.mktemp("cache")
+    kernels = cache_folder() / "kernels"
+    kernels.mkdir(parents=True, exist_ok=True)
+    (folder / "kernels").symlink_to(kernels)
+    monkeypatch.setenv("SEKGNN_CACHE", str(folder))
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -76,11 +76,9 @@ def test_the_command_line_example_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_training_example_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("own_cache")
+def test_the_training_example_runs(tmp_path: Path) -> None:
     pytest.importorskip("rdkit")
-    monkeypatch.setenv("SEKGNN_CACHE", str(tmp_path / "cache"))
     run_commands("sekgnn train", tmp_path)
     lines = (tmp_path / "predictions.csv").read_text().splitlines()
     assert lines[0] == "row,smiles,predicted alcohol,probability 0,probability 1"
@@ -89,11 +87,9 @@ def test_the_training_example_runs(
 
 
 @pytest.mark.slow
-def test_the_example_of_the_training_guide_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("own_cache")
+def test_the_example_of_the_training_guide_runs(tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
-    monkeypatch.setenv("SEKGNN_CACHE", str(tmp_path / "cache"))
     (example,) = blocks("python", TRAINING)
     printed = run_example(example, tmp_path).splitlines()
     assert printed[0].startswith("test_mae the loss of the validation graphs")

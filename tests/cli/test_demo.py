@@ -51,11 +51,9 @@ def test_demo(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_demo_learns_to_count(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("own_cache")
+def test_demo_learns_to_count(run: Run, tmp_path: Path) -> None:
     """Both errors side by side, equal to the records, and a page; again and again."""
-    monkeypatch.setenv("SEKGNN_CACHE", str(tmp_path / "cache"))
     folder = tmp_path / "demo"
     for _ in range(2):
         result = run("demo", "--output", folder, "--graphs", 4, "--epochs", 1)

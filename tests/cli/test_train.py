@@ -17,7 +17,6 @@ from tests.cli.conftest import Run
 from tests.training.helpers import leavings, records, write_lines
 
 from sekgnn.cli.config_options import merged_config
-from sekgnn.files import cache_folder
 from sekgnn.training.config import RunConfig
 from sekgnn.training.run import default_folder
 from sekgnn.training.run_record import RunRecord
@@ -30,14 +29,9 @@ CHAINS = ["C" * n + end for n in range(1, 9) for end in ("", "O", "N", "=O")]
 
 @pytest.fixture(autouse=True)
 def surroundings(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[None]:  # fmt: skip
+    tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
     """Work in a folder of its own, with its own cache; put the threads back."""
-    kernels = cache_folder() / "kernels"  # shared, or every process compiles its own
-    kernels.mkdir(parents=True, exist_ok=True)
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "kernels").symlink_to(kernels)
-    monkeypatch.setenv("SEKGNN_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     before = torch.get_num_threads()
     yield
@@ -183,7 +177,7 @@ def test_wrong_commands_say_so_in_one_line_and_leave_nothing(
     assert message in " ".join(result.output.replace("│", " ").split())
     assert "Traceback" not in result.output
     assert {path.name for path in tmp_path.iterdir()} <= {
-        "d.jsonl", "bad.yaml", "cache"}  # fmt: skip
+        "d.jsonl", "bad.yaml"}  # fmt: skip
 
 
 @pytest.mark.slow

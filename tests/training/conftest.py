@@ -9,23 +9,9 @@ import pytest
 import torch
 from tests.training.helpers import records, write_lines
 
-from sekgnn.files import cache_folder
-
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory,
-              monkeypatch: pytest.MonkeyPatch) -> Path:  # fmt: skip
-    """Keep encodings of tests out of the user's cache; share compiled kernels."""
-    folder = tmp_path_factory.mktemp("cache")
-    kernels = cache_folder() / "kernels"
-    kernels.mkdir(parents=True, exist_ok=True)
-    (folder / "kernels").symlink_to(kernels)
-    monkeypatch.setenv("SEKGNN_CACHE", str(folder))
-    return folder
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
+def one_thread(own_cache: Path) -> Iterator[None]:
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield

@@ -56,13 +56,12 @@ def rings() -> list[nx.Graph]:
 @pytest.mark.usefixtures("shares")
 @pytest.mark.parametrize("keys", CASES, ids=lambda keys: keys["encoding"])
 def test_from_config_to_prediction(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys: dict[str, Any]
+    tmp_path: Path, own_cache: Path, keys: dict[str, Any]
 ) -> None:
-    monkeypatch.setenv("SEKGNN_CACHE", str(tmp_path / "cache"))
     task = networkx_task(rings(), ["triangles", "plain"] * 10)
     model: dict[str, Any] = {"model": "sek-gnn", "hidden_channels": 8, "num_layers": 1}
     train(task, tmp_path / "run", epochs=2, **model, **keys)
-    assert list((tmp_path / "cache").rglob("*.sekenc"))
+    assert list(own_cache.rglob("*.sekenc"))
     predictor = Predictor.load(tmp_path / "run")
     assert predictor.models[0].encoding == make_encoding_of(RunConfig.from_dict(keys))
     found = predictor.predict(task.graphs)
