@@ -175,7 +175,7 @@ def encode_dataset(
     return EncodedDataset(
         dataset,
         values,
-        torch.from_numpy(packed.node_ptr),
+        torch.tensor(packed.node_ptr),
         attr_name=transform.attr_name,
         cache_file=file,
         from_cache=hit,
