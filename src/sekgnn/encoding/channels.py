@@ -232,6 +232,7 @@ def finish(
         if whole == 0:
             continue
         factor = 1.0 / (whole * terms[i, 4])
-        source, target = at + terms[i, 0] * stride, terms[i, 1]
-        for t in range(out.shape[2]):
-            out[node, target, t] += raw[source + t] * factor
+        source = raw[at + terms[i, 0] * stride :]
+        target = out[node, terms[i, 1]]
+        for t in range(target.size):  # one-dimensional, or it is not vectorised
+            target[t] += source[t] * factor

@@ -239,6 +239,12 @@ def add_returns(
 
 
 @kernel
+def tile_size(q: int, width: int) -> int:
+    """Return the pairs that are walked at a time, of q classes padded to ``width``."""
+    return q * (width if width < MAX_BLOCK else MAX_BLOCK)
+
+
+@kernel
 def dense_sums(
     rows: NDArray[np.int64],
     columns: NDArray[np.int32],
@@ -249,6 +255,8 @@ def dense_sums(
     offsets: NDArray[np.int64],
     num_raw: int,
     steps: int,
+    planes: NDArray[np.float64],
+    tile: NDArray[np.float64],
     raw: NDArray[np.float64],
 ) -> None:
     """Write the raw sums of one graph, a row per twin class.
@@ -263,11 +271,12 @@ def dense_sums(
         offsets: Of the :class:`~sekgnn.encoding.channels.RawLayout`.
         num_raw: C_raw.
         steps: L, the walk length padded.
+        planes: Scratch of at least :func:`tile_size` times ``PLANES``.
+        tile: Scratch of at least :func:`tile_size` times ``steps``.
         raw: Written, zero before, flat ``[q, C_raw, L]``.
     """
     q, num_shells = sizes.size, bounds.shape[1] - 1
     span = degrees.size if degrees.size < MAX_BLOCK else MAX_BLOCK
-    planes, tile = np.empty(q * span * PLANES), np.empty(q * span * steps)
     returns, share, inverses = np.empty(q * steps), np.empty(q), np.empty(q)
     squares = np.empty(degrees.size)
     cursor = np.empty((q, num_shells), dtype=np.int64)

@@ -24,7 +24,7 @@ from sekgnn.encoding.channels import (
     TO_SHELL,
     finish,
 )
-from sekgnn.encoding.dense import dense_sums
+from sekgnn.encoding.dense import PLANES, dense_sums, tile_size
 from sekgnn.graphs.twins import quotient
 from sekgnn.hops.levels import class_shells
 from sekgnn.kernel import kernel
@@ -110,6 +110,7 @@ def encode_dense(
         out: ``[N, C, L]``, added to for the first twin of each class of these graphs.
     """
     steps = padded(out.shape[2])
+    planes, tile = np.empty(0), np.empty(0)  # kept: fresh memory is slow to touch
     for g in range(start, stop):
         first = node_ptr[g]
         nodes, sizes, degrees, rows, columns, members, bounds, counts = prepare(
@@ -127,10 +128,13 @@ def encode_dense(
             if 3e4 + 1.5 * q * q * q < walking * steps / WIDTH:
                 left_over[g - start] = True
                 continue
+        pairs = tile_size(q, degrees.size)
+        if tile.size < pairs * steps:
+            planes, tile = np.empty(pairs * PLANES), np.empty(pairs * steps)
         raw = np.zeros(q * num_raw * steps)
         dense_sums(
             rows, columns, sizes, degrees, members, bounds, offsets,
-            num_raw, steps, raw,
+            num_raw, steps, planes, tile, raw,
         )  # fmt: skip
         for c in range(q):
             at = c * num_raw * steps
