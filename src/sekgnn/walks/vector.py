@@ -162,6 +162,7 @@ def _add_rows_function(module: Any) -> Any:
     kinds += [_INT64, numbers, _INT32.as_pointer(), _INT64, _INT64]
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), name)
     function.linkage = "linkonce_odr"
+    function.attributes.add("alwaysinline")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     args = function.args
     v = _Vectors(None, builder, None, args)
