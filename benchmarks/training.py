@@ -134,7 +134,7 @@ class GatherScatter(nn.Module):
         parts, z = [z], batch.x
         for step, conv in enumerate(gin.convs):
             received = scattered(z, batch.edge_index, rectify=False)
-            z = conv.updates[0]((1 + conv.eps[0]) * z + received)
+            z = conv.updates[0]((1 + conv.message.eps[0]) * z + received)
             z = gin.norms[step](z).relu() if step < LAYERS - 1 else z
         parts.append(z)
         pooled = []
