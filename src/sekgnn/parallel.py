@@ -75,6 +75,15 @@ def run_chunks(
             raise
 
 
+def within(
+    progress: Progress | None, before: int, units: int, total: int
+) -> Progress | None:
+    """Turn the progress of one piece of work into ``units`` of the whole."""
+    if progress is None:
+        return None
+    return lambda done, of: progress(before + units * done // max(of, 1), total)
+
+
 class PerThread(threading.local, Generic[T]):
     """Scratch memory of which every thread makes its own, when it first asks for it.
 

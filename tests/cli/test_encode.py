@@ -42,6 +42,14 @@ from .conftest import Run
             WalkEncoding(scope="ego", aggregate="mean", merge="mean"),
         ),
         (("--no-self-loops", "--backend", "dense"), WalkEncoding(self_loops=False)),
+        (
+            ("--self-loops", "--no-self-loops", "--scope", "graph", "ego"),
+            WalkEncoding(self_loops=(True, False), scope=("graph", "ego")),
+        ),
+        (
+            ("--first-step", 0, "--shell-sizes", 9),
+            WalkEncoding(first_step=0, shell_sizes=9),
+        ),
         (("--aggregate", "moments"), WalkEncoding(aggregate="moments")),
         (
             ("--encoding", "walks", "--encoding-options", "merge=parts", "radius=null"),
@@ -67,21 +75,25 @@ def test_npz_holds_the_librarys_values(
         assert encoding_from_dict(json.loads(str(file["spec"]))) == spec
 
 
+@pytest.mark.parametrize("first_step", [0, 1])
 def test_parquet_holds_one_row_per_node(
-    run: Run, g6: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, g6: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_step: int
 ) -> None:
     monkeypatch.setattr(encoding_job, "ROW_GROUP_NUMBERS", 200)
     output = tmp_path / "out.parquet"
-    result = run("encode", g6, "-o", output, "--num-shells", 2, "--walk-length", 3)
+    spec = WalkEncoding(2, 3, first_step=first_step)
+    args = ("--num-shells", 2, "--walk-length", 3, "--first-step", first_step)
+    result = run("encode", g6, "-o", output, *args)
     assert result.exit_code == 0, result.output
-    spec = WalkEncoding(2, 3)
     expected = np.concatenate(encode_many(read_graphs(g6), spec))
     file = pq.ParquetFile(output)
     assert file.num_row_groups > 2
     table = file.read()
     assert table.column("graph").to_pylist() == [0] * 4 + [1] * 9 + [2] * 11
     assert table.column("node").to_pylist() == [*range(4), *range(9), *range(11)]
-    names = [f"{channel}/{t}" for channel in spec.channels for t in (1, 2, 3)]
+    names = [
+        f"{channel}/{t}" for channel in spec.channels for t in range(first_step, 4)
+    ]
     assert table.column_names == ["graph", "node", *names]
     values = np.stack([table.column(name).to_numpy() for name in names], axis=1)
     np.testing.assert_allclose(values.reshape(expected.shape), expected, atol=1e-13)

@@ -21,7 +21,7 @@ def repeatable(command: TyperCommand) -> set[str]:
     return {
         flag
         for param in command.get_params(typer.Context(command))
-        if getattr(param, "multiple", False)
+        if getattr(param, "multiple", False) and not param.is_flag  # type: ignore[attr-defined]
         for flag in param.opts
     }
 

@@ -132,18 +132,20 @@ def test_flags_override_the_file_and_the_file_the_defaults(
 def test_every_key_can_be_a_flag(run: Run, tmp_path: Path) -> None:
     """Lists behind one flag, and switches both ways, arrive in the config."""
     write_lines(tmp_path / "d.jsonl", records())
-    (tmp_path / "c.yaml").write_text("epochs: 1\nself_loops: true\nradius: [1]\n")
+    (tmp_path / "c.yaml").write_text("epochs: 1\nself_loops: [true]\nradius: [1]\n")
     result = run(
         "train", "d.jsonl", "-c", "c.yaml", "--target", "size", "weight",
         "--model", "sek-gin", "--hidden-channels", 4, "--num-layers", 1, "--scope",
         "graph", "internal", "--radius", 1, 2, "--no-self-loops", "--walk-length", 3,
+        "--self-loops", "--first-step", 0, "--shell-sizes", 5,
         "--val-fraction", 0.2, "--test-fraction", 0.2, "-o", "out", "-q",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     config = RunConfig.from_dict(RunRecord.load(tmp_path / "out").config)
     assert config.target == ("size", "weight")
     assert (config.scope, config.radius) == (("graph", "internal"), (1, 2))
-    assert (config.self_loops, config.epochs) == (False, 1)
+    assert (config.self_loops, config.epochs) == ((False, True), 1)
+    assert (config.first_step, config.shell_sizes) == (0, 5)
 
 
 @pytest.mark.parametrize(

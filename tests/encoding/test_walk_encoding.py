@@ -30,6 +30,12 @@ from sekgnn.errors import ConfigError
         ({"merge": "sum"}, "merge must be one of"),
         ({"aggregate": "moments", "merge": "mean"}, "mixes sums and squares"),
         ({"self_loops": 1}, "self_loops must be a bool"),
+        ({"self_loops": (True, "no")}, "self_loops must be a bool or a tuple of both"),
+        ({"self_loops": (True, True)}, "self_loops must not repeat"),
+        ({"self_loops": ()}, "self_loops must not be empty"),
+        ({"first_step": 2}, "first_step must be 0 or 1, got 2"),
+        ({"first_step": False}, "first_step must be an integer"),
+        ({"shell_sizes": -1}, "shell_sizes must be at least 0"),
     ],
 )
 def test_bad_parameters_name_cause_and_cure(
@@ -69,8 +75,38 @@ def test_paper_preset() -> None:
     assert spec.channels == ("graph/return", "graph/to_shell", "graph/across")
 
 
+def test_channel_names_tell_loops_and_distances() -> None:
+    spec = WalkEncoding(
+        num_shells=1,
+        walk_length=3,
+        merge="parts",
+        self_loops=(False, True),
+        first_step=0,
+        shell_sizes=6,
+    )
+    parts = ("graph/return", "graph/to_shell", "graph/across")
+    assert spec.channels == (
+        *(f"no_loops/{part}" for part in parts),
+        *(f"loops/{part}" for part in parts),
+        "shell_sizes/1-4",
+        "shell_sizes/5-6",
+    )
+    one = replace(spec, self_loops=(True,), shell_sizes=0)
+    assert one.channels == parts
+    assert one.self_loops is True
+
+
+def test_a_missing_field_of_an_older_file_means_its_default() -> None:
+    older = {"encoding": "walks", "scope": ["graph"], "self_loops": True}
+    assert make_encoding(older) == WalkEncoding()
+
+
 def test_a_spec_can_be_copied_and_rebuilt() -> None:
-    for spec in (WalkEncoding(), WalkEncoding(scope="ego", radius=2)):
+    for spec in (
+        WalkEncoding(),
+        WalkEncoding(scope="ego", radius=2),
+        WalkEncoding(self_loops=(True, False), first_step=0, shell_sizes=3),
+    ):
         assert replace(spec) == spec
         assert make_encoding(spec.to_dict()) == spec
         assert hash(make_encoding(spec.to_dict())) == hash(spec)

@@ -14,7 +14,13 @@ from hypothesis import strategies as st
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.packed import pack
-from sekgnn.hops import HopKernel, HopPairs, hop_pairs, hop_pairs_packed
+from sekgnn.hops import (
+    HopKernel,
+    HopPairs,
+    hop_pairs,
+    hop_pairs_packed,
+    shell_sizes,
+)
 from sekgnn.hops.hop_pairs import sweep
 from sekgnn.testing.strategies import graphs
 
@@ -231,6 +237,22 @@ def test_hop_lists_are_not_cut_at_the_first_40_nodes() -> None:
         assert counts[0, 0] == 100
         assert (counts[1:, 0] == 1).all()
         assert (counts[1:, 1] == expected).all()
+
+
+@given(st.lists(graphs(max_nodes=8), max_size=3), st.integers(0, 9))
+def test_shell_sizes_count_the_pairs(many: list[Graph], num_shells: int) -> None:
+    """Of all graphs at once; beyond the diameter there is nothing."""
+    found = shell_sizes(pack(many), num_shells)
+    expected = [
+        np.bincount(
+            [d - 1 for d, u, _ in by_distance(g, num_shells) if u == v],
+            minlength=num_shells,
+        )
+        for g in many
+        for v in range(g.num_nodes)
+    ]
+    assert found.dtype == np.int64
+    assert found.tolist() == [row.tolist() for row in expected]
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,18 @@ def test_rook_and_shrikhande() -> None:
         found.scope("ego1")
 
 
+def test_loops_step_0_and_shell_sizes_have_verdicts() -> None:
+    spec = WalkEncoding(1, 3, self_loops=(True, False), first_step=0, shell_sizes=2)
+    found = compare_graphs(path_graph(3), cycle_graph(3), spec)
+    assert [s.scope for s in found.scopes] == [
+        "loops/graph", "no_loops/graph", "shell_sizes",
+    ]  # fmt: skip
+    d = found.scope("no_loops/graph").difference
+    assert d is not None
+    assert (d.channel, d.step) == ("no_loops/graph/across_diagonal/1", 0)
+    assert found.scope("shell_sizes").separated
+
+
 def test_why() -> None:
     text = explain_neighbours(PAIR, NAMES, compare_graphs(*PAIR, SPEC))
     assert "two triangles (every node) in rook" in text

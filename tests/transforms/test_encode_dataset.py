@@ -303,6 +303,8 @@ def test_no_nodes_at_all(tmp_path: Path) -> None:
         {"encoding": WalkEncoding(num_shells=2, walk_length=4, aggregate="mean")},
         {"encoding": WalkEncoding(num_shells=2, walk_length=4, merge="parts")},
         {"encoding": WalkEncoding(num_shells=2, walk_length=4, self_loops=False)},
+        {"encoding": WalkEncoding(num_shells=2, walk_length=4, shell_sizes=1)},
+        {"encoding": WalkEncoding(num_shells=2, walk_length=4, first_step=0)},
         {"encoding": WalkEncoding(num_shells=2, walk_length=4, scope="ego")},
         {"encoding": WalkEncoding(num_shells=2, walk_length=4, scope="ego", radius=3)},
         {"dtype": torch.float64},

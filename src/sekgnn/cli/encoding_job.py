@@ -25,7 +25,7 @@ from sekgnn.errors import ConfigError, OutputError
 from sekgnn.files import atomic_path
 from sekgnn.graphs import Graph, pack, path_graph
 from sekgnn.kernel import clock
-from sekgnn.parallel import Progress
+from sekgnn.parallel import Progress, within
 
 PIECE_NUMBERS = 1 << 24
 """Numbers encoded before they are written: 128 MB of float64."""
@@ -179,7 +179,7 @@ def run_job(
     ):
         for first, last in _pieces(contents):
             begin, end = node_ptr[[first, last]].tolist()
-            moved = _within(progress, begin, end - begin, total)
+            moved = within(progress, begin, end - begin, total)
             begun = clock()
             block = encode_packed(
                 pack(graphs[first:last]),
@@ -206,15 +206,6 @@ def _pieces(contents: Contents) -> list[tuple[int, int]]:
             pieces.append((first, g))
             first = g
     return pieces
-
-
-def _within(
-    progress: Progress | None, before: int, nodes: int, total: int
-) -> Progress | None:
-    """Turn the progress of one piece into nodes of the whole."""
-    if progress is None:
-        return None
-    return lambda done, of: progress(before + nodes * done // max(of, 1), total)
 
 
 @contextmanager
@@ -249,8 +240,8 @@ def npz_writer(file: IO[bytes], contents: Contents) -> Iterator[Write]:
 def parquet_writer(file: IO[bytes], contents: Contents) -> Iterator[Write]:
     """Write one row per node: ``graph``, ``node``, maybe ``row``, then the numbers.
 
-    The number of channel c at step t is the column ``c/t``, t from 1; the spec is JSON
-    under the key ``sekgnn.spec`` of the schema's metadata.
+    The number of channel c at step t is the column ``c/t``, t from 1, or from the first
+    step of walks; the spec is JSON under the key ``sekgnn.spec`` of the metadata.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -261,8 +252,11 @@ def parquet_writer(file: IO[bytes], contents: Contents) -> Iterator[Write]:
     if contents.rows is not None:
         fields.append(("row", pa.int64()))
     places = [name for name, _ in fields]
+    first = getattr(contents.spec, "first_step", 1)
     fields += [
-        (f"{c}/{t + 1}", number) for c in contents.spec.channels for t in range(length)
+        (f"{c}/{t + first}", number)
+        for c in contents.spec.channels
+        for t in range(length)
     ]
     metadata = {"sekgnn.spec": json.dumps(contents.spec.to_dict())}
     schema = pa.schema(fields, metadata=metadata)

@@ -47,7 +47,7 @@ class ManyValuesCommand(TyperCommand):
         repeatable = {
             flag
             for param in self.get_params(ctx)
-            if getattr(param, "multiple", False)
+            if getattr(param, "multiple", False) and not param.is_flag
             for flag in param.opts
         }
         return super().parse_args(ctx, repeat_flags(args, repeatable))

@@ -127,9 +127,8 @@ def output_map(spec: WalkEncoding, block: Block) -> OutputMap:
     """Return the map from the raw sums of ``block`` to its output channels."""
     squares = spec.aggregate == "moments"
     offsets = RawLayout.of(block, squares).offsets
-    prefix = block.scope if block.scope == "graph" else f"{block.scope}{block.radius}"
     if spec.merge == "concat":
-        return _concatenated(spec.aggregate, block, offsets, prefix)
+        return _concatenated(spec.aggregate, block, offsets)
     parts = ["return", "to_shell", "across"]
     if block.scope == "internal":
         parts = ["across", "neighbouring"][: 1 + (block.num_shells > 1)]
@@ -156,18 +155,18 @@ def output_map(spec: WalkEncoding, block: Block) -> OutputMap:
             denominator = share * hops * (2 if both_ways else 1)
             terms.append(Term(source, target, divisor, k, denominator))
     names = ["mean"] if merge else parts
-    return OutputMap(tuple(f"{prefix}/{name}" for name in names), tuple(terms))
+    return OutputMap(tuple(f"{block.label}/{name}" for name in names), tuple(terms))
 
 
 def _concatenated(
-    aggregate: str, block: Block, offsets: NDArray[np.int64], prefix: str
+    aggregate: str, block: Block, offsets: NDArray[np.int64]
 ) -> OutputMap:
     names: list[str] = []
     terms: list[Term] = []
 
     def add(name: str, source: int, divisor: int, hop: int) -> None:
         terms.append(Term(source, len(names), divisor, hop, 1))
-        names.append(f"{prefix}/{name}")
+        names.append(f"{block.label}/{name}")
 
     if offsets[RETURN] >= 0:
         add("return", int(offsets[RETURN]), BY_ONE, 1)

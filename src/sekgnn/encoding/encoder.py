@@ -12,6 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from sekgnn.checks import check_choice
 from sekgnn.encoding.ragged import RaggedEncoding
+from sekgnn.encoding.size_steps import add_shell_sizes, laid_out
 from sekgnn.encoding.substructure import SubstructureEncoding, make_encoding
 from sekgnn.encoding.tasks import BACKENDS, Backend, encoding_tasks
 from sekgnn.encoding.walk_encoding import WalkEncoding
@@ -19,7 +20,8 @@ from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.convert import as_graph
 from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.graphs.twins import find_twins
-from sekgnn.parallel import Progress, run_chunks
+from sekgnn.hops import shell_sizes
+from sekgnn.parallel import Progress, run_chunks, within
 
 Encoding = str | Mapping[str, Any] | SubstructureEncoding
 """What :func:`~sekgnn.encoding.make_encoding` takes."""
@@ -151,12 +153,38 @@ def encode_walks(
     progress: Progress | None,
 ) -> NDArray[Any]:
     """Return the walk encodings of packed graphs; see :func:`encode`."""
-    kind = np.dtype(dtype)
     if backend == "spectral" and encoding.aggregate == "moments":
         raise ConfigError(
             'the spectral form has no squares: use backend="dense" or "push" '
             'with aggregate="moments".'
         )
+    n, walks = packed.num_nodes, encoding.walks.values()
+    rounds = len(walks) + (encoding.sized_shells > 0)
+    shares = [within(progress, i * n, n, rounds * n) for i in range(rounds)]
+    out = laid_out(
+        encoding,
+        [
+            _later_steps(packed, part, backend, np.dtype(dtype), threads, share)
+            for part, share in zip(walks, shares, strict=False)
+        ],
+    )
+    if encoding.sized_shells:
+        sizes = shell_sizes(
+            packed, encoding.sized_shells, threads=threads, progress=shares[-1]
+        )
+        add_shell_sizes(encoding, sizes, out)
+    return out
+
+
+def _later_steps(
+    packed: PackedGraphs,
+    encoding: WalkEncoding,
+    backend: str,
+    kind: np.dtype[Any],
+    threads: int | None,
+    progress: Progress | None,
+) -> NDArray[Any]:
+    """Return steps t = 1..l of walks with or without self-loops, ``[N, C, l]``."""
     n = packed.num_nodes
     twin_of = np.arange(n, dtype=np.int32)
     if encoding.self_loops:

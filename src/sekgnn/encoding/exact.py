@@ -19,11 +19,14 @@ from sekgnn.encoding.channels import (
     divisor_value,
     output_map,
 )
+from sekgnn.encoding.size_steps import add_shell_sizes, laid_out
 from sekgnn.encoding.walk_encoding import Block, WalkEncoding
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.convert import as_graph
 from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.packed import pack
 from sekgnn.graphs.twins import quotient
+from sekgnn.hops import shell_sizes
 from sekgnn.hops.levels import class_shells
 from sekgnn.kernel import kernel
 from sekgnn.parallel import PerThread, Progress, even_chunks, run_chunks
@@ -203,7 +206,7 @@ def encode_exact(
 
     Returns:
         Residues modulo :data:`~sekgnn.walks.modular.PRIMES`, int64
-        ``[n, spec.num_channels, spec.walk_length, 2]``.
+        ``[n, spec.num_channels, spec.length, 2]``.
 
     Raises:
         GraphInputError: If the graph is too large for exact arithmetic.
@@ -219,24 +222,25 @@ def encode_exact(
     g = as_graph(graph)
     n = g.num_nodes
     _check_size(g, spec)
-    out = np.zeros(
-        (len(PRIMES), n, spec.num_channels, spec.walk_length), dtype=np.int64
-    )
-    total = n * len(spec.blocks) * len(PRIMES)
-    done, first_channel = 0, 0
-    for block in spec.blocks:
-        mapping = output_map(spec, block)
-        layout = RawLayout.of(block, spec.aggregate == "moments")
-        channels = slice(first_channel, first_channel + len(mapping.names))
-        first_channel = channels.stop
-        for p, prime in enumerate(PRIMES):
-            result = np.zeros((n, len(mapping.names), spec.walk_length), dtype=np.int64)
-            _run_block(g, spec, block, layout, mapping.arrays(), prime, threads, result)
-            out[p, :, channels] = result
+    blocks = [(part, block) for part in spec.walks.values() for block in part.blocks]
+    sizes = shell_sizes(pack([g]), spec.sized_shells, threads=threads)
+    done, total = 0, n * len(blocks) * len(PRIMES)
+    out = np.empty((n, spec.num_channels, spec.length, len(PRIMES)), dtype=np.int64)
+    for p, prime in enumerate(PRIMES):
+        results = []
+        for part, block in blocks:
+            mapping = output_map(part, block)
+            layout = RawLayout.of(block, part.aggregate == "moments")
+            result = np.zeros((n, len(mapping.names), part.length), dtype=np.int64)
+            _run_block(g, part, block, layout, mapping.arrays(), prime, threads, result)
+            results.append(result)
             done += n
             if progress is not None:
                 progress(done, total)
-    return np.ascontiguousarray(np.moveaxis(out, 0, -1))
+        whole = laid_out(spec, results)
+        add_shell_sizes(spec, sizes, whole, prime)
+        out[..., p] = whole
+    return out
 
 
 def _run_block(
@@ -249,7 +253,7 @@ def _run_block(
     threads: int | None,
     result: NDArray[np.int64],
 ) -> None:
-    loop, n = int(spec.self_loops), g.num_nodes
+    loop, n = int(bool(spec.self_loops)), g.num_nodes
     if block.scope == "graph":
         exact_graph_scope(
             g.indptr, g.indices, loop, block.num_shells,

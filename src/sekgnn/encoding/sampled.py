@@ -25,12 +25,16 @@ from sekgnn.encoding.channels import (
     divisor_value,
     output_map,
 )
+from sekgnn.encoding.size_steps import add_shell_sizes, laid_out
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.convert import as_graph
+from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.packed import pack
+from sekgnn.hops import shell_sizes
 from sekgnn.hops.sampling import absorb, mix
 from sekgnn.kernel import kernel
-from sekgnn.parallel import PerThread, Progress, even_chunks, run_chunks
+from sekgnn.parallel import PerThread, Progress, even_chunks, run_chunks, within
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +46,7 @@ class SampledEncoding:
         standard_error: Estimated standard deviation of each value, same shape. Where a
             channel adds several estimates of the same walks it is an upper bound: the
             events exclude each other. It is 0 where no walk, or every walk, met the
-            event.
+            event, and where nothing is estimated: step 0 and shell sizes.
         num_walks: Walks per starting set.
         seed: What they were drawn from.
     """
@@ -211,7 +215,7 @@ def encode_sampled(
     check_positive("num_walks", num_walks, minimum=2)
     if check_positive("seed", seed, minimum=0) >= 2**64:
         raise ConfigError(f"seed must be below 2^64, got {seed}.")
-    if [block.scope for block in spec.blocks] != ["graph"]:
+    if spec.scope != ("graph",):
         raise ConfigError(
             f'sampling walks on the whole graph: use scope="graph", got {spec.scope}. '
             "Ego-nets are exact at any graph size with encode()."
@@ -219,18 +223,38 @@ def encode_sampled(
     if spec.aggregate == "moments":
         raise ConfigError('sampling has no unbiased squares: use aggregate="sum".')
     g = as_graph(graph)
-    n, block = g.num_nodes, spec.blocks[0]
+    n, walks = g.num_nodes, spec.walks.values()
+    parts = []
+    for i, part in enumerate(walks):
+        share = within(progress, i * n, n, len(walks) * n)
+        parts.append(_later_steps(g, part, num_walks, seed, threads, share))
+    values, variances = (laid_out(spec, arrays) for arrays in zip(*parts, strict=True))
+    sizes = shell_sizes(pack([g]), spec.sized_shells, threads=threads)
+    add_shell_sizes(spec, sizes, values)
+    return SampledEncoding(values, np.sqrt(variances), num_walks, seed)
+
+
+def _later_steps(
+    g: Graph,
+    spec: WalkEncoding,
+    num_walks: int,
+    seed: int,
+    threads: int | None,
+    progress: Progress | None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return estimates of steps t = 1..l and their variances, ``[n, C, l]`` each."""
+    (block,) = spec.blocks
     layout, terms = RawLayout.of(block, False), output_map(spec, block).arrays()
-    values = np.zeros((n, spec.num_channels, spec.walk_length))
+    values = np.zeros((g.num_nodes, spec.num_channels, spec.length))
     variances = np.zeros_like(values)
-    shell_of = PerThread(lambda: np.full(n, -1, dtype=np.int32))
+    shell_of = PerThread(lambda: np.full(g.num_nodes, -1, dtype=np.int32))
 
     def work(start: int, stop: int) -> None:
         sample_nodes(
-            g.indptr, g.indices, start, stop, int(spec.self_loops), spec.num_shells,
-            num_walks, np.uint64(seed), layout.offsets, layout.num_channels, terms,
-            shell_of.value, values, variances,
+            g.indptr, g.indices, start, stop, int(bool(spec.self_loops)),
+            spec.num_shells, num_walks, np.uint64(seed), layout.offsets,
+            layout.num_channels, terms, shell_of.value, values, variances,
         )  # fmt: skip
 
-    run_chunks(work, even_chunks(n, 256), threads, progress)
-    return SampledEncoding(values, np.sqrt(variances), num_walks, seed)
+    run_chunks(work, even_chunks(g.num_nodes, 256), threads, progress)
+    return values, variances

@@ -62,7 +62,7 @@ class Plan:
         terms = mapping.arrays()
         terms[:, 1] += first_channel
         layout = RawLayout.of(block, spec.aggregate == "moments")
-        loop, steps = int(spec.self_loops), spec.walk_length
+        loop, steps = int(bool(spec.self_loops)), spec.walk_length
         return Plan(block, loop, steps, layout, terms, len(mapping.names))
 
 

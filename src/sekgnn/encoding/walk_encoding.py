@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -26,6 +26,9 @@ SCOPES: tuple[Scope, ...] = ("graph", "ego", "internal")
 AGGREGATES: tuple[Aggregate, ...] = ("sum", "mean", "landing", "moments")
 MERGES: tuple[Merge, ...] = ("concat", "parts", "mean")
 
+SHELL_SIZES = "shell_sizes"
+"""What channels of shell sizes are called, before the distances that they hold."""
+
 
 def about(help: str, choices: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the metadata of a field, from which flags take their help."""
@@ -45,6 +48,11 @@ class Block:
     scope: Scope
     radius: int
     num_shells: int
+
+    @property
+    def label(self) -> str:
+        """Scope and radius, such as ``"graph"`` or ``"internal1"``."""
+        return self.scope if self.scope == "graph" else f"{self.scope}{self.radius}"
 
 
 @register_encoding
@@ -76,7 +84,11 @@ class WalkEncoding(SubstructureEncoding):
             f3 over the K hops (absent hops count as zero), the input of a learned
             weighting; ``"mean"`` is the mean of those parts.
         self_loops: Walk on A + I (the paper) or on A, where an isolated node goes
-            nowhere.
+            nowhere; or a tuple of both, whose channels are concatenated.
+        first_step: 1, or 0 to begin with t = 0, where H = I: a return is 1, the
+            diagonal of a shell its size, all else 0.
+        shell_sizes: D. Channels of :math:`|N_1(v)|, ..., |N_D(v)|` follow those of the
+            walks, filled up with zeros; ``merge`` leaves them alone.
 
     Raises:
         ConfigError: If a value cannot work.
@@ -107,16 +119,34 @@ class WalkEncoding(SubstructureEncoding):
     merge: Merge = field(
         default="concat", metadata=about("how f1, f2 and f3 are joined", MERGES)
     )
-    self_loops: bool = field(default=True, metadata=about("walk on A + I instead of A"))
+    self_loops: bool | tuple[bool, ...] = field(
+        default=True, metadata=about("walk on A + I, on A, or (both flags) on both")
+    )
+    first_step: int = field(
+        default=1, metadata=about("first step of the walks: 1, or 0, where H = I")
+    )
+    shell_sizes: int = field(
+        default=0, metadata=about("D, add the numbers of nodes at distance 1 to D")
+    )
 
     def __post_init__(self) -> None:
-        """Check every value and bring scope and radius to tuples."""
+        """Check every value; scope and radius become tuples, one loop value a bool."""
         for name in ("num_shells", "walk_length"):
             object.__setattr__(self, name, check_positive(name, getattr(self, name)))
         check_choice("aggregate", self.aggregate, AGGREGATES)
         check_choice("merge", self.merge, MERGES)
-        if not isinstance(self.self_loops, bool):
-            raise ConfigError(f"self_loops must be a bool, got {self.self_loops!r}.")
+        for name in ("first_step", "shell_sizes"):
+            value = check_positive(name, getattr(self, name), minimum=0)
+            object.__setattr__(self, name, value)
+        if self.first_step > 1:
+            raise ConfigError(f"first_step must be 0 or 1, got {self.first_step}.")
+        loops = _as_tuple("self_loops", self.self_loops)
+        if not all(isinstance(value, bool) for value in loops):
+            raise ConfigError(
+                f"self_loops must be a bool or a tuple of both, got "
+                f"{self.self_loops!r}."
+            )
+        object.__setattr__(self, "self_loops", loops if len(loops) > 1 else loops[0])
         if self.aggregate == "moments" and self.merge != "concat":
             raise ConfigError(
                 'aggregate="moments" keeps two numbers per hop; averaging them '
@@ -161,18 +191,44 @@ class WalkEncoding(SubstructureEncoding):
         return tuple(out)
 
     @cached_property
+    def walks(self) -> dict[str, WalkEncoding]:
+        """What backends compute, steps 1..l, by a prefix for the names of channels.
+
+        One for each value of ``self_loops``; with one value the prefix is empty.
+        """
+        plain = replace(self, first_step=1, shell_sizes=0)
+        if isinstance(self.self_loops, bool):
+            return {"": plain}
+        return {
+            "loops/" if value else "no_loops/": replace(plain, self_loops=value)
+            for value in self.self_loops
+        }
+
+    @property
+    def sized_shells(self) -> int:
+        """Shells k = 1, 2, ... whose sizes the encoding needs besides the walks."""
+        return max(self.shell_sizes, 0 if self.first_step else self.num_shells)
+
+    @cached_property
     def channels(self) -> tuple[str, ...]:
-        """Names of the output channels, each a vector of ``walk_length`` steps."""
+        """Names of the output channels, each a vector of ``length`` numbers."""
         from sekgnn.encoding.channels import output_map
 
-        return tuple(
-            name for block in self.blocks for name in output_map(self, block).names
-        )
+        names = [
+            f"{prefix}{name}"
+            for prefix, part in self.walks.items()
+            for block in part.blocks
+            for name in output_map(part, block).names
+        ]
+        last = self.shell_sizes
+        for k in range(1, last + 1, self.length):
+            names.append(f"{SHELL_SIZES}/{k}-{min(k + self.length - 1, last)}")
+        return tuple(names)
 
     @property
     def length(self) -> int:
-        """Numbers per channel: ``walk_length``."""
-        return self.walk_length
+        """Numbers per channel: ``walk_length``, and one more with step 0."""
+        return self.walk_length + 1 - self.first_step
 
     def encode(
         self,

@@ -21,7 +21,7 @@ from sekgnn.hops.levels import next_level, sort_range
 from sekgnn.hops.pairs import HopPairs
 from sekgnn.hops.sampling import hop_state, sample_level
 from sekgnn.kernel import kernel as compiled
-from sekgnn.parallel import even_chunks, resolve_threads, run_chunks
+from sekgnn.parallel import Progress, even_chunks, resolve_threads, run_chunks
 
 HopKernel = Literal["shortest_path", "diffusion"]
 """What "k hops away" means; see :func:`hop_pairs`."""
@@ -119,6 +119,42 @@ def hop_pairs_packed(
         seed=int(seed),
         threads=threads,
     )
+
+
+def shell_sizes(
+    packed: PackedGraphs,
+    num_shells: int,
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> NDArray[np.int64]:
+    r"""Return :math:`|N_k(v)|`, k = 1..K, of every node, by breadth-first search.
+
+    The pairs themselves are never stored. A search ends with the last node that it can
+    reach, however large K is.
+
+    Args:
+        packed: The graphs, N nodes together.
+        num_shells: K, at least 0.
+        threads: Threads, ``None`` for all usable cores. Never changes the answer.
+        progress: Called with (done, total) nodes.
+
+    Returns:
+        int64 ``[N, K]``.
+
+    Raises:
+        ConfigError: If a parameter cannot work.
+
+    Example:
+        >>> from sekgnn.graphs import pack, path_graph
+        >>> shell_sizes(pack([path_graph(3)]), 3).tolist()
+        [[1, 1, 0], [2, 0, 0], [1, 1, 0]]
+    """
+    check_positive("num_shells", num_shells, minimum=0)
+    sizes = np.zeros((num_shells, packed.num_nodes), dtype=np.int64)
+    chunks = _chunks(packed.num_nodes, threads)
+    _count(packed, False, sizes, chunks, threads, progress)
+    return np.ascontiguousarray(sizes.T)
 
 
 @compiled
@@ -240,20 +276,11 @@ def sweep(
     depth = num_hops if diffusion else min(num_hops, max(room - 1, 0))  # d < n
     cap = room if max_neighbors is None else min(max_neighbors, room)
     csr = packed.indptr, packed.indices
-    if chunk_size is None:  # every chunk clears n bytes: many, but not too many
-        share = -(-n // (_CHUNKS_PER_WORKER * resolve_threads(threads)))
-        chunk_size = max(_SMALLEST_CHUNK, share)
-    chunks = even_chunks(n, chunk_size)
+    chunks = _chunks(n, threads) if chunk_size is None else even_chunks(n, chunk_size)
 
     ends = np.zeros(depth * n + 1, dtype=np.int64)
     sizes = ends[1:].reshape(depth, n)
-
-    none = np.empty(0, dtype=np.int64)
-
-    def count(start: int, stop: int) -> None:
-        _search(*csr, start, stop, diffusion, room, sizes, False, none, none, none)
-
-    run_chunks(count, chunks, threads)
+    _count(packed, diffusion, sizes, chunks, threads)
     if cap < room:
         np.minimum(sizes, cap, out=sizes)
     np.cumsum(ends, out=ends)  # ends[k n + v] is now where hop k + 1 of v begins
@@ -272,3 +299,30 @@ def sweep(
 
     run_chunks(fill, chunks, threads)
     return HopPairs(row, col, hop, n, num_hops)
+
+
+def _chunks(num_nodes: int, threads: int | None) -> list[tuple[int, int]]:
+    """Every chunk clears ``num_nodes`` bytes: make many, but not too many."""
+    share = -(-num_nodes // (_CHUNKS_PER_WORKER * resolve_threads(threads)))
+    return even_chunks(num_nodes, max(_SMALLEST_CHUNK, share))
+
+
+def _count(
+    packed: PackedGraphs,
+    diffusion: bool,
+    sizes: NDArray[np.int64],
+    chunks: list[tuple[int, int]],
+    threads: int | None,
+    progress: Progress | None = None,
+) -> None:
+    """Write the size of hop k + 1 of v to ``sizes[k, v]``, which is zero."""
+    room = int(np.diff(packed.node_ptr).max(initial=0))
+    none = np.empty(0, dtype=np.int64)
+
+    def count(start: int, stop: int) -> None:
+        _search(
+            packed.indptr, packed.indices, start, stop, diffusion, room,
+            sizes, False, none, none, none,
+        )  # fmt: skip
+
+    run_chunks(count, chunks, threads, progress)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sekgnn.encoding.channels import output_map
 from sekgnn.encoding.encoder import encode_many
-from sekgnn.encoding.walk_encoding import WalkEncoding
+from sekgnn.encoding.walk_encoding import SHELL_SIZES, WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import Graph
 
@@ -27,7 +27,7 @@ class Difference:
 
     Attributes:
         channel: Name of the channel.
-        step: Walk length t, from 1.
+        step: Walk length t; of shell sizes the place in the channel, counted alike.
         first: Its value at a node of the first graph.
         second: Its value at the corresponding node of the second, both graphs' nodes
             sorted by this value; the pair that is furthest apart.
@@ -49,7 +49,8 @@ class ScopeComparison:
     """Whether the encodings of one scope, as multisets over nodes, differ.
 
     Attributes:
-        scope: ``"graph"``, or scope and radius such as ``"internal1"``.
+        scope: ``"graph"``, scope and radius such as ``"internal1"``, either behind the
+            prefix of its channels, if they have one; or ``"shell_sizes"``.
         separated: Whether the multisets differ.
         difference: The first number whose own multiset differs. None if not separated,
             or if only several numbers together tell the graphs apart.
@@ -96,7 +97,8 @@ class Comparison:
 
     Attributes:
         spec: What was computed.
-        scopes: One verdict per block of ``spec``, in order.
+        scopes: One verdict per block of walks, in order, then one of shell sizes, if
+            they are encoded.
         encodings: Both graphs', float64 ``[n, C, L]`` each.
     """
 
@@ -148,16 +150,23 @@ def compare_graphs(
             "graphs with the same number of nodes, at least one, are compared."
         )
     a, b = encode_many([first, second], spec)
+    widths = {
+        f"{prefix}{block.label}": len(output_map(part, block).names)
+        for prefix, part in spec.walks.items()
+        for block in part.blocks
+    }
+    if spec.shell_sizes:
+        widths[SHELL_SIZES] = spec.num_channels - sum(widths.values())
     verdicts = []
     begin = 0
-    for block in spec.blocks:
-        names = output_map(spec, block).names
-        end = begin + len(names)
-        label = "graph" if block.scope == "graph" else f"{block.scope}{block.radius}"
-        verdicts.append(
-            compare_multisets(a[:, begin:end], b[:, begin:end], label, names, tolerance)
-        )
-        begin = end
+    for label, width in widths.items():
+        here = slice(begin, begin + width)
+        found = compare_multisets(
+            a[:, here], b[:, here], label, spec.channels[here], tolerance,
+            spec.first_step,
+        )  # fmt: skip
+        verdicts.append(found)
+        begin = here.stop
     return Comparison(spec, tuple(verdicts), (a, b))
 
 
@@ -167,6 +176,7 @@ def compare_multisets(
     scope: str,
     channels: tuple[str, ...],
     tolerance: float = TOLERANCE,
+    first_step: int = 1,
 ) -> ScopeComparison:
     """Compare two multisets of encodings, ``[n, C, L]`` each.
 
@@ -176,6 +186,7 @@ def compare_multisets(
         scope: What to call them.
         channels: Names of the C channels.
         tolerance: Up to where values count as equal.
+        first_step: Of the L steps.
     """
     n = len(first)
     both = np.concatenate([first, second])  # [2 n, C, L]
@@ -192,7 +203,8 @@ def compare_multisets(
         step, channel = divmod(column, len(channels))
         x, y = np.sort(by_step[:n, column]), np.sort(by_step[n:, column])
         at = int(np.abs(x - y).argmax())
-        difference = Difference(channels[channel], step + 1, float(x[at]), float(y[at]))
+        t = step + first_step
+        difference = Difference(channels[channel], t, float(x[at]), float(y[at]))
     distinct = (len({*of_first}), len({*of_second}), len({*of_first, *of_second}))
     return ScopeComparison(scope, separated, difference, distinct, n, tolerance)
 

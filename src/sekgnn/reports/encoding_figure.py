@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.encoding.walk_encoding import SHELL_SIZES
 from sekgnn.graphs import Graph
 from sekgnn.reports.encoding_comparison import (
     Comparison,
@@ -43,7 +44,8 @@ def comparison_png(
     """
 
     def draw(figure: Any) -> None:
-        columns = 2 * max(2, len(comparison.scopes))
+        walks = _walks(comparison)
+        columns = 2 * max(2, len(walks))
         grid = figure.add_gridspec(
             2,
             columns,
@@ -62,8 +64,8 @@ def comparison_png(
         for i, colour in enumerate((FIRST, SECOND)):
             axes = figure.add_subplot(grid[0, i * half : (i + 1) * half])
             _draw_graph(axes, graphs[i], names[i], colour)
-        width = columns // len(comparison.scopes)
-        for i, verdict in enumerate(comparison.scopes):
+        width = columns // len(walks)
+        for i, verdict in enumerate(walks):
             axes = figure.add_subplot(grid[1, i * width : (i + 1) * width])
             _draw_curves(axes, verdict, names, comparison, legend=i == 0)
 
@@ -72,8 +74,9 @@ def comparison_png(
 
 def _headline(names: tuple[str, str], comparison: Comparison) -> str:
     """Say in one sentence which scopes tell the graphs apart."""
-    apart = [_place(s.scope) for s in comparison.scopes if s.separated]
-    alike = [_place(s.scope) for s in comparison.scopes if not s.separated]
+    walks = _walks(comparison)
+    apart = [_place(s.scope) for s in walks if s.separated]
+    alike = [_place(s.scope) for s in walks if not s.separated]
     pair = f"{names[0]} from {names[1]}"
     if not apart:
         return f"No walk here tells {pair}"
@@ -84,8 +87,15 @@ def _headline(names: tuple[str, str], comparison: Comparison) -> str:
     )
 
 
+def _walks(comparison: Comparison) -> list[ScopeComparison]:
+    return [s for s in comparison.scopes if s.scope != SHELL_SIZES]
+
+
 def _place(scope: str) -> str:
     """Say where the walks of a scope live."""
+    loops, slash, scope = scope.rpartition("/")
+    if slash:
+        return f"{_place(scope)} {'without' if 'no' in loops else 'with'} self-loops"
     if scope == "graph":
         return "on the whole graph"
     kind = scope.rstrip("0123456789")
@@ -149,7 +159,7 @@ def _draw_curves(
 ) -> None:
     """Draw a few channels of one scope over the steps, both graphs."""
     spec = comparison.spec
-    steps = np.arange(1, spec.walk_length + 1)
+    steps = np.arange(spec.first_step, spec.walk_length + 1)
     top = 0.0
     for kind in _SHOWN:
         channel = f"{verdict.scope}/{kind}"
@@ -187,7 +197,11 @@ def _draw_curves(
     axes.set_title(
         f"walks {_place(verdict.scope)}: {verb}", loc="left", weight="bold", size=11.5
     )
-    axes.set(xlabel="steps t", ylim=(0, 1.3 * top or 1), xlim=(0.6, steps[-1] + 0.4))
+    axes.set(
+        xlabel="steps t",
+        ylim=(0, 1.3 * top or 1),
+        xlim=(steps[0] - 0.4, steps[-1] + 0.4),
+    )
     axes.set_xticks(steps[:: max(1, len(steps) // 12)])
     axes.set_ylabel("probability, summed")
     axes.grid(axis="y", color="#EEEEEE")

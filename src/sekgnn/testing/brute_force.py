@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from fractions import Fraction
-from itertools import combinations, pairwise, permutations
+from itertools import combinations, pairwise, permutations, product
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.wl import DistanceProfile, PatternCounts, Walks
 
 Steps = list[Fraction]
-"""One number per walk length t = 1..l."""
+"""One number per walk length t = 1..l, or t = 0..l."""
 
 
 def distances(graph: Graph) -> list[dict[int, int]]:
@@ -35,14 +35,20 @@ def distances(graph: Graph) -> list[dict[int, int]]:
 
 
 def landing(
-    graph: Graph, nodes: list[int], walk_length: int, self_loops: bool
+    graph: Graph,
+    nodes: list[int],
+    walk_length: int,
+    self_loops: bool,
+    first_step: int = 1,
 ) -> dict[tuple[int, int], Steps]:
-    """Return H_ij for t = 1..l of the walk on the subgraph induced on ``nodes``."""
+    """Return H_ij for t = first_step..l of the walk on what ``nodes`` induce."""
     near = {
         i: [j for j in graph.neighbors(i).tolist() if j in nodes] + [i] * self_loops
         for i in nodes
     }
-    result: dict[tuple[int, int], Steps] = {(i, j): [] for i in nodes for j in nodes}
+    result: dict[tuple[int, int], Steps] = {
+        (i, j): [Fraction(i == j)] * (1 - first_step) for i in nodes for j in nodes
+    }
     row = {i: {i: Fraction(1)} for i in nodes}
     for _ in range(walk_length):
         for i in nodes:
@@ -67,7 +73,7 @@ def _over(values: Steps, divisor: int) -> Steps:
 def _block_channels(
     spec: WalkEncoding, block: Block, shells: list[list[int]], h: Any, v: int
 ) -> Iterator[Steps]:
-    length = spec.walk_length
+    length = spec.length
     inside = block.scope == "internal"
     pairs: dict[str, Callable[[int], list[Steps]]] = {
         "to_shell": lambda k: [h[v, i] for i in shells[k]],
@@ -125,14 +131,15 @@ def brute_force_encoding(graph: Graph, spec: WalkEncoding) -> NDArray[np.object_
     """Return f of every node by summing over every pair of nodes, as the paper says.
 
     Returns:
-        Fractions, object array ``[n, spec.num_channels, spec.walk_length]``.
+        Fractions, object array ``[n, spec.num_channels, spec.length]``.
     """
     n = graph.num_nodes
-    out = np.empty((n, spec.num_channels, spec.walk_length), dtype=object)
+    out = np.full((n, spec.num_channels, spec.length), Fraction(0), dtype=object)
     reach = distances(graph)
+    loops = spec.self_loops if isinstance(spec.self_loops, tuple) else [spec.self_loops]
     for v in range(n):
         channels: list[Steps] = []
-        for block in spec.blocks:
+        for self_loops, block in product(loops, spec.blocks):
             nodes = list(range(n))
             if block.scope != "graph":
                 nodes = [u for u, d in reach[v].items() if d <= block.radius]
@@ -142,10 +149,14 @@ def brute_force_encoding(graph: Graph, spec: WalkEncoding) -> NDArray[np.object_
                 [u for u, d in reach[v].items() if d == k]
                 for k in range(block.num_shells + 2)
             ]
-            h = landing(graph, nodes, spec.walk_length, spec.self_loops)
+            h = landing(graph, nodes, spec.walk_length, self_loops, spec.first_step)
             channels += _block_channels(spec, block, shells, h, v)
         for c, steps in enumerate(channels):
             out[v, c] = steps
+        for k in range(spec.shell_sizes):
+            c, place = divmod(k, spec.length)
+            size = [*reach[v].values()].count(k + 1)
+            out[v, len(channels) + c, place] = Fraction(size)
     return out
 
 

@@ -87,6 +87,7 @@ def specs(max_hops: int = 3, max_steps: int = 5) -> st.SearchStrategy[WalkEncodi
     def build(draw: st.DrawFn) -> WalkEncoding:
         scope = draw(st.lists(st.sampled_from(SCOPES), min_size=1, unique=True))
         radii = st.lists(st.integers(1, max_hops + 1), min_size=1, unique=True)
+        loops = st.lists(st.booleans(), min_size=1, unique=True)
         aggregate = draw(st.sampled_from(AGGREGATES))
         return WalkEncoding(
             num_shells=draw(st.integers(1, max_hops)),
@@ -97,7 +98,9 @@ def specs(max_hops: int = 3, max_steps: int = 5) -> st.SearchStrategy[WalkEncodi
             merge=(
                 "concat" if aggregate == "moments" else draw(st.sampled_from(MERGES))
             ),
-            self_loops=draw(st.booleans()),
+            self_loops=tuple(draw(loops)),
+            first_step=draw(st.integers(0, 1)),
+            shell_sizes=draw(st.integers(0, 2 * max_steps)),
         )
 
     return build()

@@ -136,7 +136,9 @@ class RunConfig(_ModelKeys):
     num_shells: int = _walk_key("num_shells")
     aggregate: str = _walk_key("aggregate")
     merge: str = _walk_key("merge")
-    self_loops: bool = _walk_key("self_loops")
+    self_loops: bool | tuple[bool, ...] = _walk_key("self_loops")
+    first_step: int = _walk_key("first_step")
+    shell_sizes: int = _walk_key("shell_sizes")
 
     epochs: int = key("training", "largest number of epochs", 100, low=1)
     batch_size: int = key("training", "graphs per step, over all processes", 64, low=1)
@@ -337,6 +339,10 @@ def typed_value(name: str, value: Any, annotation: Any) -> Any:
             if not isinstance(item, inner) or isinstance(item, bool):
                 raise ConfigError(f"{name} must hold {inner.__name__}, got {item!r}.")
         return value
+    if "tuple[bool, ...]" in kinds and isinstance(value, list | tuple):
+        if value and all(isinstance(item, bool) for item in value):
+            return tuple(value) if len(value) > 1 else value[0]
+        raise ConfigError(f"{name} must be true, false or both, got {value!r}.")
     if want == "bool" and isinstance(value, bool):
         return value
     if want == "str" and isinstance(value, str):
