@@ -128,6 +128,16 @@ def test_same_seed_same_network_and_globals_untouched() -> None:
     assert not np.array_equal(a, c)
 
 
+def test_all_graphs_may_train() -> None:
+    graphs, labels = data(6)
+    options = {**SMALL, "epochs": 3, "schedule": "cosine", "keep": "last"}
+    held = SEKClassifier(**options).fit(graphs, labels)
+    model = SEKClassifier(**options, refit=True).fit(graphs, labels)
+    assert (held.best_epoch_, model.best_epoch_) == (3, 3)
+    assert held.curves_.keys() - model.curves_.keys() > {"val_loss"}
+    assert model.curves_["lr"][-1] == pytest.approx(0.02 * 0.02)
+
+
 @pytest.mark.slow
 def test_model_selection() -> None:
     graphs, labels = data()

@@ -178,8 +178,8 @@ def test_the_title_says_which_graphs_and_weights() -> None:
     assert subject(task("regression", ["y"], level="node")) == "test nodes"
     last = "test graphs of 10 folds, weights after the last epoch"
     assert subject(folds()) == last
-    assert subject(replace(folds(), protocol="wijesinghe2022")) == last
-    assert subject(replace(folds(), protocol="nested")) == "test graphs of 10 folds"
+    chosen = replace(folds(), monitor="val_loss")
+    assert subject(chosen) == "test graphs of 10 folds"
 
 
 @pytest.mark.parametrize("units", [None, "as given", "Ha", "counts $ of <b>"])

@@ -194,13 +194,30 @@ def test_impossible_for_some_is_pruned_for_all_is_refused(
     assert not (tmp_path / "every").exists()
 
 
-@pytest.mark.parametrize("protocol", ["xu2019", "wijesinghe2022"])
-def test_protocols_that_select_on_test_are_refused(
-    tmp_path: Path, data: GraphTask, protocol: str
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"protocol": "xu2019"}, "selects on the test folds"),
+        ({"protocol": "wijesinghe2022"}, "selects on the test folds"),
+        ({"protocol": "fixed"}, "needs validation graphs"),
+        ({"keep": "last", "refit": True}, "needs validation graphs"),
+    ],
+)
+def test_what_leaves_no_validation_graphs_is_refused(
+    tmp_path: Path, data: GraphTask, more: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(ConfigError, match="selects on the test folds"):
-        search(replace(BASE, protocol=protocol), GRID, tmp_path / "s", data=data)
+    with pytest.raises(ConfigError, match=message):
+        search(replace(BASE, **more), GRID, tmp_path / "s", data=data)
     assert not (tmp_path / "s").exists()
+
+
+def test_the_last_epoch_counts_if_it_is_kept(data: GraphTask) -> None:
+    last = replace(BASE, keep="last", epochs=3, lr=0.3)
+    told: list[float] = []
+    outcome = Validation(last, data=data).value(last, lambda _, v: told.append(v))
+    curve = Training(last, data).fit().curves["val_loss"]
+    assert told == curve
+    assert (outcome.value, outcome.epochs) == (curve[-1], (3,))
 
 
 def test_test_targets_have_no_influence(tmp_path: Path, data: GraphTask) -> None:

@@ -135,6 +135,9 @@ def test_a_value_of_the_wrong_type_names_its_key(name: str) -> None:
         ("protocol", ["cross"]),
         ("model", ["SEK-GIN"]),
         ("loss", ["rmse"]),
+        ("keep", ["first"]),
+        ("schedule", ["linear"]),
+        ("final_lr", [-0.1, 1.5, "nan"]),
         ("accelerator", ["cuda"]),
     ],
 )
@@ -149,6 +152,13 @@ def test_a_value_out_of_range_names_its_key(name: str, values: list[Any]) -> Non
     [
         ({"val_fraction": 0.5, "test_fraction": 0.5}, "leave nothing to train on"),
         ({"protocol": "xu2019", "patience": 3}, "leave patience out"),
+        ({"protocol": "fixed", "patience": 3}, "leave patience out"),
+        ({"keep": "last", "patience": 3}, "leave patience out.*keep=best"),
+        ({"protocol": "fixed", "keep": "best"}, "'fixed' has no graphs.*leave keep"),
+        ({"protocol": "xu2019", "keep": "best"}, "'xu2019' has no graphs"),
+        ({"refit": True}, "refit leaves no validation graphs.*keep=last"),
+        ({"refit": True, "keep": "best"}, "refit leaves no validation graphs"),
+        ({"protocol": "fixed", "refit": True, "keep": "last"}, "leave refit out"),
         ({"protocol": "nested", "split": "a.json"}, "split is for protocol holdout"),
         ({"protocol": "nested", "devices": 2}, "devices.*jobs"),
         ({"protocol": "xu2019", "num_machines": 2}, "num_machines.*jobs"),

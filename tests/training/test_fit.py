@@ -25,6 +25,7 @@ from sekgnn.training.learner import NotFiniteError
 from sekgnn.training.lightning_trainer import read_checkpoint
 from sekgnn.training.run_folder import CHECKPOINT_FILE
 from sekgnn.training.run_record import RunRecord
+from sekgnn.training.training import Training
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 
@@ -40,12 +41,30 @@ HARD: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
+    ("schedule", "rates"),
+    [
+        ("cosine", [0.02, 0.0155, 0.0065, 0.002]),  # (1 + cos) / 2: 1, 3/4, 1/4, 0
+        ("constant", [0.02] * 4),
+    ],
+)
+def test_rates_worked_out_by_hand(
+    lines: Path, schedule: str, rates: list[float]
+) -> None:
+    more = {"epochs": 4, "schedule": schedule, "final_lr": 0.1, "lr": 0.02}
+    assert Training(config(lines, **more)).fit().curves["lr"] == pytest.approx(rates)
+    one = Training(config(lines, **{**more, "epochs": 1})).fit()
+    assert one.curves["lr"] == [0.02]
+
+
+@pytest.mark.parametrize(
     ("more", "epochs"),
     [
         ({}, (1, 4)),
         ({"checkpoint_every": 2}, (3,)),
         ({"model": "k-gin", "num_hops": 2, "max_neighbors": 1}, (2,)),
         ({"protocol": "holdout", "monitor": "mae", "clip": 0.5}, (2,)),
+        ({"schedule": "cosine"}, (3,)),
+        ({"patience": None, "keep": "last", "refit": True}, (4,)),
     ],
 )
 def test_a_killed_run_continues_to_the_same_end(
@@ -147,11 +166,13 @@ def test_a_loss_that_explodes_is_named_and_good_weights_are_kept(
         run(settings, tmp_path / "run")
 
 
+@pytest.mark.parametrize("more", [{}, {"keep": "last", "refit": True}], ids=str)
 def test_weights_that_the_last_step_of_an_epoch_ruins_are_not_kept(
-    lines: Path, tmp_path: Path
+    lines: Path, tmp_path: Path, more: dict[str, Any]
 ) -> None:
     """One step per epoch: its loss is finite, what it leaves behind is not."""
-    settings = config(lines, lr=1e20, norm="none", epochs=1, batch_size=100)
+    ruin: dict[str, Any] = {"norm": "none", "epochs": 1, "batch_size": 100, **more}
+    settings = config(lines, lr=1e20, **ruin)
     with pytest.raises(NotFiniteError, match="epoch 1, step 1"):
         run(settings, tmp_path / "run")
     names = {path.name for path in (tmp_path / "run").iterdir()}

@@ -70,7 +70,7 @@ def test_selection_on_validation_reports_the_metrics_of_kept_weights() -> None:
     assert (one.value, one.spread) == (0.0, None)
 
 
-@pytest.mark.parametrize("protocol", ["xu2019", "wijesinghe2022", "nested"])
+@pytest.mark.parametrize("protocol", ["xu2019", "wijesinghe2022", "nested", "fixed"])
 def test_every_graph_tests_once_and_never_where_it_trains(
     lines: Path, protocol: str
 ) -> None:

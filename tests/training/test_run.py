@@ -21,6 +21,7 @@ from tests.training.helpers import (
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.models import load_model
 from sekgnn.training.predictions import predict_batches
+from sekgnn.training.predictor import evaluate_run
 from sekgnn.training.run_record import RunRecord
 from sekgnn.training.task_note import TaskNote
 from sekgnn.training.training import Training
@@ -87,7 +88,7 @@ def test_the_model_file_says_what_its_outputs_mean(lines: Path, tmp_path: Path) 
     assert note.classes == ("no", "yes")
 
 
-@pytest.mark.parametrize("protocol", ["holdout", "nested", "xu2019"])
+@pytest.mark.parametrize("protocol", ["holdout", "nested", "xu2019", "fixed"])
 def test_targets_of_test_graphs_never_influence_training(
     tmp_path: Path, protocol: str
 ) -> None:
@@ -133,6 +134,37 @@ def test_xu2019_lets_the_rate_follow_the_training_loss(
             rate = rate if loss < best * (1 - 1e-4) else rate * 0.5
             best = min(best, loss) if loss < best * (1 - 1e-4) else best
         assert fold.kept_epoch == 8
+
+
+@pytest.mark.parametrize("protocol", ["holdout", "nested", "fixed"])
+def test_without_a_choice_the_last_epoch_is_kept_and_every_graph_trains(
+    lines: Path, tmp_path: Path, protocol: str
+) -> None:
+    """Nothing is watched; nested graphs in the order of fixed give the same weights."""
+    more: dict[str, Any] = {"protocol": protocol, "folds": 3}
+    if protocol != "fixed":
+        more |= {"keep": "last", "refit": True}
+    record = run(config(lines, **more), tmp_path / "run")
+    assert record.monitor == "nothing"
+    assert record.selects_on == record.headline.selects_on
+    for fold in record.folds:
+        assert fold.split.keys() == {"train", "test"}
+        assert sorted(fold.split["train"] + fold.split["test"]) == list(range(30))
+        assert fold.curves.keys() == {"lr", "train_loss"}
+        assert fold.kept_epoch == 3
+    told = "all settings stand before" if protocol == "fixed" else "the last epoch"
+    assert told in record.selects_on
+    with pytest.raises(GraphInputError, match=f"no val part.*{protocol}"):
+        evaluate_run(tmp_path / "run", "val")
+
+
+def test_the_last_epoch_may_be_kept_where_another_was_better(lines: Path) -> None:
+    """The same training; only what is kept of it differs."""
+    more: dict[str, Any] = {"lr": 0.3, "epochs": 6}
+    best = Training(config(lines, keep="best", **more)).fit()
+    last = Training(config(lines, keep="last", **more)).fit()
+    assert best.curves == last.curves
+    assert best.kept_epoch < last.kept_epoch == 6
 
 
 def test_a_finished_run_is_returned_and_not_repeated(

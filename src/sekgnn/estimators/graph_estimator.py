@@ -55,6 +55,7 @@ class GraphEstimator(BaseEstimator):
     and training, and a few of scikit-learn's.
     """
 
+    keep: str | None
     validation_fraction: float
     node_features: Sequence[str]
     random_state: int | np.random.RandomState | None
@@ -92,6 +93,8 @@ class GraphEstimator(BaseEstimator):
         """
         known = CONFIG_HELP.keys() & PARAMETERS.keys()
         values = {name: getattr(self, name) for name in known}
+        if self.keep == "last":
+            values["patience"] = None  # which is for the choice of an epoch
         return RunConfig(**values, val_fraction=self.validation_fraction)
 
     def _train(
@@ -120,15 +123,17 @@ class GraphEstimator(BaseEstimator):
         seed = int(random.randint(np.iinfo(np.int32).max))
         data = task.with_targets()
         count = np.arange(len(data))
-        train, val = inner_split(
-            count, self.validation_fraction, seed, data.class_numbers
-        )
-        if not train.size or not val.size:
-            raise GraphInputError(
-                f"{count.size} graphs are too few to train and validate; give more."
-            )
-        check_training_classes(train, data.class_numbers, task.classes, "fit")
         config = replace(self.run_config(), seed=seed)
+        train, val = count, count[:0]
+        if config.watched:
+            train, val = inner_split(
+                count, self.validation_fraction, seed, data.class_numbers
+            )
+            if not train.size or not val.size:
+                raise GraphInputError(
+                    f"{count.size} graphs are too few to train and validate; give more."
+                )
+        check_training_classes(train, data.class_numbers, task.classes, "fit")
         split = Split(train, val, np.empty(0, dtype=np.int64))
         done = Training(config, data, splits=[split], cache=False).fit()
         self.predictor_ = Predictor([done.model], [done.note])

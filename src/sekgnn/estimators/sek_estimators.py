@@ -32,7 +32,8 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
         **parameters: Keys of :class:`~sekgnn.training.RunConfig` for model, encoding
             and training: ``hidden_channels``, ``num_layers``, ``num_hops``, ``scope``,
             ``walk_length``, ``epochs``, ``lr``, ... Training stops after
-            ``patience=30`` epochs without gain; ``None`` never stops.
+            ``patience=30`` epochs without gain; ``None`` never stops, nor does
+            ``keep="last"``, which with ``refit=True`` holds nothing back.
 
     Attributes:
         classes_: The labels.

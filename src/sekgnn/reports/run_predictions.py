@@ -21,7 +21,6 @@ MOST_PANELS = 12
 """Targets of a regression that are drawn; further ones are left out."""
 _MOST_BARS = 60
 _MOST_WRITTEN = 12  # classes up to which counts fit into their cells
-_LAST_EPOCH = ("xu2019", "wijesinghe2022")
 
 _TRUE, _PREDICTED = "true ", "predicted "
 
@@ -134,7 +133,7 @@ def subject(record: RunRecord) -> str:
     text = f"test {things}"
     if len(record.folds) > 1:
         text += f" of {len(record.folds)} folds"
-    if record.protocol in _LAST_EPOCH:
+    if record.monitor == "nothing":
         text += ", weights after the last epoch"
     return text
 

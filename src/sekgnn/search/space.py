@@ -56,6 +56,8 @@ _TYPES = {item.name: str(item.type).split(" | ")[0] for item in fields(RunConfig
 _FIXED = {
     "seed": "a seed that is chosen by its result is luck",
     "monitor": "values of different metrics cannot be compared",
+    "keep": "values of best and of last epochs cannot be compared",
+    "refit": "it leaves no validation graphs",
     "tensorboard": "it changes nothing",
     "checkpoint_every": "it changes nothing",
 }

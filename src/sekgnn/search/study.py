@@ -44,7 +44,7 @@ from sekgnn.search.storage import (
     signs_of_life,
     storage_errors,
 )
-from sekgnn.search.validation import SELECTED_ON, Validation
+from sekgnn.search.validation import Validation, selected_on
 from sekgnn.training.config import RunConfig
 from sekgnn.training.objective import is_better_high
 from sekgnn.training.processes import run_processes
@@ -373,9 +373,7 @@ def _write(worker: Worker, place: Path) -> SearchRecord:
             pruner=job.pruner,
             monitor=f"val_{base.monitor}",
             direction=job.direction,
-            selected_on=SELECTED_ON[base.protocol].format(
-                monitor=base.monitor, folds=len(splits)
-            ),
+            selected_on=selected_on(base, len(splits)),
             data={
                 "name": data.name,
                 "graphs": len(data),

@@ -21,14 +21,17 @@ from sekgnn.training.training import Training
 Report = Callable[[int, float], None]
 """Called with the number of epochs, over all folds, and the value so far."""
 
-SELECTED_ON = {
-    "holdout": "the best {monitor} over the epochs, of the validation graphs",
-    "nested": (
-        "the mean over {folds} folds of the best {monitor} over the epochs, of the "
-        "validation part of each fold's training graphs"
-    ),
-}
-"""What trials are compared by, in words."""
+
+def selected_on(config: RunConfig, folds: int) -> str:
+    """Return what trials are compared by, in words."""
+    best = f"the best {config.monitor} over the epochs"
+    value = best if config.selects_on_validation else f"the last {config.monitor}"
+    if config.protocol == "holdout":
+        return f"{value}, of the validation graphs"
+    return (
+        f"the mean over {folds} folds of {value}, of the validation part of each "
+        "fold's training graphs"
+    )
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,8 @@ class Outcome:
     """How a config did.
 
     Attributes:
-        value: Of the monitor; the best epoch's, mean over the folds.
-        epochs: The best epoch of every fold, from 1.
+        value: Of the monitor; the kept epoch's, mean over the folds.
+        epochs: The kept epoch of every fold, from 1.
         num_parameters: Learned numbers of the model.
         seconds: Time spent training.
     """
@@ -50,11 +53,17 @@ class Outcome:
 
 def _check_base(config: RunConfig) -> None:
     """Raise if there are no validation graphs, or several processes for a model."""
-    if not config.selects_on_validation:
+    if config.watched == "test":
         raise ConfigError(
             f"protocol {config.protocol!r} selects on the test folds, so a search "
             "would choose the config that fits the test graphs best; search with "
             "protocol holdout or nested, and use the others for the config it finds."
+        )
+    if config.watched is None:
+        raise ConfigError(
+            "a search needs validation graphs, and with protocol fixed or refit there "
+            "are none; search with protocol holdout or nested and without refit, and "
+            "use these for the config it finds."
         )
     if config.devices > 1 or config.num_machines > 1:
         raise ConfigError(
@@ -115,7 +124,7 @@ class Validation:
         Args:
             config: With the keys that are searched over.
             report: Called after every epoch with the number of epochs so far and the
-                value so far: the best epoch of this fold and of those before, averaged.
+                value so far: of this fold and of those before, averaged.
                 What it raises ends the training and comes out here.
 
         Raises:
@@ -136,6 +145,7 @@ class Validation:
         training.prepare(self.progress)
         monitor = f"val_{config.monitor}"
         better = max if is_better_high(monitor) else min
+        best = config.selects_on_validation
         bests: list[float] = []
         kept: list[int] = []
         seconds = 0.0
@@ -151,7 +161,7 @@ class Validation:
                 if not math.isnan(values[monitor]):
                     seen.append(values[monitor])
                 if report is not None and seen:
-                    so_far = [*bests, better(seen)]
+                    so_far = [*bests, better(seen) if best else seen[-1]]
                     report(before + epoch, sum(so_far) / len(so_far))
 
             done = training.fit(number, report=tell)

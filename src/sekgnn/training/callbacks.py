@@ -159,6 +159,31 @@ class Plateau(Callback):
         self._state = state_dict or None
 
 
+class Cosine(Callback):
+    r"""Lets the learning rate fall over all epochs along half a cosine.
+
+    Epoch e of E (from 0) has the rate
+    :math:`\eta (s + (1 - s)(1 + \cos(\pi e / (E - 1))) / 2)`: the first has
+    :math:`\eta`, the last :math:`s \eta`. It depends on e alone, so that a continued
+    run has the same rates.
+
+    Args:
+        epochs: E.
+        final: s, the share that is left in the last epoch.
+    """
+
+    def __init__(self, epochs: int, final: float) -> None:
+        """Keep them."""
+        self.epochs, self.final = epochs, final
+
+    def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
+        """Set the rate of the epoch."""
+        done = trainer.current_epoch / max(1, self.epochs - 1)
+        share = self.final + (1 - self.final) * (1 + math.cos(math.pi * done)) / 2
+        for group in trainer.optimizers[0].param_groups:
+            group["lr"] = group.setdefault("initial_lr", group["lr"]) * share
+
+
 class KeepBest(Callback):
     """Keeps the weights of the epoch with the best value of a curve, the earliest.
 

@@ -18,7 +18,8 @@ from sekgnn.errors import ConfigError
 from sekgnn.models.options import MODEL_KINDS, ModelOptions, optional_keys
 
 SECTIONS = ("data", "protocol", "model", "encoding", "training", "machine")
-PROTOCOL_NAMES = ("holdout", "xu2019", "wijesinghe2022", "nested")
+PROTOCOL_NAMES = ("holdout", "xu2019", "wijesinghe2022", "nested", "fixed")
+SCHEDULES = ("plateau", "cosine", "constant")
 LOSSES = ("mse", "mae", "huber")
 ACCELERATORS = ("auto", "cpu", "gpu", "mps", "tpu")
 
@@ -149,12 +150,27 @@ class RunConfig(_ModelKeys):
         "training", "learn targets shifted and scaled to mean 0, variance 1", True
     )
     monitor: str = key("training", "metric that selects the epoch", "loss")
+    keep: str | None = key(
+        "training",
+        "epoch whose weights are kept: the best by monitor, or the last",
+        shown="the best where graphs validate, else the last",
+        choices=("best", "last"),
+    )
+    refit: bool = key(
+        "training", "with keep=last: train on the validation graphs too", False
+    )
+    schedule: str = key(
+        "training", "how the learning rate changes", "plateau", choices=SCHEDULES
+    )
+    final_lr: float = key(
+        "training", "share of lr that schedule cosine ends with", 0.02, low=0, high=1
+    )
     plateau_patience: int = key(
         "training", "epochs without gain until the learning rate is reduced", 10, low=0
     )
     plateau_factor: float = key(
         "training",
-        "factor by which it is reduced; 1 keeps it constant",
+        "factor by which it is reduced",
         0.5,
         above=0,
         high=1,
@@ -210,11 +226,7 @@ class RunConfig(_ModelKeys):
                 "val_fraction and test_fraction leave nothing to train on: "
                 f"{self.val_fraction:g} + {self.test_fraction:g} is not below 1."
             )
-        if self.patience is not None and not self.selects_on_validation:
-            raise ConfigError(
-                f"protocol {self.protocol!r} compares all folds at the same epochs; "
-                "leave patience out, or use protocol nested or holdout."
-            )
+        self._check_selection()
         if self.split is not None and self.protocol != "holdout":
             raise ConfigError("split is for protocol holdout; leave it out.")
         if self.split is not None and self.skip_invalid:
@@ -238,10 +250,38 @@ class RunConfig(_ModelKeys):
                 "side by side with jobs."
             )
 
+    def _check_selection(self) -> None:
+        """Raise if what chooses the epoch, and from what graphs, cannot be."""
+        validates = self.protocol in ("holdout", "nested")
+        if self.keep == "best" and not validates:
+            raise ConfigError(
+                f"protocol {self.protocol!r} has no graphs that could choose the best "
+                "epoch for keep; leave keep out, or use protocol nested or holdout."
+            )
+        if self.refit and not (validates and self.keep == "last"):
+            raise ConfigError(
+                "refit leaves no validation graphs to choose an epoch by: it is for "
+                "protocols holdout and nested with keep=last. Add that, or leave refit "
+                "out."
+            )
+        if self.patience is not None and not self.selects_on_validation:
+            raise ConfigError(
+                "patience waits for a better epoch on validation graphs, and here the "
+                "last epoch is kept; leave patience out, or use protocol nested or "
+                "holdout with keep=best."
+            )
+
+    @property
+    def watched(self) -> str | None:
+        """The part of a split that is measured after every epoch, if any is."""
+        if self.protocol in ("xu2019", "wijesinghe2022"):
+            return "test"
+        return None if self.protocol == "fixed" or self.refit else "val"
+
     @property
     def selects_on_validation(self) -> bool:
-        """Whether the protocol chooses the epoch on graphs that are not for test."""
-        return self.protocol in ("holdout", "nested")
+        """Whether validation graphs choose the kept epoch; else it is the last."""
+        return self.watched == "val" and self.keep != "last"
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RunConfig:

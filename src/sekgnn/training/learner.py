@@ -32,9 +32,8 @@ class GraphLearner(LightningModule):
         objective: Loss and metrics.
         joined: All graphs.
         train: Positions of those to learn from.
-        watched: Positions of those to evaluate after every epoch.
-        config: Learning rate, batches, and whether validation or test graphs are
-            watched.
+        watched: Positions of those to evaluate after every epoch; may be empty.
+        config: Learning rate, batches, and which part is watched.
         seed: Epoch e draws order, samples and dropout from (seed, e) alone.
         first_epoch: Where a continued training goes on.
     """
@@ -77,8 +76,10 @@ class GraphLearner(LightningModule):
         loader.order.set_epoch(self.first_epoch)
         return loader
 
-    def val_dataloader(self) -> BatchLoader:
+    def val_dataloader(self) -> BatchLoader | list[Any]:
         """Return the batches of this process that are evaluated after every epoch."""
+        if not self.watched.size:
+            return []
         return self._batches(self.watched, max(self.config.batch_size, 256), None)
 
     def _batches(
@@ -129,6 +130,17 @@ class GraphLearner(LightningModule):
         self.loss_count += int(count)
         return loss
 
+    def on_train_batch_end(self, outputs: Any, batch: Any, batch_idx: int) -> None:
+        """Look at the weights at the end of an epoch, if nothing else is looked at.
+
+        Raises:
+            NotFiniteError: If the last step ruined them, before they are kept.
+        """
+        if self.trainer.is_last_batch and not self.watched.size:
+            with torch.no_grad():
+                total = sum(weight.sum() for weight in self.model.parameters())
+            self._check_finite(float(total), self.global_step)
+
     def validation_step(self, batch: Any, batch_idx: int) -> None:
         """Collect the outputs for a batch."""
         self.collector.update(self.model, batch)
@@ -145,8 +157,7 @@ class GraphLearner(LightningModule):
         loss = found.loss(self.objective)
         self._check_finite(loss, self.global_step)
         metrics = {"loss": loss, **found.metrics(self.objective)}
-        part = "val" if self.config.selects_on_validation else "test"
-        self.measured = {f"{part}_{k}": v for k, v in metrics.items()}
+        self.measured = {f"{self.config.watched}_{k}": v for k, v in metrics.items()}
 
     def _check_finite(self, loss: float, step: int) -> None:
         if not math.isfinite(loss):

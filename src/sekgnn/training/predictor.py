@@ -311,7 +311,8 @@ def evaluate_run(
         chosen = getattr(split, part)
         if not chosen.size:
             raise GraphInputError(
-                f"protocol {config.protocol} has no {part} part; choose another."
+                f"the run has no {part} part (protocol {config.protocol}"
+                f"{', refit' if config.refit else ''}); choose another."
             )
         out.append(Predictor([model], [note]).metrics(training.data.subset(chosen)))
     return out

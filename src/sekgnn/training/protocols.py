@@ -30,9 +30,18 @@ SELECTS_ON = {
         "the test folds: one epoch for all folds, that of the best mean over the folds"
     ),
     "wijesinghe2022": "the test folds: the best epoch of each fold by itself",
+    "fixed": "nothing: all settings stand before the folds",
     "last epoch": "nothing: the last epoch",
 }
 """What each protocol chooses the epoch by."""
+
+
+def selects_on(config: RunConfig) -> str:
+    """Return what the epoch of a run is chosen by, in words."""
+    validates = config.protocol in ("holdout", "nested")
+    last = validates and not config.selects_on_validation
+    name = "last epoch" if last else config.protocol
+    return SELECTS_ON[name].format(monitor=config.monitor)
 
 
 def make_splits(
@@ -40,7 +49,7 @@ def make_splits(
 ) -> list[Split]:
     """Return the split of every training of a protocol.
 
-    Protocols that select on the test fold have an empty validation part.
+    Without graphs that validate (``config.watched``) that part is empty.
 
     Raises:
         GraphInputError: If a part would be empty, or a class would be missing from
@@ -64,10 +73,11 @@ def make_splits(
                 seed = int(seeds.generate_state(1)[0])
                 train, val = inner_split(train, config.val_fraction, seed, classes)
             splits.append(Split(train, val, test))
+    if config.refit:
+        splits = [_without_validation(split) for split in splits]
     for number, split in enumerate(splits, start=1):
         where = data.name if len(splits) == 1 else f"{data.name}, fold {number}"
-        needed = ("train", "val", "test")[:: 1 if config.selects_on_validation else 2]
-        for part in needed:
+        for part in ("train", "val", "test")[:: 1 if config.watched == "val" else 2]:
             if not getattr(split, part).size:
                 raise GraphInputError(
                     f"{where}: no graphs for {part}; use larger parts, fewer folds or "
@@ -75,6 +85,12 @@ def make_splits(
                 )
         check_training_classes(split.train, classes, data.classes, where)
     return splits
+
+
+def _without_validation(split: Split) -> Split:
+    """Return a split whose validation graphs train."""
+    train = np.sort(np.concatenate([split.train, split.val]))
+    return Split(train, split.val[:0], split.test)
 
 
 def _folds(
@@ -99,14 +115,13 @@ def summarise(
     The two protocols that select on the test folds are different readings of the same
     curves, so a run of one reports both, and the last epoch, which selects nothing.
     """
-    if config.selects_on_validation:
-        sentence = SELECTS_ON[config.protocol].format(monitor=config.monitor)
+    if config.watched != "test":
         return tuple(
             _over_folds(
                 f"test_{metric}",
                 [fold.metrics[f"test_{metric}"] for fold in folds],
                 config.protocol,
-                sentence,
+                selects_on(config),
             )
             for metric in METRICS[kind]
         )

@@ -22,7 +22,7 @@ from sekgnn.training.callbacks import EpochReport
 from sekgnn.training.config import RunConfig
 from sekgnn.training.predictions import prediction_table
 from sekgnn.training.processes import run_processes
-from sekgnn.training.protocols import SELECTS_ON, summarise
+from sekgnn.training.protocols import selects_on, summarise
 from sekgnn.training.run_folder import (
     CHECKPOINT_FILE,
     CURVES_FILE,
@@ -268,7 +268,7 @@ def _record(
         model=training.model_config,
         num_parameters=training.num_parameters,
         protocol=config.protocol,
-        selects_on=SELECTS_ON[config.protocol].format(monitor=config.monitor),
+        selects_on=selects_on(config),
         monitor=f"val_{config.monitor}" if selects else "nothing",
         folds=tuple(folds),
         results=summarise(config, training.kind, folds),

@@ -19,6 +19,7 @@ from sekgnn.parallel import Progress
 from sekgnn.training.batches import JoinedGraphs, encoding_cache
 from sekgnn.training.build import make_model
 from sekgnn.training.callbacks import (
+    Cosine,
     EndWithParent,
     EpochReport,
     History,
@@ -199,9 +200,8 @@ class Training:
     ) -> Trained:
         """Fit the model of one split, or continue where ``folder`` left off.
 
-        In protocols that select on validation graphs, the epoch with the best
-        ``config.monitor`` on these is kept; in the others the last one, and the test
-        graphs are only watched.
+        The epoch with the best ``config.monitor`` on validation graphs is kept where
+        the config selects so, else the last one; test graphs are at most watched.
 
         Args:
             number: Of the split, from 0.
@@ -219,11 +219,10 @@ class Training:
         objective, joined = self.objective(number), self.prepare()
         note = TaskNote.of(self.data, objective, config.max_neighbors, config.seed)
         model = self.model(number)
-        validates = config.selects_on_validation
         history = History(None if folder is None else folder / CURVES_FILE, report)
         keep = KeepBest(
             history,
-            f"val_{config.monitor}" if validates else None,
+            f"val_{config.monitor}" if config.selects_on_validation else None,
             config.patience,
             None if folder is None else folder / MODEL_FILE,
             {"task": note.to_dict()},
@@ -231,10 +230,9 @@ class Training:
         callbacks: list[Any] = [
             EndWithParent(),  # before the others write: a new run may be at work there
             history,
-            Plateau(history, "val_loss" if validates else "train_loss",
-                    config.plateau_patience, config.plateau_factor, config.min_lr),
+            *_schedule(config, history),
             keep,
-        ]  # fmt: skip
+        ]
         if progress is not None:
             callbacks.append(ProgressReport(progress))
         checkpoint, first_epoch = None, 0
@@ -256,7 +254,7 @@ class Training:
             objective,
             joined,
             split.train,
-            split.val if validates else split.test,
+            getattr(split, config.watched) if config.watched else split.val[:0],
             config,
             fold_seeds(config.seed, number)[1],
             first_epoch,
@@ -277,6 +275,17 @@ class Training:
         chosen = getattr(self.splits[number], part)
         batches = self.prepare().batches(chosen, max(self.config.batch_size, 256))
         return predict_batches(trained.model, batches)
+
+
+def _schedule(config: RunConfig, history: History) -> list[Any]:
+    """Return what changes the learning rate."""
+    if config.schedule == "cosine":
+        return [Cosine(config.epochs, config.final_lr)]
+    if config.schedule == "constant":
+        return []
+    loss = "val_loss" if config.watched == "val" else "train_loss"
+    rule = config.plateau_patience, config.plateau_factor, config.min_lr
+    return [Plateau(history, loss, *rule)]
 
 
 def fold_seeds(seed: int, number: int) -> tuple[int, int]:
