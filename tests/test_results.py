@@ -12,6 +12,7 @@ from sekgnn.brec.board import BOARD, Board
 from sekgnn.brec.exact_score import described
 from sekgnn.reports.brec_page import brec_page
 from sekgnn.reports.finished_runs import load_runs
+from sekgnn.reports.paired_differences import paired_differences, paired_markdown
 from sekgnn.reports.paper_numbers import paper_number
 from sekgnn.reports.run_table import show_result, show_value, table_markdown, table_rows
 from sekgnn.training.config import RunConfig
@@ -50,7 +51,9 @@ def cell(run: str, metric: str, protocol: str) -> str:
 
 
 def test_the_table_is_made_of_the_records() -> None:
-    made = table_markdown(table_rows(load_runs(sorted(RUNS.iterdir()))))
+    runs = load_runs(sorted(RUNS.iterdir()))
+    pairs = paired_differences(runs)
+    made = table_markdown(table_rows(runs)) + paired_markdown(pairs)
     assert (ROOT / "results" / "training" / "table.md").read_text("utf-8") == made
 
 

@@ -13,9 +13,12 @@ import torch
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
+from sekgnn.datasets import list_task
 from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
 from sekgnn.estimators import SEKClassifier, SEKRegressor
 from sekgnn.graphs import Graph, cycle_graph, path_graph
+from sekgnn.models import load_model
+from sekgnn.training.predictor import Predictor
 
 SMALL: dict[str, Any] = {
     "model": "gin",
@@ -126,6 +129,27 @@ def test_same_seed_same_network_and_globals_untouched() -> None:
     a, b, c = (m.predict_proba(graphs) for m in fits)
     np.testing.assert_array_equal(a, b)
     assert not np.array_equal(a, c)
+
+
+def test_an_ensemble_is_one_estimator_in_one_file(tmp_path: Path) -> None:
+    graphs, labels = data(6)
+    alone, both = (
+        SEKClassifier(**SMALL, ensemble=n).fit(graphs, labels) for n in (1, 2)
+    )
+    first, second = (
+        Predictor([m], [both.predictor_.note]).predict(list_task(graphs).graphs)
+        for m in both.predictor_.models
+    )
+    np.testing.assert_array_equal(first, alone.predict_proba(graphs))
+    assert not np.allclose(first, second)
+    mean = both.predict_proba(graphs)
+    np.testing.assert_allclose(mean, (first + second) / 2)
+    both.save(tmp_path / "both.safetensors")
+    again = SEKClassifier.load(tmp_path / "both.safetensors")
+    for other in (again, pickle.loads(pickle.dumps(both))):
+        np.testing.assert_array_equal(other.predict_proba(graphs), mean)
+    with pytest.raises(ModelFileError, match="2 networks of an ensemble"):
+        load_model(tmp_path / "both.safetensors")
 
 
 def test_all_graphs_may_train() -> None:

@@ -201,9 +201,10 @@ def test_impossible_for_some_is_pruned_for_all_is_refused(
         ({"protocol": "wijesinghe2022"}, "selects on the test folds"),
         ({"protocol": "fixed"}, "needs validation graphs"),
         ({"keep": "last", "refit": True}, "needs validation graphs"),
+        ({"ensemble": 2}, "leave ensemble at 1"),
     ],
 )
-def test_what_leaves_no_validation_graphs_is_refused(
+def test_what_a_search_cannot_compare_is_refused(
     tmp_path: Path, data: GraphTask, more: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):

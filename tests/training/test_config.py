@@ -115,6 +115,7 @@ def test_a_value_of_the_wrong_type_names_its_key(name: str) -> None:
     ("name", "values"),
     [
         ("epochs", [0, -1]),
+        ("ensemble", [0]),
         ("batch_size", [0]),
         ("checkpoint_every", [0]),
         ("devices", [0]),
@@ -159,6 +160,8 @@ def test_a_value_out_of_range_names_its_key(name: str, values: list[Any]) -> Non
         ({"refit": True}, "refit leaves no validation graphs.*keep=last"),
         ({"refit": True, "keep": "best"}, "refit leaves no validation graphs"),
         ({"protocol": "fixed", "refit": True, "keep": "last"}, "leave refit out"),
+        ({"protocol": "xu2019", "ensemble": 2}, "leave ensemble at 1"),
+        ({"devices": 2, "ensemble": 2}, "an ensemble trains its networks one after"),
         ({"protocol": "nested", "split": "a.json"}, "split is for protocol holdout"),
         ({"protocol": "nested", "devices": 2}, "devices.*jobs"),
         ({"protocol": "xu2019", "num_machines": 2}, "num_machines.*jobs"),

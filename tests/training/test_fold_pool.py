@@ -47,20 +47,30 @@ def contents(folder: Path) -> dict[str, Any]:
     return out
 
 
+@pytest.mark.parametrize(
+    ("more", "files", "epochs"),
+    [({}, 3, 6), ({"protocol": "fixed", "ensemble": 2, "schedule": "cosine"}, 5, 12)],
+    ids=["one", "ensemble"],
+)
 def test_two_at_a_time_equal_one_after_the_other(
-    lines: Path, tmp_path: Path, forks: None
+    lines: Path,
+    tmp_path: Path,
+    forks: None,
+    more: dict[str, Any],
+    files: int,
+    epochs: int,
 ) -> None:
-    settings = config(lines, "ring", **MORE)
+    settings = config(lines, "ring", **{**MORE, **more})
     told: list[tuple[int, int]] = []
     one = run(settings, tmp_path / "one", jobs=1)
     two = run(
         settings, tmp_path / "two", jobs=2, progress=lambda *done: told.append(done)
     )
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
-    assert len(contents(tmp_path / "one")) == 3 * 3 + 1
+    assert len(contents(tmp_path / "one")) == 3 * files + 1
     assert one.results == two.results
-    assert told[0] == (0, 6)
-    assert told[-1] == (6, 6)
+    assert told[0] == (0, epochs)
+    assert told[-1] == (epochs, epochs)
 
 
 @pytest.mark.slow

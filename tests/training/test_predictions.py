@@ -103,7 +103,8 @@ def test_a_model_is_left_in_its_mode() -> None:
 def rows(note: TaskNote, graphs: list[Any], model: Any) -> list[list[str]]:
     store = JoinedGraphs(graphs, 3)
     found = predict_batches(model, store.batches(np.array([4, 1]), 8))
-    content = prediction_table(note, found, 2)
+    predicted = note.objective.predictions(found.out)
+    content = prediction_table(note, found, predicted, 2)
     return list(csv.reader(io.StringIO(content.decode())))
 
 

@@ -40,10 +40,12 @@ def report(
 
     Writes report.html, table.md and, for every run, RUN-curves.png and
     RUN-predictions.png (if it has predictions.csv) to the output folder. A
-    number of the paper stands beside a result that can be compared with it.
+    number of the paper stands beside a result that can be compared with it;
+    runs on the same folds are compared fold by fold.
     """
     from sekgnn.cli.failures import note
     from sekgnn.cli.progress import progress_bar
+    from sekgnn.reports.paired_differences import paired_terminal
     from sekgnn.reports.run_report import write_report
     from sekgnn.reports.run_table import table_terminal
 
@@ -59,6 +61,8 @@ def report(
     elif not quiet:
         width = max(shutil.get_terminal_size().columns, 80)
         typer.echo(table_terminal(made.rows, width))
+        if made.pairs:
+            typer.echo(paired_terminal(made.pairs))
         pictures = len(made.files) - 2
         typer.echo(f"wrote report.html, table.md and {pictures} PNG to {output}")
 
@@ -68,6 +72,7 @@ def _json(made: Report) -> str:
         "output": str(made.folder),
         "files": sorted(made.files),
         "rows": [_finite(row.to_dict()) for row in made.rows],
+        "pairs": [pair.to_dict() for pair in made.pairs],
     }
     return json_format.dumps(values, ensure_ascii=False, allow_nan=False)
 

@@ -135,10 +135,11 @@ class GraphEstimator(BaseEstimator):
                 )
         check_training_classes(train, data.class_numbers, task.classes, "fit")
         split = Split(train, val, np.empty(0, dtype=np.int64))
-        done = Training(config, data, splits=[split], cache=False).fit()
-        self.predictor_ = Predictor([done.model], [done.note])
-        self.curves_ = done.curves
-        self.best_epoch_ = done.kept_epoch
+        training = Training(config, data, splits=[split], cache=False)
+        done = [training.fit(member=i) for i in range(config.ensemble)]
+        self.predictor_ = Predictor([d.model for d in done], [d.note for d in done])
+        self.curves_ = done[0].curves
+        self.best_epoch_ = done[0].kept_epoch
         self.n_features_in_ = task.num_features
 
     def _outputs(self, graphs: Sequence[Any]) -> NDArray[np.float64]:
@@ -171,7 +172,8 @@ class GraphEstimator(BaseEstimator):
                 "flat": getattr(self, "_flat", True),
             },
         }
-        save_model(self.predictor_.models[0], path, about)
+        first, *others = self.predictor_.models
+        save_model(first, path, about, others=others)
 
     @classmethod
     def load(cls: type[E], path: str | os.PathLike[str]) -> E:

@@ -33,7 +33,8 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
             and training: ``hidden_channels``, ``num_layers``, ``num_hops``, ``scope``,
             ``walk_length``, ``epochs``, ``lr``, ... Training stops after
             ``patience=30`` epochs without gain; ``None`` never stops, nor does
-            ``keep="last"``, which with ``refit=True`` holds nothing back.
+            ``keep="last"``, which with ``refit=True`` holds nothing back. With
+            ``ensemble=N``, ``curves_`` and ``best_epoch_`` are of the first network.
 
     Attributes:
         classes_: The labels.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,8 @@ def save_model(
     model: GraphModel,
     path: str | os.PathLike[str],
     about: Mapping[str, Any] | None = None,
+    *,
+    others: Sequence[GraphModel] = (),
 ) -> None:
     """Write a model's config and weights to ``path``, all or nothing.
 
@@ -41,19 +43,24 @@ def save_model(
         path: The file; ``.safetensors`` is the usual suffix. Its folder must exist.
         about: Plain JSON values to keep beside the config, such as what the outputs
             mean; :func:`read_about` returns them.
+        others: Further members of an ensemble; :func:`load_models` returns all.
 
     Raises:
         OutputError: If it cannot be written; an older file is then unchanged.
     """
     weights = {
-        name: tensor.detach().cpu().contiguous()
-        for name, tensor in model.state_dict().items()
+        f"{_prefix(number)}{name}": tensor.detach().cpu().contiguous()
+        for number, member in enumerate((model, *others))
+        for name, tensor in member.state_dict().items()
     }
     header = {
         "format": FORMAT,
         "format_version": str(FORMAT_VERSION),
         "config": json.dumps(model.to_config(), sort_keys=True),
     }
+    if others:
+        configs = [member.to_config() for member in others]
+        header["others"] = json.dumps(configs, sort_keys=True)
     if about is not None:
         header["about"] = json.dumps(about, sort_keys=True)
     header["sha256"] = _digest(header, weights)
@@ -76,9 +83,45 @@ def load_model(
     Raises:
         ModelFileError: If the file is missing, damaged, or of another or unknown model.
     """
+    found = load_models(path, kind)
+    if len(found) > 1:
+        raise ModelFileError(
+            f"{path} holds the {len(found)} networks of an ensemble; use load_models."
+        )
+    return found[0]
+
+
+def load_models(
+    path: str | os.PathLike[str], kind: type[GraphModel] | None = None
+) -> list[GraphModel]:
+    """Return all models in ``path``: one, or the members of an ensemble.
+
+    Takes and raises what :func:`load_model` does.
+    """
     header, weights = _read(Path(path))
-    config = _config(header, path)
+    first = _config(header, path)
     _check_digest(header, weights, path)
+    others = []
+    for number, config in enumerate(json.loads(header.get("others", "[]")), start=1):
+        prefix = _prefix(number)
+        names = [name for name in weights if name.startswith(prefix)]
+        own = {name.removeprefix(prefix): weights.pop(name) for name in names}
+        others.append(_build(config, own, path, kind))
+    return [_build(first, weights, path, kind), *others]
+
+
+def _prefix(number: int) -> str:
+    """Return how the names of the weights of a member begin."""
+    return f"{number}/" if number else ""
+
+
+def _build(
+    config: dict[str, Any],
+    weights: dict[str, Tensor],
+    path: str | os.PathLike[str],
+    kind: type[GraphModel] | None,
+) -> GraphModel:
+    """Return the model of a config with its weights."""
     name = config.get("model")
     if kind is not None and name != kind.name:
         raise ModelFileError(
@@ -199,6 +242,8 @@ def _digest(header: dict[str, str], weights: dict[str, Tensor]) -> str:
     digest = hashlib.sha256(header["config"].encode())
     if "about" in header:
         digest.update(f"\0{header['about']}".encode())
+    if "others" in header:
+        digest.update(f"\0\0{header['others']}".encode())
     for name in sorted(weights):
         tensor = weights[name]
         digest.update(f"\n{name} {tensor.dtype} {list(tensor.shape)}\n".encode())

@@ -19,6 +19,13 @@ from typing import Any
 from sekgnn.files import write_files
 from sekgnn.parallel import Progress
 from sekgnn.reports.finished_runs import Run, load_runs
+from sekgnn.reports.paired_differences import (
+    NOTE,
+    PairedDifference,
+    paired_cells,
+    paired_differences,
+    paired_markdown,
+)
 from sekgnn.reports.run_curves import curves_png
 from sekgnn.reports.run_predictions import predictions_png, read_predictions
 from sekgnn.reports.run_table import (
@@ -81,6 +88,7 @@ class Report:
         folder: Where.
         files: Names of the files.
         rows: The table.
+        pairs: Runs on the same folds, compared.
         left_out: Runs that have none of the metrics asked for.
         unfinished: Folders of runs that have not finished.
     """
@@ -88,6 +96,7 @@ class Report:
     folder: Path
     files: tuple[str, ...]
     rows: list[TableRow]
+    pairs: list[PairedDifference]
     left_out: tuple[str, ...]
     unfinished: tuple[str, ...]
 
@@ -132,15 +141,16 @@ def write_report(
         files |= {f"{run.slug}-{name}.png": png for name, png in drawn.items()}
         if progress is not None:
             progress(i, len(found))
-    files[TABLE_FILE] = table_markdown(rows).encode()
-    files[PAGE_FILE] = run_page(found, rows, figures).encode()
+    pairs = paired_differences(found, list(metrics))
+    files[TABLE_FILE] = (table_markdown(rows) + paired_markdown(pairs)).encode()
+    files[PAGE_FILE] = run_page(found, rows, figures, pairs).encode()
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     write_files(folder, files)
     shown = {row.run for row in rows}
     left_out = tuple(run.name for run in found if run.name not in shown)
     unfinished = tuple(run.name for run in begun)
-    return Report(folder, tuple(files), rows, left_out, unfinished)
+    return Report(folder, tuple(files), rows, pairs, left_out, unfinished)
 
 
 def _figures(run: Run) -> dict[str, bytes]:
@@ -156,6 +166,7 @@ def run_page(
     runs: Sequence[Run],
     rows: Sequence[TableRow],
     figures: Mapping[str, Figures] | None = None,
+    pairs: Sequence[PairedDifference] = (),
 ) -> str:
     """Return a page of HTML that needs no other file.
 
@@ -163,6 +174,7 @@ def run_page(
         runs: In the order of the page.
         rows: Of the summary, from :func:`~sekgnn.reports.run_table.table_rows`.
         figures: Per ``slug`` of a run, PNG files by what they show.
+        pairs: Runs on the same folds, compared.
     """
     anchors = {run.name: f"run-{i}" for i, run in enumerate(runs, start=1)}
     head, body, notes = cells(rows)
@@ -172,6 +184,9 @@ def run_page(
         _table(head, body, links=[anchors[row.run] for row in rows]),
         *(_note(text) for text in notes),
     ]
+    if pairs:
+        parts += [_heading(3, "Paired differences"), _note(NOTE)]
+        parts.append(_table(*paired_cells(pairs)))
     for run in runs:
         parts += _section(run, anchors[run.name], (figures or {}).get(run.slug, {}))
     return _page(f"sekgnn: {number}", parts)
@@ -226,6 +241,10 @@ def _folds(record: RunRecord) -> str:
         values = [show_value(m, fold.metrics.get(m)) for m in metrics]
         kept, seconds = str(fold.kept_epoch), show_seconds(fold.seconds)
         rows.append([str(i), *sizes, str(epochs), kept, *values, seconds])
+        for j, member in enumerate(fold.members, start=1):
+            alone = [show_value(m, member.get(m)) for m in metrics]
+            blank = [""] * (len(parts) + 2)
+            rows.append([f"{i}, network {j} alone", *blank, *alone, ""])
     return _table(head, rows)
 
 

@@ -202,10 +202,14 @@ def _mark(number: int) -> str:
 def table_markdown(rows: Sequence[TableRow]) -> str:
     """Return the table for a Markdown file, with its footnotes."""
     head, body, notes = cells(rows)
-    lines = [head, ["---"] * len(head)]
+    return "\n\n".join([markdown_table(head, body), *notes]) + "\n"
+
+
+def markdown_table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table of plain text, without the last line's end."""
+    lines = [list(head), ["---"] * len(head)]
     lines += [[_markdown(cell) for cell in line] for line in body]
-    text = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    return "\n\n".join([text, *notes]) + "\n"
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def _markdown(text: str) -> str:

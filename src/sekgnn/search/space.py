@@ -58,6 +58,7 @@ _FIXED = {
     "monitor": "values of different metrics cannot be compared",
     "keep": "values of best and of last epochs cannot be compared",
     "refit": "it leaves no validation graphs",
+    "ensemble": "trials are compared as single networks",
     "tensorboard": "it changes nothing",
     "checkpoint_every": "it changes nothing",
 }

@@ -65,6 +65,11 @@ def _check_base(config: RunConfig) -> None:
             "are none; search with protocol holdout or nested and without refit, and "
             "use these for the config it finds."
         )
+    if config.ensemble > 1:
+        raise ConfigError(
+            "a search compares single networks; leave ensemble at 1, and use it for "
+            "the config that the search finds."
+        )
     if config.devices > 1 or config.num_machines > 1:
         raise ConfigError(
             "a search trains each model in one process; leave devices and num_machines "

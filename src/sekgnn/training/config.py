@@ -159,6 +159,12 @@ class RunConfig(_ModelKeys):
     refit: bool = key(
         "training", "with keep=last: train on the validation graphs too", False
     )
+    ensemble: int = key(
+        "training",
+        "networks from different seeds whose predictions are averaged",
+        1,
+        low=1,
+    )
     schedule: str = key(
         "training", "how the learning rate changes", "plateau", choices=SCHEDULES
     )
@@ -249,6 +255,11 @@ class RunConfig(_ModelKeys):
                 "num_machines cannot share; leave them at 1 and train folds "
                 "side by side with jobs."
             )
+        if self.devices * self.num_machines > 1 and self.ensemble > 1:
+            raise ConfigError(
+                "an ensemble trains its networks one after the other in one process; "
+                "leave devices and num_machines at 1, or ensemble."
+            )
 
     def _check_selection(self) -> None:
         """Raise if what chooses the epoch, and from what graphs, cannot be."""
@@ -263,6 +274,12 @@ class RunConfig(_ModelKeys):
                 "refit leaves no validation graphs to choose an epoch by: it is for "
                 "protocols holdout and nested with keep=last. Add that, or leave refit "
                 "out."
+            )
+        if self.ensemble > 1 and self.watched == "test":
+            raise ConfigError(
+                f"protocol {self.protocol!r} reads its epoch off the curves of one "
+                "network; leave ensemble at 1, or use protocol fixed, nested or "
+                "holdout."
             )
         if self.patience is not None and not self.selects_on_validation:
             raise ConfigError(

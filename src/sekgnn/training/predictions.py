@@ -45,9 +45,13 @@ class Predictions(NamedTuple):
         total, count = objective.loss_sum(self.out, self.y, self.mask)
         return float(total) / max(int(count), 1)
 
-    def metrics(self, objective: Objective) -> dict[str, float]:
-        """Return the metrics of the task."""
-        return objective.metrics(objective.predictions(self.out), self.y, self.mask)
+    def metrics(
+        self, objective: Objective, predicted: Tensor | None = None
+    ) -> dict[str, float]:
+        """Return the metrics of the outputs, or of other predictions for the rows."""
+        if predicted is None:
+            predicted = objective.predictions(self.out)
+        return objective.metrics(predicted, self.y, self.mask)
 
 
 class PredictionCollector(Metric):
@@ -139,16 +143,19 @@ def predicted_fields(note: TaskNote, predicted: NDArray[np.float64]) -> list[lis
     ]
 
 
-def prediction_table(note: TaskNote, found: Predictions, fold: int) -> bytes:
+def prediction_table(
+    note: TaskNote, found: Predictions, predicted: Tensor, fold: int
+) -> bytes:
     """Return the CSV file of test graphs: predictions beside their true targets.
 
     Args:
         note: What the columns mean.
-        found: Outputs and targets.
+        found: The rows and their targets.
+        predicted: Probabilities ``[R, C]`` of classes, or values ``[R, T]``.
         fold: Number of the fold, from 1.
     """
     width = len(note.targets)
-    fields = predicted_fields(note, note.objective.predictions(found.out).numpy())
+    fields = predicted_fields(note, predicted.numpy())
     truth = found.y.reshape(len(found.y), -1)
     rows = []
     for i, graph in enumerate(found.graph.tolist()):

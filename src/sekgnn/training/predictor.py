@@ -18,8 +18,8 @@ from sekgnn.checks import check_choice
 from sekgnn.datasets import GraphTask, read_task, stream_task
 from sekgnn.datasets.graph_task import Y_MASK, edge_width
 from sekgnn.errors import GraphInputError, GraphInputWarning, ModelFileError
-from sekgnn.models import GraphModel, load_model
-from sekgnn.models.model_file import read_about
+from sekgnn.models import GraphModel
+from sekgnn.models.model_file import load_models, read_about
 from sekgnn.training.batches import JoinedGraphs
 from sekgnn.training.config import RunConfig
 from sekgnn.training.predictions import (
@@ -27,7 +27,13 @@ from sekgnn.training.predictions import (
     predicted_fields,
     predicted_headings,
 )
-from sekgnn.training.run_folder import CONFIG_FILE, FOLD_FILE, MODEL_FILE, read_config
+from sekgnn.training.run_folder import (
+    CONFIG_FILE,
+    FOLD_FILE,
+    MODEL_FILE,
+    model_files,
+    read_config,
+)
 from sekgnn.training.run_record import RECORD_FILE, RunRecord
 from sekgnn.training.task_note import TaskNote
 from sekgnn.training.training import Training
@@ -55,8 +61,8 @@ class Predictor:
     def load(cls, path: str | os.PathLike[str]) -> Predictor:
         """Return the predictor in a run folder or a model file.
 
-        Reading it runs no code from it. A run of several folds gives all their models,
-        when all have finished.
+        Reading it runs no code from it. An ensemble gives all its networks, and a run
+        of several folds all their models, when all have finished.
 
         Raises:
             ModelFileError: If there is none, or it is damaged or foreign.
@@ -67,11 +73,12 @@ class Predictor:
         place = Path(path)
         files = [place]
         if place.is_dir():
-            files = [place / MODEL_FILE]
+            files = model_files(place)
             finished = (place / RECORD_FILE).is_file()
-            if not files[0].is_file() and finished:
-                files = sorted(place.glob(f"fold-*/{MODEL_FILE}"))
-            if not files or not files[0].is_file():
+            if not files and finished:
+                folds = sorted(place.glob("fold-*"))
+                files = [file for fold in folds for file in model_files(fold)]
+            if not files:
                 raise ModelFileError(
                     f"{path} holds no {MODEL_FILE}; it is not a run folder, or the run "
                     "has not come far enough: repeat its command to continue it."
@@ -79,8 +86,14 @@ class Predictor:
             if not finished and not (place / FOLD_FILE).is_file():
                 text = f"the run in {path} has not finished; its best model is used."
                 warnings.warn(text, GraphInputWarning, stacklevel=2)
-        notes = [TaskNote.from_dict(read_about(file).get("task", {})) for file in files]
-        return cls([load_model(file) for file in files], notes)
+        models: list[GraphModel] = []
+        notes: list[TaskNote] = []
+        for file in files:
+            note = TaskNote.from_dict(read_about(file).get("task", {}))
+            members = load_models(file)
+            models += members
+            notes += [note] * len(members)
+        return cls(models, notes)
 
     def check(self, task: GraphTask, source: str) -> None:
         """Raise if the graphs are not what the model reads.
@@ -300,21 +313,23 @@ def evaluate_run(
             "file to evaluate on all of it."
         )
     whole = Predictor.load(place)
-    if len(whole.models) != len(training.splits):
+    size = config.ensemble
+    if len(whole.models) != len(training.splits) * size:
         raise ModelFileError(
-            f"{folder} holds {len(whole.models)} models of {len(training.splits)} "
-            "folds; others were removed."
+            f"{folder} holds {len(whole.models)} models, and {len(training.splits)} "
+            f"folds have {size} each; others were removed."
         )
     out = []
-    trained = zip(whole.models, whole.notes, training.splits, strict=True)
-    for model, note, split in trained:
+    for number, split in enumerate(training.splits):
         chosen = getattr(split, part)
         if not chosen.size:
             raise GraphInputError(
                 f"the run has no {part} part (protocol {config.protocol}"
                 f"{', refit' if config.refit else ''}); choose another."
             )
-        out.append(Predictor([model], [note]).metrics(training.data.subset(chosen)))
+        own = slice(number * size, (number + 1) * size)
+        fold = Predictor(whole.models[own], whole.notes[own])
+        out.append(fold.metrics(training.data.subset(chosen)))
     return out
 
 

@@ -33,6 +33,7 @@ from sekgnn.training.run_folder import (
     load_config,
     locked,
     make_folder,
+    member_folders,
     remove_drafts,
     write_config,
 )
@@ -43,7 +44,7 @@ from sekgnn.training.run_record import (
     RunRecord,
 )
 from sekgnn.training.sources import load_data
-from sekgnn.training.training import Training
+from sekgnn.training.training import Trained, Training
 
 PACKAGES = ("sekgnn", "torch", "torch-geometric", "lightning", "numpy", "numba",
             "scipy", "torchmetrics")  # fmt: skip
@@ -156,10 +157,23 @@ def run_fold(
     finished = folder / FOLD_FILE
     if finished.is_file():
         return _read_fold(finished)
-    make_folder(folder)
-    trained = training.fit(number, folder=folder, progress=progress, report=report)
-    found = training.evaluate(trained, number)
-    metrics = found.metrics(trained.note.objective)
+    places = member_folders(folder, training.config.ensemble)
+    members: list[Trained] = []
+    for member, place in enumerate(places):
+        make_folder(place)
+        tell = _part(progress, member, len(places))
+        found = training.fit(number, member, folder=place, progress=tell, report=report)
+        members.append(found)
+    note, tested = members[0].note, [training.evaluate(m, number) for m in members]
+    each = [note.objective.predictions(one.out) for one in tested]
+    mean = torch.stack(each).mean(dim=0)
+    metrics = [
+        {
+            f"test_{name}": value
+            for name, value in tested[0].metrics(note.objective, predicted).items()
+        }
+        for predicted in (mean, *each)
+    ]
     split = training.splits[number]
     record = FoldRecord(
         split={
@@ -167,16 +181,25 @@ def run_fold(
             for part in ("train", "val", "test")
             if getattr(split, part).size
         },
-        curves=trained.curves,
-        kept_epoch=trained.kept_epoch,
-        metrics={f"test_{name}": value for name, value in metrics.items()},
-        seconds=trained.seconds,
+        curves=members[0].curves,
+        kept_epoch=members[0].kept_epoch,
+        metrics=metrics[0],
+        seconds=sum(member.seconds for member in members),
+        members=metrics[1:] if len(members) > 1 else [],
     )
-    table = prediction_table(trained.note, found, number + 1)
+    table = prediction_table(note, tested[0], mean, number + 1)
     text = json.dumps(asdict(record)).encode()
     write_files(folder, {PREDICTIONS_FILE: table, FOLD_FILE: text})
-    (folder / CHECKPOINT_FILE).unlink(missing_ok=True)
+    for place in places:
+        (place / CHECKPOINT_FILE).unlink(missing_ok=True)
     return record
+
+
+def _part(progress: Progress | None, number: int, count: int) -> Progress | None:
+    """Return what to tell about part ``number``, from 0, of equal parts of a whole."""
+    if progress is None:
+        return None
+    return lambda done, total: progress(number * total + done, count * total)
 
 
 def _read_fold(path: Path) -> FoldRecord:
@@ -202,8 +225,8 @@ def _run_folds(
 
     def tell() -> None:
         if progress is not None:
-            done = sum(_epochs(folder) for folder in folders)
-            progress(done, config.epochs * len(folders))
+            places = [p for f in folders for p in member_folders(f, config.ensemble)]
+            progress(sum(map(_epochs, places)), config.epochs * len(places))
 
     tell()
     if jobs == 1:

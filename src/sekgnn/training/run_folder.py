@@ -98,8 +98,23 @@ def visible_names(folder: Path) -> list[str]:
 
 def fold_folders(place: Path, count: int) -> list[Path]:
     """Return the folders of a run's folds, whose order is that of their names."""
+    return _numbered(place, "fold", count)
+
+
+def member_folders(place: Path, count: int) -> list[Path]:
+    """Return the folders of the networks of a training; one needs none of its own."""
+    return [place] if count == 1 else _numbered(place, "member", count)
+
+
+def _numbered(place: Path, word: str, count: int) -> list[Path]:
     width = max(2, len(str(count)))
-    return [place / f"fold-{i:0{width}d}" for i in range(1, count + 1)]
+    return [place / f"{word}-{i:0{width}d}" for i in range(1, count + 1)]
+
+
+def model_files(place: Path) -> list[Path]:
+    """Return the model files of a training: one, those of an ensemble, or none yet."""
+    own = place / MODEL_FILE
+    return [own] if own.is_file() else sorted(place.glob(f"member-*/{MODEL_FILE}"))
 
 
 def check_same_config(config: RunConfig, folder: Path) -> None:

@@ -35,6 +35,8 @@ class FoldRecord:
         kept_epoch: The epoch, from 1, whose weights were kept.
         metrics: Of these weights: ``test_mae``, ``test_accuracy``, ...
         seconds: How long training took, interruptions not counted.
+        members: Of an ensemble, the metrics of each network alone; ``metrics`` are
+            those of their mean prediction, curves and epoch are of the first.
     """
 
     split: dict[str, list[int]]
@@ -42,6 +44,7 @@ class FoldRecord:
     kept_epoch: int
     metrics: dict[str, float]
     seconds: float
+    members: list[dict[str, float]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -179,7 +182,8 @@ class RunRecord:
         for fold in folds:
             curves = fold["curves"].items()
             fold["curves"] = {k: [_number(x) for x in v] for k, v in curves}
-            fold["metrics"] = {k: _number(v) for k, v in fold["metrics"].items()}
+            fold["metrics"] = _numbers(fold["metrics"])
+            fold["members"] = [_numbers(one) for one in fold.get("members", ())]
         results = [
             {**result, "value": _number(result["value"])}
             for result in rest.pop("results")
@@ -204,6 +208,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return value
+
+
+def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
+    return {name: _number(value) for name, value in values.items()}
 
 
 def _number(value: Any) -> float:

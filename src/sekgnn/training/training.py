@@ -125,7 +125,7 @@ class Training:
         self.config = config
         self._first: GraphModel | None = self._new_model(0)
         self.model_config = self._first.to_config()
-        self.num_parameters = self._first.num_parameters
+        self.num_parameters = self._first.num_parameters * config.ensemble
         self._reads = (self._first.num_hops, self._first.encoding)
         self.objective(0)
 
@@ -142,14 +142,16 @@ class Training:
         other._set(config)
         return other
 
-    def _new_model(self, number: int) -> GraphModel:
-        seed, _ = fold_seeds(self.config.seed, number)
+    def _new_model(self, number: int, member: int = 0) -> GraphModel:
+        seed, _ = fold_seeds(self.config.seed, number, member)
         return make_model(self.config, self.data, seed)
 
-    def model(self, number: int = 0) -> GraphModel:
+    def model(self, number: int = 0, member: int = 0) -> GraphModel:
         """Return the model of training ``number``, from 0, with its first weights."""
         first, self._first = self._first, None
-        return self._new_model(number) if number or first is None else first
+        if number or member or first is None:
+            return self._new_model(number, member)
+        return first
 
     def objective(self, number: int = 0) -> Objective:
         """Return loss and metrics, with mean and scale of the training targets.
@@ -193,6 +195,7 @@ class Training:
     def fit(
         self,
         number: int = 0,
+        member: int = 0,
         *,
         folder: Path | None = None,
         progress: Progress | None = None,
@@ -205,6 +208,7 @@ class Training:
 
         Args:
             number: Of the split, from 0.
+            member: Of the ensemble, from 0; each has seeds of its own.
             folder: For checkpoint, model and curves; ``None`` writes nothing.
             progress: Called with (done, total) batches.
             report: Called with (epoch, values) after every epoch.
@@ -218,7 +222,7 @@ class Training:
         config, split = self.config, self.splits[number]
         objective, joined = self.objective(number), self.prepare()
         note = TaskNote.of(self.data, objective, config.max_neighbors, config.seed)
-        model = self.model(number)
+        model = self.model(number, member)
         history = History(None if folder is None else folder / CURVES_FILE, report)
         keep = KeepBest(
             history,
@@ -256,7 +260,7 @@ class Training:
             split.train,
             getattr(split, config.watched) if config.watched else split.val[:0],
             config,
-            fold_seeds(config.seed, number)[1],
+            fold_seeds(config.seed, number, member)[1],
             first_epoch,
         )
         model.train()
@@ -288,9 +292,14 @@ def _schedule(config: RunConfig, history: History) -> list[Any]:
     return [Plateau(history, loss, *rule)]
 
 
-def fold_seeds(seed: int, number: int) -> tuple[int, int]:
-    """Return the seeds of weights and of order for training ``number``, from 0."""
-    state = np.random.SeedSequence([seed, number]).generate_state(2, np.uint32)
+def fold_seeds(seed: int, number: int, member: int = 0) -> tuple[int, int]:
+    """Return the seeds of weights and of order for training ``number``, from 0.
+
+    Further members of an ensemble have seeds of their own; the first has those of a
+    network alone.
+    """
+    own = (member,) if member else ()
+    state = np.random.SeedSequence([seed, number], spawn_key=own).generate_state(2)
     return int(state[0]), int(state[1])
 
 

@@ -1,0 +1,175 @@
+"""Runs on the same folds, compared fold by fold: is one really better?"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.reports.finished_runs import Run
+from sekgnn.reports.run_table import (
+    markdown_table,
+    reported,
+    show_difference,
+    show_value,
+)
+from sekgnn.training.objective import is_better_high
+from sekgnn.training.run_record import Result, RunRecord
+
+_HEAD = ("first run", "second run", "data", "protocol", "metric", "folds",
+         "first - second", "verdict")  # fmt: skip
+_ENOUGH = 2.0  # standard errors
+NOTE = (
+    "Mean over the folds of the first run minus the second, ± its standard error "
+    "(standard deviation with ddof 1, divided by the root of the number of folds). "
+    "Folds share training graphs, so that true errors are somewhat larger."
+)
+
+
+@dataclass(frozen=True)
+class PairedDifference:
+    r"""How two runs differ on the same test folds.
+
+    With :math:`d_f` the first run's number in fold f minus the second's, the difference
+    is :math:`\bar d = \sum_f d_f / F` and its standard error
+    :math:`\sqrt{\sum_f (d_f - \bar d)^2 / (F - 1)} / \sqrt F`.
+
+    Attributes:
+        first: Name of a run.
+        second: Name of another.
+        data: What both learned from.
+        protocol: Whose numbers are compared.
+        metric: Such as ``test_accuracy``.
+        folds: F.
+        difference: Mean over the folds.
+        error: Its standard error.
+    """
+
+    first: str
+    second: str
+    data: str
+    protocol: str
+    metric: str
+    folds: int
+    difference: float
+    error: float
+
+    @property
+    def verdict(self) -> str:
+        """Which run is better, unless that may be chance."""
+        if self.difference == 0 or abs(self.difference) < _ENOUGH * self.error:
+            return "not significant"
+        higher = self.difference > 0
+        better = higher == is_better_high(self.metric)
+        return f"{self.first if better else self.second} is better"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, the verdict included."""
+        return {**asdict(self), "verdict": self.verdict}
+
+
+def paired_differences(
+    runs: Sequence[Run], metrics: Sequence[str] = ()
+) -> list[PairedDifference]:
+    """Compare every two runs of the same data, protocol and test folds.
+
+    Args:
+        runs: In the order of the table.
+        metrics: Those of the table (:func:`~sekgnn.reports.run_table.table_rows`).
+    """
+    groups: dict[Any, list[tuple[Run, NDArray[np.float64]]]] = {}
+    for run in runs:
+        for result in reported(run.record, metrics):
+            values = fold_values(run.record, result)
+            if values.size > 1 and np.isfinite(values).all():
+                key = (*_same(run.record), result.protocol, result.metric)
+                groups.setdefault(key, []).append((run, values))
+    return [
+        _difference(one, other, protocol, metric)
+        for (*_, protocol, metric), members in groups.items()
+        for one, other in itertools.combinations(members, 2)
+    ]
+
+
+def fold_values(record: RunRecord, result: Result) -> NDArray[np.float64]:
+    """Return the number of every fold, ``[F]``, whose mean is a result of the run."""
+    values = []
+    for fold in record.folds:
+        curve = fold.curves.get(result.metric, ())
+        if result.protocol == "wijesinghe2022":
+            best = max if is_better_high(result.metric) else min
+            values.append(best(curve, default=math.nan))
+        elif result.epoch is not None:
+            there = result.epoch <= len(curve)
+            values.append(curve[result.epoch - 1] if there else math.nan)
+        else:
+            values.append(fold.metrics.get(result.metric, math.nan))
+    return np.array(values, dtype=np.float64)
+
+
+def _same(record: RunRecord) -> tuple[Any, ...]:
+    """Return what two runs must share: graphs, targets and test folds."""
+    tests = tuple(tuple(fold.split.get("test", ())) for fold in record.folds)
+    targets = tuple(record.data.get("targets") or ())
+    return record.data.get("fingerprint"), targets, tests
+
+
+def _difference(
+    one: tuple[Run, NDArray[np.float64]],
+    other: tuple[Run, NDArray[np.float64]],
+    protocol: str,
+    metric: str,
+) -> PairedDifference:
+    each = one[1] - other[1]  # [F]
+    return PairedDifference(
+        first=one[0].name,
+        second=other[0].name,
+        data=str(one[0].record.data.get("name") or ""),
+        protocol=protocol,
+        metric=metric,
+        folds=each.size,
+        difference=float(each.mean()),
+        error=float(each.std(ddof=1) / math.sqrt(each.size)),
+    )
+
+
+def paired_cells(
+    pairs: Sequence[PairedDifference],
+) -> tuple[list[str], list[list[str]]]:
+    """Return the comparisons as text: head and rows."""
+    body = [
+        [
+            pair.first, pair.second, pair.data, pair.protocol, pair.metric,
+            str(pair.folds),
+            f"{show_difference(pair.metric, pair.difference)} "
+            f"± {show_value(pair.metric, pair.error)}",
+            pair.verdict,
+        ]
+        for pair in pairs
+    ]  # fmt: skip
+    return list(_HEAD), body
+
+
+def paired_markdown(pairs: Sequence[PairedDifference]) -> str:
+    """Return the comparisons for a Markdown file; nothing if there are none."""
+    if not pairs:
+        return ""
+    table = markdown_table(*paired_cells(pairs))
+    return f"\n## Paired differences\n\n{NOTE}\n\n{table}\n"
+
+
+def paired_terminal(pairs: Sequence[PairedDifference]) -> str:
+    """Return a sentence per comparison for a terminal."""
+    lines = []
+    for line in paired_cells(pairs)[1]:
+        first, second, _, protocol, metric, folds, difference, verdict = line
+        lines.append(
+            f"{first} - {second}: {metric} {difference} over {folds} folds "
+            f"({protocol}): {verdict}"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,106 @@
+"""An ensemble is the mean of its members, each as if it were alone."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tests.training.helpers import config, run, signalled_run, table, weights
+
+from sekgnn.datasets import read_task
+from sekgnn.errors import GraphInputWarning, ModelFileError
+from sekgnn.training.predictor import Predictor, evaluate_run
+from sekgnn.training.run_record import RunRecord
+from sekgnn.training.training import Training
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+
+MORE: dict[str, Any] = {"epochs": 2, "dropout": 0.2}
+
+
+@pytest.mark.parametrize("target", ["ring", "size,weight", "big,odd"])
+def test_an_ensemble_is_the_mean_of_its_members_trained_alone(
+    lines: Path, tmp_path: Path, target: str
+) -> None:
+    """Predictions, metrics, files: two folds of three networks."""
+    folds: dict[str, Any] = {**MORE, "protocol": "nested", "folds": 2}
+    folder = tmp_path / "run"
+    record = run(config(lines, target, **folds, ensemble=3), folder)
+    alone = Training(config(lines, target, **folds))
+    graphs = read_task(lines).graphs
+    assert record.num_parameters == 3 * alone.num_parameters
+    for number, fold in enumerate(record.folds):
+        members = [alone.fit(number, member) for member in range(3)]
+        goal = members[0].note.objective
+        tested = [alone.evaluate(member, number) for member in members]
+        each = [goal.predictions(found.out) for found in tested]
+        assert not torch.allclose(each[0], each[1])
+        wanted = goal.metrics(sum(each) / 3, tested[0].y, tested[0].mask)
+        assert fold.metrics == pytest.approx(
+            {f"test_{k}": v for k, v in wanted.items()}, rel=1e-6, nan_ok=True
+        )
+        for found, own in zip(tested, fold.members, strict=True):
+            single = {f"test_{k}": v for k, v in found.metrics(goal).items()}
+            assert own == pytest.approx(single, nan_ok=True)
+        place = folder / f"fold-0{number + 1}"
+        predictor = Predictor.load(place)
+        mean = np.mean(
+            [Predictor([m.model], [m.note]).predict(graphs) for m in members], axis=0
+        )
+        np.testing.assert_allclose(predictor.predict(graphs), mean, rtol=1e-6)
+        assert [len(table(p)) for p in sorted(place.glob("*/metrics.csv"))] == [3] * 3
+    assert len(Predictor.load(folder).models) == 6
+    for found, fold in zip(evaluate_run(folder), record.folds, strict=True):
+        wanted = {k.removeprefix("test_"): v for k, v in fold.metrics.items()}
+        assert found == pytest.approx(wanted, rel=1e-4, nan_ok=True)
+    (folder / "fold-02" / "member-03" / "model.safetensors").unlink()
+    with pytest.raises(ModelFileError, match="holds 5 models, and 2 folds have 3 each"):
+        evaluate_run(folder)
+
+
+def test_the_first_member_is_the_network_alone(lines: Path, tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    run(config(lines, **MORE), tmp_path / "alone")
+    several = config(lines, **MORE, ensemble=2)
+    run(several, tmp_path / "two", progress=lambda *done: told.append(done))
+    one, first, second = (
+        weights(tmp_path / name) for name in ("alone", "two/member-01", "two/member-02")
+    )
+    assert all(torch.equal(one[name], first[name]) for name in one)
+    assert any(not torch.equal(one[name], second[name]) for name in one)
+    done = [d for d, _ in told]
+    assert done == sorted(done) and told[-1] == (done[-1], done[-1])
+
+
+def test_an_ensemble_killed_in_its_second_network_continues(
+    lines: Path, tmp_path: Path
+) -> None:
+    settings = config(lines, **MORE, ensemble=2, schedule="cosine", keep="last")
+    run(settings, tmp_path / "whole")
+    fits = 0
+
+    def second(epoch: int, _: dict[str, float]) -> None:
+        nonlocal fits
+        fits += epoch == 1
+        if fits == 2:
+            raise ConnectionError("something unforeseen")
+
+    with pytest.raises(ConnectionError):
+        run(settings, tmp_path / "killed", report=second)
+    with pytest.warns(GraphInputWarning, match="has not finished"):
+        Predictor.load(tmp_path / "killed")
+    again: list[int] = []
+    run(settings, tmp_path / "killed", report=lambda epoch, _: again.append(epoch))
+    assert again == [1, 2]  # of the second network only
+    assert signalled_run(settings, tmp_path / "hit", 2) == -signal.SIGKILL
+    run(settings, tmp_path / "hit")
+    whole = RunRecord.load(tmp_path / "whole")
+    for name in ("killed", "hit"):
+        found = RunRecord.load(tmp_path / name)
+        assert found.results == whole.results
+        assert found.folds[0].members == whole.folds[0].members
+        assert not list((tmp_path / name).rglob("last.ckpt"))
