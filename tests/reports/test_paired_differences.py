@@ -20,7 +20,7 @@ from sekgnn.reports.paired_differences import (
 from sekgnn.training.run_record import FoldRecord, Result, RunRecord
 
 
-def tested(values: list[float], metric: str = "test_accuracy") -> RunRecord:
+def numbers(values: list[float], metric: str = "test_accuracy") -> RunRecord:
     """Return a run of protocol fixed with these numbers in its folds."""
     trainings = [
         FoldRecord({"train": [9], "test": [i]}, {}, 3, {metric: value}, 1.0)
@@ -33,7 +33,7 @@ def tested(values: list[float], metric: str = "test_accuracy") -> RunRecord:
 
 def test_a_standard_error_worked_out_by_hand() -> None:
     """Differences 0.1, 0.3, 0.2, 0.2: mean 0.2, variance 0.02 / 3, error / 2."""
-    one, other = tested([0.7, 0.9, 0.8, 0.8]), tested([0.6, 0.6, 0.6, 0.6])
+    one, other = numbers([0.7, 0.9, 0.8, 0.8]), numbers([0.6, 0.6, 0.6, 0.6])
     (pair,) = paired_differences([as_run(one, "a"), as_run(other, "b")])
     assert (pair.first, pair.second, pair.folds) == ("a", "b", 4)
     assert pair.difference == pytest.approx(0.2)
@@ -75,7 +75,7 @@ def test_values_of_folds_are_those_whose_mean_is_reported() -> None:
 
 
 def test_only_the_same_graphs_and_folds_are_compared() -> None:
-    one = tested([0.7, 0.9, 0.8])
+    one = numbers([0.7, 0.9, 0.8])
     others: list[dict[str, Any]] = [
         {"data": {**one.data, "fingerprint": "0" * 64}},
         {"folds": one.folds[::-1]},
@@ -86,7 +86,7 @@ def test_only_the_same_graphs_and_folds_are_compared() -> None:
         runs = [as_run(one, "a"), as_run(replace(one, **more), "b")]
         assert paired_differences(runs) == []
     assert paired_differences([as_run(holdout(), "a"), as_run(holdout(), "b")]) == []
-    broken = tested([0.7, math.nan, 0.8])
+    broken = numbers([0.7, math.nan, 0.8])
     assert paired_differences([as_run(one, "a"), as_run(broken, "b")]) == []
     same = paired_differences([as_run(one, name) for name in "abc"])
     assert [(p.first, p.second) for p in same] == [("a", "b"), ("a", "c"), ("b", "c")]

@@ -39,7 +39,7 @@ def test_an_ensemble_is_the_mean_of_its_members_trained_alone(
         tested = [alone.evaluate(member, number) for member in members]
         each = [goal.predictions(found.out) for found in tested]
         assert not torch.allclose(each[0], each[1])
-        wanted = goal.metrics(sum(each) / 3, tested[0].y, tested[0].mask)
+        wanted = goal.metrics(torch.stack(each).mean(0), tested[0].y, tested[0].mask)
         assert fold.metrics == pytest.approx(
             {f"test_{k}": v for k, v in wanted.items()}, rel=1e-6, nan_ok=True
         )
@@ -54,9 +54,9 @@ def test_an_ensemble_is_the_mean_of_its_members_trained_alone(
         np.testing.assert_allclose(predictor.predict(graphs), mean, rtol=1e-6)
         assert [len(table(p)) for p in sorted(place.glob("*/metrics.csv"))] == [3] * 3
     assert len(Predictor.load(folder).models) == 6
-    for found, fold in zip(evaluate_run(folder), record.folds, strict=True):
+    for again, fold in zip(evaluate_run(folder), record.folds, strict=True):
         wanted = {k.removeprefix("test_"): v for k, v in fold.metrics.items()}
-        assert found == pytest.approx(wanted, rel=1e-4, nan_ok=True)
+        assert again == pytest.approx(wanted, rel=1e-4, nan_ok=True)
     (folder / "fold-02" / "member-03" / "model.safetensors").unlink()
     with pytest.raises(ModelFileError, match="holds 5 models, and 2 folds have 3 each"):
         evaluate_run(folder)

@@ -50,9 +50,9 @@ HARD: dict[str, Any] = {
 def test_rates_worked_out_by_hand(
     lines: Path, schedule: str, rates: list[float]
 ) -> None:
-    more = {"epochs": 4, "schedule": schedule, "final_lr": 0.1, "lr": 0.02}
-    assert Training(config(lines, **more)).fit().curves["lr"] == pytest.approx(rates)
-    one = Training(config(lines, **{**more, "epochs": 1})).fit()
+    more: dict[str, Any] = {"schedule": schedule, "final_lr": 0.1, "lr": 0.02}
+    four, one = (Training(config(lines, epochs=n, **more)).fit() for n in (4, 1))
+    assert four.curves["lr"] == pytest.approx(rates)
     assert one.curves["lr"] == [0.02]
 
 

@@ -18,9 +18,9 @@ from sekgnn.training.objective import (
     METRICS,
     Objective,
     check_monitor,
-    is_better_high,
     make_objective,
 )
+from sekgnn.training.run_record import is_better_high
 
 KINDS: tuple[TaskKind, ...] = ("binary", "multiclass", "multilabel", "regression")
 seeds = st.integers(0, 10**6)

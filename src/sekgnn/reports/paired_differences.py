@@ -18,8 +18,7 @@ from sekgnn.reports.run_table import (
     show_difference,
     show_value,
 )
-from sekgnn.training.objective import is_better_high
-from sekgnn.training.run_record import Result, RunRecord
+from sekgnn.training.run_record import Result, RunRecord, is_better_high
 
 _HEAD = ("first run", "second run", "data", "protocol", "metric", "folds",
          "first - second", "verdict")  # fmt: skip

@@ -46,10 +46,10 @@ from sekgnn.search.storage import (
 )
 from sekgnn.search.validation import Validation, selected_on
 from sekgnn.training.config import RunConfig
-from sekgnn.training.objective import is_better_high
 from sekgnn.training.processes import run_processes
 from sekgnn.training.run import PACKAGES
 from sekgnn.training.run_folder import visible_names
+from sekgnn.training.run_record import is_better_high
 
 SAMPLERS = ("tpe", "random", "grid")
 PRUNERS = ("median", "hyperband", "none")

@@ -15,7 +15,7 @@ from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.errors import ConfigError
 from sekgnn.parallel import Progress
 from sekgnn.training.config import RunConfig
-from sekgnn.training.objective import is_better_high
+from sekgnn.training.run_record import is_better_high
 from sekgnn.training.training import Training
 
 Report = Callable[[int, float], None]

@@ -19,8 +19,8 @@ from sekgnn.files import write_atomically
 from sekgnn.kernel import clock
 from sekgnn.models import GraphModel, save_model
 from sekgnn.parallel import Progress
-from sekgnn.training.objective import is_better_high
 from sekgnn.training.predictions import to_csv
+from sekgnn.training.run_record import is_better_high
 
 EpochReport = Callable[[int, dict[str, float]], None]
 """Called with the number of finished epochs and the values of the last."""

@@ -76,10 +76,8 @@ class GraphLearner(LightningModule):
         loader.order.set_epoch(self.first_epoch)
         return loader
 
-    def val_dataloader(self) -> BatchLoader | list[Any]:
+    def val_dataloader(self) -> BatchLoader:
         """Return the batches of this process that are evaluated after every epoch."""
-        if not self.watched.size:
-            return []
         return self._batches(self.watched, max(self.config.batch_size, 256), None)
 
     def _batches(
@@ -131,14 +129,17 @@ class GraphLearner(LightningModule):
         return loss
 
     def on_train_batch_end(self, outputs: Any, batch: Any, batch_idx: int) -> None:
-        """Look at the weights at the end of an epoch, if nothing else is looked at.
+        """Evaluate the last batch of an epoch again, where nothing is watched.
 
         Raises:
-            NotFiniteError: If the last step ruined them, before they are kept.
+            NotFiniteError: If the last step ruined the weights, before they are kept.
         """
-        if self.trainer.is_last_batch and not self.watched.size:
+        if self.trainer.is_last_batch and self.config.watched is None:
+            self.model.eval()
             with torch.no_grad():
-                total = sum(weight.sum() for weight in self.model.parameters())
+                out = self.model(batch)
+            self.model.train()
+            total, _ = self.objective.loss_sum(out, batch.y, batch[Y_MASK])
             self._check_finite(float(total), self.global_step)
 
     def validation_step(self, batch: Any, batch_idx: int) -> None:

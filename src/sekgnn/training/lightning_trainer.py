@@ -59,6 +59,7 @@ def make_trainer(
             plugins=[SafeCheckpointIO()],
             deterministic="warn" if config.accelerator != "cpu" else True,
             gradient_clip_val=config.clip,
+            limit_val_batches=0 if config.watched is None else None,
             enable_checkpointing=folder is not None,
             enable_progress_bar=False,
             enable_model_summary=False,

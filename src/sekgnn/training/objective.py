@@ -22,13 +22,6 @@ METRICS: dict[TaskKind, tuple[str, ...]] = {
 }
 """The metrics of every kind of task; the first is the one to compare by."""
 
-HIGHER_IS_BETTER = ("accuracy", "balanced_accuracy", "f1", "auroc", "r2")
-
-
-def is_better_high(metric: str) -> bool:
-    """Tell whether a metric, such as ``val_accuracy``, is better the higher it is."""
-    return metric.split("_", 1)[-1] in HIGHER_IS_BETTER or metric in HIGHER_IS_BETTER
-
 
 def check_monitor(kind: TaskKind, name: str) -> str:
     """Return a metric to select by, if the kind of task has it.

@@ -15,8 +15,8 @@ from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.datasets.targets import TaskKind
 from sekgnn.errors import GraphInputError
 from sekgnn.training.config import RunConfig
-from sekgnn.training.objective import METRICS, is_better_high
-from sekgnn.training.run_record import FoldRecord, Result
+from sekgnn.training.objective import METRICS
+from sekgnn.training.run_record import FoldRecord, Result, is_better_high
 
 Positions = NDArray[np.int64]
 

@@ -19,7 +19,13 @@ FORMAT_VERSION = 1
 
 RECORD_FILE = "record.json"
 PREDICTIONS_FILE = "predictions.csv"
+HIGHER_IS_BETTER = ("accuracy", "balanced_accuracy", "f1", "auroc", "r2")
 _DIGITS = 7  # float32 holds no more
+
+
+def is_better_high(metric: str) -> bool:
+    """Tell whether a metric, such as ``val_accuracy``, is better the higher it is."""
+    return metric.split("_", 1)[-1] in HIGHER_IS_BETTER or metric in HIGHER_IS_BETTER
 
 
 @dataclass(frozen=True)
