@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from sekgnn.brec import critical_t2, hotelling_t2, released_t2
-from sekgnn.brec.hotelling import relative_spread
+from sekgnn.brec.hotelling import epsilon_for, relative_spread
 from sekgnn.errors import ConfigError
 
 
@@ -26,8 +26,23 @@ def test_explicit_formula() -> None:
     d = first - second
     inverse = np.linalg.inv(np.cov(d, rowvar=False))
     expected = 32 * d.mean(0) @ inverse @ d.mean(0)
-    assert hotelling_t2(first, second) == pytest.approx(expected, rel=1e-8)
-    assert released_t2(first, second) == pytest.approx(expected / 32, rel=1e-3)
+    assert hotelling_t2(first, second) == pytest.approx(expected, rel=1e-12)
+    assert released_t2(first, second) == pytest.approx(expected / 32, rel=1e-12)
+    less = first.astype(np.float32), second.astype(np.float32)
+    assert hotelling_t2(*less) == pytest.approx(expected, rel=1e-4)
+    assert released_t2(*less) == pytest.approx(expected / 32, rel=1e-3)
+    assert released_t2(*less) != pytest.approx(expected / 32, rel=1e-9)
+
+
+def test_the_floor_follows_the_precision() -> None:
+    """A difference of 1e-8 is rounding in float32 and a fact in float64."""
+    first = np.ones((32, 16))
+    second = first * (1 + 1e-8)
+    assert hotelling_t2(first, second) == pytest.approx(32 * 16 * 1e4, rel=1e-3)
+    assert hotelling_t2(first, second, epsilon=1e-6) < 1
+    single = first.astype(np.float32)
+    assert hotelling_t2(single, single * np.float32(1 + 2e-7)) < 72.34
+    assert (epsilon_for(single), epsilon_for(single, first)) == (1e-6, 1e-10)
 
 
 def test_distribution_without_a_difference() -> None:

@@ -6,13 +6,19 @@ import json
 from typing import Any
 
 import pytest
+import torch
 
 from sekgnn.brec import BRECScore, PairScore, RPCProtocol
 from sekgnn.errors import ConfigError
 
 
 def pair(
-    index: int, category: str, t2: float, same: float, spread: float = 0.0
+    index: int,
+    category: str,
+    t2: float,
+    same: float,
+    spread: float = 0.0,
+    released: tuple[float, float] = (0.0, 0.0),
 ) -> PairScore:
     return PairScore(
         index=index,
@@ -20,15 +26,19 @@ def pair(
         graphs="a-b",
         t2=t2,
         t2_reliability=same,
+        released_t2=released[0],
+        released_reliability=released[1],
         spread=spread,
         threshold=72.34,
+        epsilon=1e-6,
         loss=0.5,
         epochs=20,
+        seconds=0.25,
     )
 
 
 def scored(*pairs: PairScore) -> BRECScore:
-    return BRECScore("GIN()", None, RPCProtocol(), {"torch": "2"}, pairs)
+    return BRECScore("GIN()", None, RPCProtocol(), {"torch": "2"}, ("ab12",), pairs)
 
 
 @pytest.mark.parametrize(
@@ -49,24 +59,48 @@ def test_a_pair_counts_only_if_it_is_reliable(
     assert (result.separated, result.reliable) == (separated, reliable)
 
 
+@pytest.mark.parametrize(
+    ("t2", "same", "separated", "failed"),
+    [
+        (100.0, 1.0, True, False),
+        (72.34, 1.0, False, False),
+        (100.0, 100.0, False, True),  # close
+        (100.0, 100.0 + 9e-4, False, True),
+        (100.0, 100.0 + 2e-3, True, True),  # upstream calls it correct, and a failure
+        (1e9, 200.0, True, True),
+    ],
+)
+def test_the_released_verdict(
+    t2: float, same: float, separated: bool, failed: bool
+) -> None:
+    """As torch has it: ``t2 > 72.34 and not isclose(t2, same, atol=1e-6)``."""
+    result = pair(0, "cfi", 0, 0, released=(t2, same))
+    close = torch.isclose(torch.tensor(t2), torch.tensor(same), atol=1e-6)
+    assert result.released_separated == (t2 > 72.34 and not bool(close)) == separated
+    assert result.released_failed == failed
+
+
 def test_counts_and_table() -> None:
+    """The released score subtracts failures from what it calls correct."""
     result = scored(
-        pair(300, "cfi", 100, 1),
-        pair(0, "basic", 100, 1),
-        pair(1, "basic", 100, 100),
-        pair(2, "basic", 1, 1),
+        pair(300, "cfi", 100, 1, released=(100, 1)),
+        pair(0, "basic", 100, 1, released=(100, 1)),
+        pair(1, "basic", 100, 100, released=(100, 200)),
+        pair(2, "basic", 1, 1, released=(1, 200)),
     )
     assert (result.separated, result.failures, result.reliable) == (2, 1, False)
     counts = result.by_category()
     assert list(counts) == ["basic", "cfi"]
-    assert (counts["basic"].separated, counts["basic"].failures) == (1, 1)
-    assert counts["basic"].total == 3
+    assert counts["basic"] == (1, 1, 0, 2, 3)
+    assert result.counts() == (2, 1, 1, 2, 4)
+    assert result.without([300, 2, 77]).counts() == (1, 1, 1, 1, 2)
+    assert result.seconds == 1
     lines = [line.split() for line in result.table().splitlines()]
     assert lines[:4] == [
-        ["category", "separated", "of", "unreliable"],
-        ["basic", "1", "3", "1"],
-        ["CFI", "1", "1", "0"],
-        ["total", "2", "4", "1"],
+        ["category", "separated", "unreliable", "released", "unreliable", "of"],
+        ["basic", "1", "1", "0", "2", "3"],
+        ["CFI", "1", "0", "1", "0", "1"],
+        ["total", "2", "1", "1", "2", "4"],
     ]
     assert "NOT RELIABLE: in 1 of 4 pairs" in result.table()
 
@@ -92,7 +126,7 @@ def test_json_round_trip() -> None:
 def test_defaults_are_those_of_brec() -> None:
     protocol = RPCProtocol()
     assert (protocol.copies, protocol.epochs, protocol.batch_size) == (32, 20, 16)
-    assert (protocol.learning_rate, protocol.weight_decay) == (1e-4, 1e-4)
+    assert (protocol.lr, protocol.weight_decay) == (1e-4, 1e-4)
     assert (protocol.margin, protocol.stop_loss) == (0.0, 0.2)
     assert protocol.threshold_for(16) == 72.34
 
@@ -110,11 +144,10 @@ def test_threshold_follows_the_dimension_unless_given() -> None:
         ({"copies": 1}, "copies must be at least 2"),
         ({"epochs": -1}, "epochs must be at least 0"),
         ({"batch_size": 5}, "batch_size must be even, got 5"),
-        ({"learning_rate": 0.0}, "learning_rate must be a number above 0, got 0.0"),
+        ({"lr": 0.0}, "lr must be a number above 0, got 0.0"),
         ({"epsilon": float("nan")}, "epsilon must be a number above 0, got nan"),
         ({"margin": "0"}, "margin must be a finite number, got '0'"),
         ({"threshold": -1.0}, "threshold must be a number above 0"),
-        ({"statistic": "releasd"}, "Did you mean 'released'"),
         ({"seed": 1.5}, "seed must be an integer"),
     ],
 )

@@ -6,16 +6,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 from tests.brec.models import PAIRS, SmallGIN, TriangleCount
 
-from sekgnn.brec import BRECScore, RPCProtocol, score
+from sekgnn.brec import RPCProtocol, score, scoring
 from sekgnn.errors import ConfigError, OutputError
 
 SHORT = RPCProtocol(epochs=2)
 
 
+def names(record: Path) -> list[str]:
+    return sorted(path.name for path in record.glob("[!.]*"))
+
+
 def test_an_interrupted_run_ends_with_the_same_result(tmp_path: Path) -> None:
-    record = tmp_path / "gin.json"
+    record = tmp_path / "some" / "gin"
     made = 0
 
     def make_model() -> SmallGIN:
@@ -33,7 +38,7 @@ def test_an_interrupted_run_ends_with_the_same_result(tmp_path: Path) -> None:
         score(
             make_model, pairs=PAIRS, protocol=SHORT, record=record, progress=interrupt
         )
-    assert len(BRECScore.from_json(record.read_text()).pairs) == 2
+    assert names(record) == ["pair-000.json", "pair-001.json", "run.json"]
 
     made = 0
     calls: list[tuple[int, int]] = []
@@ -45,19 +50,42 @@ def test_an_interrupted_run_ends_with_the_same_result(tmp_path: Path) -> None:
         progress=lambda done, total: calls.append((done, total)),
     )
     assert resumed == whole
-    assert BRECScore.from_json(record.read_text()) == whole
     assert made == 2  # one to print, one for the pair that was left
     assert calls == [(2, 3), (3, 3)]
 
 
 def test_a_record_may_grow_and_serve_a_part(tmp_path: Path) -> None:
-    record = tmp_path / "gin.json"
-    last = score(SmallGIN, pairs=PAIRS[2:], protocol=SHORT, record=record)
-    whole = score(SmallGIN, pairs=PAIRS, protocol=SHORT, record=record)
+    last = score(SmallGIN, pairs=PAIRS[2:], protocol=SHORT, record=tmp_path)
+    whole = score(SmallGIN, pairs=PAIRS, protocol=SHORT, record=tmp_path)
     assert whole.pairs[2:] == last.pairs
-    part = score(SmallGIN, pairs=PAIRS[1:2], protocol=SHORT, record=record)
+    part = score(SmallGIN, pairs=PAIRS[1:2], protocol=SHORT, record=tmp_path)
     assert part.pairs == whole.pairs[1:2]
-    assert BRECScore.from_json(record.read_text()) == whole
+
+
+def test_processes_give_the_same_numbers(tmp_path: Path) -> None:
+    """Two share three pairs, of which one is finished."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        alone = score(SmallGIN, pairs=PAIRS, protocol=SHORT)
+        score(SmallGIN, pairs=PAIRS[1:2], protocol=SHORT, record=tmp_path)
+        before = (tmp_path / "pair-001.json").read_bytes()
+        shared = score(SmallGIN, pairs=PAIRS, protocol=SHORT, record=tmp_path, jobs=2)
+    finally:
+        torch.set_num_threads(threads)
+    assert shared == alone
+    assert (tmp_path / "pair-001.json").read_bytes() == before
+    with pytest.raises(ConfigError, match="at the top of a module"):
+        score(lambda: SmallGIN(), pairs=PAIRS, jobs=2)
+
+
+def test_other_commits_are_added(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for commit in ("a", "b", "b"):
+        monkeypatch.setattr(scoring, "source_commit", lambda commit=commit: commit)
+        result = score(TriangleCount, pairs=PAIRS, record=tmp_path)
+    assert result.commits == ("a", "b")
 
 
 def test_progress_without_a_record() -> None:
@@ -71,49 +99,53 @@ def test_progress_without_a_record() -> None:
 
 
 def test_the_record_of_another_run_is_refused(tmp_path: Path) -> None:
-    record = tmp_path / "gin.json"
-    score(SmallGIN, pairs=PAIRS[:1], protocol=SHORT, record=record)
-    before = record.read_bytes()
+    score(SmallGIN, pairs=PAIRS[:1], protocol=SHORT, record=tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     with pytest.raises(ConfigError, match="another model"):
-        score(TriangleCount, pairs=PAIRS, protocol=SHORT, record=record)
+        score(TriangleCount, pairs=PAIRS, protocol=SHORT, record=tmp_path)
     with pytest.raises(ConfigError, match="another protocol"):
-        score(SmallGIN, pairs=PAIRS, protocol=replace(SHORT, seed=1), record=record)
+        score(SmallGIN, pairs=PAIRS, protocol=replace(SHORT, seed=1), record=tmp_path)
     with pytest.raises(ConfigError, match="another transform"):
         score(
             SmallGIN,
             pairs=PAIRS,
             protocol=SHORT,
-            record=record,
+            record=tmp_path,
             transform=lambda data: data,
         )
     swapped = replace(PAIRS[0], first=PAIRS[0].second)
     with pytest.raises(ConfigError, match="pair 0 with other graphs"):
-        score(SmallGIN, pairs=[swapped], protocol=SHORT, record=record)
-    assert record.read_bytes() == before
+        score(SmallGIN, pairs=[swapped], protocol=SHORT, record=tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"model": 1}', "\x00"])
-def test_a_damaged_record_is_refused(text: str, tmp_path: Path) -> None:
-    record = tmp_path / "gin.json"
-    record.write_text(text)
-    with pytest.raises(ConfigError, match="cannot be continued"):
-        score(SmallGIN, pairs=PAIRS, protocol=SHORT, record=record)
-    assert record.read_text() == text
+@pytest.mark.parametrize("name", ["run.json", "pair-000.json"])
+def test_a_damaged_record_is_refused(name: str, text: str, tmp_path: Path) -> None:
+    if name != "run.json":
+        score(SmallGIN, pairs=[], protocol=SHORT, record=tmp_path)
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ConfigError, match=f"{name} cannot be continued"):
+        score(SmallGIN, pairs=PAIRS, protocol=SHORT, record=tmp_path)
+    assert (tmp_path / name).read_text() == text
 
 
 def test_functions_without_a_name_do_not_look_different(tmp_path: Path) -> None:
     """A lambda prints with its address, which no later run can have."""
-    record = tmp_path / "gin.json"
     for _ in range(2):
         result = score(
             TriangleCount,
             pairs=PAIRS[:1],
-            record=record,
+            record=tmp_path,
             transform=lambda data: data.clone(),
         )
     assert result.transform is not None and "0x" not in result.transform
 
 
-def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="does not exist; create it first"):
-        score(TriangleCount, pairs=PAIRS, record=tmp_path / "none" / "a.json")
+def test_other_folders_and_files_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(ConfigError, match="neither empty nor a record"):
+        score(TriangleCount, pairs=PAIRS, record=tmp_path)
+    with pytest.raises(OutputError, match="cannot make the folder"):
+        score(TriangleCount, pairs=PAIRS, record=tmp_path / "notes.txt")
+    assert names(tmp_path) == ["notes.txt"]

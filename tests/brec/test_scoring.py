@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from tests.brec.models import (
@@ -79,6 +80,7 @@ def test_random_features_fail_the_reliability_check() -> None:
     assert 2 <= result.failures <= 22  # 10 expected; outside in 1 of 1000 seeds
     assert not result.reliable
     assert "NOT RELIABLE" in result.table()
+    assert result.counts().released_failures == 0  # without q, noise passes
     plain = score(SmallGIN, pairs=many(200), protocol=UNTRAINED)
     assert (plain.separated, plain.failures) == (0, 0)
 
@@ -91,11 +93,63 @@ def test_random_features_show_in_a_single_pair() -> None:
     assert score(SmallGIN, pairs=PAIRS[:1], protocol=SHORT).pairs[0].spread < 1e-5
 
 
-def test_the_released_statistic_does_not_notice_random_features() -> None:
-    """Without the factor q the check passes noise: why it is not the default."""
-    protocol = replace(UNTRAINED, statistic="released")
-    result = score(lambda: SmallGIN(random_width=8), pairs=many(100), protocol=protocol)
-    assert result.failures == 0
+def test_both_statistics_are_those_of_the_outputs() -> None:
+    """Q D̄ᵀ S⁻¹ D̄ and, without q, the same, of noise with full rank."""
+    seen: list[Tensor] = []
+
+    class Noise(nn.Module):
+        def forward(self, batch: Any) -> Tensor:
+            seen.append(torch.randn(batch.num_graphs, 16, dtype=torch.float64))
+            return seen[-1]
+
+    (pair,) = score(Noise, pairs=PAIRS[:1]).pairs
+    found = []
+    for part in (seen[:4], seen[4:]):  # 64 copies of both graphs, then of one
+        z = torch.cat(part).numpy()
+        d = z[0::2] - z[1::2]
+        found.append(d.mean(0) @ np.linalg.inv(np.cov(d, rowvar=False)) @ d.mean(0))
+    assert (pair.released_t2, pair.released_reliability) == pytest.approx(found)
+    assert pair.t2 == pytest.approx(32 * found[0])
+    assert pair.t2_reliability == pytest.approx(32 * found[1])
+
+
+def test_the_precision_is_the_models() -> None:
+    kinds: set[torch.dtype] = set()
+
+    class Watched(SmallGIN):
+        def forward(self, batch: Any) -> Tensor:
+            out = super().forward(batch)
+            kinds.update((batch.x.dtype, out.dtype))
+            return out
+
+    (pair,) = score(lambda: Watched().double(), pairs=PAIRS[:1], protocol=SHORT).pairs
+    assert kinds == {torch.float64}
+    assert pair.epsilon == 1e-10
+    assert pair.spread < 1e-12
+    (single,) = score(SmallGIN, pairs=PAIRS[:1], protocol=SHORT).pairs
+    assert single.epsilon == 1e-6
+    given = replace(SHORT, epsilon=1e-3)
+    assert score(SmallGIN, pairs=PAIRS[:1], protocol=given).pairs[0].epsilon == 1e-3
+
+
+def test_inputs_are_fitted_before_training_on_both_graphs() -> None:
+    events: list[object] = []
+
+    class Fitted(SmallGIN):
+        def fit_inputs(self, batches: Any) -> None:
+            for batch in batches:
+                sizes = batch.ptr.diff().tolist()
+                degrees = torch.bincount(batch.batch[batch.edge_index[0]]).tolist()
+                events.append((sizes[:2], degrees[:2]))
+
+        def forward(self, batch: Any) -> Tensor:
+            events.append("forward")
+            return super().forward(batch)
+
+    uneven = BRECPair(0, "basic", HEXAGON, PAIRS[1].first)
+    score(Fitted, pairs=[uneven], protocol=SHORT)
+    assert events[0] == ([6, 13], [12, 52])
+    assert set(events[1:]) == {"forward"}
 
 
 def test_a_model_that_cheats_fails_every_time() -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.brec.exact_cases import PAIRS, timeless
 
-from sekgnn.brec import board
+from sekgnn.brec import board, scoring
 from sekgnn.brec.board import Board, Entry
 from sekgnn.brec.exact_score import ExactScore, score_exact
+from sekgnn.brec.model_score import BRECScore, PairScore
+from sekgnn.brec.trained import TrainedBoard
 from sekgnn.datasets import BREC, brec
-from sekgnn.reports.brec_page import brec_page, brec_png
+from sekgnn.reports.brec_page import brec_page, brec_png, trained_page
 from sekgnn.wl import KHopWL, OneWL, TwoFWL, WLTest
 
 from .conftest import Run
@@ -222,3 +225,112 @@ def test_all_needs_igraph(
     assert result.exit_code == 2
     assert "pip install 'sekgnn[iso]'" in result.stderr
     assert not (tmp_path / "results").exists()
+
+
+NETWORK = (
+    *("--norm", "none", "--hidden-channels", 8, "--num-layers", 2),
+    *("--epochs", 2, "--lr", 0.01),
+)
+SEK = (
+    *("brec", "--model", "sek-gin", *NETWORK, "--scope", "graph", "internal"),
+    *("--radius", 1, 2, "--num-shells", 1, "--walk-length", 4),
+    *("--self-loops", "--no-self-loops"),
+)
+
+
+def test_a_network_adds_a_row(run: Run, small: None, tmp_path: Path) -> None:
+    output = tmp_path / "new" / "networks.json"
+    gin = run("brec", "--model", "gin", *NETWORK, "-o", output)
+    assert gin.exit_code == 0, gin.output
+    chosen = tmp_path / "chosen.txt"
+    chosen.write_text("3 7-9")
+    more = ("--dtype", "float64", "--subset", chosen, "--name", "SEK", "--seed", 5)
+    sek = run(*SEK, *more, "-o", output)
+    assert sek.exit_code == 0, sek.output
+    assert {path.name for path in output.parent.iterdir()} == {
+        "networks.json",
+        "networks.md",
+    }
+    record = TrainedBoard.from_json(output.read_text("utf-8"))
+    first, second = record.rows
+    assert (first.name, first.subset, second.name) == ("gin", None, "SEK")
+    assert (first.score.separated, second.score.separated) == (1, 4)
+    assert second.subset == (3, 7, 8, 9)
+    assert second.score.protocol.seed == 5 and second.score.protocol.lr == 0.01
+    assert second.recipe.config["encoding"]["radius"] == [1, 2]
+    assert second.recipe.config["encoding"]["self_loops"] == [True, False]
+    assert {pair.epsilon for pair in second.score.pairs} == {1e-10}
+    assert output.with_suffix(".md").read_text("utf-8") == trained_page(record)
+    assert sek.stdout.startswith(second.score.table())
+    assert "Outside the 4 pairs that it was chosen on: 1 of 1" in sek.stdout
+    again = run(*SEK, *more, "-o", output, "--json")
+    assert BRECScore.from_dict(json.loads(again.stdout)) == second.score
+
+
+def test_pairs_and_categories_of_a_network(
+    run: Run, small: None, tmp_path: Path
+) -> None:
+    gin = ("brec", "--model", "gin", *NETWORK, "-o", tmp_path / "t.json", "--json")
+    assert run("brec", "--no-self-loops", "--self-loops").exit_code == 0  # of a test
+    found = []
+    for args in (("--pairs", "5,9"), ("--category", "basic"), ("--pairs", "0-99")):
+        score = BRECScore.from_dict(json.loads(run(*gin, *args).stdout))
+        found.append([pair.index for pair in score.pairs])
+    assert found == [[5, 9], [3, 5, 9], [3, 5, 7, 9]]
+
+
+def test_the_same_command_continues_a_network(
+    run: Run, small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, cut = tmp_path / "whole.json", tmp_path / "cut.json"
+    assert run(*SEK, "-o", whole).exit_code == 0
+    ran: list[int] = []
+    usual = scoring.compare
+
+    def fragile(make: Any, pair: Any, *args: Any, **more: Any) -> PairScore:
+        if len(ran) == 2:
+            raise KeyboardInterrupt
+        ran.append(pair.index)
+        return usual(make, pair, *args, **more)
+
+    monkeypatch.setattr(scoring, "compare", fragile)
+    first = run(*SEK, "-o", cut)
+    assert (first.exit_code, first.stdout) == (130, "")
+    assert "the same command continues" in first.stderr
+    assert not cut.exists() and len(list(tmp_path.glob("cut.*.partial"))) == 1
+    done, ran[:] = ran[:], []
+    assert run(*SEK, "-o", cut, "--jobs", 1).exit_code == 0
+    assert sorted(done + ran) == [3, 5, 7, 9]
+    records = [TrainedBoard.from_json(path.read_text("utf-8")) for path in (whole, cut)]
+    assert records[0] == records[1]
+    assert {path.suffix for path in tmp_path.iterdir()} == {".json", ".md"}
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("--model", "gn"), "model must be one of"),
+        (("--model", "gin", "--test", "1wl"), "leave out --test and --all"),
+        (("--model", "gin", "--all"), "leave out --test and --all"),
+        (("--model", "gin", "--marked"), "--marked means nothing to --model"),
+        (("--model", "gin", "--num-hops", 2), "has no num_hops"),
+        (("--model", "gin", "--pairs", "same"), "written like 0-59,110"),
+        (("--model", "gin", "--pairs", "400"), "no such pairs"),
+        (("--model", "gin", "--subset", "x"), "written like 0-59,110"),
+        (("--model", "gin", "--dtype", "half"), "--dtype must be one of"),
+        (("--model", "gin", "--jobs", 0), "--jobs must be at least 1"),
+        (("--model", "gin", "--copies", 1), "copies must be at least 2"),
+        (("--model", "gin", "--batch-size", 3), "batch_size must be even"),
+        (("--model", "sek-gin", "--encoding", "walks", "patterns"), "one --encoding"),
+        (("--hidden-channels", 8), "--hidden-channels is an option of networks"),
+        (("--jobs", 2), "--jobs is an option of networks"),
+    ],
+)
+def test_wrong_options_of_networks_write_nothing(
+    run: Run, small: None, tmp_path: Path, args: tuple[object, ...], words: str
+) -> None:
+    result = run("brec", *args, "--output", tmp_path / "results" / "t.json")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("error: ") and words in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []

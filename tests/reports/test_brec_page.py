@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from sekgnn.brec.board import MEMORY_CLASSES, Board, Row
 from sekgnn.brec.exact_score import ExactPair, ExactScore
+from sekgnn.brec.model_score import BRECScore, PairScore, RPCProtocol
+from sekgnn.brec.trained import Recipe, TrainedBoard, TrainedRow
 from sekgnn.datasets import CATEGORIES
-from sekgnn.reports.brec_page import brec_page, brec_png, frontier
+from sekgnn.reports.brec_page import brec_page, brec_png, frontier, trained_page
 
 PAIRS = 9  # of each record made here
 
@@ -187,3 +189,37 @@ def test_figure_shows_every_row_and_names_the_frontier(
     brec_png(BOARD)
     assert sorted(dots) == [(0.001, 9), (0.5, 3), (1.0, 1), (2.0, 2), (4.25, 8)]
     assert names == ["a", "c"]
+
+
+def test_trained_networks_show_both_statistics() -> None:
+    """A line for each: ours, and the released score with its own failures."""
+
+    def pair(i: int, category: str, t2: float, released: float) -> PairScore:
+        return PairScore(
+            i, category, "", t2, 0.0, released, 0.0, 0.0, 72.34, 1e-10, 0.5, 3, 1.5
+        )
+
+    pairs = pair(0, "basic", 99, 99), pair(1, "basic", 99, 1), pair(9, "cfi", 99, 1)
+    failed = replace(pair(10, "cfi", 99, 99), t2_reliability=99.0)
+    score = BRECScore(
+        "GIN(8)", None, RPCProtocol(seed=77), {"torch": "9.9"}, ("ab", "cd"),
+        (*pairs, failed),
+    )  # fmt: skip
+    recipe = Recipe({"model": "gin"}, "float64")
+    rows = (
+        TrainedRow("plain", recipe, None, score),
+        TrainedRow("x", recipe, (0,), score),
+    )
+    page = trained_page(TrainedBoard(rows))
+    head, *lines = tables(page)["What trained networks separate on BREC"]
+    cells = [dict(zip(head, line, strict=True)) for line in lines]
+    assert [line["statistic"] for line in cells] == ["T²", "released"] * 2
+    shown = [(c["basic"], c["SRG"], c["CFI"], c["total"], c["of"]) for c in cells[:2]]
+    assert shown == [("2", "", "1", "**3**", "4"), ("1", "", "1", "**2**", "4")]
+    assert [c["unreliable"] for c in cells[:2]] == ["1", "0"]
+    outside = [c["outside its subset"] for c in cells]
+    assert outside == ["–", "–", "2 of 3", "1 of 3"]
+    assert [c["seconds"] for c in cells] == ["6", ""] * 2
+    for words in ("`GIN(8)`", "seed 77", "float64", "1e-10", "torch 9.9", "ab, cd"):
+        assert words in page
+    assert "chosen on pairs 0\n" in page and "chosen not on pairs of BREC" in page

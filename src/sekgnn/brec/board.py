@@ -1,4 +1,4 @@
-"""The scoreboard: its tests, running them row by row, and the record of that."""
+"""The scoreboard of exact tests: its rows, running them, and the record of that."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from sekgnn.brec.counts import json_rows, read_json
 from sekgnn.brec.exact_score import ExactScore, described, score_exact
-from sekgnn.brec.model_score import json_rows
 from sekgnn.datasets.brec import BREC
 from sekgnn.errors import ConfigError, OutputError
 from sekgnn.files import atomic_path
@@ -213,15 +213,15 @@ class Board:
         Raises:
             ValueError: If the text is not of that form.
         """
-        try:
-            content: dict[str, Any] = json.loads(text)
+
+        def make(content: dict[str, Any]) -> Board:
             rows = tuple(
                 Row(**{**row, "score": ExactScore.from_dict(row["score"])})
                 for row in content["rows"]
             )
             return cls(rows, content["versions"], content["commit"], content["machine"])
-        except (TypeError, KeyError, AttributeError) as error:
-            raise ValueError(f"not the record of a scoreboard ({error})") from error
+
+        return read_json(text, "a scoreboard", make)
 
 
 def run_board(

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from sekgnn.brec.counts import by_category, count_table
 from sekgnn.checks import check_positive
-from sekgnn.datasets.brec import BREC, CATEGORIES, BRECPair
+from sekgnn.datasets.brec import BREC, BRECPair
 from sekgnn.graphs.families import cycle_graph, path_graph
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.labelled import LabelledGraph
@@ -77,24 +78,14 @@ class ExactScore:
         """Number of relabelled copies told apart from their graph; must be 0."""
         return sum(pair.false_separations for pair in self.pairs)
 
-    def by_category(self) -> dict[str, tuple[int, int]]:
+    def by_category(self) -> dict[str, tuple[int, ...]]:
         """Return (separated, pairs) of the categories that occur."""
-        out = {}
-        for category in CATEGORIES:
-            chosen = [pair for pair in self.pairs if pair.category == category]
-            if chosen:
-                out[category] = sum(p.separated for p in chosen), len(chosen)
-        return out
+        return by_category(self.pairs, "separated")
 
     def table(self) -> str:
         """Return the counts as text."""
-        rows = [
-            (CATEGORIES[name], separated, total)
-            for name, (separated, total) in self.by_category().items()
-        ]
-        rows.append(("total", self.separated, len(self.pairs)))
-        lines = [f"{'category':<20}{'separated':>10}{'of':>6}"]
-        lines += [f"{name:<20}{count:>10}{total:>6}" for name, count, total in rows]
+        total = self.separated, len(self.pairs)
+        lines = count_table(("separated", "of"), self.by_category(), total)
         return "\n".join([*lines, "", self.sentence()])
 
     def sentence(self) -> str:

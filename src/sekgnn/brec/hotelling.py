@@ -9,12 +9,12 @@ If the differences are normal with mean zero, T² follows
 :math:`\frac{(q - 1)\, d}{q - d} F_{d,\, q - d}`. Its 95 % point for q = 32 and d = 16
 is 72.34, the threshold of BREC.
 
-BREC's released code leaves out the factor q, inverts S by a pseudoinverse in float32,
-and compares with the same 72.34. That is :func:`released_t2`; two things follow from it
-that :func:`hotelling_t2` mends:
+BREC's released code leaves out the factor q, inverts S by a pseudoinverse in the
+model's own precision, and compares with the same 72.34. That is :func:`released_t2`;
+two things follow from it that :func:`hotelling_t2` mends:
 
-* Without q it is 32 times as strict as the 5 % it stands for: a model whose outputs are
-  noise passes its reliability check practically always instead of 19 times in 20.
+* Without q its 95 % point is 2.26, not 72.34: a model whose outputs are noise passes
+  the reliability check practically always instead of 19 times in 20.
 * S is singular when outputs do not vary among copies. The pseudoinverse then drops the
   directions without variance: two graphs whose outputs are constant and *different* get
   0 ("not told apart"), and directions with rounding errors only are blown up.
@@ -22,45 +22,60 @@ that :func:`hotelling_t2` mends:
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sekgnn.checks import check_positive
 from sekgnn.errors import ConfigError
 
-EPSILON = 1e-6
+EPSILON = {"float32": 1e-6, "float64": 1e-10}
 """Differences below this part of the outputs' size are taken for rounding errors."""
 
 
+def epsilon_for(*outputs: ArrayLike) -> float:
+    """Return the relative size of rounding errors of arrays in their precision.
+
+    Example:
+        >>> epsilon_for(np.ones(2, np.float32)), epsilon_for([1.0])
+        (1e-06, 1e-10)
+    """
+    return EPSILON[_precision(*outputs).name]
+
+
 def hotelling_t2(
-    first: ArrayLike, second: ArrayLike, *, epsilon: float = EPSILON
+    first: ArrayLike, second: ArrayLike, *, epsilon: float | None = None
 ) -> float:
     r"""Return :math:`q\, \bar D^\top (S + \rho^2 I)^{-1} \bar D`, in float64.
 
     :math:`\rho = \epsilon \cdot s`, where s is the root mean square of all entries of
     both arrays. For outputs with real scatter ρ changes nothing. Where there is none,
-    it stands for the rounding errors of float32 (about 1e-7 s): equal outputs give 0,
+    it stands for rounding errors (about 1e-7 s in float32): equal outputs give 0,
     differences of rounding size about 0, a constant difference δ gives
     :math:`q\, |\delta|^2 / \rho^2`. T² does not depend on the outputs' scale.
 
     Args:
         first: Outputs for one graph, ``[q, d]``.
         second: Outputs for the other, ``[q, d]``.
-        epsilon: Relative size of rounding errors, above 0.
+        epsilon: Relative size of rounding errors, above 0; by default that of the
+            arrays' precision, :data:`EPSILON`.
 
     Raises:
         ConfigError: If the shapes differ, there are fewer than two pairs, an entry is
             not finite, or ``epsilon`` is not positive.
 
     Example:
-        >>> hotelling_t2([[1.0], [3.0]], [[0.0], [0.0]])  # mean 2, variance 2, q = 2
-        3.99999999999...
+        >>> round(hotelling_t2([[1.0], [3.0]], [[0.0], [0.0]]), 9)  # mean 2, variance 2
+        4.0
         >>> hotelling_t2([[5.0], [5.0]], [[5.0], [5.0]])
         0.0
     """
+    if epsilon is None:
+        epsilon = epsilon_for(first, second)
     if not epsilon > 0:
         raise ConfigError(f"epsilon must be above 0, got {epsilon}.")
-    x, y = _checked(first, second)
+    x, y = _checked(first, second, np.dtype(np.float64))
     scale = float(np.abs([x, y]).max())
     if scale == 0:
         return 0.0
@@ -76,10 +91,10 @@ def hotelling_t2(
 
 
 def released_t2(first: ArrayLike, second: ArrayLike) -> float:
-    r"""Return :math:`\bar D^\top S^+ \bar D` in float32, as BREC's released code does.
+    r"""Return :math:`\bar D^\top S^+ \bar D`, as BREC's released code does.
 
-    For comparison with published scores. See the head of this module for how it differs
-    from :func:`hotelling_t2`.
+    For comparison with published scores; computed in the precision of the arrays. See
+    the head of this module for how it differs from :func:`hotelling_t2`.
 
     Args:
         first: Outputs for one graph, ``[q, d]``.
@@ -93,13 +108,14 @@ def released_t2(first: ArrayLike, second: ArrayLike) -> float:
         >>> released_t2([[1.0], [3.0]], [[0.0], [0.0]])
         2.0
     """
-    x, y = _checked(first, second)
-    difference = x.astype(np.float32) - y.astype(np.float32)  # [q, d]
+    kind = _precision(first, second)
+    x, y = _checked(first, second, kind)
+    difference = x - y  # [q, d]
     q, d = difference.shape
     mean = difference.mean(axis=0)  # [d]
     scatter = difference - mean
-    covariance = scatter.T @ scatter / np.float32(q - 1)  # [d, d]
-    cutoff = d * float(np.finfo(np.float32).eps)
+    covariance = scatter.T @ scatter / kind.type(q - 1)  # [d, d]
+    cutoff = d * float(np.finfo(kind).eps)
     return float(mean @ np.linalg.pinv(covariance, rcond=cutoff) @ mean)
 
 
@@ -159,11 +175,18 @@ def critical_t2(num_pairs: int, dim: int, level: float = 0.95) -> float:
     return float((q - 1) * d / (q - d) * fdtri(d, q - d, level))
 
 
+def _precision(*arrays: ArrayLike) -> np.dtype[Any]:
+    """Return float32 if all arrays are floats of at most that size, else float64."""
+    kind = np.result_type(*(np.asarray(array).dtype for array in arrays))
+    small = kind.kind == "f" and kind.itemsize <= 4
+    return np.dtype(np.float32 if small else np.float64)
+
+
 def _checked(
-    first: ArrayLike, second: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return both as float64 ``[q, d]``."""
-    x, y = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    first: ArrayLike, second: ArrayLike, kind: np.dtype[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return both as ``[q, d]`` of the given type."""
+    x, y = np.asarray(first, kind), np.asarray(second, kind)
     if x.ndim != 2 or x.shape != y.shape or len(x) < 2:
         raise ConfigError(
             f"expected two arrays [q, d] of equal shape with q at least 2, got "

@@ -1,24 +1,29 @@
-"""The score of a model on BREC: settings, numbers per pair, counts, and its file."""
+"""The score of a model on BREC: settings, numbers per pair, counts, and its files."""
 
 from __future__ import annotations
 
 import json
 import math
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
-from sekgnn.brec.hotelling import EPSILON, critical_t2
-from sekgnn.checks import check_choice, check_positive
-from sekgnn.datasets.brec import CATEGORIES
+from sekgnn.brec.counts import by_category, count_table, json_rows, read_json
+from sekgnn.brec.hotelling import critical_t2
+from sekgnn.checks import check_positive
 from sekgnn.errors import ConfigError
-from sekgnn.files import write_atomically
+from sekgnn.files import write_files
 
-STATISTICS = ("hotelling", "released")
 INVARIANT = 1e-3
 """Outputs for copies of one graph may scatter by less than this part of their size."""
+
+_RUN_FILE = "run.json"
+
+
+def _setting(default: Any, help: str) -> Any:
+    """Return a field of :class:`RPCProtocol` that has a flag."""
+    return field(default=default, metadata={"help": help})
 
 
 @dataclass(frozen=True)
@@ -34,13 +39,12 @@ class RPCProtocol:
         copies: q, relabelled copies of each graph.
         epochs: Passes over them, at most; 0 compares the untrained model.
         batch_size: Graphs per step, even: half of them of each graph.
-        learning_rate: Of Adam.
+        lr: Learning rate of Adam.
         weight_decay: Of Adam.
         margin: Of the loss.
         stop_loss: Training ends when the mean loss of an epoch is below this.
-        statistic: ``"hotelling"``, or ``"released"`` to compare with published scores;
-            :mod:`sekgnn.brec.hotelling` tells the difference.
-        epsilon: Relative size of rounding errors, for ``"hotelling"``.
+        epsilon: Relative size of rounding errors in T²; ``None`` for 1e-6 where the
+            model's outputs are float32 and 1e-10 where they are float64.
         threshold: What T² must exceed; ``None`` for the 95 % point of T² for the
             model's output dimension, to two decimals: 72.34 for 32 copies and 16
             dimensions, as in BREC.
@@ -51,14 +55,13 @@ class RPCProtocol:
     """
 
     copies: int = 32
-    epochs: int = 20
-    batch_size: int = 16
-    learning_rate: float = 1e-4
-    weight_decay: float = 1e-4
-    margin: float = 0.0
-    stop_loss: float = 0.2
-    statistic: Literal["hotelling", "released"] = "hotelling"
-    epsilon: float = EPSILON
+    epochs: int = _setting(20, "largest number of epochs per pair")
+    batch_size: int = _setting(16, "graphs per step, half of them of each graph")
+    lr: float = _setting(1e-4, "learning rate of Adam")
+    weight_decay: float = _setting(1e-4, "L2 penalty")
+    margin: float = _setting(0.0, "cosine below which a pair costs nothing")
+    stop_loss: float = _setting(0.2, "loss below which training ends")
+    epsilon: float | None = None
     threshold: float | None = None
     seed: int = 2023
 
@@ -68,16 +71,15 @@ class RPCProtocol:
         check_positive("epochs", self.epochs, 0)
         check_positive("batch_size", self.batch_size, 2)
         check_positive("seed", self.seed, 0)
-        check_choice("statistic", self.statistic, STATISTICS)
         if self.batch_size % 2:
             raise ConfigError(
                 f"batch_size must be even, got {self.batch_size}: a batch holds as "
                 "many copies of the one graph as of the other."
             )
-        above = ("learning_rate", "epsilon", "threshold")
+        above = ("lr", "epsilon", "threshold")
         for name in (*above, "weight_decay", "margin", "stop_loss"):
             value = getattr(self, name)
-            if name == "threshold" and value is None:
+            if name in ("epsilon", "threshold") and value is None:
                 continue
             fits = isinstance(value, float | int) and math.isfinite(value)
             if not fits or (name in above and not value > 0):
@@ -108,10 +110,14 @@ class PairScore:
         graphs: Fingerprint of the two graphs.
         t2: T² between the two graphs.
         t2_reliability: T² between copies of one graph.
+        released_t2: The statistic of BREC's released code between the two graphs.
+        released_reliability: The same between copies of one graph.
         spread: Scatter of the outputs for copies of one graph, relative to their size.
         threshold: What they were compared with.
+        epsilon: Relative size of rounding errors that T² was computed with.
         loss: Mean loss of the last epoch; ``None`` if nothing was trained.
         epochs: Epochs trained.
+        seconds: Processor time.
     """
 
     index: int
@@ -119,10 +125,14 @@ class PairScore:
     graphs: str
     t2: float
     t2_reliability: float
+    released_t2: float
+    released_reliability: float
     spread: float
     threshold: float
+    epsilon: float
     loss: float | None
     epochs: int
+    seconds: float = field(compare=False)
 
     @property
     def reliable(self) -> bool:
@@ -130,9 +140,30 @@ class PairScore:
         return self.t2_reliability < self.threshold
 
     @property
+    def failed(self) -> bool:
+        """Whether they were."""
+        return not self.reliable
+
+    @property
     def separated(self) -> bool:
         """Whether the pair counts: T² above the threshold, and reliably so."""
         return self.t2 > self.threshold and self.reliable
+
+    @property
+    def released_separated(self) -> bool:
+        """Whether the released code calls the pair correct.
+
+        Its statistic is above the threshold, and not close to that between copies of
+        one graph, as ``torch.isclose(..., atol=1e-6)`` has it.
+        """
+        apart = abs(self.released_t2 - self.released_reliability)
+        close = apart <= 1e-6 + 1e-5 * abs(self.released_reliability)
+        return self.released_t2 > self.threshold and not close
+
+    @property
+    def released_failed(self) -> bool:
+        """Whether the pair fails the reliability check of the released code."""
+        return not self.released_reliability < self.threshold
 
     @property
     def invariant(self) -> bool:
@@ -140,18 +171,22 @@ class PairScore:
         return self.spread < INVARIANT
 
 
-@dataclass(frozen=True)
-class CategoryCount:
-    """Counts of one category.
+class CategoryCount(NamedTuple):
+    """Counts of one category, or of all.
 
     Attributes:
         separated: Pairs told apart, reliably.
         failures: Pairs that failed the reliability check.
+        released: Pairs that the released code calls correct, less those that fail its
+            reliability check, correct or not: its final score.
+        released_failures: The latter.
         total: Pairs looked at.
     """
 
     separated: int
     failures: int
+    released: int
+    released_failures: int
     total: int
 
 
@@ -164,6 +199,7 @@ class BRECScore:
         transform: The transform as it prints; ``None`` if there was none.
         protocol: The settings.
         versions: Of the libraries that computed it.
+        commits: Of the package; several if the run was continued by another one.
         pairs: One entry per pair, in the order in which they were given.
     """
 
@@ -171,6 +207,7 @@ class BRECScore:
     transform: str | None
     protocol: RPCProtocol
     versions: dict[str, str]
+    commits: tuple[str, ...]
     pairs: tuple[PairScore, ...]
 
     @property
@@ -181,7 +218,7 @@ class BRECScore:
     @property
     def failures(self) -> int:
         """Number of pairs that failed the reliability check."""
-        return sum(not pair.reliable for pair in self.pairs)
+        return sum(pair.failed for pair in self.pairs)
 
     @property
     def reliable(self) -> bool:
@@ -193,29 +230,35 @@ class BRECScore:
         """Whether copies of one graph always had the same output."""
         return all(pair.invariant for pair in self.pairs)
 
+    @property
+    def seconds(self) -> float:
+        """Processor time of all pairs."""
+        return sum(pair.seconds for pair in self.pairs)
+
+    def without(self, numbers: Iterable[int]) -> BRECScore:
+        """Return the score on the pairs that do not have these numbers."""
+        left = {*numbers}
+        return replace(self, pairs=tuple(p for p in self.pairs if p.index not in left))
+
     def by_category(self) -> dict[str, CategoryCount]:
         """Return the counts of the categories that occur, in the order of tables."""
-        counts = {}
-        known = [*CATEGORIES, *sorted({p.category for p in self.pairs} - {*CATEGORIES})]
-        for category in known:
-            chosen = [pair for pair in self.pairs if pair.category == category]
-            if chosen:
-                counts[category] = CategoryCount(
-                    separated=sum(pair.separated for pair in chosen),
-                    failures=sum(not pair.reliable for pair in chosen),
-                    total=len(chosen),
-                )
-        return counts
+        facts = "separated", "failed", "released_separated", "released_failed"
+        return {
+            name: CategoryCount(good, bad, correct - failed, failed, total)
+            for name, (good, bad, correct, failed, total) in by_category(
+                self.pairs, *facts
+            ).items()
+        }
+
+    def counts(self) -> CategoryCount:
+        """Return the counts over all categories."""
+        columns = zip(*self.by_category().values(), strict=True)
+        return CategoryCount(*map(sum, columns)) if self.pairs else _NOTHING
 
     def table(self) -> str:
         """Return the counts as text, and below them what to think of them."""
-        rows = [
-            (CATEGORIES.get(name, name), count.separated, count.total, count.failures)
-            for name, count in self.by_category().items()
-        ]
-        rows.append(("total", self.separated, len(self.pairs), self.failures))
-        lines = [f"{'category':<20}{'separated':>10}{'of':>6}{'unreliable':>12}"]
-        lines += [f"{name:<20}{a:>10}{n:>6}{bad:>12}" for name, a, n, bad in rows]
+        columns = "separated", "unreliable", "released", "unreliable", "of"
+        lines = count_table(columns, self.by_category(), self.counts())
         return "\n".join([*lines, "", self.sentence()])
 
     def sentence(self) -> str:
@@ -236,17 +279,29 @@ class BRECScore:
             )
         return "Reliable: copies of one graph were never told apart."
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain JSON values, the pairs last."""
+        content = asdict(self)
+        pairs = content.pop("pairs")
+        return content | self.counts()._asdict() | {"pairs": pairs}
+
     def to_json(self) -> str:
         """Return everything as JSON text, one line per pair."""
-        head = {
-            "model": self.model,
-            "transform": self.transform,
-            "protocol": asdict(self.protocol),
-            "versions": self.versions,
-            "separated": self.separated,
-            "failures": self.failures,
-        }
-        return json_rows(head, "pairs", [asdict(pair) for pair in self.pairs])
+        content = self.to_dict()
+        pairs = content.pop("pairs")
+        return json_rows(content, "pairs", pairs)
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> BRECScore:
+        """Return what :meth:`to_dict` gave."""
+        return cls(
+            model=content["model"],
+            transform=content["transform"],
+            protocol=RPCProtocol(**content["protocol"]),
+            versions=content["versions"],
+            commits=tuple(content["commits"]),
+            pairs=tuple(PairScore(**row) for row in content["pairs"]),
+        )
 
     @classmethod
     def from_json(cls, text: str) -> BRECScore:
@@ -255,73 +310,98 @@ class BRECScore:
         Raises:
             ValueError: If the text is not of that form.
         """
-        try:
-            content: dict[str, Any] = json.loads(text)
-            return cls(
-                model=content["model"],
-                transform=content["transform"],
-                protocol=RPCProtocol(**content["protocol"]),
-                versions=content["versions"],
-                pairs=tuple(PairScore(**row) for row in content["pairs"]),
-            )
-        except (TypeError, KeyError, AttributeError) as error:
-            raise ValueError(f"not the record of a BREC score ({error})") from error
+        return read_json(text, "a BREC score", cls.from_dict)
+
+    def check_same(self, other: BRECScore, where: object) -> None:
+        """Raise if the pairs of two scores do not belong together.
+
+        Raises:
+            ConfigError: If model, transform or protocol differ; ``where`` says where
+                the other one is.
+        """
+        for part in ("model", "transform", "protocol"):
+            was, now = getattr(other, part), getattr(self, part)
+            if was != now:
+                raise ConfigError(
+                    f"{where} was written with another {part}; choose another one, or "
+                    f"remove it to start again. It says\n{was}\nand this run has\n{now}"
+                )
 
 
-def read_record(
-    path: str | os.PathLike[str], score: BRECScore, graphs: dict[int, str]
-) -> dict[int, PairScore]:
-    """Return the pairs an earlier run has finished, by number.
+_NOTHING = CategoryCount(0, 0, 0, 0, 0)
+
+
+def open_record(folder: Path, score: BRECScore) -> BRECScore:
+    """Begin a record of finished pairs in a folder, or continue the one that is there.
 
     Args:
-        path: The file; nothing is finished if there is none.
-        score: What this run will write, without pairs.
-        graphs: Fingerprints of the graphs of this run's pairs, by number.
+        folder: It must exist.
+        score: What this run is, without pairs.
+
+    Returns:
+        The same, with the commits of all runs that wrote to the record.
 
     Raises:
-        ConfigError: If the file is damaged, or was written for another model,
-            transform, protocol or other graphs.
+        ConfigError: If the folder holds a record of something else, or no record.
+        OutputError: If it cannot be written to.
     """
-    file = Path(path)
-    if not file.exists():
-        return {}
-    try:
-        earlier = BRECScore.from_json(file.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    file = folder / _RUN_FILE
+    if file.exists():
+        earlier = _read(file, BRECScore.from_json)
+        score.check_same(earlier, folder)
+        commits = dict.fromkeys((*earlier.commits, *score.commits))
+        score = replace(score, versions=earlier.versions, commits=tuple(commits))
+    elif any(not path.name.startswith(".") for path in folder.iterdir()):
         raise ConfigError(
-            f"{path} cannot be continued: {error}; remove it or choose another file."
-        ) from error
-    for part in ("model", "transform", "protocol"):
-        was, now = getattr(earlier, part), getattr(score, part)
-        if was != now:
-            raise ConfigError(
-                f"{path} was written with another {part}; choose another file, or "
-                f"remove it to start again. It says\n{was}\nand this run has\n{now}"
-            )
-    done = {pair.index: pair for pair in earlier.pairs}
+            f"{folder} is neither empty nor a record of pairs; choose another folder."
+        )
+    write_files(folder, {_RUN_FILE: score.to_json().encode()})
+    return score
+
+
+def finished_pairs(folder: Path, graphs: Mapping[int, str]) -> dict[int, PairScore]:
+    """Return the pairs of a record that are among those asked for, by number.
+
+    Args:
+        folder: Of the record.
+        graphs: Fingerprints of the graphs of the pairs, by number.
+
+    Raises:
+        ConfigError: If a file is damaged, or of other graphs.
+    """
+    done = {}
     for index, fingerprint in graphs.items():
-        if index in done and done[index].graphs != fingerprint:
+        file = pair_file(folder, index)
+        if not file.exists():
+            continue
+        done[index] = _read(file, lambda text: PairScore(**json.loads(text)))
+        if done[index].graphs != fingerprint:
             raise ConfigError(
-                f"{path} holds pair {index} with other graphs; choose another file."
+                f"{file} holds pair {index} with other graphs; choose another folder."
             )
     return done
 
 
-def write_record(
-    path: str | os.PathLike[str], score: BRECScore, done: dict[int, PairScore]
-) -> None:
-    """Write all finished pairs, in order of their numbers; all or nothing.
+def pair_file(folder: Path, index: int) -> Path:
+    """Return the file of one pair in a record."""
+    return folder / f"pair-{index:03d}.json"
+
+
+def write_pair(folder: Path, pair: PairScore) -> None:
+    """Add a finished pair to a record; all or nothing.
 
     Raises:
-        OutputError: If the file cannot be written.
+        OutputError: If it cannot be written.
     """
-    pairs = tuple(done[index] for index in sorted(done))
-    text = replace(score, pairs=pairs).to_json()
-    write_atomically(path, lambda file: file.write(text.encode("utf-8")))
+    text = json.dumps(asdict(pair)) + "\n"
+    write_files(folder, {pair_file(folder, pair.index).name: text.encode()})
 
 
-def json_rows(head: Mapping[str, Any], name: str, rows: Sequence[Any]) -> str:
-    """Return a JSON object: ``head``, then a list with a line for each of ``rows``."""
-    lines = [f" {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
-    body = ",\n".join(f"  {json.dumps(row, ensure_ascii=False)}" for row in rows)
-    return "\n".join(["{", *lines, f' "{name}": [', body, " ]", "}"]) + "\n"
+def _read(file: Path, make: Any) -> Any:
+    """Return what ``make`` makes of the text of a file."""
+    try:
+        return make(file.read_text("utf-8"))
+    except (OSError, ValueError, TypeError) as error:
+        raise ConfigError(
+            f"{file} cannot be continued: {error}; remove it or choose another folder."
+        ) from error

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import copy
 import os
+import pickle
 import re
+import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,20 +21,30 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
 from sekgnn.brec.exact_score import relabelled
-from sekgnn.brec.hotelling import hotelling_t2, relative_spread, released_t2
+from sekgnn.brec.hotelling import (
+    epsilon_for,
+    hotelling_t2,
+    relative_spread,
+    released_t2,
+)
 from sekgnn.brec.model_score import (
     BRECScore,
     PairScore,
     RPCProtocol,
-    read_record,
-    write_record,
+    finished_pairs,
+    open_record,
+    pair_file,
+    write_pair,
 )
+from sekgnn.checks import check_positive
 from sekgnn.datasets.brec import BREC, BRECPair
 from sekgnn.datasets.pyg import as_data
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import Graph
 from sekgnn.parallel import Progress
-from sekgnn.provenance import package_versions
+from sekgnn.provenance import package_versions, source_commit
+from sekgnn.training.processes import run_processes
+from sekgnn.training.run_folder import locked, make_folder
 
 MakeModel = Callable[[], nn.Module]
 """Returns a new model: it takes a PyG ``Batch`` and returns ``[num_graphs, d]``."""
@@ -46,6 +61,7 @@ def score(
     transform: Transform | None = None,
     protocol: RPCProtocol | None = None,
     record: str | os.PathLike[str] | None = None,
+    jobs: int = 1,
     progress: Progress | None = None,
     device: str | torch.device = "cpu",
 ) -> BRECScore:
@@ -61,13 +77,16 @@ def score(
     Written from the description; where it differs from the released code:
 
     * T² has its factor q and a floor for rounding errors instead of a pseudoinverse
-      (:mod:`sekgnn.brec.hotelling`); ``RPCProtocol(statistic="released")`` has neither.
+      (:mod:`sekgnn.brec.hotelling`). The statistic of the released code, and what it
+      counts, is computed beside it.
     * A pair that fails the reliability check does not count. The released code counts
       it and subtracts the number of failures, counted or not, at the end.
     * The threshold follows the output dimension; the released 72.34 holds for 16.
     * Copies and weights follow from the seed and the number of the pair, so a pair's
       result does not depend on which others are scored. Copies need not be different.
     * A model without trainable weights is compared as it is.
+    * A model with a method ``fit_inputs(batches)`` has it called with copies of both
+      graphs before it is trained, to standardise what it reads.
 
     By the nature of a 5 % test, a model whose output is random fails the reliability
     check in about one pair of twenty (in fewer if its outputs scatter in fewer than d
@@ -83,11 +102,13 @@ def score(
         root: The data folder for this; by default what ``SEKGNN_DATA`` names.
         transform: Applied once to the ``Data`` of each copy, as
             :class:`~sekgnn.transforms.AddSubstructureEncoding`. It must not depend on
-            the order of nodes.
+            the order of nodes. What it makes is given in the model's precision.
         protocol: The settings; BREC's own by default.
-        record: A JSON file, written after each pair. If it exists, its pairs are taken
-            from it, provided model, transform and protocol print as they did: an
-            interrupted run goes on and ends with the same result.
+        record: A folder, which gets a small file for each finished pair. Pairs that it
+            holds are taken from it, provided model, transform and protocol print as
+            they did: an interrupted run goes on and ends with the same result.
+        jobs: Pairs that are trained side by side, each in a process of its own;
+            ``make_model`` and ``transform`` must then be names of a module.
         progress: Called with (done, total) pairs.
         device: Where the model runs.
 
@@ -96,7 +117,8 @@ def score(
 
     Raises:
         ConfigError: If the model's output has a wrong shape or is not finite, two pairs
-            have the same number, or the record belongs to another run.
+            have the same number, the record belongs to another run, or other processes
+            cannot be given the model.
         DataNotFoundError: If ``pairs`` is left out and BREC's file is missing.
         OutputError: If the record cannot be written.
     """
@@ -105,29 +127,88 @@ def score(
     if len(graphs) < len(chosen):
         raise ConfigError("two pairs have the same index; number them differently.")
     settings = RPCProtocol() if protocol is None else protocol
-    result = BRECScore(
+    check_positive("jobs", jobs)
+    if jobs > 1:
+        _check_sent(make_model, transform)
+    result = unscored(make_model, transform, settings)
+    with _folder(record) as place, locked(Path(place)):
+        folder = Path(place)
+        result = open_record(folder, result)
+        done = finished_pairs(folder, graphs)
+        waiting = [pair for pair in chosen if pair.index not in done]
+
+        def tell() -> None:
+            found = sum(pair_file(folder, index).exists() for index in graphs)
+            if progress is not None and found:
+                progress(found, len(chosen))
+
+        work = make_model, settings, transform, device, folder
+        if done:
+            tell()
+        if jobs == 1:
+            for pair in waiting:
+                _score_share(*work, [pair])
+                tell()
+        elif waiting:  # every process gets large and small pairs
+            waiting.sort(key=lambda pair: -pair.first.num_nodes)
+            shares = [waiting[i::jobs] for i in range(min(jobs, len(waiting)))]
+            run_processes(_score_share, [(*work, share) for share in shares], tell)
+        done = finished_pairs(folder, graphs)
+    return replace(result, pairs=tuple(done[index] for index in graphs))
+
+
+def unscored(
+    make_model: MakeModel, transform: Transform | None, protocol: RPCProtocol
+) -> BRECScore:
+    """Return the score of a model before any pair is looked at.
+
+    Raises:
+        ConfigError: If ``make_model`` does not return a model.
+    """
+    commit = source_commit()
+    return BRECScore(
         model=_printed(_example(make_model)),
         transform=None if transform is None else _printed(transform),
-        protocol=settings,
+        protocol=protocol,
         versions=package_versions(("sekgnn", "torch", "torch_geometric")),
+        commits=(commit,) if commit else (),
         pairs=(),
     )
-    done = {} if record is None else read_record(record, result, graphs)
-    finished = sum(index in done for index in graphs)
-    if progress is not None and finished:
-        progress(finished, len(chosen))
-    for pair in chosen:
-        if pair.index in done:
-            continue
-        done[pair.index] = compare(
-            make_model, pair, settings, transform=transform, device=device
-        )
-        if record is not None:
-            write_record(record, result, done)
-        finished += 1
-        if progress is not None:
-            progress(finished, len(chosen))
-    return replace(result, pairs=tuple(done[index] for index in graphs))
+
+
+def _score_share(
+    make_model: MakeModel,
+    protocol: RPCProtocol,
+    transform: Transform | None,
+    device: str | torch.device,
+    folder: Path,
+    pairs: Sequence[BRECPair],
+) -> None:
+    """Compare some pairs, perhaps in a new process, and write each when it is done."""
+    for pair in pairs:
+        found = compare(make_model, pair, protocol, transform=transform, device=device)
+        write_pair(folder, found)
+
+
+def _folder(
+    record: str | os.PathLike[str] | None,
+) -> AbstractContextManager[str | os.PathLike[str]]:
+    """Return the folder of the record, made if needed; one for this run if ``None``."""
+    if record is None:
+        return tempfile.TemporaryDirectory()
+    make_folder(Path(record))
+    return nullcontext(record)
+
+
+def _check_sent(*things: object) -> None:
+    """Raise if other processes cannot be given these."""
+    try:
+        pickle.dumps(things)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise ConfigError(
+            "jobs above 1 need a make_model and a transform that other processes can "
+            f"import; define them at the top of a module, or use one job ({error})."
+        ) from error
 
 
 def _example(make_model: MakeModel) -> torch.nn.Module:
@@ -173,6 +254,7 @@ def compare(
         ConfigError: If the model's output is not ``[num_graphs, d]`` of finite numbers
             with d below ``protocol.copies``.
     """
+    begin = time.process_time()
     place = torch.device(device)
     drawing, training = np.random.SeedSequence([protocol.seed, pair.index]).spawn(2)
     rng = np.random.default_rng(drawing)
@@ -181,21 +263,30 @@ def compare(
         torch.manual_seed(int(training.generate_state(1, np.uint64)[0]))
         model = make_model().to(place)
         size = protocol.batch_size
-        batches = _batches(different, size, transform, place)
+        batches = _batches(different, size, transform, model, place)
+        fit = getattr(model, "fit_inputs", None)
+        if fit is not None:
+            fit(batches[:1])  # as many copies of the one graph as of the other
         loss, epochs = _train(model, batches, protocol, pair.index)
         shown = _outputs(model, batches, pair.index)  # [2 q, d]
-        batches = _batches(alike, size, transform, place)
+        batches = _batches(alike, size, transform, model, place)
         same = _outputs(model, batches, pair.index)  # [2 q, d]
+    epsilon = protocol.epsilon or epsilon_for(shown)
+    apart, alone = (shown[0::2], shown[1::2]), (same[0::2], same[1::2])  # each [q, d]
     return PairScore(
         index=pair.index,
         category=pair.category,
         graphs=pair_fingerprint(pair),
-        t2=_statistic(shown, protocol),
-        t2_reliability=_statistic(same, protocol),
+        t2=hotelling_t2(*apart, epsilon=epsilon),
+        t2_reliability=hotelling_t2(*alone, epsilon=epsilon),
+        released_t2=released_t2(*apart),
+        released_reliability=released_t2(*alone),
         spread=relative_spread(same),
         threshold=protocol.threshold_for(shown.shape[1]),
+        epsilon=epsilon,
         loss=loss,
         epochs=epochs,
+        seconds=round(time.process_time() - begin, 3),
     )
 
 
@@ -238,14 +329,23 @@ def _gpus(place: torch.device) -> list[int]:
 
 
 def _batches(
-    graphs: Sequence[Graph], size: int, transform: Transform | None, place: torch.device
+    graphs: Sequence[Graph],
+    size: int,
+    transform: Transform | None,
+    model: nn.Module,
+    place: torch.device,
 ) -> list[Batch]:
-    """Collate the copies, ``size`` at a time, in order."""
+    """Collate the copies in the model's precision, ``size`` at a time, in order."""
     data = [as_data(graph) for graph in graphs]
     if transform is not None:
         data = [transform(item) for item in data]
+    kind = next((weight.dtype for weight in model.parameters()), torch.float32)
+
+    def placed(value: Tensor) -> Tensor:
+        return value.to(place, kind if value.is_floating_point() else value.dtype)
+
     return [
-        Batch.from_data_list(data[start : start + size]).to(place)
+        Batch.from_data_list(data[start : start + size]).apply(placed)
         for start in range(0, len(data), size)
     ]
 
@@ -258,7 +358,7 @@ def _train(
     if not weights or protocol.epochs == 0:
         return None, 0
     optimizer = torch.optim.Adam(
-        weights, lr=protocol.learning_rate, weight_decay=protocol.weight_decay
+        weights, lr=protocol.lr, weight_decay=protocol.weight_decay
     )
     scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)
     objective = nn.CosineEmbeddingLoss(margin=protocol.margin)
@@ -282,11 +382,14 @@ def _train(
 
 
 @torch.no_grad()
-def _outputs(model: nn.Module, batches: list[Batch], index: int) -> NDArray[np.float64]:
-    """Return the outputs for all copies, ``[2 q, d]``, in evaluation mode."""
+def _outputs(model: nn.Module, batches: list[Batch], index: int) -> NDArray[Any]:
+    """Return the outputs for all copies, ``[2 q, d]``, in evaluation mode.
+
+    They are float64 if the model's are, else float32.
+    """
     model.eval()
-    parts = [output.double().cpu() for output in _forward(model, batches, index)]
-    return torch.cat(parts).numpy()
+    found = torch.cat([output.cpu() for output in _forward(model, batches, index)])
+    return (found if found.dtype == torch.float64 else found.float()).numpy()
 
 
 def _forward(
@@ -312,11 +415,3 @@ def _forward(
                 "learning rate or normalise."
             )
         yield output
-
-
-def _statistic(outputs: NDArray[np.float64], protocol: RPCProtocol) -> float:
-    """Return T² between even and odd rows."""
-    first, second = outputs[0::2], outputs[1::2]  # [q, d]
-    if protocol.statistic == "released":
-        return released_t2(first, second)
-    return hotelling_t2(first, second, epsilon=protocol.epsilon)

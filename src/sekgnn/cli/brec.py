@@ -1,4 +1,4 @@
-"""``sekgnn brec``: how many pairs of BREC does a test separate?"""
+"""``sekgnn brec``: how many pairs of BREC does a test, or a network, separate?"""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
+from sekgnn.cli.brec_network import all_flags, flags_of_networks, run_network
+from sekgnn.cli.field_flags import with_flags
 from sekgnn.cli.shared_options import Json, KernelThreads
-from sekgnn.cli.wl_options import build_test, with_test_options
+from sekgnn.cli.wl_options import build_test
 
 
-@with_test_options
+@with_flags(all_flags, lambda item: item.metadata.get("title", "Which test"))
 def brec(
     category: Annotated[
         list[str] | None,
@@ -23,15 +25,31 @@ def brec(
         ),
     ] = None,
     copies: Annotated[
-        int, typer.Option(help="relabelled copies of each graph, never to be separated")
-    ] = 1,
-    seed: Annotated[int, typer.Option(help="seed of the copies")] = 0,
+        int | None,
+        typer.Option(
+            help="relabelled copies of each graph, never to be separated",
+            show_default="1 for tests, 32 for networks",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            help="seed of copies and weights",
+            show_default="0 for tests, 2023 for networks",
+        ),
+    ] = None,
     all: Annotated[
         bool, typer.Option("--all", help="run every test and write the results page")
     ] = False,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="folder for the results of --all")
-    ] = Path("results/brec"),
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="folder for the results of --all, JSON file for those of --model",
+            show_default="results/brec, trained.json there",
+        ),
+    ] = None,
     data_root: Annotated[
         Path | None,
         typer.Option(help="folder with brec/brec.g6.txt", show_default="SEKGNN_DATA"),
@@ -43,7 +61,7 @@ def brec(
     ] = False,
     **options: Any,
 ) -> None:
-    """Score a Weisfeiler-Lehman test on the 400 pairs of BREC.
+    """Score a Weisfeiler-Lehman test, or a network, on the 400 pairs of BREC.
 
     Every graph is also compared with relabelled copies of itself, and the
     number of false separations is printed.
@@ -51,6 +69,10 @@ def brec(
     --all writes exact.json, exact.md and exact.png to the output folder. What
     an interrupted run has finished is kept in exact.partial.json: the same
     command continues from there.
+
+    --model trains a new network on each pair, and adds a row to trained.json
+    and trained.md. With it, --pairs are numbers such as 0-59,110. The same
+    command continues an interrupted run; a row grows with further pairs.
     """
     from sekgnn.brec.exact_score import score_exact
     from sekgnn.checks import check_positive
@@ -58,26 +80,43 @@ def brec(
     from sekgnn.datasets.brec import BREC
     from sekgnn.errors import ConfigError
 
-    check_positive("--copies", copies, 0)
-    check_positive("--seed", seed, 0)
+    check_positive("--copies", 1 if copies is None else copies, 0)
+    check_positive("--seed", seed or 0, 0)
     if threads is not None:
         check_positive("--threads", threads)
-    test = options.pop("test", "sek")
+    shown = not (quiet or json)
+    test = options.pop("test", None)
+    if "model" in options:
+        if all or test is not None:
+            raise ConfigError("--model is a network; leave out --test and --all.")
+        drawn = {"copies": copies, "seed": seed}
+        options |= {key: value for key, value in drawn.items() if value is not None}
+        file = output or Path("results/brec/trained.json")
+        run_network(options, category, data_root, file, threads, json, shown)
+        return
+    for item in flags_of_networks():
+        if item.name in options:
+            flag = f"--{item.name.replace('_', '-')}"
+            raise ConfigError(f"{flag} is an option of networks; give --model, too.")
     if all and options:
         raise ConfigError(
             "--all runs the tests of the scoreboard as they are; leave out the options "
             "of a single test."
         )
-    chosen = build_test(test, options)
+    if "self_loops" in options:  # networks take both; for a test the last one holds
+        options["self_loops"] = options["self_loops"][-1]
+    chosen = build_test(test or "sek", options)
     pairs = BREC(data_root)
     if category:
         pairs = pairs.select(*category)
-    shown = not (quiet or json)
     settings: dict[str, Any] = dict(
-        pairs=pairs, copies=copies, seed=seed, threads=threads
+        pairs=pairs,
+        copies=1 if copies is None else copies,
+        seed=seed or 0,
+        threads=threads,
     )
     if all:
-        _run_all(settings, output, json, shown)
+        _run_all(settings, output or Path("results/brec"), json, shown)
         return
     with progress_bar("pairs", shown=shown) as progress:
         score = score_exact(chosen, progress=progress, **settings)

@@ -1,13 +1,18 @@
-"""The scoreboard as a page with a figure: separated pairs against time and memory."""
+"""The scoreboards as pages: exact tests, with a figure, and trained networks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from sekgnn.brec.board import MEMORY_CLASSES, Board, Row
+from sekgnn.brec.model_score import CategoryCount
 from sekgnn.datasets.brec import CATEGORIES
 from sekgnn.reports.figures import draw_png
+
+if TYPE_CHECKING:
+    from sekgnn.brec.trained import TrainedBoard, TrainedRow
 
 _SHORT = {
     "basic": "basic",
@@ -171,3 +176,68 @@ def brec_png(board: Board) -> bytes:
 
 def _columns(points: list[tuple[float, int]]) -> tuple[list[float], list[int]]:
     return [x for x, _ in points], [y for _, y in points]
+
+
+def trained_page(board: TrainedBoard) -> str:
+    """Return the page: every recipe by category and statistic, then what it is."""
+    head = ["recipe", "statistic", *_SHORT.values(), "total", "of", "unreliable",
+            "outside its subset", "seconds"]  # fmt: skip
+    lines = [
+        "# What trained networks separate on BREC",
+        "",
+        "Written by `sekgnn brec --model` beside the record of the same name, which "
+        "holds every pair. For each pair a new network is trained on relabelled copies "
+        "of both graphs; the recipe is the same for all pairs.",
+        "",
+        f"| {' | '.join(head)} |",
+        "|---" * len(head) + "|",
+        *(line for row in board.rows for line in _trained_lines(row)),
+        "",
+        "*T²*: Hotelling's statistic with its factor q; a pair counts if it is above "
+        "the threshold for the pair and below it for copies of one graph. *released*: "
+        "the statistic of BREC's released code, without q, and its final score, from "
+        "which unreliable pairs are subtracted. *unreliable*: copies of one graph were "
+        "told apart. *outside its subset*: without the pairs that the recipe was "
+        "chosen on. *seconds*: processor time.",
+        "",
+        "## Recipes",
+        "",
+    ]
+    for row in board.rows:
+        score = row.score
+        settings = ", ".join(f"{k} {v}" for k, v in asdict(score.protocol).items())
+        versions = ", ".join(f"{name} {text}" for name, text in score.versions.items())
+        floors = ", ".join(f"{x:g}" for x in sorted({p.epsilon for p in score.pairs}))
+        subset = "not on pairs of BREC"
+        if row.subset is not None:
+            subset = f"on pairs {', '.join(map(str, row.subset))}"
+        lines += [
+            f"### {row.name}",
+            "",
+            f"- `{score.model}`",
+            f"- {row.recipe.dtype}, rounding errors taken as {floors}; {settings}",
+            f"- chosen {subset}",
+            f"- {versions}; commit {', '.join(score.commits) or 'unknown'}",
+            "",
+        ]
+    return "\n".join(lines)
+
+
+def _trained_lines(row: TrainedRow) -> list[str]:
+    """Return the two lines of a recipe."""
+    counts, total = row.score.by_category(), row.score.counts()
+    outside = row.outside.counts()
+
+    def line(name: str, statistic: str, good: str, bad: str, seconds: str) -> str:
+        def shown(count: CategoryCount) -> str:
+            return str(getattr(count, good))
+
+        cells = [shown(counts[key]) if key in counts else "" for key in _SHORT]
+        rest = "–" if row.subset is None else f"{shown(outside)} of {outside.total}"
+        last = [f"**{shown(total)}**", total.total, getattr(total, bad), rest, seconds]
+        return f"| {' | '.join(map(str, [name, statistic, *cells, *last]))} |"
+
+    return [
+        line(row.name, "T²", "separated", "failures", f"{row.score.seconds:.0f}"),
+        line("", "released", "released", "released_failures", ""),
+    ]

@@ -1,0 +1,180 @@
+"""``sekgnn brec --model``: a trained network on the pairs of BREC."""
+
+from __future__ import annotations
+
+import json as json_format
+import shutil
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from sekgnn.checks import check_positive
+from sekgnn.cli.config_options import merged_config
+from sekgnn.cli.field_flags import default_text
+from sekgnn.cli.wl_options import Flag, flags_of_tests
+from sekgnn.errors import ConfigError
+
+_UNUSED = ("edge_features", "max_neighbors")  # BREC's graphs are small and plain
+
+
+def _about(help: str, default: Any = None, **more: Any) -> Any:
+    return field(default=default, metadata={"help": help, **more})
+
+
+@dataclass(frozen=True)
+class _Row:
+    """Options of a row of the scoreboard."""
+
+    name: str | None = _about("name of the row", shown="that of the model")
+    dtype: str = _about("precision", "float32", choices=("float32", "float64"))
+    subset: str | None = _about(
+        "numbers of the pairs that the recipe was chosen on, such as 0-59,110, or a "
+        "file with them"
+    )
+    jobs: int = _about("pairs to train on side by side", 1)
+
+
+def _sections() -> dict[str, list[Any]]:
+    """Return the fields that describe a network, its training and its row."""
+    from sekgnn.brec.model_score import RPCProtocol
+    from sekgnn.training.config import config_fields
+
+    keys = [
+        item
+        for item in config_fields()
+        if item.metadata["section"] in ("model", "encoding")
+        and item.name not in _UNUSED
+    ]
+    return {
+        "Which network": keys,
+        "Its training": [*fields(RPCProtocol)],
+        "Its row": [*fields(_Row)],
+    }
+
+
+def all_flags() -> list[Flag]:
+    """Return the options of tests, then those that only networks have.
+
+    What either takes several of takes several.
+    """
+    several = {
+        item.name for item in _sections()["Which network"] if "tuple" in str(item.type)
+    }
+    tests = [
+        item._replace(metadata={**item.metadata, "several": True})
+        if item.name in several
+        else item
+        for item in flags_of_tests()
+    ]
+    return [*tests, *flags_of_networks()]
+
+
+def flags_of_networks() -> list[Flag]:
+    """Return the options of networks that tests do not have, below their headings."""
+    of_tests = {item.metadata.get("flag") for item in flags_of_tests()}
+    return [
+        Flag(
+            item.name,
+            str(item.type),
+            {"shown": default_text(item), **item.metadata, "title": title},
+        )
+        for title, items in _sections().items()
+        for item in items
+        if "help" in item.metadata and item.name.replace("_", "-") not in of_tests
+    ]
+
+
+def run_network(
+    options: dict[str, Any],
+    category: list[str] | None,
+    data_root: Path | None,
+    output: Path,
+    threads: int | None,
+    json: bool,
+    shown: bool,
+) -> None:
+    """Train a network on every pair, and add its row to the scoreboard.
+
+    Args:
+        options: The flags that were given, ``model`` among them.
+        category: Categories to look at; all if none are named.
+        data_root: The data folder.
+        output: The record; a page of the same name is written beside it.
+        threads: Of torch, in all processes together.
+        json: Whether to print the score as JSON.
+        shown: Whether to show progress.
+
+    Raises:
+        ConfigError: If an option means nothing to networks, or a value cannot work.
+    """
+    from sekgnn.brec.model_score import RPCProtocol
+    from sekgnn.cli.failures import resumable
+    from sekgnn.cli.progress import progress_bar
+    from sekgnn.datasets.brec import BREC
+
+    numbers = options.pop("pairs", None)
+    encodings = options.pop("encodings", None)
+    if encodings is not None:
+        if len(encodings) > 1:
+            raise ConfigError("a network reads one --encoding.")
+        options["encoding"] = encodings[0]
+    parts: list[dict[str, Any]] = []
+    for items in _sections().values():
+        names = {item.name for item in items}
+        parts.append({k: options.pop(k) for k in names & options.keys()})
+    for name in options:
+        flag = f"--{name.replace('_', '-')}"
+        raise ConfigError(f"{flag} means nothing to --model; leave it out.")
+    config = merged_config(None, None, parts[0])
+    protocol, row = RPCProtocol(**parts[1]), _Row(**parts[2])
+    check_positive("--jobs", row.jobs)
+    pairs = BREC(data_root)
+    if category:
+        pairs = pairs.select(*category)
+    import torch
+
+    from sekgnn.brec.trained import Recipe, pair_numbers, pairs_folder, run_recipe
+    from sekgnn.files import write_files
+    from sekgnn.reports.brec_page import trained_page
+
+    if numbers is not None:
+        wanted = {*pair_numbers(numbers)}
+        pairs = BREC.of(pair for pair in pairs if pair.index in wanted)
+    subset = None if row.subset is None else pair_numbers(row.subset)
+    recipe = Recipe.of(config, row.dtype)
+    name = row.name or config.model
+    torch.set_num_threads(threads or row.jobs)
+    with progress_bar("pairs", shown=shown) as progress, resumable():
+        board = run_recipe(
+            name,
+            recipe,
+            output,
+            pairs=pairs,
+            protocol=protocol,
+            subset=subset,
+            jobs=row.jobs,
+            progress=progress,
+        )
+    page = output.with_suffix(".md")
+    write_files(
+        output.parent,
+        {
+            page.name: trained_page(board).encode(),
+            output.name: board.to_json().encode(),
+        },
+    )
+    shutil.rmtree(pairs_folder(output, name), ignore_errors=True)
+    (found,) = (each for each in board.rows if each.name == name)
+    if json:
+        typer.echo(json_format.dumps(found.score.to_dict()))
+        return
+    typer.echo(found.score.table())
+    if found.subset is not None:
+        rest = found.outside.counts()
+        typer.echo(
+            f"Outside the {len(found.subset)} pairs that it was chosen on: "
+            f"{rest.separated} of {rest.total} (released: {rest.released})."
+        )
+    typer.echo(f"wrote {output} and {page.name}")

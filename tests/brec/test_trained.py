@@ -1,0 +1,125 @@
+"""Recipes of networks: what they see, their rows, and the numbers of pairs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tests.brec.models import PAIRS
+
+from sekgnn.brec import RPCProtocol
+from sekgnn.brec.trained import (
+    Recipe,
+    TrainedBoard,
+    pair_numbers,
+    pairs_folder,
+    run_recipe,
+)
+from sekgnn.datasets import BREC
+from sekgnn.errors import ConfigError, OutputError
+from sekgnn.training import RunConfig
+
+SMALL: dict[str, Any] = dict(
+    hidden_channels=8, num_layers=2, norm="none", walk_length=4, num_shells=1
+)
+SHORT = RPCProtocol(epochs=3, lr=1e-2)
+
+
+def recipe(model: str, dtype: str = "float32", **keys: Any) -> Recipe:
+    return Recipe.of(RunConfig(model=model, **{**SMALL, **keys}), dtype)
+
+
+def row(
+    made: Recipe, output: Path, name: str = "a", pairs: Any = PAIRS, **options: Any
+) -> TrainedBoard:
+    options = {"protocol": SHORT, **options}
+    return run_recipe(name, made, output, pairs=BREC.of(pairs), **options)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("model", "separated"), [("gin", 0), ("k-gin", 2), ("sek-gin", 3)]
+)
+def test_networks_separate_what_they_see(
+    tmp_path: Path, model: str, separated: int, dtype: str
+) -> None:
+    """The strongly regular pair is the last: only walks inside ego-nets tell."""
+    keys = {"num_hops": 2} if model == "k-gin" else {}
+    board = row(recipe(model, dtype, **keys), tmp_path / "t.json")
+    score = board.rows[0].score
+    assert [p.separated for p in score.pairs] == [i < separated for i in range(3)]
+    assert score.reliable and score.invariant
+    assert {pair.epsilon for pair in score.pairs} == {
+        {"float32": 1e-6, "float64": 1e-10}[dtype]
+    }
+
+
+def test_a_recipe_is_complete() -> None:
+    """It makes the network and what the network reads, in one precision."""
+    made = recipe("sek-gnn", "float64", num_hops=2, radius=(1, 2))
+    model, steps = made.make_model(), made.transform().transforms
+    assert model.out_channels == 16 and model.in_channels == 1
+    assert {weight.dtype for weight in model.parameters()} == {torch.float64}
+    assert steps[0].encoding == model.encoding and steps[0].dtype == torch.float64
+    assert steps[1].num_hops == 2
+    assert recipe("gin").transform().transforms == []
+    assert Recipe(made.config, made.dtype).make_model().to_config() == made.config
+    with pytest.raises(ConfigError, match="dtype must be one of"):
+        recipe("gin", "float16")
+    with pytest.raises(ConfigError, match="has no num_hops"):
+        recipe("gin", num_hops=2)
+
+
+def test_rows_are_kept_and_grow(tmp_path: Path) -> None:
+    output = tmp_path / "t.json"
+    whole = row(recipe("gin"), output)
+    part = row(recipe("gin"), output, pairs=PAIRS[1:2])
+    assert not output.exists()
+    output.write_text(part.to_json())
+    other = row(recipe("gin"), output, "b", pairs=PAIRS[:1], subset=(0, 2))
+    output.write_text(other.to_json())
+    assert TrainedBoard.from_json(other.to_json()) == other
+    grown = row(recipe("gin"), output, pairs=PAIRS[::-1])
+    assert [each.name for each in grown.rows] == ["a", "b"]
+    assert grown.rows[0] == whole.rows[0]
+    assert grown.rows[1] == other.rows[1]
+    output.write_text(grown.to_json())
+    again = row(recipe("gin"), output, subset=(1,))  # nothing left to do
+    assert again.rows[0] == replace(whole.rows[0], subset=(1,))
+    assert [p.index for p in again.rows[0].outside.pairs] == [0, 2]
+
+
+def test_a_name_stands_for_one_recipe(tmp_path: Path) -> None:
+    output = tmp_path / "t.json"
+    output.write_text(row(recipe("gin"), output, pairs=PAIRS[:1]).to_json())
+    for folder in (pairs_folder(output, "a"), *tmp_path.glob("*.partial/.lock")):
+        assert folder.exists()
+    before = output.read_bytes()
+    for made, what in (
+        (recipe("gin", hidden_channels=9), "model"),
+        (recipe("gin", "float64"), "dtype"),
+    ):
+        with pytest.raises(ConfigError, match=f"row 'a' of .* another {what}"):
+            row(made, output)
+    with pytest.raises(ConfigError, match="another protocol"):
+        row(recipe("gin"), output, protocol=replace(SHORT, seed=1))
+    with pytest.raises(ConfigError, match="no such pairs"):
+        row(recipe("gin"), output, pairs=())
+    assert output.read_bytes() == before
+    output.write_text("{}")
+    with pytest.raises(OutputError, match="cannot be added to"):
+        row(recipe("gin"), output)
+
+
+def test_numbers_of_pairs(tmp_path: Path) -> None:
+    assert pair_numbers("7") == (7,)
+    assert pair_numbers("3-5,4, 0") == (0, 3, 4, 5)
+    file = tmp_path / "chosen.txt"
+    file.write_text("12\n0-2, 7\n")
+    assert pair_numbers(str(file)) == (0, 1, 2, 7, 12)
+    for wrong in ("a", "1-", "-1", "1.5", str(tmp_path / "none.txt")):
+        with pytest.raises(ConfigError, match="written like 0-59,110"):
+            pair_numbers(wrong)
