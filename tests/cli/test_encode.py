@@ -43,8 +43,8 @@ from .conftest import Run
         ),
         (("--no-self-loops", "--backend", "dense"), WalkEncoding(self_loops=False)),
         (
-            ("--self-loops", "--no-self-loops", "--scope", "graph", "ego"),
-            WalkEncoding(self_loops=(True, False), scope=("graph", "ego")),
+            ("--no-self-loops", "--self-loops", "--scope", "graph", "ego"),
+            WalkEncoding(self_loops=(False, True), scope=("graph", "ego")),
         ),
         (
             ("--first-step", 0, "--shell-sizes", 9),

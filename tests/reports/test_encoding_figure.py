@@ -36,6 +36,11 @@ EMPTY = Graph.from_edge_index(np.zeros((2, 0), dtype=np.int64), 3)
         (path_graph(3), cycle_graph(3), WalkEncoding(1, 1)),
         (EMPTY, path_graph(3), WalkEncoding(3, 40, scope=("ego", "internal", "graph"))),
         (path_graph(1), path_graph(1), WalkEncoding(1, 2)),
+        (
+            path_graph(3),
+            cycle_graph(3),
+            WalkEncoding(1, 3, self_loops=(True, False), first_step=0, shell_sizes=2),
+        ),
     ],
 )
 def test_png(first: Graph, second: Graph, spec: WalkEncoding) -> None:
