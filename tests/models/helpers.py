@@ -8,7 +8,16 @@ import torch
 from tests.nn.helpers import SPEC
 from torch import nn
 
-from sekgnn.models import GIN, PPGN, SEKGIN, SEKGNN, SEKPPGN, GraphModel, KHopGNN
+from sekgnn.models import (
+    GIN,
+    PPGN,
+    SEKGIN,
+    SEKGNN,
+    SEKPPGN,
+    GraphModel,
+    KHopGNN,
+    Ridge,
+)
 
 SMALL: dict[str, Any] = {"hidden_channels": 6, "num_layers": 2}
 
@@ -55,6 +64,25 @@ VARIANTS: dict[str, Any] = {
     "KHopGNN gin": lambda **kw: KHopGNN(3, 2, message="gin", **SMALL, **kw),
     "GIN": lambda **kw: GIN(3, 2, **SMALL, **kw),
     "GIN edges": lambda **kw: GIN(3, 2, edge_channels=2, **SMALL, **kw),
+    "SEKGIN skip sine": lambda **kw: SEKGIN(
+        3,
+        2,
+        SPEC,
+        edge_channels=2,
+        skip=True,
+        head="mlp",
+        pooled="frozen",
+        readout="sum+max",
+        standardize="rotate",
+        activation="sine",
+        norm="none",
+        **SMALL,
+        **kw,
+    ),
+    "SEKPPGN silu": lambda **kw: SEKPPGN(
+        3, 2, SPEC, activation="silu", readout="mean+attention", **SMALL, **kw
+    ),
+    "Ridge": lambda **kw: Ridge(3, 2, SPEC, edge_channels=2, **kw),
     "PPGN": lambda **kw: PPGN(3, 2, **SMALL, **kw),
     "PPGN edges": lambda **kw: PPGN(3, 2, edge_channels=2, **SMALL, **kw),
 }
@@ -71,5 +99,7 @@ def make(name: str, seed: int = 0, **kwargs: Any) -> GraphModel:
         if name_.endswith("running_mean"):
             nn.init.normal_(buffer)
         elif name_.endswith("running_var"):
+            nn.init.uniform_(buffer, 0.5, 2)
+        elif name_.endswith(("shift", "scale", "axes", "variances")):
             nn.init.uniform_(buffer, 0.5, 2)
     return model.double().eval()

@@ -60,7 +60,11 @@ def test_every_parameter_gets_a_gradient_and_a_new_value(name: str) -> None:
     assert unset_parameters(model) == []
     before = {key: p.detach().clone() for key, p in model.named_parameters()}
     model.reset_parameters()
-    same = [key for key, p in model.named_parameters() if torch.equal(p, before[key])]
+    same = [
+        key
+        for key, p in model.named_parameters()
+        if p.numel() and torch.equal(p, before[key])
+    ]
     assert same == []
 
 
@@ -200,7 +204,7 @@ def test_missing_and_misshapen_fields_are_named(
         {"dropout": 1.0},
         {"hidden_channels": 0},
         {"level": "edge"},
-        {"readout": "max"},
+        {"readout": "median"},
         {"jump": "lstm"},
         {"norm": "group"},
         {"inject": "never"},

@@ -72,5 +72,5 @@ def unset_parameters(module: torch.nn.Module) -> list[str]:
     return [
         name
         for name, p in module.named_parameters()
-        if p.grad is None or not bool(p.grad.abs().sum() > 0)
+        if p.numel() and (p.grad is None or not bool(p.grad.abs().sum() > 0))
     ]

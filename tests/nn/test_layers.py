@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from tests.nn.helpers import dense, dressed, hops_of, unset_parameters
@@ -27,6 +28,7 @@ from sekgnn.nn import (
     membership,
     pair_layout,
 )
+from sekgnn.nn.pooling import pool_nodes
 
 GRAPHS = [petersen_graph(), path_graph(5), empty_graph(2), cycle_graph(7)]
 
@@ -220,7 +222,7 @@ def test_jumping_knowledge_is_its_equation(jump: Any, layers: int) -> None:
     torch.testing.assert_close(pool(h), expected)
 
 
-@pytest.mark.parametrize("readout", ["sum", "mean", "attention"])
+@pytest.mark.parametrize("readout", ["sum", "mean", "max", "attention"])
 def test_readout_is_its_equation_graph_by_graph(readout: Any) -> None:
     """A graph without nodes gives zeros; large scores do not overflow."""
     ptr = torch.tensor([0, 3, 3, 4, 9])
@@ -235,8 +237,26 @@ def test_readout_is_its_equation_graph_by_graph(readout: Any) -> None:
             elif readout == "attention":
                 expected = (pool.score(part).softmax(0) * part).sum(0)
             else:
-                expected = getattr(part, readout)(0)
+                expected = getattr(part, "amax" if readout == "max" else readout)(0)
             torch.testing.assert_close(out[g], expected)
+
+
+def test_readouts_joined_by_plus_stand_side_by_side() -> None:
+    graphs, h = membership(torch.tensor([0, 3, 3, 5])), torch.randn(5, 4)
+    both = GraphReadout(4, "max+sum")
+    alone = [GraphReadout(4, name)(h, graphs) for name in ("max", "sum")]
+    torch.testing.assert_close(both(h, graphs), torch.cat(alone, dim=1))
+    assert both.out_channels == 8
+
+
+@pytest.mark.parametrize("pool", ["sum", "mean", "std", "max", "min"])
+def test_fixed_pools_are_numpys(pool: str) -> None:
+    ptr, h = torch.tensor([0, 3, 3, 4, 9]), torch.randn(9, 4).double()
+    out = pool_nodes(h, membership(ptr), pool).numpy()
+    for g, (a, b) in enumerate(itertools.pairwise(ptr.tolist())):
+        part = h[a:b].numpy()
+        expected = getattr(part, pool)(0) if b > a else np.zeros(4)
+        np.testing.assert_allclose(out[g], expected, atol=1e-14)
 
 
 def test_ppgn_block_is_its_equation_whatever_the_padding(batch: Any) -> None:

@@ -9,7 +9,15 @@ if TYPE_CHECKING:
     from sekgnn.models.graph_model import GraphModel, register_model
     from sekgnn.models.hop_encoder import HopEncoder
     from sekgnn.models.model_file import load_model, save_model
-    from sekgnn.models.networks import GIN, PPGN, SEKGIN, SEKGNN, SEKPPGN, KHopGNN
+    from sekgnn.models.networks import (
+        GIN,
+        PPGN,
+        SEKGIN,
+        SEKGNN,
+        SEKPPGN,
+        KHopGNN,
+        Ridge,
+    )
     from sekgnn.models.options import ModelOptions
     from sekgnn.models.pair_encoder import PairEncoder
     from sekgnn.models.registry import MODELS, build_model
@@ -27,6 +35,7 @@ __all__ = [
     "KHopGNN",
     "ModelOptions",
     "PairEncoder",
+    "Ridge",
     "build_model",
     "load_model",
     "register_model",

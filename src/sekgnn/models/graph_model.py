@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar, cast, get_args
 
 import torch
@@ -14,6 +14,7 @@ from sekgnn.checks import check_choice, check_positive
 from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dict
 from sekgnn.errors import ConfigError
 from sekgnn.models.graph_inputs import GraphInputs, graph_inputs
+from sekgnn.models.linear_skip import LinearSkip, PooledFeatures
 from sekgnn.models.options import (
     MODEL_KINDS,
     OWN,
@@ -23,8 +24,8 @@ from sekgnn.models.options import (
     arguments_doc,
     signature_of,
 )
-from sekgnn.nn import GraphReadout
-from sekgnn.nn.mlp import reset_children
+from sekgnn.nn import GraphReadout, Standardizer
+from sekgnn.nn.mlp import activate, reset_children
 from sekgnn.registry import Registry, build
 
 M = TypeVar("M", bound="GraphModel")
@@ -32,23 +33,32 @@ C = TypeVar("C", bound=type[nn.Module])
 
 
 class GraphModel(nn.Module):
-    """Base of the models: branches of node representations, one linear head.
+    """Base of the models: branches of node representations, one head.
 
     A subclass says in :meth:`encoders` what its branches are: modules from
     :class:`GraphInputs` to ``[N, hidden_channels]``. For every graph
     (``level="graph"``) each branch is read out, or for every node (``level="node"``)
-    taken as it is; the results are concatenated, and a linear layer follows. With a
-    constructor of its own, it passes on what it does not use.
+    taken as it is; the results are concatenated, and a linear layer follows, or two
+    (``head="mlp"``). With ``skip``, what a linear layer makes of the pooled encodings
+    is added. With a constructor of its own, it passes on what it does not use.
+
+    What is known of the training graphs alone, such as the scale of their encodings, is
+    fitted by :meth:`fit_inputs` before training and kept in the model's file.
 
     Attributes:
         branches: The encoders.
         readouts: One per branch, for graphs.
-        head: The linear layer.
+        learns: Whether it is trained in epochs, or else fitted at once.
+        precise: Whether runs compute in float64 if they are not told otherwise.
+        head: The last linear layer.
+        skip: The linear layer beside the branches, or ``None``.
     """
 
     name: ClassVar[str]
     kind: ClassVar[ModelKind] = OWN
     needs_pairs: ClassVar[bool] = False
+    learns: ClassVar[bool] = True
+    precise: ClassVar[bool] = False
     in_channels: int
     out_channels: int
     edge_channels: int
@@ -110,7 +120,27 @@ class GraphModel(nn.Module):
         )
         self.drop = nn.Dropout(self.options.dropout)
         width = self.hidden_channels * len(self.branches)
-        self.head = nn.Linear(width, self.out_channels)
+        if level == "graph":
+            width *= len(self.options.readout.split("+"))
+        frozen = self.options.pooled == "frozen"
+        self.pooled_scale = Standardizer(width, "scale" if frozen else "none")
+        self.lift: nn.Linear | None = None
+        if self.options.head == "mlp":
+            self.lift = nn.Linear(width, self.hidden_channels)
+            width = self.hidden_channels
+        self.head = _Head(width, self.out_channels)
+        self.skip: LinearSkip | None = None
+        if self.options.skip:
+            pools = self.options.readout.replace("attention", "sum")
+            features = PooledFeatures(
+                self.encoding,
+                self.in_channels,
+                self.edge_channels,
+                pools=pools,
+                level=level,
+            )
+            self.skip = LinearSkip(features, self.out_channels)
+        self._start_at_zero()
 
     def encoders(self, options: ModelOptions) -> list[nn.Module]:
         """Return the branches; a subclass says which."""
@@ -139,19 +169,74 @@ class GraphModel(nn.Module):
 
     def compute(self, inputs: GraphInputs) -> Tensor:
         """Return the output from prepared tensors; ``torch.compile`` takes it whole."""
+        out: Tensor = self.head(self.represent(inputs))
+        return out if self.skip is None else out + self.skip(inputs)
+
+    def represent(self, inputs: GraphInputs) -> Tensor:
+        """Return what the last linear layer reads, ``[G, C]`` or ``[N, C]``."""
+        z: Tensor = self.drop(self.pooled_scale(self.pool(inputs)))
+        if self.lift is not None:
+            z = self.drop(activate(self.lift(z), self.options.activation))
+        return z
+
+    def pool(self, inputs: GraphInputs) -> Tensor:
+        """Return the branches side by side, read out for graphs."""
         parts: list[Tensor] = [branch(inputs) for branch in self.branches]  # [N, C]
         if self.level == "graph":
             parts = [
                 readout(part, inputs.graphs)
                 for readout, part in zip(self.readouts, parts, strict=True)
             ]  # each [G, C]
-        joined = parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
-        out: Tensor = self.head(self.drop(joined))
-        return out
+        if not parts:
+            sizes = inputs.graphs if self.level == "graph" else inputs.hops.hop(1)
+            return self.head.weight.new_zeros(len(sizes.row_sizes()), 0)
+        return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
+
+    @torch.no_grad()
+    def fit_inputs(self, batches: Callable[[], Iterable[Any]]) -> None:
+        """Fit what is fixed before training to the training graphs.
+
+        That is the scale of encodings (``standardize``), the axes of ``skip``, and the
+        scale of pooled vectors of the untrained network (``pooled="frozen"``). A model
+        that was never fitted takes its inputs as they are.
+
+        Args:
+            batches: Gives the training graphs in batches, every time it is called.
+
+        Raises:
+            GraphInputError: If the data lacks something that the model reads.
+        """
+
+        def inputs() -> Iterator[GraphInputs]:
+            return (self.prepare(batch) for batch in batches())
+
+        was_training = self.training
+        self.eval()
+        try:
+            for part in (*self.branches, self.skip):
+                fit = getattr(part, "fit_inputs", None)
+                if fit is not None:
+                    fit(inputs)
+            if self.pooled_scale.scale is not None:
+                self.pooled_scale.fit(lambda: (self.pool(part) for part in inputs()))
+        finally:
+            self.train(was_training)
 
     def reset_parameters(self) -> None:
         """Reset all parameters."""
         reset_children(self)
+        self._start_at_zero()
+
+    def _start_at_zero(self) -> None:
+        """Let a network with frozen scales begin with the output 0."""
+        if self.options.pooled == "frozen":
+            nn.init.zeros_(self.head.weight)
+            nn.init.zeros_(self.head.bias)
+
+    @property
+    def precision(self) -> str:
+        """The type that it computes in, such as ``"float32"``."""
+        return str(next(self.parameters()).dtype).removeprefix("torch.")
 
     @property
     def num_parameters(self) -> int:
@@ -246,6 +331,17 @@ def with_encoding(values: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(values.get("encoding"), Mapping):
         return {**values, "encoding": encoding_from_dict(values["encoding"])}
     return dict(values)
+
+
+class _Head(nn.Linear):
+    """A linear layer; without inputs, a bias that starts at zero."""
+
+    def reset_parameters(self) -> None:
+        """Reset all parameters."""
+        if self.in_features:
+            super().reset_parameters()
+        else:
+            nn.init.zeros_(self.bias)
 
 
 def _describe(cls: type[GraphModel]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.models.graph_inputs import GraphInputs
 from sekgnn.models.options import ModelOptions
 from sekgnn.nn import EncodingFusion, GINEPlusConv, JumpingKnowledge, SEKConv
-from sekgnn.nn.mlp import make_norm, reset_children
+from sekgnn.nn.mlp import activate, make_norm, reset_children
 
 GINE_PLUS = "gine_plus"
 
@@ -23,8 +24,9 @@ class HopEncoder(nn.Module):
     :math:`h^0` is the embedded x plus f, fused to the hidden width. In front of every
     further layer f is added through a linear layer (``inject="every"``) or not again
     (``"input"``). Without f the layers other than GINE+ read x as it is.
-    Every layer is followed by normalisation, ReLU and dropout; with ``jump="last"``, as
-    in PyG, the last one by dropout alone. Jumping knowledge pools the L results.
+    Every layer is followed by normalisation, activation and dropout; with
+    ``jump="last"``, as in PyG, the last one by dropout alone. Jumping knowledge pools
+    the L results.
 
     Args:
         in_channels: Width of x; 0 for none.
@@ -55,11 +57,17 @@ class HopEncoder(nn.Module):
             )
         plain = encoding is None and in_channels > 0 and not plus
         self.embedding = None if plain else NodeEmbedding(in_channels, channels)
-        self.fusion: nn.Module | None = None
+        self.fusion: EncodingFusion | None = None
         injections = 0
         if encoding is not None:
             self.fusion = EncodingFusion(
-                encoding.num_channels, encoding.length, channels, o.fusion, o.norm
+                encoding.num_channels,
+                encoding.length,
+                channels,
+                o.fusion,
+                o.norm,
+                o.activation,
+                o.standardize,
             )
             injections = o.num_layers - 1 if o.inject == "every" else 0
         self.injections = nn.ParameterList(
@@ -69,7 +77,9 @@ class HopEncoder(nn.Module):
             "combine": o.combine,
             "edge_channels": edge_channels,
             "norm": o.norm,
+            "activation": o.activation,
         }
+        self.activation = o.activation
         self.convs = nn.ModuleList()
         for step in range(o.num_layers):
             if plus:
@@ -100,6 +110,12 @@ class HopEncoder(nn.Module):
         for weight in self.injections:
             nn.init.kaiming_uniform_(weight, a=5**0.5)  # as a linear layer
 
+    def fit_inputs(self, inputs: Callable[[], Iterator[GraphInputs]]) -> None:
+        """Fit the scale of the encoding to graphs, given in pieces."""
+        fusion = self.fusion
+        if fusion is not None:
+            fusion.fit(lambda: (p.encoding for p in inputs() if p.encoding is not None))
+
     def forward(self, inputs: GraphInputs) -> Tensor:
         """Return ``[N, C]``."""
         hops = inputs.hops
@@ -118,7 +134,10 @@ class HopEncoder(nn.Module):
                 h = conv(z, hops, edge_attr=inputs.edges)
             if step < len(self.norms):
                 norm = self.norms[step]
-                h = h.relu() if isinstance(norm, nn.Identity) else norm(h).relu_()
+                if isinstance(norm, nn.Identity) and self.activation == "relu":
+                    h = h.relu()  # not in place: others may hold what a layer returned
+                else:
+                    h = activate(norm(h), self.activation)
             z = self.dropout(h)
             layers.append(z)
         out: Tensor = self.jump(layers)

@@ -104,6 +104,24 @@ class PPGN(GraphModel):
         return [PairEncoder(self.in_channels, options, self.edge_channels)]
 
 
+@register_model("ridge")
+class Ridge(GraphModel):
+    r"""A linear model of pooled encodings, solved instead of trained.
+
+    The vector of a graph is that of :class:`~sekgnn.models.linear_skip.PooledFeatures`,
+    with sums, means, standard deviations, maxima or minima as ``readout`` says. Ridge
+    regression in float64 for numbers, regularised logistic regression for classes; the
+    penalty is chosen on validation graphs.
+    """
+
+    learns: ClassVar[bool] = False
+    precise: ClassVar[bool] = True
+
+    def encoders(self, options: ModelOptions) -> list[nn.Module]:
+        """Return no branch."""
+        return []
+
+
 def gin_encoder(
     in_channels: int, options: ModelOptions, edge_channels: int
 ) -> HopEncoder:

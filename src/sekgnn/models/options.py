@@ -14,7 +14,18 @@ from typing import Any, Literal, get_args
 
 from sekgnn.checks import check_choice, check_positive, nearest
 from sekgnn.errors import ConfigError
-from sekgnn.nn.choices import Combine, Fusion, Inject, Jump, Norm, Readout, Update
+from sekgnn.nn.choices import (
+    Activation,
+    Combine,
+    Fusion,
+    Head,
+    Inject,
+    Jump,
+    Norm,
+    Pooled,
+    Standardize,
+    Update,
+)
 
 Level = Literal["graph", "node"]
 
@@ -23,7 +34,8 @@ def option(part: str, help: str, default: Any, choices: Any = None) -> Any:
     """Return a field of :class:`ModelOptions`.
 
     Args:
-        part: What a model must have for the option to mean something.
+        part: What a model must have for the option to mean something; ``"all"`` for
+            every network.
         help: What it does, for constructors, configs and flags.
         default: What it is if left out; the first choice if ``None``.
         choices: A ``Literal`` type.
@@ -54,10 +66,36 @@ class ModelOptions:
     share_hops: bool = option("message", "one update for all hops of a layer", False)
     inject: Inject = option("inject", "where the encoding enters", None, Inject)
     fusion: Fusion = option(
-        "encoding", "how the encoding's channels are fused", None, Fusion
+        "fusion", "how the encoding's channels are fused", None, Fusion
+    )
+    standardize: Standardize = option(
+        "fusion",
+        "bring the encoding to mean 0 and variance 1 of the training graphs, rotated "
+        "to its principal axes or not",
+        None,
+        Standardize,
+    )
+    skip: bool = option(
+        "skip", "linear layer from pooled encodings straight to the output", False
     )
     jump: Jump = option("jump", "which layers make up the result", None, Jump)
-    readout: Readout = option("all", "how a graph's nodes are pooled", None, Readout)
+    readout: str = option(
+        "readout",
+        "how a graph's nodes are pooled: sum, mean, max, attention, or several as in "
+        "sum+mean",
+        "sum",
+    )
+    pooled: Pooled = option(
+        "all",
+        "pooled vectors as they are, or centred and scaled as they were at the start, "
+        "with a head that starts at zero",
+        None,
+        Pooled,
+    )
+    head: Head = option("all", "one linear layer, or two", None, Head)
+    activation: Activation = option(
+        "all", "between linear layers and between layers", None, Activation
+    )
     norm: Norm = option("all", "normalisation", None, Norm)
     dropout: float = option(
         "all", "probability of dropping, after every layer and before the head", 0.0
@@ -71,10 +109,11 @@ class ModelOptions:
             if item.metadata["choices"]:
                 value = getattr(self, item.name)
                 check_choice(item.name, value, item.metadata["choices"])
-        if not isinstance(self.share_hops, bool):
-            raise ConfigError(
-                f"share_hops must be true or false, got {self.share_hops!r}."
-            )
+        for name in ("share_hops", "skip"):
+            if not isinstance(getattr(self, name), bool):
+                raise ConfigError(
+                    f"{name} must be true or false, got {getattr(self, name)!r}."
+                )
         dropout: object = self.dropout
         real = isinstance(dropout, numbers.Real) and not isinstance(dropout, bool)
         if not real or not 0 <= float(self.dropout) < 1:
@@ -103,21 +142,26 @@ class ModelKind:
     """What a model is made of, and so which options it has.
 
     Attributes:
-        parts: Parts of :func:`option`, besides those of all models.
+        parts: Parts of :func:`option`, besides those of all networks.
+        network: Whether it is one.
         defaults: Where they differ from :class:`ModelOptions`.
         fixed: Options that it does not have, but its encoders read.
     """
 
-    parts: tuple[str, ...] = ("hops", "message", "inject", "encoding", "jump")
+    parts: tuple[str, ...] = (
+        "hops", "message", "inject", "encoding", "fusion", "skip", "jump"
+    )  # fmt: skip
     defaults: Mapping[str, Any] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    network: bool = True
 
     def options(self) -> dict[str, Any]:
         """Return the options of the model and their defaults."""
+        parts = ("all", "readout", *self.parts) if self.network else self.parts
         return {
             item.name: self.defaults.get(item.name, item.default)
             for item in fields(ModelOptions)
-            if item.metadata["part"] in ("all", *self.parts)
+            if item.metadata["part"] in parts
         }
 
     def make(self, model: str, given: Mapping[str, Any]) -> ModelOptions:
@@ -138,13 +182,17 @@ class ModelKind:
 
 MODEL_KINDS: dict[str, ModelKind] = {
     "sek-gin": ModelKind(
-        ("hops", "inject", "encoding", "jump"), fixed={"message": "gine_plus"}
+        ("hops", "inject", "encoding", "fusion", "skip", "jump"),
+        fixed={"message": "gine_plus"},
     ),
-    "sek-ppgn": ModelKind(("hops", "encoding"), {"combine": "sum"}),
+    "sek-ppgn": ModelKind(("hops", "encoding", "fusion", "skip"), {"combine": "sum"}),
     "sek-gnn": ModelKind(),
     "k-gin": ModelKind(("hops", "message", "jump"), {"message": "gine_plus"}),
     "gin": ModelKind(("jump",), {"jump": "last"}, {"num_hops": 1, "combine": "sum"}),
     "ppgn": ModelKind((), fixed={"num_hops": 1}),
+    "ridge": ModelKind(
+        ("encoding", "readout"), fixed={"num_hops": 1, "skip": True}, network=False
+    ),
 }
 """Every model by name; ``register_model`` adds to them."""
 

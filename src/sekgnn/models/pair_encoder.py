@@ -9,7 +9,7 @@ from sekgnn.errors import GraphInputError
 from sekgnn.models.graph_inputs import GraphInputs
 from sekgnn.models.options import ModelOptions
 from sekgnn.nn import PPGNBlock, csr_sum
-from sekgnn.nn.mlp import reset_children
+from sekgnn.nn.mlp import activate, reset_children
 
 
 class PairEncoder(nn.Module):
@@ -18,7 +18,7 @@ class PairEncoder(nn.Module):
     A pair starts as :math:`[\,[v = u] \cdot x_v \,\|\, A_{vu} \,\|\, e_{uv}]` (with 1
     for :math:`x_v` where there are no features) and runs through L blocks
     (:class:`~sekgnn.nn.PPGNBlock`). After each block a node takes
-    :math:`\mathrm{ReLU}(W [X_{vv} \,\|\, \sum_u X_{vu}] + b)`, and the L results are
+    :math:`\sigma(W [X_{vv} \,\|\, \sum_u X_{vu}] + b)`, and the L results are
     added.
 
     Args:
@@ -35,8 +35,10 @@ class PairEncoder(nn.Module):
         channels, num_layers = options.hidden_channels, options.num_layers
         self.edge_channels = edge_channels
         width = max(in_channels, 1) + 1 + edge_channels
+        self.activation = options.activation
+        more = options.norm, options.activation
         self.blocks = nn.ModuleList(
-            PPGNBlock(width if step == 0 else channels, channels, options.norm)
+            PPGNBlock(width if step == 0 else channels, channels, *more)
             for step in range(num_layers)
         )
         self.outs = nn.ModuleList(
@@ -59,7 +61,8 @@ class PairEncoder(nn.Module):
             x = block(x, pairs)  # [P, C]
             diagonal = x.index_select(0, pairs.diagonal)  # [N, C]
             rows = csr_sum(x, pairs.rows)  # [N, C]
-            h = lift(torch.cat([diagonal, rows], dim=1)).relu()  # [N, C]
+            h = lift(torch.cat([diagonal, rows], dim=1))  # [N, C]
+            h = activate(h, self.activation)
             out = h if out is None else out + h
         dropped: Tensor = self.dropout(out)
         return dropped

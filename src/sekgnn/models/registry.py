@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
@@ -62,6 +62,13 @@ class ModuleModel(GraphModel):
         self.num_hops = check_positive("num_hops", found.get("num_hops", 1))
         self.encoding = found.get("encoding")
         self.level = found.get("level", "graph")
+        self.skip = None
+
+    def fit_inputs(self, batches: Callable[[], Iterable[Any]]) -> None:
+        """Let the module fit itself, if it has a method of this name."""
+        fit = getattr(self.module, "fit_inputs", None)
+        if fit is not None:
+            fit(batches)
 
     def forward(self, data: Any) -> Tensor:
         """Return what the module makes of a batch, which has its hops as pairs."""

@@ -5,7 +5,16 @@ from typing import TYPE_CHECKING
 from sekgnn.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from sekgnn.nn.choices import Combine, Fusion, Inject, Jump, Norm, Readout, Update
+    from sekgnn.nn.choices import (
+        Activation,
+        Combine,
+        Fusion,
+        Inject,
+        Jump,
+        Norm,
+        Standardize,
+        Update,
+    )
     from sekgnn.nn.encoding_fusion import EncodingFusion
     from sekgnn.nn.gine_plus_conv import GINEPlusConv
     from sekgnn.nn.hop_combine import HopCombine
@@ -17,10 +26,12 @@ if TYPE_CHECKING:
     from sekgnn.nn.ppgn_block import PairLayout, PPGNBlock, pair_layout
     from sekgnn.nn.sek_conv import SEKConv
     from sekgnn.nn.sparse_sum import Csr, csr_sum
+    from sekgnn.nn.standardizer import Standardizer
 
 __all__ = [
     "MESSAGES",
     "MLP",
+    "Activation",
     "Combine",
     "Csr",
     "EdgeFeatures",
@@ -39,8 +50,9 @@ __all__ = [
     "Norm",
     "PPGNBlock",
     "PairLayout",
-    "Readout",
     "SEKConv",
+    "Standardize",
+    "Standardizer",
     "Update",
     "csr_sum",
     "edge_features",

@@ -9,5 +9,12 @@ Combine = Literal["geometric", "sum"]
 Inject = Literal["every", "input"]
 Fusion = Literal["concat", "mean", "weighted"]
 Jump = Literal["attention", "last", "sum", "concat"]
-Readout = Literal["sum", "mean", "attention"]
 Norm = Literal["batch", "layer", "none"]
+Activation = Literal["relu", "silu", "sine"]
+Standardize = Literal["scale", "rotate", "none"]
+Head = Literal["linear", "mlp"]
+Pooled = Literal["plain", "frozen"]
+
+READOUTS = ("sum", "mean", "max", "attention")
+POOLS = ("sum", "mean", "std", "max", "min")
+"""What a network and fixed features may be pooled by; several are joined by ``+``."""

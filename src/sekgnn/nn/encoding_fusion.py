@@ -8,8 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from sekgnn.checks import check_choice, check_positive
-from sekgnn.nn.choices import Fusion, Norm
+from sekgnn.errors import ConfigError
+from sekgnn.nn.choices import Activation, Fusion, Norm, Standardize
 from sekgnn.nn.mlp import MLP, reset_children
+from sekgnn.nn.standardizer import Rows, Standardizer
 
 
 class EncodingFusion(nn.Module):
@@ -29,6 +31,9 @@ class EncodingFusion(nn.Module):
         out_channels: Width of the result.
         fusion: ``"concat"``, ``"mean"`` or ``"weighted"``.
         norm: Normalisation inside the MLP of ``"concat"``.
+        activation: Inside that MLP.
+        standardize: How the numbers are brought to a common scale before, see
+            :class:`~sekgnn.nn.Standardizer`; ``"rotate"`` needs ``"concat"``.
 
     Shapes:
         - **input:** :math:`(N, C, L)`
@@ -42,6 +47,8 @@ class EncodingFusion(nn.Module):
         out_channels: int,
         fusion: Fusion = "concat",
         norm: Norm = "batch",
+        activation: Activation = "relu",
+        standardize: Standardize = "none",
     ) -> None:
         """Check the parameters and make the layers."""
         super().__init__()
@@ -50,9 +57,15 @@ class EncodingFusion(nn.Module):
         self.fusion = check_choice("fusion", fusion, get_args(Fusion))
         self.register_parameter("logits", None)
         self.lift: MLP | nn.Linear
+        width = num_channels * length
+        if standardize == "rotate" and fusion != "concat":
+            raise ConfigError(
+                f'standardize="rotate" mixes the channels that fusion={fusion!r} '
+                'weighs; use fusion="concat", or standardize="scale".'
+            )
+        self.standardizer = Standardizer(width, standardize)
         if fusion == "concat":
-            width = num_channels * length
-            self.lift = MLP(width, out_channels, out_channels, norm)
+            self.lift = MLP(width, out_channels, out_channels, norm, activation)
             return
         self.lift = nn.Linear(length, out_channels)
         if fusion == "weighted":
@@ -71,9 +84,15 @@ class EncodingFusion(nn.Module):
         weight = next(self.lift.parameters())
         return weight.new_full((self.num_channels,), 1 / self.num_channels)
 
+    def fit(self, encodings: Rows) -> None:
+        """Fit the common scale to encodings ``[N, C, L]``, given in pieces."""
+        self.standardizer.fit(
+            lambda: (part.flatten(start_dim=1) for part in encodings())
+        )
+
     def forward(self, encoding: Tensor) -> Tensor:
         """Return ``[N, C_out]``."""
-        flat = encoding.flatten(start_dim=1)  # [N, C * L]
+        flat = self.standardizer(encoding.flatten(start_dim=1))  # [N, C * L]
         if isinstance(self.lift, MLP):
             out: Tensor = self.lift(flat)
             return out

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from sekgnn.checks import check_positive
 from sekgnn.errors import GraphInputError
-from sekgnn.nn.choices import Combine, Norm
+from sekgnn.nn.choices import Activation, Combine, Norm
 from sekgnn.nn.fused_hops import hop_mix
 from sekgnn.nn.hop_combine import HopCombine
 from sekgnn.nn.hop_matrices import EdgeFeatures, HopCSR, as_edges, as_hops, edge_sum
@@ -35,6 +35,7 @@ class GINEPlusConv(nn.Module):
         combine: ``"sum"`` or ``"geometric"``.
         edge_channels: Width of edge features on hop 1; 0 for none.
         norm: Normalisation inside the MLP.
+        activation: Inside the MLP.
 
     Shapes:
         - **input:** L tensors :math:`(N, C)`, pairs :math:`(2, M)`, their hops
@@ -53,13 +54,14 @@ class GINEPlusConv(nn.Module):
         combine: Combine = "geometric",
         edge_channels: int = 0,
         norm: Norm = "batch",
+        activation: Activation = "relu",
     ) -> None:
         """Check the parameters and make the layers."""
         super().__init__()
         self.channels = check_positive("channels", channels)
         self.num_hops = check_positive("num_hops", num_hops)
         self.edge_channels = check_positive("edge_channels", edge_channels, 0)
-        self.mlp = MLP(channels, channels, channels, norm)
+        self.mlp = MLP(channels, channels, channels, norm, activation)
         self.combine = HopCombine(channels, num_hops, combine)
         own = 1 if combine == "geometric" else num_hops + 1
         self.eps = nn.Parameter(torch.zeros(own, channels))

@@ -1,4 +1,4 @@
-"""Two linear layers with a normalisation and a ReLU between them."""
+"""Two linear layers with a normalisation and an activation between them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ import torch
 from torch import Tensor, nn
 
 from sekgnn.checks import check_choice
-from sekgnn.nn.choices import Norm
+from sekgnn.nn.choices import Activation, Norm
 
 
 class MLP(nn.Module):
-    r"""``Linear -> norm -> ReLU -> Linear``.
+    r"""``Linear -> norm -> activation -> Linear``.
 
     Args:
         in_channels: Width of the input.
         hidden_channels: Width between the layers.
         out_channels: Width of the output.
         norm: ``"batch"``, ``"layer"`` or ``"none"``.
+        activation: ``"relu"``, ``"silu"`` or ``"sine"``.
 
     Shapes:
         - **input:** :math:`(N, C_{in})`
@@ -31,12 +32,15 @@ class MLP(nn.Module):
         hidden_channels: int,
         out_channels: int,
         norm: Norm = "batch",
+        activation: Activation = "relu",
     ) -> None:
         """Make the layers."""
         super().__init__()
         # a bias before a normalisation over rows is taken away by it again
         self.first = nn.Linear(in_channels, hidden_channels, bias=norm != "batch")
         self.norm = make_norm(norm, hidden_channels)
+        check_choice("activation", activation, get_args(Activation))
+        self.activation: Activation = activation
         self.second = nn.Linear(hidden_channels, out_channels)
 
     def reset_parameters(self) -> None:
@@ -45,8 +49,15 @@ class MLP(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return ``[N, C_out]``."""
-        out: Tensor = self.second(self.norm(self.first(x)).relu_())
+        out: Tensor = self.second(activate(self.norm(self.first(x)), self.activation))
         return out
+
+
+def activate(x: Tensor, activation: Activation) -> Tensor:
+    """Return ``x`` after an activation, which may overwrite it."""
+    if activation == "relu":
+        return x.relu_()
+    return nn.functional.silu(x) if activation == "silu" else x.sin()
 
 
 def reset_children(module: nn.Module) -> None:

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from sekgnn.checks import check_choice, check_positive
-from sekgnn.nn.choices import Jump, Readout
+from sekgnn.errors import ConfigError
+from sekgnn.nn.choices import READOUTS, Jump
 from sekgnn.nn.mlp import reset_children
 from sekgnn.nn.sparse_sum import Csr, csr_sum
 
@@ -91,33 +92,74 @@ def membership(ptr: Tensor) -> Csr:
     return Csr(ptr.int(), steps[:-1], steps, owner)
 
 
+def pool_nodes(h: Tensor, graphs: Csr, pool: str) -> Tensor:
+    """Return sum, mean, std (over n), max or min of every graph's nodes, ``[G, C]``.
+
+    A graph without nodes gives zeros.
+    """
+    if pool in ("sum", "mean", "std"):
+        total = csr_sum(h, graphs)
+        if pool == "sum":
+            return total
+        sizes = graphs.row_sizes().clamp(min=1).unsqueeze(1)
+        mean = total / sizes
+        if pool == "mean":
+            return mean
+        centred = h - mean.index_select(0, graphs.t_indices)
+        return (csr_sum(centred.square(), graphs) / sizes).sqrt()
+    if pool == "min":
+        return -pool_nodes(-h, graphs, "max")
+    owner = graphs.t_indices.long().unsqueeze(1).expand_as(h)  # [N, C]
+    zeros = h.new_zeros(graphs.indptr.size(0) - 1, h.size(1))
+    return zeros.scatter_reduce(0, owner, h, "amax", include_self=False)
+
+
+def pool_names(name: str, value: str, known: Sequence[str]) -> tuple[str, ...]:
+    """Return the parts of ``"sum+mean"``.
+
+    Raises:
+        ConfigError: If one is unknown, or twice there.
+    """
+    parts = tuple(str(value).split("+"))
+    if len(set(parts)) < len(parts):
+        raise ConfigError(f"{name} must not repeat a part, got {value!r}.")
+    return tuple(check_choice(name, part, tuple(known)) for part in parts)
+
+
 class GraphReadout(nn.Module):
     r"""Pool the nodes of every graph.
 
     * ``"sum"``: :math:`\sum_v h_v`;
     * ``"mean"``: :math:`\frac{1}{n} \sum_v h_v`;
+    * ``"max"``: :math:`\max_v h_v`, channel by channel;
     * ``"attention"``: :math:`\sum_v a_v h_v`,
       :math:`a = \mathrm{softmax}_v(w^\top h_v)` over the nodes of the graph.
 
-    A graph without nodes gives zeros.
+    Several joined by ``+``, such as ``"sum+mean+max"``, are concatenated. A graph
+    without nodes gives zeros.
 
     Args:
         channels: C.
-        readout: One of the three.
+        readout: One of the four, or several.
+
+    Attributes:
+        out_channels: R C, for R parts.
 
     Shapes:
         - **input:** :math:`(N, C)` and the :func:`membership` of G graphs
-        - **output:** :math:`(G, C)`
+        - **output:** :math:`(G, R C)`
     """
 
-    def __init__(self, channels: int, readout: Readout = "sum") -> None:
+    def __init__(self, channels: int, readout: str = "sum") -> None:
         """Check the parameters and make the layers."""
         super().__init__()
         self.channels = check_positive("channels", channels)
-        self.readout = check_choice("readout", readout, get_args(Readout))
+        self.readout = readout
+        self.parts = pool_names("readout", readout, READOUTS)
+        self.out_channels = channels * len(self.parts)
         # a bias would shift all scores of a graph alike and change nothing
         self.score: nn.Module | None = (
-            nn.Linear(channels, 1, bias=False) if readout == "attention" else None
+            nn.Linear(channels, 1, bias=False) if "attention" in self.parts else None
         )
 
     def reset_parameters(self) -> None:
@@ -125,12 +167,18 @@ class GraphReadout(nn.Module):
         reset_children(self)
 
     def forward(self, h: Tensor, graphs: Csr) -> Tensor:
-        """Return ``[G, C]``."""
-        if self.score is None:
-            total = csr_sum(h, graphs)
-            if self.readout == "sum":
-                return total
-            return total / graphs.row_sizes().clamp(min=1).unsqueeze(1)
+        """Return ``[G, R C]``."""
+        pooled = [
+            self._attention(h, graphs)
+            if part == "attention"
+            else pool_nodes(h, graphs, part)
+            for part in self.parts
+        ]
+        return pooled[0] if len(pooled) == 1 else torch.cat(pooled, dim=1)
+
+    def _attention(self, h: Tensor, graphs: Csr) -> Tensor:
+        """Return the weighted sum, ``[G, C]``."""
+        assert self.score is not None
         scores: Tensor = (
             self.score(h).float() if h.dtype.itemsize < 4 else self.score(h)
         )

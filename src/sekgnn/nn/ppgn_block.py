@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from sekgnn.checks import check_positive
 from sekgnn.errors import GraphInputError
-from sekgnn.nn.choices import Norm
+from sekgnn.nn.choices import Activation, Norm
 from sekgnn.nn.hop_matrices import HopCSR
 from sekgnn.nn.mlp import MLP, reset_children
 from sekgnn.nn.pooling import membership
@@ -103,6 +103,7 @@ class PPGNBlock(nn.Module):
         in_channels: Width of the input.
         out_channels: Width of the output.
         norm: Normalisation inside the MLPs, over the real pairs.
+        activation: Inside the MLPs.
 
     Shapes:
         - **input:** :math:`(P, C_{in})`, all pairs of all graphs, and their layout
@@ -110,16 +111,21 @@ class PPGNBlock(nn.Module):
     """
 
     def __init__(
-        self, in_channels: int, out_channels: int, norm: Norm = "batch"
+        self,
+        in_channels: int,
+        out_channels: int,
+        norm: Norm = "batch",
+        activation: Activation = "relu",
     ) -> None:
         """Check the parameters and make the layers."""
         super().__init__()
         self.in_channels = check_positive("in_channels", in_channels)
         self.out_channels = check_positive("out_channels", out_channels)
-        self.left = MLP(in_channels, out_channels, out_channels, norm)
-        self.right = MLP(in_channels, out_channels, out_channels, norm)
+        more = norm, activation
+        self.left = MLP(in_channels, out_channels, out_channels, *more)
+        self.right = MLP(in_channels, out_channels, out_channels, *more)
         width = in_channels + out_channels
-        self.merge = MLP(width, out_channels, out_channels, norm)
+        self.merge = MLP(width, out_channels, out_channels, *more)
 
     def reset_parameters(self) -> None:
         """Reset all parameters."""

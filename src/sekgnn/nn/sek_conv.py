@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.errors import GraphInputError
-from sekgnn.nn.choices import Combine, Norm, Update
+from sekgnn.nn.choices import Activation, Combine, Norm, Update
 from sekgnn.nn.hop_combine import HopCombine
 from sekgnn.nn.hop_matrices import EdgeFeatures, HopCSR, as_edges, as_hops
 from sekgnn.nn.messages import make_message, reads_edges
@@ -44,6 +44,7 @@ class SEKConv(nn.Module):
         encoding_channels: Width of f; 0 where f is not injected here.
         edge_channels: Width of edge features, for ``"gine"``; 0 for none.
         norm: Normalisation inside the MLPs.
+        activation: Inside the MLPs.
 
     Shapes:
         - **input:** x :math:`(N, C_{in})`, pairs :math:`(2, M)`, their hops
@@ -74,6 +75,7 @@ class SEKConv(nn.Module):
         encoding_channels: int = 0,
         edge_channels: int = 0,
         norm: Norm = "batch",
+        activation: Activation = "relu",
     ) -> None:
         """Check the parameters and make the layers."""
         super().__init__()
@@ -88,7 +90,7 @@ class SEKConv(nn.Module):
         self.share_hops = share_hops
         parts = 1 if share_hops else num_hops
         self.updates = nn.ModuleList(
-            MLP(in_channels, out_channels, out_channels, norm)
+            MLP(in_channels, out_channels, out_channels, norm, activation)
             if update == "mlp"
             else nn.Linear(in_channels, out_channels)
             for _ in range(parts)

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from torch.utils.data import DataLoader
 
 from sekgnn.encoding.ragged import RaggedEncoding
@@ -39,6 +39,7 @@ class JoinedGraphs:
         max_neighbors: Sample at most this many nodes per hop and node; training draws
             again every epoch, evaluation uses one sample.
         seed: Of that sample.
+        dtype: Of the encodings.
         cache_dir: Folder for encodings, which must exist; ``None`` for none.
         progress: Called with (done, total) while encodings are computed.
 
@@ -54,6 +55,7 @@ class JoinedGraphs:
         *,
         max_neighbors: int | None = None,
         seed: int = 0,
+        dtype: DTypeLike = np.float32,
         cache_dir: Path | None = None,
         progress: Progress | None = None,
     ) -> None:
@@ -63,7 +65,7 @@ class JoinedGraphs:
         encodings: torch.Tensor | None = None
         if encoding is not None:
             found, _, _ = encode_cached(
-                store.packed(), encoding, cache_dir, progress=progress
+                store.packed(), encoding, cache_dir, dtype=dtype, progress=progress
             )
             if isinstance(found, RaggedEncoding):
                 raise ConfigError(

@@ -16,6 +16,7 @@ from sekgnn.errors import ConfigError
 from sekgnn.models import MODELS, GraphModel, build_model
 from sekgnn.models.hop_encoder import GINE_PLUS
 from sekgnn.models.options import OPTION_NAMES
+from sekgnn.models.registry import ModuleModel
 from sekgnn.nn.messages import reads_edges
 from sekgnn.training.config import RunConfig
 
@@ -102,4 +103,16 @@ def make_model(config: RunConfig, data: GraphTask, seed: int) -> GraphModel:
     values = model_config(config, data)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return build_model(values)
+        model = build_model(values)
+    dtype = config.dtype or ("float64" if model.precise else "float32")
+    if config.closed_form in ("before", "both") and model.skip is None:
+        raise ConfigError(
+            f"closed_form={config.closed_form!r} solves the skip before training, and "
+            f"model {config.model!r} has none; set skip, or use 'after'."
+        )
+    if config.closed_form != "none" and isinstance(model, ModuleModel):
+        raise ConfigError(
+            "closed_form solves the last layer of the models of this library; leave it "
+            f"out for {config.model!r}."
+        )
+    return model.to(getattr(torch, dtype))

@@ -20,7 +20,10 @@ from sekgnn.models.options import MODEL_KINDS, ModelOptions, optional_keys
 SECTIONS = ("data", "protocol", "model", "encoding", "training", "machine")
 PROTOCOL_NAMES = ("holdout", "xu2019", "wijesinghe2022", "nested", "fixed")
 SCHEDULES = ("plateau", "cosine", "constant")
-LOSSES = ("mse", "mae", "huber")
+LOSSES = ("mse", "mae", "huber", "bce")
+OPTIMIZERS = ("adam", "adamw", "lbfgs", "soap")
+CLOSED_FORMS = ("none", "before", "after", "both")
+DTYPES = ("float32", "float64")
 ACCELERATORS = ("auto", "cpu", "gpu", "mps", "tpu")
 
 
@@ -143,9 +146,29 @@ class RunConfig(_ModelKeys):
 
     epochs: int = key("training", "largest number of epochs", 100, low=1)
     batch_size: int = key("training", "graphs per step, over all processes", 64, low=1)
-    lr: float = key("training", "learning rate of Adam", 1e-3, above=0)
+    optimizer: str = key(
+        "training",
+        "how weights are learned; lbfgs descends on all training graphs at once",
+        "adam",
+        choices=OPTIMIZERS,
+    )
+    lr: float = key("training", "learning rate", 1e-3, above=0)
     weight_decay: float = key("training", "L2 penalty", 0.0, low=0)
-    loss: str = key("training", "loss of a regression", "mse", choices=LOSSES)
+    closed_form: str = key(
+        "training",
+        "solve the skip before training, the head after it, or both",
+        "none",
+        choices=CLOSED_FORMS,
+    )
+    dtype: str | None = key(
+        "training",
+        "precision of inputs and weights",
+        shown="float64 for models that are solved, else float32",
+        choices=DTYPES,
+    )
+    loss: str = key(
+        "training", "loss of a regression; bce for 0 and 1", "mse", choices=LOSSES
+    )
     normalize: bool = key(
         "training", "learn targets shifted and scaled to mean 0, variance 1", True
     )
@@ -227,6 +250,15 @@ class RunConfig(_ModelKeys):
                 f"{self.model!r}.{nearest(self.model, MODEL_KINDS)} Import the module "
                 "that registers a model of your own first: sekgnn --import MODULE ..."
             )
+        if self.optimizer == "lbfgs":
+            for name in ("weight_decay", "dropout", "clip", "max_neighbors"):
+                if getattr(self, name):
+                    raise ConfigError(
+                        f"{name} makes no sense with optimizer lbfgs, which searches "
+                        "along lines of one fixed loss; leave it out."
+                    )
+            if self.devices * self.num_machines > 1:
+                raise ConfigError("optimizer lbfgs trains in one process.")
         if self.val_fraction + self.test_fraction >= 1.0:
             raise ConfigError(
                 "val_fraction and test_fraction leave nothing to train on: "

@@ -13,11 +13,14 @@ from torch import Tensor
 
 from sekgnn.datasets.graph_task import Y_MASK
 from sekgnn.errors import ConfigError
+from sekgnn.graphs.extras import require
 from sekgnn.models import GraphModel
 from sekgnn.training.batches import BatchLoader, JoinedGraphs
 from sekgnn.training.config import RunConfig
 from sekgnn.training.objective import Objective
 from sekgnn.training.predictions import PredictionCollector
+
+_ITERATIONS = 5  # of L-BFGS per epoch
 
 
 class NotFiniteError(ConfigError):
@@ -25,7 +28,10 @@ class NotFiniteError(ConfigError):
 
 
 class GraphLearner(LightningModule):
-    """Trains a :class:`~sekgnn.models.GraphModel` with Adam.
+    """Trains a :class:`~sekgnn.models.GraphModel`.
+
+    Adam, AdamW and SOAP take a step per batch. L-BFGS takes a few iterations on the
+    loss of all training graphs per epoch; batches only bound the memory it needs.
 
     Args:
         model: The network.
@@ -58,6 +64,8 @@ class GraphLearner(LightningModule):
         self.measured: dict[str, float] = {}
         self.loss_total = 0.0
         self.loss_count = 0
+        self.automatic_optimization = config.optimizer != "lbfgs"
+        self.held: list[Any] = []
 
     def train_dataloader(self) -> BatchLoader:
         """Return the training batches of this process.
@@ -93,13 +101,27 @@ class GraphLearner(LightningModule):
         )
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
-        """Return Adam."""
-        return torch.optim.Adam(
-            self.model.parameters(),
-            lr=self.config.lr,
-            weight_decay=self.config.weight_decay,
-            fused=True,  # one pass over all parameters, on the CPU too
-        )
+        """Return the optimiser."""
+        config, parameters = self.config, list(self.model.parameters())
+        if config.optimizer == "lbfgs":
+            return torch.optim.LBFGS(
+                parameters,
+                lr=1.0,  # the line search finds the step
+                max_iter=_ITERATIONS,
+                max_eval=25 * _ITERATIONS,
+                history_size=50,
+                tolerance_grad=0.0,
+                tolerance_change=0.0,
+                line_search_fn="strong_wolfe",
+            )
+        more: dict[str, Any] = {"lr": config.lr, "weight_decay": config.weight_decay}
+        if config.optimizer == "soap":
+            package = require("pytorch_optimizer", "soap")
+            found: torch.optim.Optimizer = package.SOAP(parameters, **more)
+            return found
+        adam = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[config.optimizer]
+        # fused: one pass over all parameters, on the CPU too
+        return adam(parameters, **more, fused=True)
 
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
         """Seed dropout at the start of an epoch, so that a run can be continued."""
@@ -113,6 +135,8 @@ class GraphLearner(LightningModule):
         Raises:
             NotFiniteError: If it is NaN or infinite.
         """
+        if not self.automatic_optimization:
+            return self._descend(batch, batch_idx)
         out = self.model(batch)
         total, count = self.objective.loss_sum(out, batch.y, batch[Y_MASK])
         value = float(total.detach())
@@ -141,6 +165,32 @@ class GraphLearner(LightningModule):
             self.model.train()
             total, _ = self.objective.loss_sum(out, batch.y, batch[Y_MASK])
             self._check_finite(float(total), self.global_step)
+
+    def _descend(self, batch: Any, batch_idx: int) -> Tensor:
+        """Hold batches until the last one of an epoch; then search along lines."""
+        self.held.append(batch)
+        total = torch.zeros(())
+        if batch_idx + 1 < self.trainer.num_training_batches:
+            return total
+        count = sum(int(held[Y_MASK].sum()) for held in self.held)
+
+        def closure() -> Tensor:
+            descent.zero_grad()
+            whole = torch.zeros((), dtype=torch.float64)
+            for held in self.held:
+                out = self.model(held)
+                part = self.objective.loss_sum(out, held.y, held[Y_MASK])[0] / count
+                self.manual_backward(part)
+                whole += part.detach().double()
+            if not self.loss_count:  # the first is that of the weights as they were
+                self._check_finite(float(whole), self.global_step + 1)
+                self.loss_total, self.loss_count = float(whole) * count, count
+            return whole
+
+        descent: Any = self.optimizers()
+        descent.step(closure)
+        self.held.clear()
+        return total
 
     def validation_step(self, batch: Any, batch_idx: int) -> None:
         """Collect the outputs for a batch."""

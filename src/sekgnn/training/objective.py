@@ -39,12 +39,13 @@ class Objective:
     Binary and multiclass tasks have one output per class and the cross entropy;
     multilabel tasks one output per label and the binary cross entropy; regression
     learns :math:`(y - \mu) / \sigma` by the chosen loss and predicts
-    :math:`\sigma o + \mu` for output o. Metrics are of predictions in the units of
-    the data.
+    :math:`\sigma o + \mu` for output o; with ``loss="bce"``, for targets that are 0
+    or 1, it learns them by the binary cross entropy and predicts probabilities.
+    Metrics are of predictions in the units of the data.
 
     Args:
         kind: The kind of task.
-        loss: ``"mse"``, ``"mae"`` or ``"huber"``, for regression.
+        loss: ``"mse"``, ``"mae"``, ``"huber"`` or ``"bce"``, for regression.
         mean: :math:`\mu`, one per target.
         scale: :math:`\sigma`, one per target.
     """
@@ -63,10 +64,11 @@ class Objective:
         """
         if self.kind in ("binary", "multiclass"):
             each = F.cross_entropy(out, y, reduction="none").unsqueeze(1)  # [G, 1]
-        elif self.kind == "multilabel":
-            each = F.binary_cross_entropy_with_logits(out, y, reduction="none")
+        elif self.kind == "multilabel" or self.loss == "bce":
+            wanted = y.to(out.dtype)
+            each = F.binary_cross_entropy_with_logits(out, wanted, reduction="none")
         else:
-            wanted = (y - self._tensor(self.mean, y)) / self._tensor(self.scale, y)
+            wanted = self.wanted(y.to(out.dtype))
             losses: dict[str, Any] = {
                 "mse": F.mse_loss,
                 "mae": F.l1_loss,
@@ -75,12 +77,21 @@ class Objective:
             each = losses[self.loss](out, wanted, reduction="none")  # [G, T]
         return each[mask].sum(), mask.sum()
 
+    @property
+    def is_least_squares(self) -> bool:
+        """Whether outputs are numbers with an error, not logits."""
+        return self.kind == "regression" and self.loss != "bce"
+
+    def wanted(self, y: Tensor) -> Tensor:
+        """Return what outputs of a regression should be, ``[G, T]``."""
+        return (y - self._tensor(self.mean, y)) / self._tensor(self.scale, y)
+
     def predictions(self, out: Tensor) -> Tensor:
         """Return probabilities ``[G, C]`` or values ``[G, T]``, float64."""
         out = out.double()
         if self.kind in ("binary", "multiclass"):
             return out.softmax(dim=1)
-        if self.kind == "multilabel":
+        if self.kind == "multilabel" or self.loss == "bce":
             return out.sigmoid()
         return out * self._tensor(self.scale, out) + self._tensor(self.mean, out)
 
@@ -121,12 +132,18 @@ def make_objective(
         mask: Where they are present, bool ``[G, T]``.
 
     Raises:
-        ConfigError: If ``loss`` is given for a task that is not a regression.
+        ConfigError: If ``loss`` does not fit the task.
     """
     if kind != "regression":
         if loss != "mse":
             raise ConfigError(f"loss={loss!r} is for regression; this task is {kind}.")
         return Objective(kind)
+    if loss == "bce":
+        if not bool(((y == 0) | (y == 1))[mask].all()):
+            raise ConfigError(
+                "loss='bce' is for targets that are 0 or 1; use 'mse' for others."
+            )
+        return Objective("regression", loss, (0.0,) * y.size(1), (1.0,) * y.size(1))
     means, scales = [], []
     for column in range(y.size(1)):
         values = y[mask[:, column], column].double()

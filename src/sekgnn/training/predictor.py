@@ -156,6 +156,7 @@ class Predictor:
             first.encoding,
             max_neighbors=self.note.max_neighbors,
             seed=self.note.sample_seed,
+            dtype=first.precision,
         )
         everything = np.arange(joined.num_graphs)
         parts: list[NDArray[np.float64]] = []

@@ -25,6 +25,7 @@ class TaskNote:
         classes: Label of every class number; ``None`` where there are none.
         mean: Added to outputs of a regression after scaling.
         scale: By which they are multiplied.
+        loss: By which they were learned; ``"bce"`` makes them probabilities.
         units: Of the predictions, in words.
         feature_names: The columns of ``x``, if they have names.
         edge_feature_names: Those of ``edge_attr``.
@@ -39,6 +40,7 @@ class TaskNote:
     classes: tuple[Label, ...] | None
     mean: tuple[float, ...]
     scale: tuple[float, ...]
+    loss: str = "mse"
     units: str = "as given"
     feature_names: tuple[str, ...] | None = None
     edge_feature_names: tuple[str, ...] | None = None
@@ -61,6 +63,7 @@ class TaskNote:
             classes=data.classes,
             mean=objective.mean,
             scale=objective.scale,
+            loss=objective.loss,
             units=data.units,
             feature_names=data.feature_names,
             edge_feature_names=data.edge_feature_names,
@@ -72,7 +75,7 @@ class TaskNote:
     @property
     def objective(self) -> Objective:
         """What turns outputs into predictions."""
-        return Objective(self.kind, mean=self.mean, scale=self.scale)
+        return Objective(self.kind, self.loss, self.mean, self.scale)
 
     def reader_options(
         self,

@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 from lightning.pytorch.callbacks import ModelCheckpoint
+from numpy.typing import NDArray
 
 from sekgnn.datasets import GraphTask, Split
 from sekgnn.errors import GraphInputError, GraphInputWarning
-from sekgnn.models import GraphModel
+from sekgnn.kernel import clock
+from sekgnn.models import GraphModel, save_model
 from sekgnn.parallel import Progress
-from sekgnn.training.batches import JoinedGraphs, encoding_cache
+from sekgnn.training.batches import BatchLoader, JoinedGraphs, encoding_cache
 from sekgnn.training.build import make_model
 from sekgnn.training.callbacks import (
     Cosine,
@@ -27,6 +29,7 @@ from sekgnn.training.callbacks import (
     Plateau,
     ProgressReport,
 )
+from sekgnn.training.closed_form import solve_head, solve_skip
 from sekgnn.training.config import RunConfig
 from sekgnn.training.learner import GraphLearner
 from sekgnn.training.lightning_trainer import (
@@ -126,7 +129,11 @@ class Training:
         self._first: GraphModel | None = self._new_model(0)
         self.model_config = self._first.to_config()
         self.num_parameters = self._first.num_parameters * config.ensemble
-        self._reads = (self._first.num_hops, self._first.encoding)
+        self._reads = (
+            self._first.num_hops,
+            self._first.encoding,
+            self._first.precision,
+        )
         self.objective(0)
 
     def change(self, config: RunConfig) -> Training:
@@ -173,9 +180,9 @@ class Training:
         Raises:
             GraphInputError: If a graph cannot be used.
         """
-        config, (num_hops, encoding) = self.config, self._reads
+        config, (num_hops, encoding, dtype) = self.config, self._reads
         seed = None if config.max_neighbors is None else config.seed
-        key = (num_hops, encoding, config.max_neighbors, seed)
+        key = (num_hops, encoding, dtype, config.max_neighbors, seed)
         found = self._joined.pop(key, None)
         if found is None:
             while len(self._joined) >= _KEPT:
@@ -186,6 +193,7 @@ class Training:
                 encoding,
                 max_neighbors=config.max_neighbors,
                 seed=config.seed,
+                dtype=dtype,
                 cache_dir=encoding_cache() if self.cache else None,
                 progress=progress,
             )
@@ -223,6 +231,27 @@ class Training:
         objective, joined = self.objective(number), self.prepare()
         note = TaskNote.of(self.data, objective, config.max_neighbors, config.seed)
         model = self.model(number, member)
+        watched = getattr(split, config.watched) if config.watched else split.val[:0]
+
+        def batches(part: NDArray[np.int64]) -> BatchLoader:
+            return joined.batches(part, max(config.batch_size, 256))
+
+        def parts() -> tuple[BatchLoader, BatchLoader]:
+            return batches(split.train), batches(split.val)
+
+        if not model.learns:
+            began = clock()
+            model.fit_inputs(lambda: batches(split.train))
+            solve_skip(model, objective, *parts())
+            seconds = clock() - began
+            curves = self._curves_of(
+                model, objective, batches(split.train), batches(watched)
+            )
+            if folder is not None:
+                save_model(model, folder / MODEL_FILE, {"task": note.to_dict()})
+            if report is not None:
+                report(1, {name: values[0] for name, values in curves.items()})
+            return Trained(model.eval(), note, curves, 1, seconds)
         history = History(None if folder is None else folder / CURVES_FILE, report)
         keep = KeepBest(
             history,
@@ -253,12 +282,16 @@ class Training:
             if (folder / CHECKPOINT_FILE).exists():
                 checkpoint = folder / CHECKPOINT_FILE
                 first_epoch = int(read_checkpoint(checkpoint)["epoch"]) + 1
+        if checkpoint is None:
+            model.fit_inputs(lambda: batches(split.train))
+            if config.closed_form in ("before", "both"):
+                solve_skip(model, objective, *parts())
         learner = GraphLearner(
             model,
             objective,
             joined,
             split.train,
-            getattr(split, config.watched) if config.watched else split.val[:0],
+            watched,
             config,
             fold_seeds(config.seed, number, member)[1],
             first_epoch,
@@ -270,7 +303,26 @@ class Training:
         model.cpu()
         model.load_state_dict(keep.weights)
         model.eval()
+        if config.closed_form in ("after", "both"):
+            solve_head(model, objective, *parts())
+            if folder is not None:
+                save_model(model, folder / MODEL_FILE, {"task": note.to_dict()})
         return Trained(model, note, history.curves, keep.epoch, history.seconds)
+
+    def _curves_of(
+        self,
+        model: GraphModel,
+        objective: Objective,
+        train: BatchLoader,
+        watched: BatchLoader,
+    ) -> dict[str, list[float]]:
+        """Return the one row of curves of a model that was fitted at once."""
+        curves = {"train_loss": [predict_batches(model, train).loss(objective)]}
+        if self.config.watched:
+            found = predict_batches(model, watched)
+            values = {"loss": found.loss(objective), **found.metrics(objective)}
+            curves |= {f"{self.config.watched}_{k}": [v] for k, v in values.items()}
+        return curves
 
     def evaluate(
         self, trained: Trained, number: int = 0, part: str = "test"

@@ -1,0 +1,238 @@
+"""What is solved is the minimum, and runs keep, continue and predict with it."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tests.training.helpers import (
+    config,
+    leavings,
+    records,
+    run,
+    signalled_run,
+    weights,
+    write_lines,
+)
+
+from sekgnn.datasets import read_task
+from sekgnn.errors import ConfigError
+from sekgnn.training import closed_form
+from sekgnn.training.closed_form import Table, solve_linear
+from sekgnn.training.objective import Objective, make_objective
+from sekgnn.training.predictor import Predictor
+from sekgnn.training.training import Training
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+
+
+def table(rows: int, width: int, y: Any, seed: int = 0) -> Table:
+    x = torch.randn(rows, width, generator=torch.Generator().manual_seed(seed)).double()
+    y = torch.as_tensor(y(x))
+    mask = torch.ones(rows, 1 if y.dim() == 1 else y.size(1), dtype=torch.bool)
+    return Table(x, y, mask)
+
+
+def test_ridge_is_numpys_solution(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One penalty, missing targets, units: against the normal equations."""
+    found = table(50, 4, lambda x: x[:, :2] @ x.new_tensor([[2.0, 1], [0, 3]]) + 5)
+    found.mask[::7, 1] = False
+    goal = make_objective("regression", "mse", True, found.y, found.mask)
+    monkeypatch.setattr(closed_form, "_RIDGE", [0.03])
+    weight, bias = solve_linear(goal, 2, found, found)
+    wanted = goal.wanted(found.y).numpy()
+    for target in range(2):
+        here = found.mask[:, target].numpy()
+        x, y = found.x.numpy()[here], wanted[here, target]
+        centred = x - x.mean(axis=0)
+        top = np.linalg.norm(centred, 2) ** 2
+        normal = centred.T @ centred + 0.03 * top * np.eye(4)
+        expected = np.linalg.solve(normal, centred.T @ (y - y.mean()))
+        np.testing.assert_allclose(weight[target], expected, rtol=1e-10)
+        np.testing.assert_allclose(
+            bias[target], y.mean() - x.mean(axis=0) @ expected, rtol=1e-10, atol=1e-12
+        )
+
+
+@pytest.mark.parametrize("val", [True, False])
+def test_the_penalty_follows_the_noise(val: bool) -> None:
+    """Exact targets ask for none; noise in many features for a strong one."""
+    exact = table(60, 5, lambda x: x[:, :1] * 3)
+    goal = make_objective("regression", "mse", True, exact.y, exact.mask)
+    weight, bias = solve_linear(goal, 1, exact, exact if val else None)
+    out = goal.predictions(exact.x @ weight.t() + bias)
+    torch.testing.assert_close(out, exact.y, rtol=1e-12, atol=1e-12)
+    draw = torch.Generator().manual_seed(1)
+    noise = table(60, 50, lambda x: torch.randn(60, 1, generator=draw).double())
+    other = table(60, 50, lambda x: torch.randn(60, 1, generator=draw).double(), 2)
+    weight, _ = solve_linear(Objective("regression", "mse", (0.0,), (1.0,)), 1, noise,
+                             other if val else None)  # fmt: skip
+    assert weight.norm() < 0.1
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass", "multilabel", "bce"])
+def test_classes_are_at_the_minimum_of_the_penalised_loss(
+    kind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outputs = {"binary": 2, "bce": 1}.get(kind, 3)
+    if kind in ("binary", "multiclass"):
+        found = table(80, 4, lambda x: x[:, :outputs].argmax(1))
+    else:
+        found = table(80, 4, lambda x: (x[:, :outputs] > 0.3).double())
+    goal = Objective("regression", "bce") if kind == "bce" else Objective(kind)
+    alpha = 0.01
+    monkeypatch.setattr(closed_form, "_LOGISTIC", [alpha])
+    weight, bias = solve_linear(goal, outputs, found, found)
+    weight.requires_grad_(), bias.requires_grad_()
+    total, count = goal.loss_sum(found.x @ weight.t() + bias, found.y, found.mask)
+    loss = total / count + 0.5 * alpha * weight.square().sum()
+    for gradient in torch.autograd.grad(loss, (weight, bias)):
+        assert gradient.abs().max() < 1e-4
+    assert float(total.detach()) / int(count) < 0.5
+
+
+KINDS = ("ring", "size,weight", "big,odd", "size")
+
+
+@pytest.mark.parametrize("target", KINDS)
+@pytest.mark.parametrize("protocol", ["holdout", "nested", "xu2019"])
+def test_ridge_runs_as_a_network_does(
+    target: str, protocol: str, lines: Path, tmp_path: Path
+) -> None:
+    more: dict[str, Any] = {
+        "model": "ridge",
+        "num_layers": None,
+        "hidden_channels": None,
+        "folds": 2,
+    }
+    settings = config(lines, target, protocol=protocol, walk_length=4, **more)
+    record = run(settings, tmp_path / "run")
+    assert all(len(v) == 1 for f in record.folds for v in f.curves.values())
+    predictor = Predictor.load(tmp_path / "run")
+    assert all(model.precision == "float64" for model in predictor.models)
+    training = Training(settings)
+    split = training.splits[0]
+    found = Predictor(predictor.models[:1], predictor.notes[:1])
+    metrics = found.metrics(training.data.subset(split.test))
+    for name, value in record.folds[0].metrics.items():
+        close = pytest.approx(value, rel=1e-6, abs=1e-9, nan_ok=True)
+        assert metrics[name.removeprefix("test_")] == close
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"optimizer": "lbfgs", "closed_form": "both", "skip": True, "dtype": "float64"},
+        {"optimizer": "adamw", "closed_form": "after", "standardize": "rotate"},
+        {"optimizer": "lbfgs", "batch_size": 100, "pooled": "frozen", "head": "mlp"},
+    ],
+)
+def test_a_killed_run_continues_to_the_same_end(
+    more: dict[str, Any], lines: Path, tmp_path: Path
+) -> None:
+    """Scales, axes, solved layers and the memory of L-BFGS, bit by bit."""
+    model: dict[str, Any] = {
+        "model": "sek-gin",
+        "num_hops": 2,
+        "walk_length": 4,
+        "norm": "none",
+    }
+    settings = config(lines, epochs=4, **{**model, **more})
+    run(settings, tmp_path / "whole")
+    assert signalled_run(settings, tmp_path / "killed", 2) == -signal.SIGKILL
+    run(settings, tmp_path / "killed")
+    assert leavings(tmp_path / "killed") == leavings(tmp_path / "whole")
+
+
+def test_lbfgs_does_not_depend_on_batches(lines: Path, tmp_path: Path) -> None:
+    """The loss is that of all graphs: batches only bound the memory."""
+    common: dict[str, Any] = {
+        "model": "gin",
+        "norm": "none",
+        "dtype": "float64",
+        "optimizer": "lbfgs",
+    }
+    ends = []
+    for size in (3, 1000):
+        settings = config(lines, **{**common, "epochs": 3, "batch_size": size})
+        record = run(settings, tmp_path / f"{size}")
+        ends.append(record.folds[0].curves["train_loss"])
+    np.testing.assert_allclose(ends[0], ends[1], rtol=1e-5)
+    assert ends[0][-1] < ends[0][0]
+
+
+def test_encodings_are_scaled_by_the_training_graphs_alone(
+    lines: Path, tmp_path: Path
+) -> None:
+    settings = config(lines, model="sek-gin", num_hops=1, walk_length=4, epochs=1)
+    run(settings, tmp_path / "run")
+    training = Training(settings)
+    joined = training.prepare()
+    kept = weights(tmp_path / "run")
+    (batch,) = joined.batches(training.splits[0].train, 1000)
+    shift = kept["branches.0.fusion.standardizer.shift"]
+    expected = batch.sub_enc.flatten(1).double().mean(0)
+    torch.testing.assert_close(shift.double(), expected, rtol=1e-5, atol=1e-7)
+
+
+def test_a_solved_skip_is_ridge_and_the_head_keeps_what_is_better(
+    lines: Path, tmp_path: Path
+) -> None:
+    """Before training the network adds nothing: both predict alike."""
+    common: dict[str, Any] = {"walk_length": 4, "dtype": "float64", "scope": "graph"}
+    alone: dict[str, Any] = {
+        "model": "ridge",
+        "num_layers": None,
+        "hidden_channels": None,
+    }
+    ridge = run(config(lines, **common, **alone), tmp_path / "ridge").folds[0]
+    beside: dict[str, Any] = {
+        "model": "sek-gin",
+        "num_hops": 1,
+        "skip": True,
+        "pooled": "frozen",
+    }
+    settings = config(
+        lines, **common, **beside, closed_form="both", lr=1e-12, norm="none"
+    )
+    network = run(settings, tmp_path / "network").folds[0]
+    first = network.curves["val_mae"][0]
+    assert first == pytest.approx(ridge.curves["val_mae"][0], rel=1e-4)
+    solved = Predictor.load(tmp_path / "network")
+    part = Training(settings).data.subset(Training(settings).splits[0].val)
+    assert solved.metrics(part)["mse"] <= network.curves["val_mse"][0] * (1 + 1e-6)
+
+
+def test_zeros_and_ones_are_learned_as_probabilities(tmp_path: Path) -> None:
+    items = [{**item, "odd": item["num_nodes"] % 2} for item in records(40)]
+    lines = write_lines(tmp_path / "data.jsonl", items)
+    settings = config(lines, "odd", kind="regression", loss="bce", epochs=5)
+    run(settings, tmp_path / "run")
+    task = read_task(lines)
+    found = Predictor.load(tmp_path / "run").predict(task.graphs)
+    assert ((found > 0) & (found < 1)).all()
+    with pytest.raises(ConfigError, match="0 or 1"):
+        run(config(lines, "size", loss="bce"), tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"optimizer": "lbfgs", "dropout": 0.1}, "dropout makes no sense"),
+        ({"optimizer": "lbfgs", "clip": 1.0}, "clip makes no sense"),
+        ({"closed_form": "before"}, "set skip"),
+        ({"model": "ridge"}, "has no hidden_channels"),
+        ({"readout": "sum+sum"}, "must not repeat"),
+        ({"readout": "std"}, "readout must be one of"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_anything_is_written(
+    more: dict[str, Any], message: str, lines: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        run(config(lines, **more), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
