@@ -15,6 +15,7 @@ from sekgnn.brec.trained import (
     Recipe,
     TrainedBoard,
     pair_numbers,
+    pair_text,
     pairs_folder,
     run_recipe,
 )
@@ -117,6 +118,8 @@ def test_a_name_stands_for_one_recipe(tmp_path: Path) -> None:
 def test_numbers_of_pairs(tmp_path: Path) -> None:
     assert pair_numbers("7") == (7,)
     assert pair_numbers("3-5,4, 0") == (0, 3, 4, 5)
+    for numbers in ((), (0,), (0, 1), (1, 3, 4, 5, 9), tuple(range(400))):
+        assert pair_numbers(pair_text(numbers)) == numbers
     file = tmp_path / "chosen.txt"
     file.write_text("12\n0-2, 7\n")
     assert pair_numbers(str(file)) == (0, 1, 2, 7, 12)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -261,3 +261,20 @@ def pair_numbers(text: str) -> tuple[int, ...]:
         first, last = bounds.groups()
         numbers.update(range(int(first), int(last or first) + 1))
     return tuple(sorted(numbers))
+
+
+def pair_text(numbers: Iterable[int]) -> str:
+    """Return numbers of pairs as :func:`pair_numbers` reads them.
+
+    Example:
+        >>> pair_text([0, 1, 2, 5, 110])
+        '0-2,5,110'
+    """
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    ends = (dict.fromkeys((run[0], run[-1])) for run in runs)
+    return ",".join("-".join(map(str, both)) for both in ends)

@@ -10,7 +10,7 @@ import typer
 
 from sekgnn.cli.brec_network import all_flags, flags_of_networks, run_network
 from sekgnn.cli.field_flags import with_flags
-from sekgnn.cli.shared_options import Json, KernelThreads
+from sekgnn.cli.shared_options import Json
 from sekgnn.cli.wl_options import build_test
 
 
@@ -54,7 +54,12 @@ def brec(
         Path | None,
         typer.Option(help="folder with brec/brec.g6.txt", show_default="SEKGNN_DATA"),
     ] = None,
-    threads: KernelThreads = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            help="threads", show_default="all usable cores; as --jobs for networks"
+        ),
+    ] = None,
     json: Json = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="no progress bar")
@@ -71,8 +76,8 @@ def brec(
     command continues from there.
 
     --model trains a new network on each pair, and adds a row to trained.json
-    and trained.md. With it, --pairs are numbers such as 0-59,110. The same
-    command continues an interrupted run; a row grows with further pairs.
+    and trained.md. The same command continues an interrupted run; with other
+    --pairs or --category the row grows.
     """
     from sekgnn.brec.exact_score import score_exact
     from sekgnn.checks import check_positive

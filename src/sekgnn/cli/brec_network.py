@@ -55,20 +55,28 @@ def _sections() -> dict[str, list[Any]]:
 
 
 def all_flags() -> list[Flag]:
-    """Return the options of tests, then those that only networks have.
-
-    What either takes several of takes several.
-    """
-    several = {
-        item.name for item in _sections()["Which network"] if "tuple" in str(item.type)
-    }
-    tests = [
-        item._replace(metadata={**item.metadata, "several": True})
-        if item.name in several
-        else item
-        for item in flags_of_tests()
+    """Return the options of tests, some of which networks have, then the others'."""
+    networks = {item.name: item for item in _sections()["Which network"]}
+    return [
+        *(_shared(item, networks.get(item.name)) for item in flags_of_tests()),
+        *flags_of_networks(),
     ]
-    return [*tests, *flags_of_networks()]
+
+
+def _shared(item: Flag, key: Any) -> Flag:
+    """Return the flag of a test, which says what it is to networks, too."""
+    about = dict(item.metadata)
+    if item.name == "pairs":
+        about["help"] += "; with --model numbers of pairs, such as 0-59,110"
+    if key is not None:
+        about["help"] += ", networks"
+        about["shown"] += f"; {_default(key)} for networks"
+        about["several"] |= "tuple" in str(key.type)
+    return item._replace(metadata=about)
+
+
+def _default(item: Any) -> str:
+    return item.metadata.get("shown") or default_text(item)
 
 
 def flags_of_networks() -> list[Flag]:
@@ -78,7 +86,7 @@ def flags_of_networks() -> list[Flag]:
         Flag(
             item.name,
             str(item.type),
-            {"shown": default_text(item), **item.metadata, "title": title},
+            {**item.metadata, "shown": _default(item), "title": title},
         )
         for title, items in _sections().items()
         for item in items

@@ -180,6 +180,8 @@ def _columns(points: list[tuple[float, int]]) -> tuple[list[float], list[int]]:
 
 def trained_page(board: TrainedBoard) -> str:
     """Return the page: every recipe by category and statistic, then what it is."""
+    from sekgnn.brec.trained import pair_text
+
     head = ["recipe", "statistic", *_SHORT.values(), "total", "of", "unreliable",
             "outside its subset", "seconds"]  # fmt: skip
     lines = [
@@ -208,15 +210,13 @@ def trained_page(board: TrainedBoard) -> str:
         settings = ", ".join(f"{k} {v}" for k, v in asdict(score.protocol).items())
         versions = ", ".join(f"{name} {text}" for name, text in score.versions.items())
         floors = ", ".join(f"{x:g}" for x in sorted({p.epsilon for p in score.pairs}))
-        subset = "not on pairs of BREC"
-        if row.subset is not None:
-            subset = f"on pairs {', '.join(map(str, row.subset))}"
+        subset = "none declared" if row.subset is None else pair_text(row.subset)
         lines += [
             f"### {row.name}",
             "",
             f"- `{score.model}`",
             f"- {row.recipe.dtype}, rounding errors taken as {floors}; {settings}",
-            f"- chosen {subset}",
+            f"- pairs it was chosen on: {subset}",
             f"- {versions}; commit {', '.join(score.commits) or 'unknown'}",
             "",
         ]
