@@ -137,7 +137,7 @@ def test_inputs_are_fitted_before_training_on_both_graphs() -> None:
 
     class Fitted(SmallGIN):
         def fit_inputs(self, batches: Any) -> None:
-            for batch in batches:
+            for batch in batches():
                 sizes = batch.ptr.diff().tolist()
                 degrees = torch.bincount(batch.batch[batch.edge_index[0]]).tolist()
                 events.append((sizes[:2], degrees[:2]))

@@ -6,11 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from tests.brec.models import PAIRS
 
-from sekgnn.brec import RPCProtocol
+from sekgnn import encode
+from sekgnn.brec import RPCProtocol, score
 from sekgnn.brec.trained import (
     Recipe,
     TrainedBoard,
@@ -21,6 +23,7 @@ from sekgnn.brec.trained import (
 )
 from sekgnn.datasets import BREC
 from sekgnn.errors import ConfigError, OutputError
+from sekgnn.models import GraphModel
 from sekgnn.training import RunConfig
 
 SMALL: dict[str, Any] = dict(
@@ -30,7 +33,7 @@ SHORT = RPCProtocol(epochs=3, lr=1e-2)
 
 
 def recipe(model: str, dtype: str = "float32", **keys: Any) -> Recipe:
-    return Recipe.of(RunConfig(model=model, **{**SMALL, **keys}), dtype)
+    return Recipe.of(RunConfig(model=model, dtype=dtype, **{**SMALL, **keys}))
 
 
 def row(
@@ -58,6 +61,28 @@ def test_networks_separate_what_they_see(
     }
 
 
+def test_encodings_are_standardised_on_the_pair() -> None:
+    """Mean and deviation are those of all nodes of both graphs."""
+    made = recipe("sek-gin", "float64", standardize="scale")
+    models = []
+
+    def make_model() -> GraphModel:
+        models.append(made.make_model())
+        return models[-1]
+
+    untrained = RPCProtocol(epochs=0)
+    score(make_model, pairs=PAIRS[:1], transform=made.transform(), protocol=untrained)
+    fitted: Any = models[-1].branches[0]
+    both = [
+        encode(graph, models[-1].encoding)
+        for graph in (PAIRS[0].first, PAIRS[0].second)
+    ]
+    rows = np.concatenate(both).reshape(12, -1)  # [N, C * L]
+    np.testing.assert_allclose(fitted.fusion.standardizer.shift, rows.mean(0))
+    spread = np.where(rows.std(0) > 1e-12, rows.std(0), 1)
+    np.testing.assert_allclose(fitted.fusion.standardizer.scale, spread)
+
+
 def test_a_recipe_is_complete() -> None:
     """It makes the network and what the network reads, in one precision."""
     made = recipe("sek-gnn", "float64", num_hops=2, radius=(1, 2))
@@ -72,6 +97,8 @@ def test_a_recipe_is_complete() -> None:
         recipe("gin", "float16")
     with pytest.raises(ConfigError, match="has no num_hops"):
         recipe("gin", num_hops=2)
+    with pytest.raises(ConfigError, match="'ridge' is fitted at once"):
+        Recipe.of(RunConfig(model="ridge"))
 
 
 def test_rows_are_kept_and_grow(tmp_path: Path) -> None:

@@ -85,8 +85,9 @@ def score(
     * Copies and weights follow from the seed and the number of the pair, so a pair's
       result does not depend on which others are scored. Copies need not be different.
     * A model without trainable weights is compared as it is.
-    * A model with a method ``fit_inputs(batches)`` has it called with copies of both
-      graphs before it is trained, to standardise what it reads.
+    * A model with a method ``fit_inputs``, as :class:`~sekgnn.models.GraphModel` has
+      one, is given copies of both graphs to fit the scale of its inputs to before it is
+      trained.
 
     By the nature of a 5 % test, a model whose output is random fails the reliability
     check in about one pair of twenty (in fewer if its outputs scatter in fewer than d
@@ -266,7 +267,7 @@ def compare(
         batches = _batches(different, size, transform, model, place)
         fit = getattr(model, "fit_inputs", None)
         if fit is not None:
-            fit(batches[:1])  # as many copies of the one graph as of the other
+            fit(lambda: batches[:1])  # as many copies of the one graph as of the other
         loss, epochs = _train(model, batches, protocol, pair.index)
         shown = _outputs(model, batches, pair.index)  # [2 q, d]
         batches = _batches(alike, size, transform, model, place)

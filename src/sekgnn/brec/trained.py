@@ -16,7 +16,6 @@ from torch_geometric.transforms import Compose
 from sekgnn.brec.counts import json_rows, read_json
 from sekgnn.brec.model_score import BRECScore, RPCProtocol
 from sekgnn.brec.scoring import score, unscored
-from sekgnn.checks import check_choice
 from sekgnn.datasets.brec import BREC
 from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.datasets.pyg import as_data
@@ -30,8 +29,6 @@ from sekgnn.transforms import AddKHopEdges, AddSubstructureEncoding
 
 OUT_CHANNELS = 16
 """Numbers that a network gives for a graph, as in BREC."""
-
-DTYPES = ("float32", "float64")
 
 
 @dataclass(frozen=True)
@@ -47,20 +44,25 @@ class Recipe:
     dtype: str = "float32"
 
     @classmethod
-    def of(cls, config: RunConfig, dtype: str = "float32") -> Recipe:
-        """Return the recipe of a run's config: its keys of model and encoding.
+    def of(cls, config: RunConfig) -> Recipe:
+        """Return the recipe of a run's config: its keys of model, encoding and dtype.
 
         Raises:
-            ConfigError: If a value cannot work.
+            ConfigError: If a value cannot work, or the model is not trained in epochs.
         """
-        check_choice("dtype", dtype, DTYPES)
         names = tuple(str(i) for i in range(OUT_CHANNELS))
         present = np.ones((1, OUT_CHANNELS), np.bool_)
         example = (as_data(path_graph(2)),)
         data = GraphTask(
             example, "regression", names, None, present, ("",), name="BREC"
         )
-        return cls(make_model(config, data, seed=0).to_config(), dtype)
+        model = make_model(config, data, seed=0)
+        if not model.learns:
+            raise ConfigError(
+                f"BREC trains networks, and {config.model!r} is fitted at once to "
+                "targets, of which there are none; choose another model."
+            )
+        return cls(model.to_config(), model.precision)
 
     def make_model(self) -> GraphModel:
         """Return a new network."""

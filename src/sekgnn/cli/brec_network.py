@@ -28,7 +28,6 @@ class _Row:
     """Options of a row of the scoreboard."""
 
     name: str | None = _about("name of the row", shown="that of the model")
-    dtype: str = _about("precision", "float32", choices=("float32", "float64"))
     subset: str | None = _about(
         "numbers of the pairs that the recipe was chosen on, such as 0-59,110, or a "
         "file with them"
@@ -44,7 +43,7 @@ def _sections() -> dict[str, list[Any]]:
     keys = [
         item
         for item in config_fields()
-        if item.metadata["section"] in ("model", "encoding")
+        if (item.metadata["section"] in ("model", "encoding") or item.name == "dtype")
         and item.name not in _UNUSED
     ]
     return {
@@ -76,6 +75,8 @@ def _shared(item: Flag, key: Any) -> Flag:
 
 
 def _default(item: Any) -> str:
+    if item.name == "model":
+        return "none: a test"
     return item.metadata.get("shown") or default_text(item)
 
 
@@ -151,7 +152,7 @@ def run_network(
         wanted = {*pair_numbers(numbers)}
         pairs = BREC.of(pair for pair in pairs if pair.index in wanted)
     subset = None if row.subset is None else pair_numbers(row.subset)
-    recipe = Recipe.of(config, row.dtype)
+    recipe = Recipe.of(config)
     name = row.name or config.model
     torch.set_num_threads(threads or row.jobs)
     with progress_bar("pairs", shown=shown) as progress, resumable():
