@@ -110,7 +110,7 @@ def test_nothing_can_be_written(tmp_path: Path) -> None:
 
 def test_a_damaged_file_is_compiled_again(tmp_path: Path) -> None:
     code = (
-        "import numpy as np; from sekgnn.wl.digest import scramble\n"
+        "import numpy as np; from sekgnn.digest import scramble\n"
         "print(scramble(np.uint64(1)))"
     )
     before, _ = run(code, tmp_path)

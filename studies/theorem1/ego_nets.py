@@ -26,11 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 from studies.theorem1.returns import Labels, together
 
+from sekgnn.digest import scramble
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.walks.ball import local_ball
-from sekgnn.wl.digest import scramble
 from sekgnn.wl.isomorphism import canonical_form
 
 _MERSENNE = (1 << 61) - 1

@@ -17,6 +17,7 @@ from tests.wl.cases import (
     walks,
 )
 
+from sekgnn.digest import Colours
 from sekgnn.encoding.patterns import PATTERNS
 from sekgnn.graphs import (
     Graph,
@@ -38,7 +39,6 @@ from sekgnn.wl import (
     refine,
 )
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.digest import Colours
 
 
 def classes(colours: Colours, sizes: list[int]) -> Numbers:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sekgnn.digest import Colours
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import LabelledGraph, complete_graph, cycle_graph, path_graph
 from sekgnn.wl import (
@@ -24,7 +25,6 @@ from sekgnn.wl import (
     colours_of,
     compare,
 )
-from sekgnn.wl.digest import Colours
 
 from .cases import pairs
 

@@ -13,9 +13,11 @@ from hypothesis import given, settings
 from tests.wl.cases import any_tests, encodings
 
 import sekgnn.wl
+from sekgnn.digest import Colours
 from sekgnn.encoding import ENCODINGS
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import complete_graph, cycle_graph, path_graph
+from sekgnn.walks.digests import MAX_STEPS
 from sekgnn.wl import (
     EXACT_ENCODINGS,
     SEK,
@@ -42,8 +44,6 @@ from sekgnn.wl import (
     register_test,
     wl_hash,
 )
-from sekgnn.wl.digest import Colours
-from sekgnn.wl.encodings.walk_kernels import MAX_STEPS
 
 
 @pytest.fixture

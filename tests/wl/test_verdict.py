@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.wl.cases import any_tests, pairs
 
+from sekgnn.digest import colour_text
 from sekgnn.graphs import (
     Graph,
     LabelledGraph,
@@ -22,7 +23,6 @@ from sekgnn.graphs import (
     shrikhande_graph,
 )
 from sekgnn.wl import TESTS, Isomorphism, Verdict, WLTest, compare
-from sekgnn.wl.digest import colour_text
 
 Pair = tuple[LabelledGraph, LabelledGraph]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -113,7 +112,8 @@ def encode_many(
         progress=progress,
     )
     if isinstance(out, RaggedEncoding):
-        return [out.nodes(*ends) for ends in pairwise(packed.node_ptr.tolist())]
+        starts = packed.node_ptr.tolist()
+        return [out.graph(g, *starts[g : g + 2]) for g in range(len(graphs))]
     return np.split(out, packed.node_ptr[1:-1])
 
 

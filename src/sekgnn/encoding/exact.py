@@ -21,7 +21,7 @@ from sekgnn.encoding.channels import (
 )
 from sekgnn.encoding.size_steps import add_shell_sizes, laid_out
 from sekgnn.encoding.walk_encoding import Block, WalkEncoding
-from sekgnn.errors import GraphInputError
+from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.convert import as_graph
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.packed import pack
@@ -209,6 +209,7 @@ def encode_exact(
         ``[n, spec.num_channels, spec.length, 2]``.
 
     Raises:
+        ConfigError: If the encoding is ragged.
         GraphInputError: If the graph is too large for exact arithmetic.
 
     Example:
@@ -219,6 +220,11 @@ def encode_exact(
         [1, 1]
     """
     spec = WalkEncoding() if spec is None else spec
+    if spec.ragged:
+        raise ConfigError(
+            'aggregate="learned" keeps multisets, not numbers: their digests are '
+            "spec.exact(pack([graph]))."
+        )
     g = as_graph(graph)
     n = g.num_nodes
     _check_size(g, spec)

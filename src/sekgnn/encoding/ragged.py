@@ -1,9 +1,9 @@
-"""Encodings in which every node has a multiset of vectors, of any size."""
+"""Encodings in which every node has multisets of vectors, of any size."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,53 +12,78 @@ from numpy.typing import DTypeLike, NDArray
 
 from sekgnn.errors import ConfigError
 
+PARTS = ("rows", "sizes", "members", "counts", "vectors", "tables")
+"""The arrays of a :class:`RaggedEncoding`, as fields and files name them."""
+
 
 @dataclass(frozen=True, eq=False)
 class RaggedEncoding:
-    """For every node and channel, a multiset of vectors: each with its count.
+    """For every node and channel of G graphs a multiset of vectors.
 
-    Nodes own consecutive vectors, channel by channel, and the sizes are kept per node:
-    nothing has to be shifted when graphs are joined, so a PyG ``Data`` carries the
-    three arrays as they are.
+    What is equal is kept once per graph: nodes point to multisets, and multisets to
+    vectors with their counts. Both numberings begin again in every graph, channel by
+    channel. So the arrays of several graphs are joined as they stand, also by PyG, and
+    :attr:`tables` says where a graph begins.
 
     Attributes:
-        sizes: Different vectors of each node and channel, int64 ``[N, C]``.
-        vectors: All vectors, ``[M, L]``, M the sum of ``sizes``.
-        counts: How often each occurs, int64 ``[M]``, at least 1.
+        rows: The multiset of every node and channel, int32 ``[N, C]``.
+        sizes: Different vectors in each multiset, int32 ``[U]``.
+        members: The vectors of all multisets, int32 ``[M]``, M the sum of ``sizes``.
+        counts: How often each is in its multiset, int32 ``[M]``, at least 1.
+        vectors: ``[T, L]``.
+        tables: How many multisets and how many vectors each graph has in each channel,
+            int64 ``[G, 2, C]``.
 
     Raises:
         ConfigError: If the arrays do not fit together.
 
     Example:
-        >>> lists = [[[1, 2], [1, 2], [3, 4]], []]  # two nodes, one channel
+        >>> lists = [[[1, 2], [1, 2], [3, 4]], [], []]  # three nodes, one channel
         >>> ragged = RaggedEncoding.of([[group] for group in lists], 1, 2)
-        >>> ragged.sizes.tolist(), ragged.counts.tolist()
-        ([[2], [0]], [2, 1])
+        >>> ragged.rows.tolist(), ragged.sizes.tolist(), ragged.counts.tolist()
+        ([[1], [0], [0]], [0, 2], [2, 1])
     """
 
-    sizes: NDArray[np.int64]
+    rows: NDArray[np.int32]
+    sizes: NDArray[np.int32]
+    members: NDArray[np.int32]
+    counts: NDArray[np.int32]
     vectors: NDArray[Any]
-    counts: NDArray[np.int64]
+    tables: NDArray[np.int64]
 
     def __post_init__(self) -> None:
         """Check the arrays."""
+        if self.tables.ndim != 3 or self.tables.shape[1] != 2:
+            shape = list(self.tables.shape)
+            raise ConfigError(f"tables must have the shape [G, 2, C], got {shape}.")
+        width = self.tables.shape[2]
+        multisets, vectors = self.tables.sum(axis=(0, 2)).tolist()
         total = int(self.sizes.sum())
-        for name, array, ndim in (
-            ("sizes", self.sizes, 2),
-            ("vectors", self.vectors, 2),
-            ("counts", self.counts, 1),
-        ):
-            if array.ndim != ndim or (name != "sizes" and len(array) != total):
-                shape = {"sizes": "[N, C]", "counts": f"[{total}]"}.get(name)
-                shape = shape or f"[{total}, L]"
+        for name, wanted in {
+            "rows": [len(self.rows), width],
+            "sizes": [multisets],
+            "members": [total],
+            "counts": [total],
+            "vectors": [vectors, *self.vectors.shape[1:2]],
+        }.items():
+            shape = list(getattr(self, name).shape)
+            if shape != wanted or (name == "vectors" and len(shape) != 2):
                 raise ConfigError(
-                    f"{name} of a ragged encoding must have shape {shape}, got "
-                    f"{list(array.shape)}; sizes add up to {total}."
+                    f"{name} of a ragged encoding must have the shape {wanted}, as "
+                    f"its tables and sizes say, got {shape}."
                 )
-        if self.sizes.size and self.sizes.min() < 0:
-            raise ConfigError("sizes of a ragged encoding must not be negative.")
-        if total and self.counts.min() < 1:
-            raise ConfigError("counts of a ragged encoding must be at least 1.")
+        for name, least, most in (
+            ("rows", 0, multisets),
+            ("sizes", 0, vectors + 1),
+            ("members", 0, vectors),
+            ("counts", 1, 2**31),
+        ):
+            array = getattr(self, name)
+            if array.size and not least <= array.min() <= array.max() < most:
+                raise ConfigError(
+                    f"{name} of a ragged encoding must lie in [{least}, {most}), got "
+                    f"{array.min()}..{array.max()}."
+                )
 
     @staticmethod
     def of(
@@ -67,75 +92,83 @@ class RaggedEncoding:
         length: int,
         dtype: DTypeLike = np.int64,
     ) -> RaggedEncoding:
-        """Return the multisets of lists of vectors, ``groups[node][channel]``."""
-        rows = [
-            np.asarray(group, dtype=dtype).reshape(-1, length)
-            for node in groups
-            for group in node
-        ]
-        sizes = np.array([len(row) for row in rows], dtype=np.int64)
-        vectors = np.concatenate([np.zeros((0, length), dtype), *rows])
-        plain = RaggedEncoding(
-            sizes.reshape(len(groups), num_channels),
-            vectors,
-            np.ones(len(vectors), dtype=np.int64),
-        )
-        return plain.canonical()
+        """Return the multisets of one graph from lists, ``groups[node][channel]``."""
+        rows = np.zeros((len(groups), num_channels), dtype=np.int32)
+        tables = np.zeros((1, 2, num_channels), dtype=np.int64)
+        multisets: list[tuple[tuple[int, int], ...]] = []
+        tables_of_vectors = [np.zeros((0, length), dtype=dtype)]
+        for c in range(num_channels):
+            lists = [
+                np.asarray(node[c], dtype=dtype).reshape(-1, length) for node in groups
+            ]
+            joined = np.concatenate([tables_of_vectors[0], *lists])
+            vectors, number = np.unique(joined, axis=0, return_inverse=True)
+            number = number.reshape(-1) + int(tables[0, 1].sum())
+            parts = np.split(number, np.cumsum([len(part) for part in lists])[:-1])
+            found = [
+                tuple(zip(*map(np.ndarray.tolist, np.unique(part, return_counts=True)),
+                          strict=True))
+                for part in parts
+            ]  # fmt: skip
+            own = {multiset: i for i, multiset in enumerate(sorted(set(found)))}
+            rows[:, c] = [len(multisets) + own[multiset] for multiset in found]
+            multisets += own
+            tables[0, :, c] = len(own), len(vectors)
+            tables_of_vectors.append(vectors)
+        pairs = np.array([pair for one in multisets for pair in one], dtype=np.int32)
+        members, counts = pairs.reshape(-1, 2).T
+        sizes = np.array([len(one) for one in multisets], dtype=np.int32)
+        everything = np.concatenate(tables_of_vectors)
+        return RaggedEncoding(rows, sizes, members, counts, everything, tables)
 
     @staticmethod
     def join(parts: Sequence[RaggedEncoding]) -> RaggedEncoding:
         """Return the encodings of several graphs as one; at least one part."""
         return RaggedEncoding(
-            np.concatenate([part.sizes for part in parts]),
-            np.concatenate([part.vectors for part in parts]),
-            np.concatenate([part.counts for part in parts]),
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in PARTS)
         )
 
     @property
     def num_nodes(self) -> int:
         """Number of nodes N."""
-        return len(self.sizes)
+        return len(self.rows)
 
     @cached_property
-    def ptr(self) -> NDArray[np.int64]:
-        """Node v and channel c own vectors ``ptr[v C + c]:ptr[v C + c + 1]``."""
-        ptr = np.zeros(self.sizes.size + 1, dtype=np.int64)
-        np.cumsum(self.sizes.reshape(-1), out=ptr[1:])
-        return ptr
+    def starts(self) -> NDArray[np.int64]:
+        """First multiset, member and vector of every graph, int64 ``[G + 1, 3]``."""
+        out = np.zeros((len(self.tables) + 1, 3), dtype=np.int64)
+        np.cumsum(self.tables.sum(axis=2), axis=0, out=out[1:, ::2])
+        before = np.zeros(len(self.sizes) + 1, dtype=np.int64)
+        np.cumsum(self.sizes, out=before[1:])
+        out[:, 1] = before[out[:, 0]]
+        return out
 
-    def nodes(self, start: int, stop: int) -> RaggedEncoding:
-        """Return the part of nodes ``start..stop - 1``, views where possible."""
-        width = self.sizes.shape[1]
-        first, last = self.ptr[[start * width, stop * width]].tolist()
+    def graph(self, number: int, start: int, stop: int) -> RaggedEncoding:
+        """Return the part of one graph, of nodes ``start..stop - 1``, as views."""
+        (u, m, t), (v, n, w) = self.starts[number : number + 2].tolist()
         return RaggedEncoding(
-            self.sizes[start:stop], self.vectors[first:last], self.counts[first:last]
+            self.rows[start:stop],
+            self.sizes[u:v],
+            self.members[m:n],
+            self.counts[m:n],
+            self.vectors[t:w],
+            self.tables[number : number + 1],
         )
+
+    def multisets(self, node: int) -> list[list[tuple[int, Any]]]:
+        """Return (count, vector) of every member, by channel, in a single graph."""
+        ends = np.cumsum(self.sizes)
+        return [
+            [
+                (int(self.counts[m]), self.vectors[self.members[m]])
+                for m in range(ends[row] - self.sizes[row], ends[row])
+            ]
+            for row in self.rows[node].tolist()
+        ]
 
     def astype(self, dtype: DTypeLike, copy: bool = True) -> RaggedEncoding:
         """Return the same with vectors of that type."""
-        return RaggedEncoding(
-            self.sizes, self.vectors.astype(dtype, copy=copy), self.counts
-        )
-
-    def canonical(self) -> RaggedEncoding:
-        """Return the same multisets, each sorted and every vector in it once.
-
-        Two encodings of exact values are equal exactly when these arrays are.
-        """
-        group = np.repeat(np.arange(self.sizes.size), self.sizes.reshape(-1))  # [M]
-        order = np.lexsort((*self.vectors.T[::-1], group))
-        group, vectors = group[order], self.vectors[order]
-        new = np.ones(len(order), dtype=bool)
-        new[1:] = (group[1:] != group[:-1]) | (vectors[1:] != vectors[:-1]).any(axis=1)
-        sizes = np.bincount(group[new], minlength=self.sizes.size)
-        counts = (
-            np.add.reduceat(self.counts[order], np.flatnonzero(new))
-            if len(order)
-            else self.counts
-        )
-        return RaggedEncoding(
-            sizes.astype(np.int64).reshape(self.sizes.shape), vectors[new], counts
-        )
+        return replace(self, vectors=self.vectors.astype(dtype, copy=copy))
 
 
 Values = NDArray[Any] | RaggedEncoding

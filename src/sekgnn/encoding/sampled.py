@@ -220,8 +220,11 @@ def encode_sampled(
             f'sampling walks on the whole graph: use scope="graph", got {spec.scope}. '
             "Ego-nets are exact at any graph size with encode()."
         )
-    if spec.aggregate == "moments":
-        raise ConfigError('sampling has no unbiased squares: use aggregate="sum".')
+    if spec.aggregate in ("moments", "learned"):
+        raise ConfigError(
+            f"sampling has no unbiased squares or multisets: use "
+            f'aggregate="sum", got {spec.aggregate!r}.'
+        )
     g = as_graph(graph)
     n, walks = g.num_nodes, spec.walks.values()
     parts = []

@@ -56,7 +56,6 @@ class SubstructureEncoding(ABC):
     """
 
     name: ClassVar[str]
-    ragged: ClassVar[bool] = False
     version: ClassVar[int] = 1
 
     if TYPE_CHECKING:  # for type checkers only: a dataclass would take them as defaults
@@ -65,6 +64,11 @@ class SubstructureEncoding(ABC):
         def channels(self) -> tuple[str, ...]: ...  # noqa: D102
         @property
         def length(self) -> int: ...  # noqa: D102
+        @property
+        def ragged(self) -> bool: ...  # noqa: D102
+
+    else:
+        ragged = False
 
     @property
     def num_channels(self) -> int:
@@ -130,7 +134,7 @@ class SubstructureEncoding(ABC):
         values = self.checked(self.encode(graphs, threads=threads), graphs.num_nodes)
         if isinstance(values, RaggedEncoding):
             exact = np.issubdtype(values.vectors.dtype, np.integer)
-            return values.canonical() if exact else None
+            return values if exact else None
         return values if np.issubdtype(values.dtype, np.integer) else None
 
     def checked(
@@ -153,12 +157,12 @@ class SubstructureEncoding(ABC):
         if isinstance(values, RaggedEncoding) != self.ragged:
             wanted = "a RaggedEncoding" if self.ragged else "an array"
             raise ConfigError(
-                f"{name} must return {wanted}, got {type(values).__name__}; the class "
-                "variable ragged says which."
+                f"{name} must return {wanted}, got {type(values).__name__}; its "
+                "attribute ragged says which."
             )
         shape = [num_nodes, self.num_channels, self.length]
         if isinstance(values, RaggedEncoding):
-            got = [*values.sizes.shape, values.vectors.shape[1]]
+            got = [*values.rows.shape, values.vectors.shape[1]]
             numbers = values.vectors
         else:
             empty = num_nodes == 0 and isinstance(values, list) and not values

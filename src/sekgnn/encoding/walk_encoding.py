@@ -15,15 +15,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import DTypeLike, NDArray
 
+    from sekgnn.encoding.ragged import Values
     from sekgnn.graphs.packed import PackedGraphs
     from sekgnn.parallel import Progress
 
 Scope = Literal["graph", "ego", "internal"]
-Aggregate = Literal["sum", "mean", "landing", "moments"]
+Aggregate = Literal["sum", "mean", "landing", "moments", "learned"]
 Merge = Literal["concat", "parts", "mean"]
 
 SCOPES: tuple[Scope, ...] = ("graph", "ego", "internal")
-AGGREGATES: tuple[Aggregate, ...] = ("sum", "mean", "landing", "moments")
+AGGREGATES: tuple[Aggregate, ...] = ("sum", "mean", "landing", "moments", "learned")
 MERGES: tuple[Merge, ...] = ("concat", "parts", "mean")
 
 SHELL_SIZES = "shell_sizes"
@@ -79,7 +80,9 @@ class WalkEncoding(SubstructureEncoding):
             exist in the ego-net, so ``min(K, h)`` shells are summarised there.
         aggregate: ``"sum"``; ``"mean"`` over nodes or ordered pairs; ``"landing"``:
             mean over where the walk starts, sum over where it lands (what the paper's
-            released code computes); ``"moments"``: sum and sum of squares.
+            released code computes); ``"moments"``: sum and sum of squares;
+            ``"learned"``: the multisets themselves, of which a network learns the sum
+            (:class:`~sekgnn.nn.MultisetFusion`); the encoding is then ragged.
         merge: ``"concat"`` keeps every channel; ``"parts"`` averages each of f1, f2,
             f3 over the K hops (absent hops count as zero), the input of a learned
             weighting; ``"mean"`` is the mean of those parts.
@@ -152,6 +155,8 @@ class WalkEncoding(SubstructureEncoding):
                 'aggregate="moments" keeps two numbers per hop; averaging them '
                 'mixes sums and squares. Use merge="concat".'
             )
+        if self.aggregate == "learned":
+            self._check_learned()
         scopes = _as_tuple("scope", self.scope)
         for scope in scopes:
             check_choice("scope", scope, SCOPES)
@@ -168,6 +173,25 @@ class WalkEncoding(SubstructureEncoding):
         )
         radii = tuple(check_positive("radius", radius) for radius in radii)
         object.__setattr__(self, "radius", radii)
+
+    def _check_learned(self) -> None:
+        from sekgnn.walks.digests import MAX_STEPS
+
+        if self.merge != "concat":
+            raise ConfigError(
+                'aggregate="learned" keeps multisets, which are not averaged. Use '
+                'merge="concat".'
+            )
+        if self.walk_length > MAX_STEPS:
+            raise ConfigError(
+                f'aggregate="learned" walks at most {MAX_STEPS} steps, got '
+                f"walk_length={self.walk_length}."
+            )
+        if self.shell_sizes or not self.first_step:
+            raise ConfigError(
+                'aggregate="learned" counts the pairs of every shell already; leave '
+                "out shell_sizes and first_step."
+            )
 
     @classmethod
     def paper(cls) -> WalkEncoding:
@@ -226,6 +250,11 @@ class WalkEncoding(SubstructureEncoding):
         return tuple(names)
 
     @property
+    def ragged(self) -> bool:
+        """Whether it gives multisets instead of an array."""
+        return self.aggregate == "learned"
+
+    @property
     def length(self) -> int:
         """Numbers per channel: ``walk_length``, and one more with step 0."""
         return self.walk_length + 1 - self.first_step
@@ -238,21 +267,34 @@ class WalkEncoding(SubstructureEncoding):
         threads: int | None = None,
         progress: Progress | None = None,
         backend: str = "auto",
-    ) -> NDArray[Any]:
+    ) -> Values:
         """Return ``[N, C, L]``; ``backend`` as for :func:`sekgnn.encode`."""
         from sekgnn.encoding.encoder import encode_walks
+        from sekgnn.encoding.multisets import encode_multisets
 
+        if self.ragged:
+            if backend != "auto":
+                raise ConfigError(
+                    f'aggregate="learned" has no backends; leave out {backend!r}.'
+                )
+            return encode_multisets(graphs, self, dtype, threads, progress)
         return encode_walks(graphs, self, backend, dtype, threads, progress)
 
     def exact(
         self, graphs: PackedGraphs, *, threads: int | None = None
     ) -> NDArray[np.int64]:
-        """Return residues modulo two primes, int64 ``[N, C, L, 2]``."""
+        """Return residues modulo two primes, int64 ``[N, C, L, 2]``.
+
+        With ``aggregate="learned"`` digests of the multisets, ``[N, C, 2]``.
+        """
         import numpy as np
 
         from sekgnn.encoding.exact import encode_exact
+        from sekgnn.encoding.multisets import multiset_digests
         from sekgnn.graphs.packed import unpack
 
+        if self.ragged:
+            return multiset_digests(graphs, self, threads)
         parts = [encode_exact(g, self, threads=threads) for g in unpack(graphs)]
         return np.concatenate(parts)
 

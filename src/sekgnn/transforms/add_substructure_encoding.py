@@ -53,9 +53,9 @@ class AddSubstructureEncoding(BaseTransform):
         - **input:** a ``Data`` with ``edge_index`` :math:`(2, E)` and a known number of
           nodes (``x`` or ``num_nodes``)
         - **output:** ``sub_enc`` :math:`(N, C, L)`, ``C = encoding.num_channels``,
-          ``L = encoding.length``; a ragged encoding writes ``sub_enc_sizes``
-          :math:`(N, C)`, ``sub_enc_vectors`` :math:`(M, L)` and ``sub_enc_counts``
-          :math:`(M)` instead
+          ``L = encoding.length``; a ragged encoding writes its arrays
+          (:class:`~sekgnn.encoding.RaggedEncoding`) to ``sub_enc_rows``,
+          ``sub_enc_sizes``, ... instead
 
     Raises:
         ConfigError: If a parameter is unknown or cannot work.

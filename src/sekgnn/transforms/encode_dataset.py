@@ -96,7 +96,7 @@ class EncodedDataset(Sequence[Data]):
         i = self._position(index)
         start, stop = self.node_ptr[i : i + 2].tolist()
         if isinstance(self.encodings, RaggedEncoding):
-            return self.encodings.nodes(start, stop)
+            return self.encodings.graph(i, start, stop)
         return self.encodings[start:stop]
 
     def _position(self, index: int) -> int:

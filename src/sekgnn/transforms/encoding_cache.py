@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.encoding.ragged import RaggedEncoding, Values
+from sekgnn.encoding.ragged import PARTS, RaggedEncoding, Values
 from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.errors import CacheWarning, ConfigError, OutputError
 from sekgnn.files import write_atomically
@@ -132,7 +132,7 @@ def write_cache(
         OutputError: If the file cannot be written.
     """
     if isinstance(values, RaggedEncoding):
-        arrays = {name: getattr(values, name) for name in _PARTS}
+        arrays = {name: getattr(values, name) for name in PARTS}
     else:
         arrays = {"values": values}
     digest = hashlib.sha256()
@@ -159,9 +159,6 @@ def write_cache(
             file.write(piece)
 
     write_atomically(path, writer)
-
-
-_PARTS = ("sizes", "vectors", "counts")
 
 
 def read_cache(path: Path, key: str, parameters: dict[str, Any]) -> Values | None:
@@ -207,8 +204,8 @@ def read_cache(path: Path, key: str, parameters: dict[str, Any]) -> Values | Non
         raise DamagedCacheError(str(error)) from error
     if hashlib.sha256(content.data).hexdigest() != header.get("sha256"):
         raise DamagedCacheError("its numbers have changed")
-    if set(arrays) == set(_PARTS):
-        return RaggedEncoding(*(arrays[name] for name in _PARTS))
+    if set(arrays) == set(PARTS):
+        return RaggedEncoding(*(arrays[name] for name in PARTS))
     return arrays.get("values")
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data, InMemoryDataset
 
-from sekgnn.encoding.ragged import RaggedEncoding
+from sekgnn.encoding.ragged import PARTS, RaggedEncoding
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs import (
     PackedGraphs,
@@ -66,7 +66,7 @@ def attach_encoding(
 
     Args:
         data: Changed in place.
-        encoding: ``[N, C, L]``, or ragged, which becomes three fields.
+        encoding: ``[N, C, L]``, or ragged, which becomes a field per array.
         attr_name: The field, or ``None`` to append columns ``[N, C * L]`` to ``x``.
             Integer features then become floats, where PyG's own transforms would cut
             the encoding to integers.
@@ -76,7 +76,7 @@ def attach_encoding(
     """
     device = device_of(data)
     if isinstance(encoding, RaggedEncoding):
-        for part in ("sizes", "vectors", "counts"):
+        for part in PARTS:
             values = torch.from_numpy(np.array(getattr(encoding, part)))
             data[f"{attr_name}_{part}"] = values.to(device)
         return data

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from sekgnn.digest import colours_of
 from sekgnn.lazy import lazy_names
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import Colouring, Source, WLTest
-from sekgnn.wl.digest import colours_of
 from sekgnn.wl.encodings.base import ExactEncoding
 from sekgnn.wl.encodings.counts import DistanceProfile, PatternCounts
 from sekgnn.wl.encodings.inner import InnerFWL, InnerWL

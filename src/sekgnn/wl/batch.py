@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.digest import KEY_LABEL, Colours, digest_words
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.convert import as_labelled
 from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.graphs.packed import PackedGraphs, pack
-from sekgnn.wl.digest import KEY_LABEL, Colours, digest_words
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.digest import Colours
 from sekgnn.errors import GraphInputError
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.digest import Colours
 
 MEMORY_LIMIT = 8 * 2**30
 """Bytes that one run of a test may need; :meth:`WLTest.check_memory`."""

@@ -10,11 +10,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
+from sekgnn.digest import Colours, number_colours
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.extras import require
 from sekgnn.wl.batch import as_batch
 from sekgnn.wl.colouring import WLTest
-from sekgnn.wl.digest import Colours, number_colours
 from sekgnn.wl.refinement import Refinement, refine
 from sekgnn.wl.registry import make_test
 

@@ -17,11 +17,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.digest import KEY_OWN, KEY_PART, Colours, key_of, spread, spread_all
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import Colouring, Source, WLTest
-from sekgnn.wl.digest import KEY_OWN, KEY_PART, Colours, key_of, spread, spread_all
 from sekgnn.wl.hop_wl import OneWL
 
 KEY_LEFT = key_of("left factor")

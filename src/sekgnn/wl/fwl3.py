@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sekgnn.digest import KEY_OWN, KEY_PART, Colours, key_of, spread, spread_all
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import Colouring, Source, WLTest
-from sekgnn.wl.digest import KEY_OWN, KEY_PART, Colours, key_of, spread, spread_all
 from sekgnn.wl.fwl2 import TupleColouring, TwoFWL
 
 KEYS = (key_of("first factor"), key_of("second factor"), key_of("third factor"))

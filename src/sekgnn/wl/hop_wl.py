@@ -11,13 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice, check_positive
-from sekgnn.errors import ConfigError
-from sekgnn.hops import HopKernel, hop_pairs_packed
-from sekgnn.kernel import kernel
-from sekgnn.parallel import even_chunks, run_chunks
-from sekgnn.wl.batch import Batch
-from sekgnn.wl.colouring import Colouring, Source, WLTest, option
-from sekgnn.wl.digest import (
+from sekgnn.digest import (
     KEY_EDGE,
     KEY_MEMBER,
     KEY_OWN,
@@ -27,6 +21,12 @@ from sekgnn.wl.digest import (
     spread,
     spread_all,
 )
+from sekgnn.errors import ConfigError
+from sekgnn.hops import HopKernel, hop_pairs_packed
+from sekgnn.kernel import kernel
+from sekgnn.parallel import even_chunks, run_chunks
+from sekgnn.wl.batch import Batch
+from sekgnn.wl.colouring import Colouring, Source, WLTest, option
 
 _CHUNK = 65_536
 

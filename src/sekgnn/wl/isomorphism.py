@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.digest import Colours
 from sekgnn.graphs.extras import require
 from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import Colouring, WLTest
-from sekgnn.wl.digest import Colours
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
+from sekgnn.digest import Colours, count_distinct, multiset_digests
 from sekgnn.kernel import clock
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import Colouring, WLTest
-from sekgnn.wl.digest import Colours, count_distinct, multiset_digests
 
 
 @dataclass(frozen=True, eq=False)

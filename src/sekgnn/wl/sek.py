@@ -11,13 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice, check_positive
-from sekgnn.encoding.substructure import SubstructureEncoding
-from sekgnn.errors import ConfigError
-from sekgnn.hops import HopKernel
-from sekgnn.kernel import kernel
-from sekgnn.wl.batch import Batch
-from sekgnn.wl.colouring import Colouring, WLTest, option
-from sekgnn.wl.digest import (
+from sekgnn.digest import (
     KEY_MEMBER,
     KEY_PART,
     Colours,
@@ -27,6 +21,12 @@ from sekgnn.wl.digest import (
     spread,
     spread_all,
 )
+from sekgnn.encoding.substructure import SubstructureEncoding
+from sekgnn.errors import ConfigError
+from sekgnn.hops import HopKernel
+from sekgnn.kernel import kernel
+from sekgnn.wl.batch import Batch
+from sekgnn.wl.colouring import Colouring, WLTest, option
 from sekgnn.wl.encodings.base import ExactEncoding, as_exact
 from sekgnn.wl.encodings.walks import walk_family
 from sekgnn.wl.fwl2 import PairColouring, TwoFWL

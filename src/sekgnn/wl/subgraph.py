@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sekgnn.checks import check_positive
+from sekgnn.digest import KEY_OWN, KEY_PART, Colours, absorb_all, spread_all
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import Colouring, Source, WLTest, option
-from sekgnn.wl.digest import KEY_OWN, KEY_PART, Colours, absorb_all, spread_all
 from sekgnn.wl.encodings.inner import ego_net_colours
 from sekgnn.wl.hop_wl import HopColouring, Hops
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.digest import colour_text, number_colours
 from sekgnn.wl.batch import as_batch
 from sekgnn.wl.colouring import WLTest
-from sekgnn.wl.digest import colour_text, number_colours
 from sekgnn.wl.refinement import Refinement, refine
 from sekgnn.wl.registry import make_test
 from sekgnn.wl.words import ColourWords

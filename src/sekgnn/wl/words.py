@@ -10,8 +10,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.digest import number_colours
 from sekgnn.wl.colouring import UNKNOWN_DIFFERENCE, Source
-from sekgnn.wl.digest import number_colours
 from sekgnn.wl.refinement import Refinement
 
 T = TypeVar("T")

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.digest import Colours, colours_of
 from sekgnn.encoding.ragged import RaggedEncoding, Values
 from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.errors import ConfigError
@@ -18,7 +19,6 @@ from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.parallel import PerThread, even_chunks, run_chunks
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import plain
-from sekgnn.wl.digest import Colours, colours_of
 
 _SHOWN, _WIDTH = 3, 60
 
@@ -108,22 +108,26 @@ class ExactValues(ExactEncoding):
         values = self.values(batch.packed, threads)
         if not isinstance(values, RaggedEncoding):
             return colours_of(values, self.use)
-        rows = np.concatenate([values.vectors, values.counts[:, None]], axis=1)
-        owner = np.repeat(np.arange(values.sizes.size), values.sizes.ravel())
+        first = values.starts[:-1].T  # [3, G]
+        members = values.members + np.repeat(first[2], np.diff(values.starts[:, 1]))
+        nodes = np.diff(batch.node_ptr)
+        rows = values.rows + np.repeat(first[0], nodes)[:, None]
+        pairs = np.column_stack([values.vectors[members], values.counts])
+        owner = np.repeat(np.arange(values.sizes.size), values.sizes)
         sums = np.zeros((values.sizes.size, 2), dtype=np.uint64)
-        np.add.at(sums, owner, colours_of(rows, "vector and count"))
+        np.add.at(sums, owner, colours_of(pairs, "vector and count"))
         shape = values.num_nodes, 2 * self.f.num_channels
-        return colours_of(sums.reshape(shape), "multisets of vectors")
+        return colours_of(sums[rows].reshape(shape), "multisets of vectors")
 
     def _channels(self, batch: Batch, node: int) -> dict[str, str]:
         """Return what to say of each channel; nothing of residues and the like."""
         g, v = batch.locate(node)
         values = self.values(pack([batch.graphs[g].graph]))
         if isinstance(values, RaggedEncoding):
-            one = values.nodes(v, v + 1)
-            pairs = zip(one.counts, one.vectors.tolist(), strict=True)
-            rows = [f"{n} × {row}" for n, row in pairs]
-            texts = ["{" + ", ".join(rows[a:b]) + "}" for a, b in pairwise(one.ptr)]
+            texts = [
+                "{" + ", ".join(f"{n} × {row.tolist()}" for n, row in multiset) + "}"
+                for multiset in values.multisets(v)
+            ]
         else:
             texts = [str(row) for row in values[v].tolist()] if values.ndim == 3 else []
         return dict(zip(self.f.channels, texts, strict=False))

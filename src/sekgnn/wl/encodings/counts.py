@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
+from sekgnn.digest import Colours, colours_of, key_of, spread
 from sekgnn.encoding.patterns import PATTERNS
 from sekgnn.encoding.patterns import PatternCounts as Counts
 from sekgnn.kernel import kernel
 from sekgnn.walks.ball import local_ball
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import option
-from sekgnn.wl.digest import Colours, colours_of, key_of, spread
 from sekgnn.wl.encodings.base import ExactEncoding, node_colours
 
 KEY_PROFILE = key_of("distance profile")

@@ -9,11 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
-from sekgnn.kernel import kernel
-from sekgnn.walks.ball import local_ball
-from sekgnn.wl.batch import Batch
-from sekgnn.wl.colouring import option
-from sekgnn.wl.digest import (
+from sekgnn.digest import (
     KEY_EDGE,
     KEY_MEMBER,
     KEY_OWN,
@@ -24,6 +20,10 @@ from sekgnn.wl.digest import (
     multiset_digest,
     spread,
 )
+from sekgnn.kernel import kernel
+from sekgnn.walks.ball import local_ball
+from sekgnn.wl.batch import Batch
+from sekgnn.wl.colouring import option
 from sekgnn.wl.encodings.base import ExactEncoding, node_colours
 from sekgnn.wl.fwl2 import factors, pair_step, pair_types
 

@@ -17,14 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice, check_positive
+from sekgnn.digest import Colours
 from sekgnn.encoding.walk_encoding import SCOPES, Scope, WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import Graph
+from sekgnn.walks.digests import MAX_STEPS, STEP_KEYS
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import option
-from sekgnn.wl.digest import Colours
 from sekgnn.wl.encodings.base import ExactEncoding, ExactValues, node_colours
-from sekgnn.wl.encodings.walk_kernels import MAX_STEPS, STEP_KEYS, walk_values
+from sekgnn.wl.encodings.walk_kernels import walk_values
 from sekgnn.wl.words import against
 
 Part = Literal["f1", "f2", "f3"]

@@ -8,13 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sekgnn.graphs import Graph, LabelledGraph
-from sekgnn.testing import graphs
-from sekgnn.testing.brute_force import landing
-from sekgnn.walks.ball import induced
-from sekgnn.walks.modular import PRIMES, modular_landing, residues
-from sekgnn.wl.batch import Batch, as_batch
-from sekgnn.wl.digest import (
+from sekgnn.digest import (
     absorb_all,
     colour_text,
     count_distinct,
@@ -25,12 +19,18 @@ from sekgnn.wl.digest import (
     spread,
     spread_all,
 )
-from sekgnn.wl.encodings.walk_kernels import (
+from sekgnn.graphs import Graph, LabelledGraph
+from sekgnn.testing import graphs
+from sekgnn.testing.brute_force import landing
+from sekgnn.walks.ball import induced
+from sekgnn.walks.digests import (
     MAX_STEPS,
     STEP_KEYS,
     reduce,
     walk_digests,
 )
+from sekgnn.walks.modular import PRIMES, modular_landing, residues
+from sekgnn.wl.batch import Batch, as_batch
 
 WORDS = st.integers(0, 2**64 - 1)
 COLOURS = st.tuples(WORDS, WORDS)
