@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from sekgnn.encoding import (
     make_encoding,
     register_encoding,
 )
+from sekgnn.encoding.ragged import PARTS
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import Graph, cycle_graph, pack, path_graph
 from sekgnn.testing.strategies import graphs
@@ -92,48 +93,45 @@ def test_ragged_graphs_are_encoded_as_one_by_one(several: list[Graph]) -> None:
     together = encode_many(several, NeighbourDegrees())
     for graph, part in zip(several, together, strict=True):
         alone = encode(graph, NeighbourDegrees(), dtype=np.float32)
-        for name in ("sizes", "vectors", "counts"):
+        for name in PARTS:
             np.testing.assert_array_equal(getattr(part, name), getattr(alone, name))
         assert alone.vectors.dtype == np.float32
         for v in range(graph.num_nodes):
-            own = part.nodes(v, v + 1)
-            found = dict(zip(own.vectors[:, 0], own.counts, strict=True))
+            found = {float(x[0]): n for n, x in part.multisets(v)[0]}
             assert found == Counter(graph.degrees[graph.neighbors(v)].tolist())
-            start, stop = part.ptr[v : v + 2]
-            np.testing.assert_array_equal(part.vectors[start:stop], own.vectors)
 
 
 @given(
     st.lists(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), max_size=4)),
     st.randoms(),
 )
-def test_ragged_canonical_form_decides_equality(
+def test_ragged_arrays_do_not_depend_on_the_order_of_lists(
     groups: list[list[tuple[int, int]]], rng: Any
 ) -> None:
+    """Equal multisets and vectors are there once."""
     ragged = RaggedEncoding.of([[group] for group in groups], 1, 2)
-    shuffled = [rng.sample(group, len(group)) for group in groups]
-    plain = RaggedEncoding(
-        np.array([[len(group)] for group in groups], dtype=np.int64).reshape(-1, 1),
-        np.array(
-            [pair for group in shuffled for pair in group], dtype=np.int64
-        ).reshape(-1, 2),
-        np.ones(sum(map(len, groups)), dtype=np.int64),
-    )
-    for name in ("sizes", "vectors", "counts"):
-        np.testing.assert_array_equal(
-            getattr(plain.canonical(), name), getattr(ragged, name)
-        )
+    shuffled = [[rng.sample(group, len(group))] for group in groups]
+    again = RaggedEncoding.of(shuffled, 1, 2)
+    for name in PARTS:
+        np.testing.assert_array_equal(getattr(again, name), getattr(ragged, name))
+    assert len(ragged.sizes) == len({tuple(sorted(group)) for group in groups})
+    assert len(ragged.vectors) == len({pair for group in groups for pair in group})
 
 
-def test_ragged_arrays_must_fit() -> None:
-    sizes, vectors = np.array([[1], [2]]), np.zeros((3, 2))
-    counts = np.ones(3, dtype=np.int64)
-    with pytest.raises(ConfigError, match=r"vectors .* shape \[3, L\], got \[2, 2\]"):
-        RaggedEncoding(sizes, vectors[:2], counts)
-    with pytest.raises(ConfigError, match=r"counts .* at least 1"):
-        RaggedEncoding(sizes, vectors, 0 * counts)
-    with pytest.raises(ConfigError, match="must not be negative"):
-        RaggedEncoding(np.array([[-1], [4]]), vectors, counts)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"vectors": np.zeros((1, 2))}, r"vectors .* shape \[2, 2\], .* got \[1, 2\]"),
+        ({"members": np.array([0, 2])}, r"members .* in \[0, 2\), got 0..2"),
+        ({"counts": np.array([0, 1])}, r"counts .* got 0..1"),
+        ({"rows": np.array([[-1], [0]])}, r"rows .* got -1..0"),
+        ({"tables": np.ones((1, 1))}, r"shape \[G, 2, C\], got \[1, 1\]"),
+    ],
+)
+def test_ragged_arrays_must_fit(change: dict[str, Any], message: str) -> None:
+    good = RaggedEncoding.of([[[[1, 2], [3, 4]]], [[]]], 1, 2)
+    with pytest.raises(ConfigError, match=message):
+        replace(good, **change)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +165,7 @@ def test_integers_are_exact_and_floats_are_not() -> None:
     assert exact[:, 0, 0].tolist() == [3, 1, 1, 1, 2, 2, 2, 2]
     ragged = NeighbourDegrees().exact(packed)
     assert isinstance(ragged, RaggedEncoding)
-    assert ragged.counts.tolist() == [3, 1, 1, 1, 2, 2, 2, 2]
+    assert ragged.counts.tolist() == [3, 1, 2]
 
     class Floats(Degrees):
         def encode_graph(self, graph: Graph) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from tests.nn.helpers import SPEC
+from tests.nn.helpers import LEARNED, SPEC
 from torch import nn
 
 from sekgnn.models import (
@@ -54,11 +54,16 @@ VARIANTS: dict[str, Any] = {
     "SEKGNN gine+": lambda **kw: SEKGNN(
         3, 2, SPEC, message="gine_plus", edge_channels=2, norm="none", **SMALL, **kw
     ),
+    "SEKGNN learned": lambda **kw: SEKGNN(3, 2, LEARNED, **SMALL, **kw),
     "SEKGIN": lambda **kw: SEKGIN(3, 2, SPEC, **SMALL, **kw),
+    "SEKGIN learned": lambda **kw: SEKGIN(
+        3, 2, LEARNED, edge_channels=2, norm="layer", **SMALL, **kw
+    ),
     "SEKGIN edges": lambda **kw: SEKGIN(
         3, 2, SPEC, edge_channels=2, combine="sum", jump="last", **SMALL, **kw
     ),
     "SEKPPGN": lambda **kw: SEKPPGN(3, 2, SPEC, **SMALL, **kw),
+    "SEKPPGN learned": lambda **kw: SEKPPGN(3, 2, LEARNED, norm="none", **SMALL, **kw),
     "SEKPPGN edges": lambda **kw: SEKPPGN(3, 2, SPEC, edge_channels=2, **SMALL, **kw),
     "KHopGNN": lambda **kw: KHopGNN(3, 2, **SMALL, **kw),
     "KHopGNN gin": lambda **kw: KHopGNN(3, 2, message="gin", **SMALL, **kw),

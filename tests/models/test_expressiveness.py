@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from sekgnn import WalkEncoding
 from sekgnn.datasets import BREC
 from sekgnn.graphs import Graph, rook_graph, shrikhande_graph
 from sekgnn.models import GIN, PPGN, SEKGIN, SEKGNN, SEKPPGN, GraphModel, KHopGNN
+from sekgnn.nn import MultisetFusion
 from sekgnn.wl import SEK, Walks, compare
 
 GRAPH = WalkEncoding(num_shells=4, walk_length=16, aggregate="moments")
@@ -92,6 +94,36 @@ def test_random_sek_gnns_separate_what_sek_1_wl_does(brec: BREC, index: int) -> 
     for spec, test in ((GRAPH, GRAPH_TEST), (INSIDE, INSIDE_TEST)):
         verdict = compare(pair.first, pair.second, test).separated
         assert separates(sek(spec), spec, pair.first, pair.second) == verdict
+
+
+FOUR_VERTEX, DISTANCE_REGULAR, CFI = [360], [380, 381, 383, 394, 399], [262, 273]
+LEARNED_GRAPH = replace(GRAPH, aggregate="learned")
+LEARNED_INSIDE = replace(INSIDE, aggregate="learned")
+INSIDE_MULTISETS = SEK(
+    4, tuple(Walks("internal", h, walk_length=8, pairs="all") for h in (1, 2))
+)
+
+
+@pytest.mark.dataset
+@pytest.mark.parametrize("index", [*SAMPLE[::4], *FOUR_VERTEX, *DISTANCE_REGULAR, *CFI])
+def test_learned_multisets_separate_what_multisets_do(brec: BREC, index: int) -> None:
+    """Among them distance-regular pairs, of which sums tell none apart."""
+    torch.manual_seed(index)
+    pair = brec[index]
+    graphs = pair.first, pair.second
+    for spec, test in (
+        (LEARNED_GRAPH, GRAPH_TEST),
+        (LEARNED_INSIDE, INSIDE_MULTISETS),
+    ):
+        model = sek(spec).double()
+        both = Batch.from_data_list([dress(g, 4, spec=spec) for g in graphs])
+        fusion = model.branches[0].fusion
+        assert isinstance(fusion, MultisetFusion)
+        fusion.fit(lambda both=both, model=model: [model.prepare(both).encoding])
+        assert separates(model, spec, *graphs) == compare(*graphs, test).separated
+    if index in (381, 394):
+        assert not separates(sek(INSIDE), INSIDE, *graphs)
+        assert compare(*graphs, INSIDE_MULTISETS).separated
 
 
 @pytest.mark.dataset

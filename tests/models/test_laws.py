@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.models.helpers import VARIANTS, make
-from tests.nn.helpers import dressed, relabel, unset_parameters
+from tests.nn.helpers import dress, dressed, relabel, unset_parameters
 from tests.transforms.helpers import empty_graph, mixed_graphs
 from torch_geometric.data import Batch
 from torch_geometric.loader import DataLoader
@@ -91,7 +91,9 @@ def test_hops_beyond_the_diameter_are_harmless(name: str) -> None:
 
 # dynamo itself makes the instance that PyTorch warns of
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
-@pytest.mark.parametrize("name", ["SEKGNN", "SEKGIN edges", "SEKPPGN", "KHopGNN"])
+@pytest.mark.parametrize(
+    "name", ["SEKGNN", "SEKGNN learned", "SEKGIN edges", "SEKPPGN", "KHopGNN"]
+)
 def test_compiled_is_the_same_in_one_graph(name: str) -> None:
     """Traced whole, forward and backward, for batches of different sizes."""
     torch.compiler.reset()
@@ -193,6 +195,8 @@ def test_missing_and_misshapen_fields_are_named(
         data[key] = value
     with pytest.raises(GraphInputError, match=message):
         make("SEKGIN")(data)
+    with pytest.raises(GraphInputError, match="no 'sub_enc_rows'; apply AddSub"):
+        make("SEKGNN learned")(dress(petersen_graph(), x=torch.ones(10, 3)))
     (batch,) = HopLoader(dressed([petersen_graph()]), num_hops=2)
     with pytest.raises(GraphInputError, match="the loader made 2 hops"):
         make("SEKGIN")(batch)

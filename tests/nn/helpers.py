@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ from sekgnn.graphs import Graph
 from sekgnn.nn import HopCSR, hop_csr
 
 SPEC = WalkEncoding(num_shells=2, walk_length=3, scope=("graph", "internal"), radius=2)
+LEARNED = replace(SPEC, aggregate="learned")
 
 
 def dress(
@@ -22,9 +24,14 @@ def dress(
 ) -> Data:
     """Return ``graph`` as ``Data`` with hops, f in float64, and the given fields."""
     data = AddKHopEdges(num_hops)(to_data(graph, **more))
-    if spec is None:
-        return data
-    return AddSubstructureEncoding(spec, dtype=torch.float64)(data)
+    return data if spec is None else encoded(data, spec)
+
+
+def encoded(data: Data, *specs: WalkEncoding) -> Data:
+    """Return ``data`` with encodings in float64, of fields of their own."""
+    for spec in specs:
+        data = AddSubstructureEncoding(spec, dtype=torch.float64)(data)
+    return data
 
 
 def dressed(graphs: Sequence[Graph], num_hops: int = 3, seed: int = 0) -> list[Data]:
@@ -38,7 +45,7 @@ def dressed(graphs: Sequence[Graph], num_hops: int = 3, seed: int = 0) -> list[D
         table = table + table.transpose(0, 1)
         x = torch.randn(n, 3, dtype=torch.float64, generator=draw)
         attr = table[edges[0], edges[1]]
-        out.append(dress(graph, num_hops, x=x, edge_attr=attr))
+        out.append(encoded(dress(graph, num_hops, x=x, edge_attr=attr), LEARNED))
     return out
 
 
@@ -64,7 +71,7 @@ def relabel(data: Data, perm: Sequence[int], num_hops: int = 3) -> Data:
     if data.get("edge_attr") is not None:
         out.edge_attr = data.edge_attr
     out = AddKHopEdges(num_hops)(out)
-    return AddSubstructureEncoding(SPEC, dtype=torch.float64)(out)
+    return encoded(out, SPEC, LEARNED)
 
 
 def unset_parameters(module: torch.nn.Module) -> list[str]:

@@ -32,12 +32,12 @@ def test_order_of_the_pairs_does_not_matter(graph: Graph, k: int, rng: object) -
 def test_other_devices_group_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     """The path without compiled loops gives the same rows."""
     keys, values = torch.tensor([3, 0, 3, 1]), torch.tensor([5, 6, 7, 8])
-    here = matrices._grouped(keys, values, 5)
+    here = matrices.grouped(keys, values, 5)
 
     class Elsewhere(torch.Tensor):
         is_cpu = False
 
-    there = matrices._grouped(keys.as_subclass(Elsewhere), values, 5)
+    there = matrices.grouped(keys.as_subclass(Elsewhere), values, 5)
     assert [t.tolist() for t in here] == [t.tolist() for t in there]
     assert here[1].tolist() == [6, 8, 5, 7]
 

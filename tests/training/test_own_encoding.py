@@ -46,6 +46,7 @@ CASES: list[dict[str, Any]] = [
     {"encoding": "patterns", "encoding_options": {"patterns": ["cycle3", "cycle4"]}},
     {"encoding": "walk_counts", "encoding_options": {"walk_length": 4, "log1p": True}},
     {"encoding": "test_shares", "encoding_options": {"factor": 2.0}},
+    {"encoding": "walks", "aggregate": "learned", "num_shells": 1, "walk_length": 4},
 ]
 
 

@@ -21,15 +21,17 @@ from sekgnn.encoding import (
     ENCODINGS,
     RaggedEncoding,
     SubstructureEncoding,
+    WalkEncoding,
     encode,
     register_encoding,
 )
+from sekgnn.encoding.ragged import PARTS
 from sekgnn.errors import CacheWarning, ConfigError
 from sekgnn.graphs import Graph, path_graph
 from sekgnn.testing import graphs
 from sekgnn.transforms import AddSubstructureEncoding, encode_dataset
 
-PARTS = (fields.SUB_ENC_SIZES, fields.SUB_ENC_VECTORS, fields.SUB_ENC_COUNTS)
+LEARNED = WalkEncoding(num_shells=2, walk_length=3, aggregate="learned")
 
 
 @dataclass(frozen=True)
@@ -83,27 +85,27 @@ def registered() -> Iterator[None]:
 @given(st.lists(graphs(max_nodes=6), min_size=1, max_size=4))
 @settings(max_examples=30)
 def test_a_ragged_batch_is_its_graphs_one_by_one(several: list[Graph]) -> None:
-    """PyG joins the three fields without a Data subclass, and nothing is shifted."""
+    """PyG joins the fields without a Data subclass, and nothing is shifted."""
     transform = AddSubstructureEncoding(Around())
     batch = Batch.from_data_list([transform(to_data(graph)) for graph in several])
     alone = RaggedEncoding.join([encode(graph, Around()) for graph in several])
-    for field, part in zip(PARTS, ("sizes", "vectors", "counts"), strict=True):
+    for field, part in zip(fields.SUB_ENC_PARTS, PARTS, strict=True):
         np.testing.assert_array_equal(batch[field].numpy(), getattr(alone, part))
     assert batch[fields.SUB_ENC_VECTORS].dtype == torch.float32
-    assert batch[fields.SUB_ENC_COUNTS].dtype == torch.int64
+    assert batch[fields.SUB_ENC_COUNTS].dtype == torch.int32
     for graph, back in zip(several, batch.to_data_list(), strict=True):
         own = transform(to_data(graph))
-        for field in PARTS:
+        for field in fields.SUB_ENC_PARTS:
             assert torch.equal(back[field], own[field])
 
 
-@pytest.mark.parametrize("encoding", [Sizes(), Around()])
+@pytest.mark.parametrize("encoding", [Sizes(), Around(), LEARNED])
 def test_a_dataset_and_its_cache_equal_the_transform(
     tmp_path: Path, encoding: SubstructureEncoding
 ) -> None:
     source = [to_data(graph) for graph in mixed_graphs()]
     transform = AddSubstructureEncoding(encoding)
-    known = PARTS if encoding.ragged else (fields.SUB_ENC,)
+    known = fields.SUB_ENC_PARTS if encoding.ragged else (fields.SUB_ENC,)
     for hit in (False, True):
         encoded = encode_dataset(source, encoding, cache_dir=tmp_path)
         assert encoded.from_cache == hit

@@ -9,6 +9,8 @@ digests. The numbers do not depend on how nodes are numbered either
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
@@ -20,7 +22,13 @@ from sekgnn.errors import GraphInputError
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.hops.levels import sort_range
 from sekgnn.kernel import kernel
-from sekgnn.parallel import PerThread, Progress, even_chunks, resolve_threads, run_chunks
+from sekgnn.parallel import (
+    PerThread,
+    Progress,
+    even_chunks,
+    resolve_threads,
+    run_chunks,
+)
 from sekgnn.walks.ball import ball_nodes, induced
 from sekgnn.walks.digests import STEP_KEYS, walk_digests
 
@@ -469,7 +477,7 @@ def multiset_digests(
 def _run(
     packed: PackedGraphs,
     spec: WalkEncoding,
-    dtype: np.dtype[np.floating],
+    dtype: np.dtype[Any],
     threads: int | None,
     progress: Progress | None,
 ) -> list[list[NDArray[np.generic]]]:
@@ -483,8 +491,9 @@ def _run(
 
     def work(first: int, last: int) -> None:
         for g in range(first, last):
+            start, stop = starts[g : g + 2]
             rows, sizes, members, counts, vectors, tables, digests = graph_multisets(
-                packed.indptr, packed.indices, *starts[g : g + 2], blocks, pairs,
+                packed.indptr, packed.indices, start, stop, blocks, pairs,
                 spec.walk_length, STEP_KEYS, place.value,
             )  # fmt: skip
             found = (rows, sizes, members, counts, vectors.astype(dtype), tables[None])
@@ -533,7 +542,7 @@ def _check_memory(
     spec: WalkEncoding,
     blocks: NDArray[np.int64],
     pairs: NDArray[np.int64],
-    dtype: np.dtype[np.floating],
+    dtype: np.dtype[Any],
     threads: int | None,
 ) -> None:
     """Refuse what would not fit, before anything is computed."""

@@ -96,15 +96,15 @@ class RaggedEncoding:
         rows = np.zeros((len(groups), num_channels), dtype=np.int32)
         tables = np.zeros((1, 2, num_channels), dtype=np.int64)
         multisets: list[tuple[tuple[int, int], ...]] = []
-        tables_of_vectors = [np.zeros((0, length), dtype=dtype)]
+        empty = np.zeros((0, length), dtype=dtype)
+        known = [empty]
         for c in range(num_channels):
-            lists = [
-                np.asarray(node[c], dtype=dtype).reshape(-1, length) for node in groups
-            ]
-            joined = np.concatenate([tables_of_vectors[0], *lists])
-            vectors, number = np.unique(joined, axis=0, return_inverse=True)
-            number = number.reshape(-1) + int(tables[0, 1].sum())
-            parts = np.split(number, np.cumsum([len(part) for part in lists])[:-1])
+            lists = [np.asarray(node[c], dtype).reshape(-1, length) for node in groups]
+            vectors, number = np.unique(
+                np.concatenate([empty, *lists]), axis=0, return_inverse=True
+            )
+            number = number.reshape(-1) + sum(map(len, known))
+            parts = np.split(number, np.cumsum([len(part) for part in lists]))[:-1]
             found = [
                 tuple(zip(*map(np.ndarray.tolist, np.unique(part, return_counts=True)),
                           strict=True))
@@ -114,12 +114,13 @@ class RaggedEncoding:
             rows[:, c] = [len(multisets) + own[multiset] for multiset in found]
             multisets += own
             tables[0, :, c] = len(own), len(vectors)
-            tables_of_vectors.append(vectors)
+            known.append(vectors)
         pairs = np.array([pair for one in multisets for pair in one], dtype=np.int32)
         members, counts = pairs.reshape(-1, 2).T
         sizes = np.array([len(one) for one in multisets], dtype=np.int32)
-        everything = np.concatenate(tables_of_vectors)
-        return RaggedEncoding(rows, sizes, members, counts, everything, tables)
+        return RaggedEncoding(
+            rows, sizes, members, counts, np.concatenate(known), tables
+        )
 
     @staticmethod
     def join(parts: Sequence[RaggedEncoding]) -> RaggedEncoding:

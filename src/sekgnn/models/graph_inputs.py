@@ -8,14 +8,17 @@ import torch
 from torch import Tensor
 
 from sekgnn import fields
+from sekgnn.encoding.ragged import PARTS
 from sekgnn.errors import GraphInputError
 from sekgnn.nn import (
     Csr,
     EdgeFeatures,
     HopCSR,
+    Multisets,
     PairLayout,
     edge_features,
     hop_csr,
+    join_multisets,
     membership,
     pair_layout,
 )
@@ -23,7 +26,12 @@ from sekgnn.nn import (
 if TYPE_CHECKING:
     from sekgnn.models.graph_model import GraphModel
 
-_CACHE = "_sekgnn_hops"  # PyG neither batches nor moves a field with an underscore
+# PyG neither batches nor moves a field with an underscore
+_CACHE = "_sekgnn_hops"
+_JOINED = "_sekgnn_multisets"
+
+
+_ENCODE = "apply AddSubstructureEncoding with the model's encoding"
 
 
 class GraphInputs(NamedTuple):
@@ -36,6 +44,7 @@ class GraphInputs(NamedTuple):
         encoding: Substructure encoding, ``[N, C, L]``.
         edges: Edge features on hop 1.
         pairs: All pairs of nodes, for PPGN.
+        multisets: Substructure encoding, if it is ragged.
     """
 
     hops: HopCSR
@@ -44,6 +53,7 @@ class GraphInputs(NamedTuple):
     encoding: Tensor | None = None
     edges: EdgeFeatures | None = None
     pairs: PairLayout | None = None
+    multisets: Multisets | None = None
 
 
 def graph_inputs(data: Any, model: GraphModel) -> GraphInputs:
@@ -67,18 +77,40 @@ def graph_inputs(data: Any, model: GraphModel) -> GraphInputs:
     ptr = getattr(data, "ptr", None)
     if ptr is None:
         ptr = torch.tensor([0, num_nodes], device=hops.indptr.device)
-    x = encoding = edges = None
+    x = encoding = edges = multisets = None
     if model.in_channels:
         x = _matrix(data, "x", (model.in_channels,), num_nodes).to(kind)
     if model.encoding is not None:
         shape = model.encoding.num_channels, model.encoding.length
-        encoding = _matrix(data, fields.SUB_ENC, shape, num_nodes).to(kind)
+        if model.encoding.ragged:
+            multisets = _multisets(data, *shape, num_nodes, ptr)
+        else:
+            encoding = _matrix(data, fields.SUB_ENC, shape, num_nodes).to(kind)
     if model.edge_channels:
         size = data.edge_index.size(1)
         attr = _matrix(data, "edge_attr", (model.edge_channels,), size)
         edges = edge_features(data.edge_index, attr.to(kind), hops)
     pairs = pair_layout(ptr, hops) if model.needs_pairs else None
-    return GraphInputs(hops, membership(ptr), x, encoding, edges, pairs)
+    return GraphInputs(hops, membership(ptr), x, encoding, edges, pairs, multisets)
+
+
+def _multisets(
+    data: Any, num_channels: int, length: int, num_nodes: int, ptr: Tensor
+) -> Multisets:
+    """Return the multisets of a batch; they are joined once, and kept with it."""
+    _matrix(data, fields.SUB_ENC_ROWS, (num_channels,), num_nodes)
+    _matrix(data, fields.SUB_ENC_TABLES, (2, num_channels), ptr.numel() - 1)
+    vectors = data[fields.SUB_ENC_VECTORS]
+    _matrix(data, fields.SUB_ENC_VECTORS, (length,), len(vectors))
+    rows, kept = data[fields.SUB_ENC_ROWS], getattr(data, _JOINED, None)
+    if kept is not None and kept[0] is rows:
+        found: Multisets = kept[1]
+        return found
+    parts = zip(PARTS, fields.SUB_ENC_PARTS, strict=True)
+    tensors = {part: data[name] for part, name in parts}
+    joined = join_multisets(**tensors, num_nodes=ptr.diff())
+    setattr(data, _JOINED, (rows, joined))
+    return joined
 
 
 def hops_of(data: Any, num_nodes: int, num_hops: int) -> HopCSR:
@@ -128,7 +160,8 @@ def _matrix(data: Any, name: str, shape: tuple[int, ...], rows: int) -> Tensor:
     value = data[name] if name in data else None
     if value is None:
         cure = {
-            fields.SUB_ENC: "apply AddSubstructureEncoding with the model's encoding",
+            fields.SUB_ENC: _ENCODE,
+            fields.SUB_ENC_ROWS: _ENCODE,
             "x": "make the model with in_channels=0 if there are no node features",
         }.get(name, "make the model with edge_channels=0 if there are none")
         raise GraphInputError(f"the graph has no {name!r}; {cure}.")

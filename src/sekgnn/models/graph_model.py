@@ -375,11 +375,6 @@ def _checked(
             f"encoding must be that of the transform, such as WalkEncoding(), got "
             f"{encoding!r}; KHopGNN and GIN work without one."
         )
-    if encoding.ragged:
-        raise ConfigError(
-            f"encoding {encoding.name!r} is ragged, and networks read arrays; choose "
-            "one with ragged = False."
-        )
     return encoding
 
 

@@ -12,7 +12,13 @@ from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.models.graph_inputs import GraphInputs
 from sekgnn.models.options import ModelOptions
-from sekgnn.nn import EncodingFusion, GINEPlusConv, JumpingKnowledge, SEKConv
+from sekgnn.nn import (
+    EncodingFusion,
+    GINEPlusConv,
+    JumpingKnowledge,
+    MultisetFusion,
+    SEKConv,
+)
 from sekgnn.nn.mlp import activate, make_norm, reset_children
 
 GINE_PLUS = "gine_plus"
@@ -57,18 +63,10 @@ class HopEncoder(nn.Module):
             )
         plain = encoding is None and in_channels > 0 and not plus
         self.embedding = None if plain else NodeEmbedding(in_channels, channels)
-        self.fusion: EncodingFusion | None = None
+        self.fusion: EncodingFusion | MultisetFusion | None = None
         injections = 0
         if encoding is not None:
-            self.fusion = EncodingFusion(
-                encoding.num_channels,
-                encoding.length,
-                channels,
-                o.fusion,
-                o.norm,
-                o.activation,
-                o.standardize,
-            )
+            self.fusion = _fusion(encoding, o)
             injections = o.num_layers - 1 if o.inject == "every" else 0
         self.injections = nn.ParameterList(
             torch.empty(channels, channels) for _ in range(injections)
@@ -113,14 +111,18 @@ class HopEncoder(nn.Module):
     def fit_inputs(self, inputs: Callable[[], Iterator[GraphInputs]]) -> None:
         """Fit the scale of the encoding to graphs, given in pieces."""
         fusion = self.fusion
-        if fusion is not None:
+        if isinstance(fusion, MultisetFusion):
+            fusion.fit(
+                lambda: (p.multisets for p in inputs() if p.multisets is not None)
+            )
+        elif fusion is not None:
             fusion.fit(lambda: (p.encoding for p in inputs() if p.encoding is not None))
 
     def forward(self, inputs: GraphInputs) -> Tensor:
         """Return ``[N, C]``."""
         hops = inputs.hops
         z = self._first(inputs)  # [N, C]
-        f = None if self.fusion is None else self.fusion(inputs.encoding)  # [N, C]
+        f = self._fused(inputs)  # [N, C]
         z = z if f is None else z + f
         history: list[Tensor] = []
         layers: list[Tensor] = []
@@ -143,6 +145,14 @@ class HopEncoder(nn.Module):
         out: Tensor = self.jump(layers)
         return out
 
+    def _fused(self, inputs: GraphInputs) -> Tensor | None:
+        """Return f at the hidden width, if there is one."""
+        if self.fusion is None:
+            return None
+        learned = isinstance(self.fusion, MultisetFusion)
+        out: Tensor = self.fusion(inputs.multisets if learned else inputs.encoding)
+        return out
+
     def _first(self, inputs: GraphInputs) -> Tensor:
         """Return the embedded x, or x itself where the layers take it so."""
         if self.embedding is not None:
@@ -153,6 +163,21 @@ class HopEncoder(nn.Module):
                 "this encoder was made with in_channels: x is needed."
             )
         return inputs.x
+
+
+def _fusion(
+    encoding: SubstructureEncoding, o: ModelOptions
+) -> EncodingFusion | MultisetFusion:
+    """Return the layer from the encoding to the hidden width."""
+    shape = encoding.num_channels, encoding.length, o.hidden_channels
+    if not encoding.ragged:
+        return EncodingFusion(*shape, o.fusion, o.norm, o.activation, o.standardize)
+    if o.fusion != "concat":
+        raise ConfigError(
+            f"encoding {encoding.name!r} gives multisets, whose channels are fused by "
+            f'concatenation; use fusion="concat", got {o.fusion!r}.'
+        )
+    return MultisetFusion(*shape, o.norm, o.activation, o.standardize)
 
 
 class NodeEmbedding(nn.Module):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sekgnn.nn.hop_matrices import EdgeFeatures, HopCSR, edge_features, hop_csr
     from sekgnn.nn.messages import MESSAGES, Message, register_message
     from sekgnn.nn.mlp import MLP
+    from sekgnn.nn.multiset_fusion import MultisetFusion, Multisets, join_multisets
     from sekgnn.nn.pooling import GraphReadout, JumpingKnowledge, membership
     from sekgnn.nn.ppgn_block import PairLayout, PPGNBlock, pair_layout
     from sekgnn.nn.sek_conv import SEKConv
@@ -47,6 +48,8 @@ __all__ = [
     "Jump",
     "JumpingKnowledge",
     "Message",
+    "MultisetFusion",
+    "Multisets",
     "Norm",
     "PPGNBlock",
     "PairLayout",
@@ -57,6 +60,7 @@ __all__ = [
     "csr_sum",
     "edge_features",
     "hop_csr",
+    "join_multisets",
     "membership",
     "pair_layout",
     "register_message",

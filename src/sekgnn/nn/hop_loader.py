@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader
 
 from sekgnn import fields
 from sekgnn.checks import check_positive
+from sekgnn.encoding.ragged import PARTS, RaggedEncoding
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.cleaning import Undirected
 from sekgnn.graphs.packed import PackedGraphs
@@ -184,13 +185,16 @@ class HopBatcher:
     Args:
         graphs: The graph fields.
         hops: The K hops.
-        encodings: Encodings of all nodes, ``[N, C, L]``, if they are not among the
-            fields: they may be mapped from a file, and only the rows of a batch are
-            read.
+        encodings: Encodings of all nodes, ``[N, C, L]`` or ragged, if they are not
+            among the fields: they may be mapped from a file, and only what is in a
+            batch is read.
     """
 
     def __init__(
-        self, graphs: GraphStore, hops: HopStore, encodings: Tensor | None = None
+        self,
+        graphs: GraphStore,
+        hops: HopStore,
+        encodings: Tensor | RaggedEncoding | None = None,
     ) -> None:
         """Keep all three."""
         self.graphs = graphs
@@ -204,10 +208,33 @@ class HopBatcher:
         for name, tensor in zip(_CSR, self.hops.cut(numbers), strict=False):
             batch[name] = tensor
         batch[fields.NUM_HOPS] = self.hops.num_hops
-        if self.encodings is not None:
-            rows, _ = positions(self.graphs.node_ptr, numbers)
-            batch[fields.SUB_ENC] = self.encodings[rows]
+        nodes, _ = positions(self.graphs.node_ptr, numbers)
+        if isinstance(self.encodings, Tensor):
+            batch[fields.SUB_ENC] = self.encodings[nodes]
+        elif self.encodings is not None:
+            for name, values in cut_ragged(self.encodings, nodes, numbers).items():
+                batch[name] = values
         return batch
+
+
+def cut_ragged(
+    encoding: RaggedEncoding, nodes: Tensor, chosen: NDArray[np.int64]
+) -> dict[str, Tensor]:
+    """Return the fields of a batch of graphs: nothing is renumbered.
+
+    Args:
+        encoding: Of all graphs.
+        nodes: Places of the nodes of the batch, int64 ``[N]``.
+        chosen: Graphs of the batch, int64 ``[B]``.
+    """
+    multisets, members, vectors = (
+        positions(column, chosen)[0].numpy() for column in encoding.starts.T
+    )
+    places = nodes.numpy(), multisets, members, members, vectors, chosen
+    return {
+        name: torch.from_numpy(getattr(encoding, part)[place])
+        for name, part, place in zip(fields.SUB_ENC_PARTS, PARTS, places, strict=True)
+    }
 
 
 class HopLoader(DataLoader[Any]):

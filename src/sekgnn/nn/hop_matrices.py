@@ -99,8 +99,8 @@ def hop_csr(
     sender, receiver = hop_edge_index
     rows = num_hops * num_nodes
     return HopCSR(
-        *_grouped(base + receiver, sender, rows),
-        *_grouped(base + sender, receiver, rows),
+        *grouped(base + receiver, sender, rows),
+        *grouped(base + sender, receiver, rows),
         num_hops,
     )
 
@@ -163,18 +163,18 @@ def _check_pairs(edges: Tensor, order: Tensor, num_nodes: int, num_hops: int) ->
         )
 
 
-def _grouped(keys: Tensor, values: Tensor, rows: int) -> tuple[Tensor, Tensor]:
+def grouped(keys: Tensor, values: Tensor, rows: int) -> tuple[Tensor, Tensor]:
     """Return row starts and the values sorted by row, both int32."""
     if keys.is_cpu:
         indptr = keys.new_empty(rows + 1, dtype=torch.int32)
-        grouped = keys.new_empty(keys.shape, dtype=torch.int32)
+        out = keys.new_empty(keys.shape, dtype=torch.int32)
         group(
             keys.contiguous().numpy(),
             values.contiguous().numpy(),
             indptr.numpy(),
-            grouped.numpy(),
+            out.numpy(),
         )
-        return indptr, grouped
+        return indptr, out
     indptr = keys.new_zeros(rows + 1, dtype=torch.int32)
     indptr[1:] = torch.bincount(keys, minlength=rows).cumsum(0)
     return indptr, values[keys.argsort(stable=True)].int()

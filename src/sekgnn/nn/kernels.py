@@ -54,6 +54,28 @@ def gather_sum(
 
 
 @kernel
+def weighted_sum(
+    indptr: Ints,
+    indices: Ints,
+    weights: NDArray[Any],
+    x: NDArray[Any],
+    out: NDArray[Any],
+    start: int,
+    stop: int,
+) -> None:
+    """Write ``out[v] = sum of weights[p] x[indices[p]], p in row v``, likewise."""
+    channels = x.shape[1]
+    for v in range(start, stop):
+        row = out[v]
+        for i in range(channels):
+            row[i] = 0
+        for p in range(indptr[v], indptr[v + 1]):
+            a, weight = x[indices[p]], weights[p]
+            for i in range(channels):
+                row[i] += weight * a[i]
+
+
+@kernel
 def group(
     keys: NDArray[np.int64],
     values: NDArray[np.int64],

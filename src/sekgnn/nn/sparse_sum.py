@@ -1,4 +1,4 @@
-r"""The 0/1 sparse product behind every aggregation, differentiable, on any device.
+r"""The sparse product behind every aggregation, differentiable, on any device.
 
 One operator, ``sekgnn::csr_sum``, is registered with PyTorch: a compiled loop on the
 CPU, PyTorch's own sparse product on every other device, and a shape rule for
@@ -17,14 +17,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sekgnn.nn.kernels import gather_sum
+from sekgnn.nn.kernels import gather_sum, weighted_sum
 from sekgnn.parallel import run_chunks
 
 _PARALLEL_WORK = 1 << 21  # additions below which threads cost more than they save
 
 
 class Csr(NamedTuple):
-    """A 0/1 matrix in compressed sparse rows, and its transpose.
+    """A matrix in compressed sparse rows, and its transpose; 0/1 without weights.
 
     The transpose of a symmetric matrix is the matrix: then the same tensors stand
     twice, and nothing is stored or built for the backward pass.
@@ -34,20 +34,24 @@ class Csr(NamedTuple):
         indices: Columns, int32 ``[M]``.
         t_indptr: Row starts of the transpose, int32 ``[S + 1]``.
         t_indices: Its columns, int32 ``[M]``.
+        weights: The entries, ``[M]``, or ``None`` where all are 1.
+        t_weights: Those of the transpose.
     """
 
     indptr: Tensor
     indices: Tensor
     t_indptr: Tensor
     t_indices: Tensor
+    weights: Tensor | None = None
+    t_weights: Tensor | None = None
 
     def row_sizes(self) -> Tensor:
-        """Return the number of ones in every row, int32 ``[R]``."""
+        """Return the number of entries of every row, int32 ``[R]``."""
         return self.indptr.diff()
 
 
 def csr_sum(x: Tensor, csr: Csr) -> Tensor:
-    r"""Return :math:`y_v = \sum_{u \in \mathrm{row}(v)} x_u`.
+    r"""Return :math:`y_v = \sum_{u \in \mathrm{row}(v)} w_{vu} x_u`, w = 1 by default.
 
     The gradient is the same sum over the transpose. Half-precision input is summed in
     float32; under autocast the sum stays float32, else it returns to the input's type.
@@ -101,19 +105,25 @@ def run_rows(
     )
 
 
-def _cpu_sum(x: Tensor, indptr: Tensor, indices: Tensor) -> Tensor:
+def _cpu_sum(
+    x: Tensor, indptr: Tensor, indices: Tensor, weights: Tensor | None = None
+) -> Tensor:
     """Sum by the compiled loop."""
     out = x.new_empty((indptr.numel() - 1, x.size(1)))
     ptr = indptr.numpy()
-    args = ptr, indices.numpy(), x.contiguous().numpy(), out.numpy()
-    run_rows(
-        lambda _, start, stop: gather_sum(*args, start, stop),
-        row_chunks(ptr, x.size(1)),
-    )
+    chunks = row_chunks(ptr, x.size(1))
+    rows, ends = (ptr, indices.numpy()), (x.contiguous().numpy(), out.numpy())
+    if weights is None:
+        run_rows(lambda _, start, stop: gather_sum(*rows, *ends, start, stop), chunks)
+        return out
+    w = weights.to(x.dtype).numpy()
+    run_rows(lambda _, start, stop: weighted_sum(*rows, w, *ends, start, stop), chunks)
     return out
 
 
-def _any_device_sum(x: Tensor, indptr: Tensor, indices: Tensor) -> Tensor:
+def _any_device_sum(
+    x: Tensor, indptr: Tensor, indices: Tensor, weights: Tensor | None = None
+) -> Tensor:
     """Sum by PyTorch's sparse product."""
     first, last = int(indptr[0]), int(indptr[-1])
     shape = (indptr.numel() - 1, x.size(0))
@@ -124,20 +134,25 @@ def _any_device_sum(x: Tensor, indptr: Tensor, indices: Tensor) -> Tensor:
         matrix = torch.sparse_csr_tensor(
             indptr - first,
             indices[first:last],
-            x.new_ones(last - first),
+            x.new_ones(last - first) if weights is None else weights[first:last].to(x),
             shape,
             check_invariants=False,
         )
     return matrix @ x
 
 
-def _shape_of_sum(x: Tensor, indptr: Tensor, indices: Tensor) -> Tensor:
+def _shape_of_sum(
+    x: Tensor, indptr: Tensor, indices: Tensor, weights: Tensor | None = None
+) -> Tensor:
     return x.new_empty((indptr.size(0) - 1, x.size(1)))
 
 
 LIBRARY: Any = torch.library.Library("sekgnn", "FRAGMENT")  # type: ignore[no-untyped-call]
 if not hasattr(torch.ops.sekgnn, "csr_sum"):
-    LIBRARY.define("csr_sum(Tensor x, Tensor indptr, Tensor indices) -> Tensor")
+    LIBRARY.define(
+        "csr_sum(Tensor x, Tensor indptr, Tensor indices, Tensor? weights=None)"
+        " -> Tensor"
+    )
     LIBRARY.impl("csr_sum", _any_device_sum, "CompositeExplicitAutograd")
     LIBRARY.impl("csr_sum", _cpu_sum, "CPU")
     torch.library.register_fake("sekgnn::csr_sum", _shape_of_sum, lib=LIBRARY)
@@ -154,18 +169,20 @@ class _CsrSum(torch.autograd.Function):
         indices: Tensor,
         t_indptr: Tensor,
         t_indices: Tensor,
+        weights: Tensor | None,
+        t_weights: Tensor | None,
     ) -> Tensor:
-        ctx.save_for_backward(indptr, indices, t_indptr, t_indices)
-        out: Tensor = torch.ops.sekgnn.csr_sum(x, indptr, indices)
+        ctx.save_for_backward(indptr, indices, weights, t_indptr, t_indices, t_weights)
+        out: Tensor = torch.ops.sekgnn.csr_sum(x, indptr, indices, weights)
         return out
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
-        indptr, indices, t_indptr, t_indices = ctx.saved_tensors
-        grad = _apply(grads[0], t_indptr, t_indices, indptr, indices)
-        return grad, None, None, None, None
+        indptr, indices, weights, *transposed, t_weights = ctx.saved_tensors
+        grad = _apply(grads[0], *transposed, indptr, indices, t_weights, weights)
+        return grad, None, None, None, None, None, None
 
 
-def _apply(x: Tensor, *csr: Tensor) -> Tensor:
+def _apply(x: Tensor, *csr: Tensor | None) -> Tensor:
     out: Tensor = _CsrSum.apply(x, *csr)  # type: ignore[no-untyped-call]
     return out

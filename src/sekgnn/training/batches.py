@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader
 
 from sekgnn.encoding.ragged import RaggedEncoding
 from sekgnn.encoding.substructure import SubstructureEncoding
-from sekgnn.errors import CacheWarning, ConfigError
+from sekgnn.errors import CacheWarning
 from sekgnn.files import cache_folder
 from sekgnn.nn.graph_store import GraphStore
 from sekgnn.nn.hop_loader import HopBatcher, HopStore
@@ -62,17 +62,11 @@ class JoinedGraphs:
         """Join, search hops, encode."""
         store = GraphStore(graphs)
         self.num_graphs = store.num_graphs
-        encodings: torch.Tensor | None = None
+        encodings: torch.Tensor | RaggedEncoding | None = None
         if encoding is not None:
-            found, _, _ = encode_cached(
+            encodings, _, _ = encode_cached(
                 store.packed(), encoding, cache_dir, dtype=dtype, progress=progress
             )
-            if isinstance(found, RaggedEncoding):
-                raise ConfigError(
-                    f"encoding {encoding.name!r} is ragged, and batches cannot carry "
-                    "it yet; choose another."
-                )
-            encodings = found
         fixed = HopStore(store, num_hops, max_neighbors)
         fixed.draw(seed)
         self.evaluation = HopBatcher(store, fixed, encodings)
