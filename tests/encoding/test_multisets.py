@@ -27,19 +27,21 @@ Vectors = Counter[tuple[Fraction, ...]]
 
 def learned() -> st.SearchStrategy[WalkEncoding]:
     """Draw any encoding by multisets."""
-    return specs().map(lambda s: replace(s, aggregate="learned", merge="concat"))
+    plain: dict[str, Any] = {"merge": "concat", "first_step": 1, "shell_sizes": 0}
+    return specs().map(lambda spec: replace(spec, aggregate="learned", **plain))
 
 
 def defined(graph: Graph, spec: WalkEncoding, v: int) -> list[Vectors]:
     """Return the multisets of a node, a channel after the other, as fractions."""
     reach, out = distances(graph)[v], []
-    for block in spec.blocks:
+    walks = [(part, block) for part in spec.walks.values() for block in part.blocks]
+    for part, block in walks:
         nodes = list(range(graph.num_nodes))
         if block.scope != "graph":
             nodes = [u for u, d in reach.items() if d <= block.radius]
         if block.scope == "internal":
             nodes.remove(v)
-        h = landing(graph, nodes, spec.walk_length, bool(spec.self_loops))
+        h = landing(graph, nodes, spec.walk_length, bool(part.self_loops))
         hops = range(1, block.num_shells + 1)
         at = {k: [u for u, d in reach.items() if d == k] for k in hops}
         groups: list[list[tuple[int, int]]] = []
@@ -124,12 +126,14 @@ def test_what_does_not_fit_is_refused_before_it_is_computed(
 
 
 def test_what_cannot_work_is_explained() -> None:
-    for bad, message in (
+    cases: tuple[tuple[dict[str, Any], str], ...] = (
         ({"merge": "mean"}, 'Use merge="concat"'),
         ({"walk_length": 257}, "at most 256 steps, got walk_length=257"),
-    ):
+        ({"first_step": 0}, "leave out shell_sizes and first_step"),
+    )
+    for bad, message in cases:
         with pytest.raises(ConfigError, match=message):
-            WalkEncoding(aggregate="learned", **bad)  # type: ignore[arg-type]
+            WalkEncoding(aggregate="learned", **bad)
     spec = WalkEncoding(walk_length=4, aggregate="learned")
     with pytest.raises(ConfigError, match="has no backends; leave out 'dense'"):
         encode(path_graph(3), spec, backend="dense")

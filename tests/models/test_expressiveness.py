@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +120,8 @@ def test_learned_multisets_separate_what_multisets_do(brec: BREC, index: int) ->
         both = Batch.from_data_list([dress(g, 4, spec=spec) for g in graphs])
         fusion = model.branches[0].fusion
         assert isinstance(fusion, MultisetFusion)
-        fusion.fit(lambda both=both, model=model: [model.prepare(both).encoding])
+        encoding = model.prepare(both).encoding
+        fusion.fit(partial(iter, [encoding]))
         assert separates(model, spec, *graphs) == compare(*graphs, test).separated
     if index in (381, 394):
         assert not separates(sek(INSIDE), INSIDE, *graphs)

@@ -98,7 +98,8 @@ def test_gradients() -> None:
     weights = [layer.first, layer.second, *layer.lift.parameters()]
 
     def out(*_: Tensor) -> Tensor:
-        return layer(batch)
+        result: Tensor = layer(batch)
+        return result
 
     assert torch.autograd.gradcheck(out, weights)
     x = torch.randn(len(batch.vectors), 2, dtype=torch.float64, requires_grad=True)

@@ -56,6 +56,7 @@ def _encodings() -> None:
         for backend in ("dense", "spectral", "push"):
             encode(graph, plain, backend=backend, dtype=dtype)
         encode(graph, everywhere, dtype=dtype)
+    encode(graph, replace(everywhere, aggregate="learned"))
     encode_exact(graph, everywhere)
     encode_sampled(graph, plain, num_walks=2, seed=0)
     for name in ENCODINGS:
@@ -104,4 +105,7 @@ def _networks() -> None:
         x = torch.ones(5, 4, dtype=kind, requires_grad=True)
         weights = torch.ones(3, 4, dtype=kind, requires_grad=True)
         mixed = hop_mix([x], [0, 0, 0], weights, hops, rectify=True)
-        torch.autograd.grad([mixed.sum(), csr_sum(x, rows).sum()], [x, weights])
+        ones = torch.ones(len(rows.indices), dtype=kind)
+        weighted = csr_sum(x, rows._replace(weights=ones, t_weights=ones))
+        sums = [mixed.sum(), csr_sum(x, rows).sum(), weighted.sum()]
+        torch.autograd.grad(sums, [x, weights])
