@@ -17,7 +17,6 @@ from sekgnn import WalkEncoding
 from sekgnn.datasets import BREC
 from sekgnn.graphs import Graph, rook_graph, shrikhande_graph
 from sekgnn.models import GIN, PPGN, SEKGIN, SEKGNN, SEKPPGN, GraphModel, KHopGNN
-from sekgnn.nn import MultisetFusion
 from sekgnn.wl import SEK, Walks, compare
 
 GRAPH = WalkEncoding(num_shells=4, walk_length=16, aggregate="moments")
@@ -118,10 +117,7 @@ def test_learned_multisets_separate_what_multisets_do(brec: BREC, index: int) ->
     ):
         model = sek(spec).double()
         both = Batch.from_data_list([dress(g, 4, spec=spec) for g in graphs])
-        fusion = model.branches[0].fusion
-        assert isinstance(fusion, MultisetFusion)
-        encoding = model.prepare(both).encoding
-        fusion.fit(partial(iter, [encoding]))
+        model.fit_inputs(partial(iter, [both]))
         assert separates(model, spec, *graphs) == compare(*graphs, test).separated
     if index in (381, 394):
         assert not separates(sek(INSIDE), INSIDE, *graphs)

@@ -92,7 +92,14 @@ def test_hops_beyond_the_diameter_are_harmless(name: str) -> None:
 # dynamo itself makes the instance that PyTorch warns of
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
 @pytest.mark.parametrize(
-    "name", ["SEKGNN", "SEKGNN learned", "SEKGIN edges", "SEKPPGN", "KHopGNN"]
+    "name",
+    [
+        "SEKGNN",
+        pytest.param("SEKGNN learned", marks=pytest.mark.slow),
+        "SEKGIN edges",
+        "SEKPPGN",
+        "KHopGNN",
+    ],
 )
 def test_compiled_is_the_same_in_one_graph(name: str) -> None:
     """Traced whole, forward and backward, for batches of different sizes."""

@@ -101,7 +101,7 @@ def test_gradients() -> None:
         result: Tensor = layer(batch)
         return result
 
-    assert torch.autograd.gradcheck(out, weights)
+    assert torch.autograd.gradcheck(out, weights, fast_mode=True)
     x = torch.randn(len(batch.vectors), 2, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradgradcheck(lambda x: csr_sum(x, batch.members), (x,))
 
