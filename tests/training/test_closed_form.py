@@ -128,6 +128,7 @@ def test_ridge_runs_as_a_network_does(
     [
         {"optimizer": "lbfgs", "closed_form": "both", "skip": True, "dtype": "float64"},
         {"optimizer": "adamw", "closed_form": "after", "standardize": "rotate"},
+        {"optimizer": "soap", "weight_decay": 1e-3},
         {"optimizer": "lbfgs", "batch_size": 100, "pooled": "frozen", "head": "mlp"},
     ],
 )
