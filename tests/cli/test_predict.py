@@ -35,6 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         batch_size=8,
         val_fraction=0.2,
         test_fraction=0.2,
+        baseline=False,
     )
     train(output=place / "run", config=config)
     torch.set_num_threads(threads)

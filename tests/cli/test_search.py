@@ -56,7 +56,7 @@ def test_search_then_train(run: Run, args: tuple[object, ...], tmp_path: Path) -
     # is zero, as that of a bias before a batch norm, whose running mean then differs
     trained = run(
         "train", "-c", tmp_path / "out" / "best.yaml", "-o", tmp_path / "run", "-q",
-        "--threads", 1,
+        "--threads", 1, "--no-baseline",
     )  # fmt: skip
     assert trained.exit_code == 0, trained.output
     fold = json.loads((tmp_path / "run" / "record.json").read_text("utf-8"))["folds"][0]

@@ -21,8 +21,8 @@ from sekgnn.training.config import RunConfig
 from sekgnn.training.run import default_folder
 from sekgnn.training.run_record import RunRecord
 
-SMALL = ("--threads", 1, "--model", "gin", "--hidden-channels", 8, "--num-layers", 2,
-         "--epochs", 2, "--batch-size", 8, "--val-fraction", 0.2,
+SMALL = ("--no-baseline", "--threads", 1, "--model", "gin", "--hidden-channels", 8,
+         "--num-layers", 2, "--epochs", 2, "--batch-size", 8, "--val-fraction", 0.2,
          "--test-fraction", 0.2)  # fmt: skip
 CHAINS = ["C" * n + end for n in range(1, 9) for end in ("", "O", "N", "=O")]
 

@@ -37,7 +37,8 @@ def test_config_and_file_round_trip(name: str, tmp_path: Path) -> None:
 
 
 def test_every_model_is_among_the_variants() -> None:
-    assert {make(name).to_config()["model"] for name in VARIANTS} == set(MODELS)
+    known = {make(name).to_config()["model"] for name in VARIANTS}
+    assert known == set(MODELS) - {"forest"}  # test_forest.py has its laws
 
 
 def test_the_parameter_count_is_printed() -> None:

@@ -30,6 +30,7 @@ SMALL: dict[str, Any] = {
     "lr": 0.01,
     "val_fraction": 0.2,
     "test_fraction": 0.2,
+    "baseline": False,
 }
 
 

@@ -32,7 +32,8 @@ def data(edge_channels: int = 2) -> GraphTask:
 @pytest.mark.parametrize("edges", [0, 2])
 def test_every_model_fits_every_data(name: str, edges: int) -> None:
     """Edge features are read by default where the layers can, and never fail."""
-    model = make_model(RunConfig(model=name, hidden_channels=4), data(edges), 0)
+    keys: dict[str, Any] = {"hidden_channels": 4} if MODEL_KINDS[name].network else {}
+    model = make_model(RunConfig(model=name, **keys), data(edges), 0)
     assert (model.in_channels, model.out_channels) == (3, 2)
     assert model.edge_channels == (0 if name == "sek-gnn" else edges)
     chosen = RunConfig(model="sek-gnn", hidden_channels=4, message="gine")

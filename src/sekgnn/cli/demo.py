@@ -207,6 +207,7 @@ def _count_cycles(output: Path, epochs: int, seed: int) -> dict[str, float]:
             jump="attention",
             epochs=epochs,
             batch_size=32,
+            baseline=False,
         )
         with progress_bar(f"training {name}") as progress:
             record = train(output=folder, config=config, progress=progress)

@@ -85,6 +85,9 @@ def train(
         typer.echo(results_json(record), nl=False)
     elif not quiet:
         print_results(record)
+        sentence = record.baseline_sentence()
+        if sentence is not None:
+            typer.echo(sentence)
         typer.echo(f"run folder: {folder}")
 
 

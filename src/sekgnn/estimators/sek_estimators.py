@@ -24,8 +24,9 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
     or SMILES. A part of the training graphs is held back to choose the epoch.
 
     Args:
-        model: ``"sek-gin"``, ``"sek-ppgn"``, ``"k-gin"``, ``"gin"``, ``"ppgn"``, or one
-            of your own (:func:`~sekgnn.models.register_model`).
+        model: ``"sek-gin"``, ``"sek-ppgn"``, ``"k-gin"``, ``"gin"``, ``"ppgn"``,
+            ``"ridge"``, ``"forest"``, or one of your own
+            (:func:`~sekgnn.models.register_model`).
         validation_fraction: Part of the training graphs that chooses the epoch.
         node_features: Node attributes of networkx graphs to use.
         random_state: Fixes everything that is random.

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from sekgnn.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from sekgnn.models.forest import Forest
     from sekgnn.models.graph_inputs import GraphInputs
     from sekgnn.models.graph_model import GraphModel, register_model
     from sekgnn.models.hop_encoder import HopEncoder
@@ -29,6 +30,7 @@ __all__ = [
     "SEKGIN",
     "SEKGNN",
     "SEKPPGN",
+    "Forest",
     "GraphInputs",
     "GraphModel",
     "HopEncoder",

@@ -48,6 +48,8 @@ class GraphModel(nn.Module):
     Attributes:
         branches: The encoders.
         readouts: One per branch, for graphs.
+        data_sized: Names of tensors whose sizes come with the data, as those of trees;
+            a file may hold any size of them.
         learns: Whether it is trained in epochs, or else fitted at once.
         precise: Whether runs compute in float64 if they are not told otherwise.
         head: The last linear layer.
@@ -59,6 +61,7 @@ class GraphModel(nn.Module):
     needs_pairs: ClassVar[bool] = False
     learns: ClassVar[bool] = True
     precise: ClassVar[bool] = False
+    data_sized: ClassVar[tuple[str, ...]] = ()
     in_channels: int
     out_channels: int
     edge_channels: int

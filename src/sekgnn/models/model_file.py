@@ -218,7 +218,7 @@ def _fill(
     shapes = [
         f"{name} {list(weights[name].shape)} for {list(wanted[name].shape)}"
         for name in sorted(wanted.keys() & weights.keys())
-        if weights[name].shape != wanted[name].shape
+        if weights[name].shape != wanted[name].shape and name not in model.data_sized
     ]
     for what, names in (
         ("lacks", missing),
@@ -234,7 +234,11 @@ def _fill(
     kinds = {t.dtype for t in weights.values() if t.is_floating_point()}
     if len(kinds) == 1:
         model.to(kinds.pop())
-    model.load_state_dict(weights)
+    try:
+        model.load_state_dict(weights)
+    except RuntimeError as error:  # sizes that the data decides may contradict
+        reason = str(error).strip().split("\n")[-1].strip()
+        raise ModelFileError(f"{path} does not fit its config: {reason}.") from error
 
 
 def _digest(header: dict[str, str], weights: dict[str, Tensor]) -> str:

@@ -100,14 +100,17 @@ class ModelOptions:
     dropout: float = option(
         "all", "probability of dropping, after every layer and before the head", 0.0
     )
+    n_estimators: int = option("trees", "number of trees of a forest", 300)
+    max_depth: int | None = option("trees", "largest depth of a tree", None)
+    min_samples_leaf: int = option("trees", "fewest training rows in a leaf", 1)
 
     def __post_init__(self) -> None:
         """Check every value."""
-        for name in ("hidden_channels", "num_layers", "num_hops"):
-            object.__setattr__(self, name, check_positive(name, getattr(self, name)))
         for item in fields(self):
+            value = getattr(self, item.name)
+            if item.type == "int" or (item.type == "int | None" and value is not None):
+                object.__setattr__(self, item.name, check_positive(item.name, value))
             if item.metadata["choices"]:
-                value = getattr(self, item.name)
                 check_choice(item.name, value, item.metadata["choices"])
         for name in ("share_hops", "skip"):
             if not isinstance(getattr(self, name), bool):
@@ -130,10 +133,11 @@ def optional_keys() -> list[tuple[str, str, dict[str, Any]]]:
     return [
         (
             item.name,
-            f"{item.type if item.type in plain else 'str'} | None",
+            f"{kind if kind in plain else 'str'} | None",
             {**item.metadata, "shown": shown_default(item.name)},
         )
         for item in fields(ModelOptions)
+        for kind in [str(item.type).removesuffix(" | None")]
     ]
 
 
@@ -193,6 +197,7 @@ MODEL_KINDS: dict[str, ModelKind] = {
     "ridge": ModelKind(
         ("encoding", "readout"), fixed={"num_hops": 1, "skip": True}, network=False
     ),
+    "forest": ModelKind(("encoding", "trees"), fixed={"num_hops": 1}, network=False),
 }
 """Every model by name; ``register_model`` adds to them."""
 
@@ -209,6 +214,7 @@ def shown_default(name: str) -> str:
     """
     general = next(item.default for item in fields(ModelOptions) if item.name == name)
     words = [f"no-{name.replace('_', '-')}" if general is False else str(general)]
+    words = ["none"] if general is None else words
     for model, kind in MODEL_KINDS.items():
         if kind.options().get(name, general) != general:
             words.append(f"{kind.options()[name]} for {model}")

@@ -198,6 +198,7 @@ def _section(run: Run, anchor: str, figures: Figures) -> list[str]:
         _heading(2, run.name, anchor),
         _heading(3, "Results"),
         _results(record),
+        *(_note(text) for text in [record.baseline_sentence()] if text is not None),
         *(_picture(png, f"{run.name}: {text}") for text, png in figures.items()),
         _heading(3, "Data"),
         _facts({str(name): _listed(v) for name, v in record.data.items()}),

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from sekgnn.datasets.graph_task import Y_MASK
-from sekgnn.models import GraphInputs, GraphModel
+from sekgnn.models import Forest, GraphInputs, GraphModel
 from sekgnn.nn import Standardizer
 from sekgnn.training.objective import Objective
 
@@ -124,6 +124,27 @@ def solve_head(
         model.head.bias.copy_(shift)
     if skip is not None:
         skip.set_solution(weight[:, width:])
+
+
+def grow_forest(
+    model: Forest, objective: Objective, train: Iterable[Any], seed: int
+) -> None:
+    """Grow a forest on training graphs.
+
+    Args:
+        model: The forest.
+        objective: Loss of the task.
+        train: Batches of the training graphs.
+        seed: Fixes the trees.
+    """
+    table = read_table(model, train, model.features)
+    if objective.kind in ("binary", "multiclass"):
+        model.grow(*table, "softmax", seed)
+    elif objective.is_least_squares:
+        wanted = objective.wanted(table.y.double())
+        model.grow(table.x, wanted, table.mask, "none", seed)
+    else:
+        model.grow(*table, "sigmoid", seed)
 
 
 def solve_linear(

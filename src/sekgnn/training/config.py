@@ -15,7 +15,7 @@ from sekgnn.checks import check_choice, nearest
 from sekgnn.encoding.substructure import ENCODINGS
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
-from sekgnn.models.options import MODEL_KINDS, ModelOptions, optional_keys
+from sekgnn.models.options import MODEL_KINDS, OWN, ModelOptions, optional_keys
 
 SECTIONS = ("data", "protocol", "model", "encoding", "training", "machine")
 PROTOCOL_NAMES = ("holdout", "xu2019", "wijesinghe2022", "nested", "fixed")
@@ -110,6 +110,12 @@ class RunConfig(_ModelKeys):
         "protocol", "share of graphs that test in random splits", 0.1, above=0, high=1
     )
     seed: int = key("protocol", "seed of splits, weights, order and dropout", 0, low=0)
+    baseline: bool = key(
+        "protocol",
+        "report what ridge and forest reach on the same splits beside a network",
+        True,
+        free=True,
+    )
 
     model: str = key(
         "model",
@@ -319,6 +325,11 @@ class RunConfig(_ModelKeys):
                 "last epoch is kept; leave patience out, or use protocol nested or "
                 "holdout with keep=best."
             )
+
+    @property
+    def has_epochs(self) -> bool:
+        """Whether the model is a network, or else fitted at once."""
+        return MODEL_KINDS.get(self.model, OWN).network
 
     @property
     def watched(self) -> str | None:

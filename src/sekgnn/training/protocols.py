@@ -32,12 +32,15 @@ SELECTS_ON = {
     "wijesinghe2022": "the test folds: the best epoch of each fold by itself",
     "fixed": "nothing: all settings stand before the folds",
     "last epoch": "nothing: the last epoch",
+    "no epochs": "nothing: there are no epochs",
 }
 """What each protocol chooses the epoch by."""
 
 
 def selects_on(config: RunConfig) -> str:
     """Return what the epoch of a run is chosen by, in words."""
+    if not config.has_epochs:
+        return SELECTS_ON["no epochs"]
     validates = config.protocol in ("holdout", "nested")
     last = validates and not config.selects_on_validation
     name = "last epoch" if last else config.protocol
@@ -115,7 +118,7 @@ def summarise(
     The two protocols that select on the test folds are different readings of the same
     curves, so a run of one reports both, and the last epoch, which selects nothing.
     """
-    if config.watched != "test":
+    if config.watched != "test" or not config.has_epochs:
         return tuple(
             _over_folds(
                 f"test_{metric}",

@@ -18,6 +18,7 @@ from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.files import write_files
 from sekgnn.parallel import Progress
 from sekgnn.provenance import package_versions, source_commit
+from sekgnn.training.baseline import Baseline, make_baseline, summarise_baseline
 from sekgnn.training.callbacks import EpochReport
 from sekgnn.training.config import RunConfig
 from sekgnn.training.predictions import prediction_table
@@ -112,6 +113,7 @@ def train(
     described = training.data.describe()
     if not main:
         return _record(training, described, [run_fold(training, 0, place)], "")
+    baseline = make_baseline(training)
     make_folder(place)
     with locked(place):
         started = datetime.now(timezone.utc).isoformat(timespec="seconds")
@@ -120,7 +122,9 @@ def train(
         write_config(settings, place)
         check_same_data(described["fingerprint"], place)
         if len(training.splits) == 1:
-            folds = [run_fold(training, 0, place, progress=progress, report=report)]
+            folds = [
+                run_fold(training, 0, place, baseline, progress=progress, report=report)
+            ]
         else:
             folders = fold_folders(place, len(training.splits))
             folds = _run_folds(training, folders, jobs, data_root, data, progress)
@@ -146,13 +150,14 @@ def run_fold(
     training: Training,
     number: int,
     folder: Path,
+    baseline: Baseline | None = None,
     *,
     progress: Progress | None = None,
     report: EpochReport | None = None,
 ) -> FoldRecord:
     """Train and test split ``number`` in ``folder``, or return what it holds already.
 
-    Takes and raises what :meth:`Training.fit` does.
+    Takes and raises what :meth:`Training.fit` does, and a baseline to report beside it.
     """
     finished = folder / FOLD_FILE
     if finished.is_file():
@@ -186,6 +191,7 @@ def run_fold(
         metrics=metrics[0],
         seconds=sum(member.seconds for member in members),
         members=metrics[1:] if len(members) > 1 else [],
+        baseline={} if baseline is None else baseline.fold(number),
     )
     table = prediction_table(note, tested[0], mean, number + 1)
     text = json.dumps(asdict(record)).encode()
@@ -226,12 +232,14 @@ def _run_folds(
     def tell() -> None:
         if progress is not None:
             places = [p for f in folders for p in member_folders(f, config.ensemble)]
-            progress(sum(map(_epochs, places)), config.epochs * len(places))
+            epochs = config.epochs if config.has_epochs else 1
+            progress(sum(map(_epochs, places)), epochs * len(places))
 
     tell()
     if jobs == 1:
+        baseline = make_baseline(training)
         return [
-            run_fold(training, i, folder, report=lambda *_: tell())
+            run_fold(training, i, folder, baseline, report=lambda *_: tell())
             for i, folder in enumerate(folders)
         ]
     waiting = [i for i, f in enumerate(folders) if not (f / FOLD_FILE).is_file()]
@@ -249,8 +257,9 @@ def _train_share(
 ) -> None:
     """Train some folds in a new process, which has to prepare the data itself."""
     training = Training(config, data, root=root)
+    baseline = make_baseline(training)
     for number, folder in places:
-        run_fold(training, number, folder)
+        run_fold(training, number, folder, baseline)
 
 
 def _epochs(folder: Path) -> int:
@@ -300,6 +309,7 @@ def _record(
         started=started,
         seconds=sum(fold.seconds for fold in folds),
         device=f"{config.accelerator}, {torch.get_num_threads()} threads",
+        baseline=summarise_baseline(training, folds),
     )
 
 

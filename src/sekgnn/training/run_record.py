@@ -20,6 +20,9 @@ FORMAT_VERSION = 1
 RECORD_FILE = "record.json"
 PREDICTIONS_FILE = "predictions.csv"
 HIGHER_IS_BETTER = ("accuracy", "balanced_accuracy", "f1", "auroc", "r2")
+LEFT_OUT = "left_out"
+"""Where a record says why a baseline is missing."""
+
 _DIGITS = 7  # float32 holds no more
 
 
@@ -43,6 +46,8 @@ class FoldRecord:
         seconds: How long training took, interruptions not counted.
         members: Of an ensemble, the metrics of each network alone; ``metrics`` are
             those of their mean prediction, curves and epoch are of the first.
+        baseline: Metrics of models that are no network, by name; see
+            :meth:`~sekgnn.training.baseline.Baseline.fold`.
     """
 
     split: dict[str, list[int]]
@@ -51,6 +56,7 @@ class FoldRecord:
     metrics: dict[str, float]
     seconds: float
     members: list[dict[str, float]] = field(default_factory=list)
+    baseline: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,8 @@ class RunRecord:
         started: When, ISO 8601 with time zone.
         seconds: Training time of all folds together.
         device: Such as ``"cpu"``.
+        baseline: What goes without a network on the same splits; see
+            :func:`~sekgnn.training.baseline.summarise_baseline`.
     """
 
     config: dict[str, Any]
@@ -111,6 +119,7 @@ class RunRecord:
     started: str = ""
     seconds: float = 0.0
     device: str = "cpu"
+    baseline: dict[str, Any] = field(default_factory=dict)
 
     @property
     def headline(self) -> Result:
@@ -131,6 +140,23 @@ class RunRecord:
         raise ConfigError(
             f"the run has no {metric} ({wanted}); it has {', '.join(known)}."
         )
+
+    def baseline_sentence(self) -> str | None:
+        """Return in a line what goes without a network; ``None`` if nobody asked."""
+        found = self.baseline
+        if not found:
+            return None
+        if "metric" not in found:
+            reasons = [f"{name}: {why}" for name, why in found[LEFT_OUT].items()]
+            return f"no baseline without a network: {' '.join(reasons)}"
+        metric = found["metric"]
+        if found["model"] is None:
+            each = [f"{name} {_short(value)}" for name, value in found["each"].items()]
+            text = f"baselines without a network: {metric} {', '.join(each)}"
+        else:
+            text = f"baseline without a network: {found['model']}, {metric} "
+            text += _short(found["value"])
+        return f"{text} (this network {_short(self.result(metric).value)})"
 
     def to_json(self) -> str:
         """Return the file's text; numbers that are not finite are ``null``."""
@@ -218,6 +244,10 @@ def _plain(value: Any) -> Any:
 
 def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
     return {name: _number(value) for name, value in values.items()}
+
+
+def _short(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.3g}"
 
 
 def _number(value: Any) -> float:

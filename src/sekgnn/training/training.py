@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from sekgnn.datasets import GraphTask, Split
 from sekgnn.errors import GraphInputError, GraphInputWarning
+from sekgnn.files import write_files
 from sekgnn.kernel import clock
-from sekgnn.models import GraphModel, save_model
+from sekgnn.models import Forest, GraphModel, save_model
 from sekgnn.parallel import Progress
 from sekgnn.training.batches import BatchLoader, JoinedGraphs, encoding_cache
 from sekgnn.training.build import make_model
@@ -29,7 +30,7 @@ from sekgnn.training.callbacks import (
     Plateau,
     ProgressReport,
 )
-from sekgnn.training.closed_form import solve_head, solve_skip
+from sekgnn.training.closed_form import grow_forest, solve_head, solve_skip
 from sekgnn.training.config import RunConfig
 from sekgnn.training.learner import GraphLearner
 from sekgnn.training.lightning_trainer import (
@@ -38,7 +39,7 @@ from sekgnn.training.lightning_trainer import (
     undisturbed,
 )
 from sekgnn.training.objective import Objective, check_monitor, make_objective
-from sekgnn.training.predictions import Predictions, predict_batches
+from sekgnn.training.predictions import Predictions, predict_batches, to_csv
 from sekgnn.training.protocols import make_splits
 from sekgnn.training.run_folder import CHECKPOINT_FILE, CURVES_FILE, MODEL_FILE
 from sekgnn.training.sources import load_data
@@ -211,6 +212,8 @@ class Training:
     ) -> Trained:
         """Fit the model of one split, or continue where ``folder`` left off.
 
+        A model without epochs is fitted at once.
+
         The epoch with the best ``config.monitor`` on validation graphs is kept where
         the config selects so, else the last one; test graphs are at most watched.
 
@@ -240,18 +243,7 @@ class Training:
             return batches(split.train), batches(split.val)
 
         if not model.learns:
-            began = clock()
-            model.fit_inputs(lambda: batches(split.train))
-            solve_skip(model, objective, *parts())
-            seconds = clock() - began
-            curves = self._curves_of(
-                model, objective, batches(split.train), batches(watched)
-            )
-            if folder is not None:
-                save_model(model, folder / MODEL_FILE, {"task": note.to_dict()})
-            if report is not None:
-                report(1, {name: values[0] for name, values in curves.items()})
-            return Trained(model.eval(), note, curves, 1, seconds)
+            return self._fit_at_once(model, note, number, member, folder, report)
         history = History(None if folder is None else folder / CURVES_FILE, report)
         keep = KeepBest(
             history,
@@ -309,20 +301,40 @@ class Training:
                 save_model(model, folder / MODEL_FILE, {"task": note.to_dict()})
         return Trained(model, note, history.curves, keep.epoch, history.seconds)
 
-    def _curves_of(
+    def _fit_at_once(
         self,
         model: GraphModel,
-        objective: Objective,
-        train: BatchLoader,
-        watched: BatchLoader,
-    ) -> dict[str, list[float]]:
-        """Return the one row of curves of a model that was fitted at once."""
-        curves = {"train_loss": [predict_batches(model, train).loss(objective)]}
-        if self.config.watched:
-            found = predict_batches(model, watched)
-            values = {"loss": found.loss(objective), **found.metrics(objective)}
-            curves |= {f"{self.config.watched}_{k}": [v] for k, v in values.items()}
-        return curves
+        note: TaskNote,
+        number: int,
+        member: int,
+        folder: Path | None,
+        report: EpochReport | None,
+    ) -> Trained:
+        """Fit a model without epochs; its curves have one value each."""
+        objective, joined, began = note.objective, self.prepare(), clock()
+        split, size = self.splits[number], max(self.config.batch_size, 256)
+        train, val = (joined.batches(part, size) for part in (split.train, split.val))
+        if isinstance(model, Forest):
+            seed, _ = fold_seeds(self.config.seed, number, member)
+            grow_forest(model, objective, train, seed)
+        else:
+            model.fit_inputs(lambda: train)
+            solve_skip(model, objective, train, val)
+        trained = Trained(model.eval(), note, {}, 1, clock() - began)
+        row = {"train_loss": self.evaluate(trained, number, "train").loss(objective)}
+        watched = self.config.watched
+        if watched is not None:
+            found = self.evaluate(trained, number, watched)
+            row[f"{watched}_loss"] = found.loss(objective)
+            for name, value in found.metrics(objective).items():
+                row[f"{watched}_{name}"] = value
+        if folder is not None:
+            curves = to_csv(["epoch", *row], [[1, *row.values()]])
+            write_files(folder, {CURVES_FILE: curves})
+            save_model(model, folder / MODEL_FILE, {"task": note.to_dict()})
+        if report is not None:
+            report(1, row)
+        return replace(trained, curves={name: [value] for name, value in row.items()})
 
     def evaluate(
         self, trained: Trained, number: int = 0, part: str = "test"

@@ -1,0 +1,141 @@
+"""A random forest on pooled encodings: grown by scikit-learn, kept as tensors."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from sekgnn.graphs.extras import require
+from sekgnn.models.graph_inputs import GraphInputs
+from sekgnn.models.graph_model import GraphModel, register_model
+from sekgnn.models.linear_skip import PooledFeatures
+from sekgnn.models.options import ModelOptions
+from sekgnn.nn.choices import POOLS
+from sekgnn.nn.decision_trees import DecisionTrees
+
+Link = Literal["none", "softmax", "sigmoid"]
+_LEAST = 1e-30  # probability that stands for 0, whose logarithm is not finite
+
+
+@register_model("forest")
+class Forest(GraphModel):
+    r"""Random forest on the fixed vector of a graph, or of a node.
+
+    The vector is that of :class:`~sekgnn.models.linear_skip.PooledFeatures`, with all
+    five pools. Trees are regression trees of the outputs: numbers, labels 0 or 1, and
+    for C classes C indicators, whose variance is the Gini impurity and whose mean in a
+    leaf is the probability. Outputs are as those of a network: scaled numbers, or
+    logarithms that softmax or sigmoid turn into probabilities.
+    """
+
+    learns: ClassVar[bool] = False
+    precise: ClassVar[bool] = True
+    data_sized: ClassVar[tuple[str, ...]] = tuple(
+        f"trees.{name}" for name in DecisionTrees.KINDS
+    )
+    link: Tensor
+
+    def encoders(self, options: ModelOptions) -> list[nn.Module]:
+        """Return no branch, but make the trees."""
+        self.features = PooledFeatures(
+            self.encoding,
+            self.in_channels,
+            self.edge_channels,
+            powers=0,
+            pools="+".join(POOLS),
+            level=self.level,
+        )
+        self.trees = DecisionTrees(self.features.num_features, self.out_channels)
+        self.register_buffer("link", torch.tensor(0))
+        return []
+
+    @property
+    def num_parameters(self) -> int:
+        """Number of nodes of all trees."""
+        return self.trees.feature.numel()
+
+    def compute(self, inputs: GraphInputs) -> Tensor:
+        """Return the output from prepared tensors."""
+        return self.link_outputs(self.trees(self.features(inputs)))
+
+    def link_outputs(self, mean: Tensor) -> Tensor:
+        """Return the outputs of which the task's link makes ``mean`` again."""
+        if self.link == 0:
+            return mean
+        out = mean.clamp(min=_LEAST).log()
+        return out if self.link == 1 else out - (1 - mean).clamp(min=_LEAST).log()
+
+    def grow(self, x: Tensor, y: Tensor, mask: Tensor, link: Link, seed: int) -> None:
+        """Grow the trees.
+
+        Targets share their trees where all are present; where some are missing, each
+        has trees of its own.
+
+        Args:
+            x: Vectors, ``[R, P]``.
+            y: Class numbers ``[R]``, or labels or numbers to learn ``[R, T]``.
+            mask: Where they are present, bool ``[R, T]``.
+            link: What turns outputs into predictions.
+            seed: Fixes the trees.
+
+        Raises:
+            MissingExtraError: If scikit-learn is not installed.
+        """
+        self.link.fill_(get_args(Link).index(link))
+        if y.dim() == 1:
+            y = F.one_hot(y, self.out_channels)
+            mask = mask.expand_as(y)
+        parts = [(0, mask.all(1), y)]
+        if not torch.equal(mask.any(1), mask.all(1)):
+            parts = [(c, mask[:, c], y[:, c : c + 1]) for c in range(y.size(1))]
+        vectors = x.numpy().astype(np.float32)
+        grown: list[dict[str, Tensor]] = []
+        nodes = 0
+        for column, here, wanted in parts:
+            if not here.any():  # nothing is known: 0, the mean, or even odds
+                here = torch.arange(len(y)) == 0
+                wanted = torch.full_like(wanted, 0.0 if link == "none" else 0.5)
+            rows = wanted[here].double().numpy()
+            for tree in self._fitted(vectors[here.numpy()], rows, seed):
+                grown.append(_tensors(tree, nodes, column))
+                nodes += tree.node_count
+        self.trees.set_trees(
+            **{name: torch.cat([tree[name] for tree in grown]) for name in grown[0]}
+        )
+
+    def _fitted(
+        self, x: NDArray[np.float32], y: NDArray[np.float64], seed: int
+    ) -> list[Any]:
+        """Return scikit-learn's trees of some rows."""
+        ensemble = require("sklearn.ensemble", "sklearn")
+        forest = ensemble.ExtraTreesRegressor(
+            n_estimators=self.options.n_estimators,
+            max_depth=self.options.max_depth,
+            min_samples_leaf=self.options.min_samples_leaf,
+            max_features="sqrt",
+            random_state=seed,
+            n_jobs=torch.get_num_threads(),
+        )
+        forest.fit(x, y if y.shape[1] > 1 else y[:, 0])
+        return [each.tree_ for each in forest.estimators_]
+
+
+def _tensors(tree: Any, first: int, column: int) -> dict[str, Tensor]:
+    """Return a tree of scikit-learn, its nodes numbered from ``first``."""
+    own = np.arange(tree.node_count)
+    leaf = tree.children_left < 0
+    arrays = {
+        "feature": np.where(leaf, 0, tree.feature),
+        "threshold": tree.threshold,
+        "left": first + np.where(leaf, own, tree.children_left),
+        "right": first + np.where(leaf, own, tree.children_right),
+        "value": tree.value[:, :, 0],
+        "start": np.array([first]),
+        "column": np.array([column]),
+    }
+    return {name: torch.from_numpy(values) for name, values in arrays.items()}

@@ -1,0 +1,148 @@
+"""Is a network worth it here? What is reached on the same splits without one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sekgnn.errors import ConfigError, GraphInputError, MissingExtraError
+from sekgnn.models import Forest
+from sekgnn.training.config import RunConfig, config_fields
+from sekgnn.training.objective import METRICS
+from sekgnn.training.run_record import LEFT_OUT, FoldRecord, is_better_high
+from sekgnn.training.training import Training
+
+BASELINES = ("ridge", "forest")
+_LARGEST = 1 << 27  # numbers in a table of vectors: 1 GiB
+
+
+def without_network(config: RunConfig, model: str) -> RunConfig:
+    """Return the config of ``ridge`` or ``forest`` on the same splits and encoding."""
+    keys: dict[str, Any] = {
+        item.name: item.default
+        for item in config_fields()
+        if item.metadata["section"] in ("model", "training", "machine")
+    }
+    keys |= {
+        name: getattr(config, name) for name in ("loss", "normalize", "refit", "keep")
+    }
+    if config.edge_features is False:
+        keys["edge_features"] = False
+    return replace(config, **{**keys, "model": model})
+
+
+class Baseline:
+    """Ridge and forest beside the training of a network.
+
+    Args:
+        training: Of the network; hops and encodings are shared with it where they are
+            the same.
+    """
+
+    def __init__(self, training: Training) -> None:
+        """Begin with nothing fitted."""
+        self.network = training
+        self._known: dict[str, Training] = {}
+
+    def fold(self, number: int) -> dict[str, dict[str, Any]]:
+        """Return the metrics of each model on split ``number``, from 0.
+
+        These are ``test_...`` and, where the split has validation graphs, ``val_...``;
+        or instead of them :data:`LEFT_OUT`, why the model cannot be fitted here.
+        """
+        found: dict[str, dict[str, Any]] = {}
+        for name in BASELINES:
+            try:
+                found[name] = self._metrics(name, number)
+            except (ConfigError, GraphInputError, MissingExtraError) as error:
+                found[name] = {LEFT_OUT: str(error)}
+        return found
+
+    def _metrics(self, name: str, number: int) -> dict[str, float]:
+        if name not in self._known:
+            training = self.network.change(without_network(self.network.config, name))
+            _check_size(training)
+            self._known[name] = training
+        training = self._known[name]
+        trained = training.fit(number)
+        out: dict[str, float] = {}
+        for part in ("val", "test"):
+            if getattr(training.splits[number], part).size:
+                found = training.evaluate(trained, number, part)
+                metrics = found.metrics(trained.note.objective)
+                out |= {f"{part}_{key}": value for key, value in metrics.items()}
+        return out
+
+
+def make_baseline(training: Training) -> Baseline | None:
+    """Return the baseline of a network's training, if its config asks for one."""
+    wanted = training.config.baseline and training.config.has_epochs
+    return Baseline(training) if wanted else None
+
+
+def _check_size(training: Training) -> None:
+    """Raise if the table of vectors would be huge."""
+    model = training.model()
+    fixed = model if isinstance(model, Forest) else model.skip
+    assert fixed is not None  # as these models have one or the other
+    rows, width = len(training.data.targets()[0]), fixed.features.num_features
+    if rows * width > _LARGEST:
+        raise GraphInputError(
+            f"{rows:,} rows of {width:,} numbers are too many to fit beside a network; "
+            f"train with --model {training.config.model} to see what it reaches."
+        )
+
+
+def summarise_baseline(
+    training: Training, folds: Sequence[FoldRecord]
+) -> dict[str, Any]:
+    """Return what the record of a network says about models that are none.
+
+    Args:
+        training: Of the network.
+        folds: With what :meth:`Baseline.fold` found.
+
+    Returns:
+        ``metric``; ``each``, the mean over the folds per model; ``model`` and ``value``
+        of the better one by the validation graphs of each fold, ``None`` where there
+        are none; ``selected_on``, in words; ``left_out``, a reason per model that is
+        missing. Empty if no baseline was asked for.
+    """
+    tables = [fold.baseline for fold in folds]
+    names = [name for name in BASELINES if all(name in table for table in tables)]
+    reasons = {
+        name: table[name][LEFT_OUT]
+        for name in names
+        for table in tables
+        if LEFT_OUT in table[name]
+    }
+    names = [name for name in names if name not in reasons]
+    out: dict[str, Any] = {LEFT_OUT: reasons} if reasons else {}
+    if not names:
+        return out
+    metric = METRICS[training.kind][0]
+    test, val = f"test_{metric}", f"val_{metric}"
+    each = {name: np.mean([table[name][test] for table in tables]) for name in names}
+    out |= {"metric": test, "each": {name: float(v) for name, v in each.items()}}
+    if any(val not in table[names[0]] for table in tables):
+        return {**out, "model": None, "value": None, "selected_on": "nothing"}
+    sign = 1 if is_better_high(metric) else -1
+
+    def merit(table: dict[str, dict[str, float]], name: str) -> float:
+        value = sign * table[name][val]
+        return -math.inf if math.isnan(value) else value
+
+    chosen = [max(names, key=lambda name: merit(table, name)) for table in tables]
+    counts = {name: chosen.count(name) for name in names if name in chosen}
+    words = [f"{name} in {count} folds" for name, count in counts.items()]
+    values = [table[name][test] for table, name in zip(tables, chosen, strict=True)]
+    return {
+        **out,
+        "model": chosen[0] if len(counts) == 1 else ", ".join(words),
+        "value": float(np.mean(values)),
+        "selected_on": f"{val} of the validation graphs",
+    }

@@ -1,0 +1,165 @@
+"""Models that are fitted at once run like networks, and beside them as a baseline."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tests.training.helpers import config, run
+from typer.testing import CliRunner
+
+from sekgnn.cli.main import app
+from sekgnn.datasets import networkx_task
+from sekgnn.estimators import SEKClassifier
+from sekgnn.graphs import cycle_graph, path_graph
+from sekgnn.models import load_model
+from sekgnn.search.validation import Validation
+from sekgnn.training import RunRecord
+from sekgnn.training.baseline import without_network
+from sekgnn.training.predictor import Predictor, evaluate_file, evaluate_run
+from sekgnn.training.run_folder import MODEL_FILE
+from sekgnn.training.training import Training
+
+SMALL: dict[str, Any] = {"walk_length": 3, "num_shells": 1}
+FOREST: dict[str, Any] = {
+    **SMALL, "model": "forest", "hidden_channels": None, "num_layers": None,
+    "n_estimators": 20,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["ring", "size,weight", "big,odd", "size"])
+def test_a_forest_is_trained_saved_and_used(
+    target: str, lines: Path, tmp_path: Path
+) -> None:
+    """Every kind of task, with missing targets; the file gives the same numbers."""
+    record = run(config(lines, target, **FOREST), tmp_path / "run")
+    (fold,) = record.folds
+    assert fold.kept_epoch == 1
+    assert {len(curve) for curve in fold.curves.values()} == {1}
+    assert "no epochs" in record.selects_on
+    (again,) = evaluate_run(tmp_path / "run")
+    for name, value in again.items():
+        assert fold.metrics[f"test_{name}"] == pytest.approx(value, nan_ok=True)
+    assert evaluate_file(tmp_path / "run", lines).keys() == again.keys()
+    stored = load_model(tmp_path / "run" / MODEL_FILE)
+    assert stored.trees.start.numel() >= 20  # type: ignore[operator, union-attr]
+
+
+@pytest.mark.parametrize("protocol", ["nested", "xu2019", "wijesinghe2022", "fixed"])
+def test_protocols_select_nothing(protocol: str, lines: Path, tmp_path: Path) -> None:
+    settings = config(lines, "ring", protocol=protocol, folds=3, **FOREST)
+    record = run(settings, tmp_path / "one")
+    assert len(record.folds) == 3
+    assert record.headline.protocol == protocol
+    assert "no epochs" in record.headline.selects_on
+    mean = sum(fold.metrics["test_accuracy"] for fold in record.folds) / 3
+    assert record.headline.value == pytest.approx(mean)
+    if protocol == "nested":
+        two = run(settings, tmp_path / "two", jobs=2)
+        assert two.results == record.results
+
+
+def test_targets_of_nodes(tmp_path: Path) -> None:
+    import networkx as nx
+
+    graphs = [nx.path_graph(n) for n in range(4, 24)]
+    task = networkx_task(graphs, range(20))
+    for data in task.graphs:
+        degree = torch.bincount(data.edge_index[0], minlength=data.num_nodes)
+        data.y, data.y_mask = degree - 1, torch.ones(data.num_nodes, 1).bool()
+    task = replace(task, kind="binary", classes=(0, 1), level="node")
+    settings = replace(config(Path("x"), "y", **FOREST), data="", target=())
+    record = run(settings, tmp_path / "run", data=task)
+    assert record.result("test_accuracy").value == 1.0  # ends have another degree
+    rows = Predictor.load(tmp_path / "run").predict(task.graphs[:2])
+    assert rows.shape == (4 + 5, 2)
+
+
+@pytest.mark.parametrize("model", ["ridge", "forest"])
+def test_estimators_and_searches_take_them(
+    model: str, lines: Path, tmp_path: Path
+) -> None:
+    graphs = [make(n) for n in range(4, 24) for make in (cycle_graph, path_graph)]
+    found = SEKClassifier(model=model, **SMALL).fit(graphs, ["cycle", "path"] * 20)
+    assert found.score(graphs, ["cycle", "path"] * 20) == 1.0
+    assert found.best_epoch_ == 1
+    found.save(tmp_path / "estimator.safetensors")
+    again = SEKClassifier.load(tmp_path / "estimator.safetensors")
+    np.testing.assert_array_equal(
+        again.predict_proba(graphs), found.predict_proba(graphs)
+    )
+    settings = without_network(config(lines, "ring", **SMALL), model)
+    outcome = Validation(settings).value(settings)
+    assert outcome.epochs == (1,)
+    assert np.isfinite(outcome.value)
+
+
+def test_a_run_of_a_network_says_what_goes_without(lines: Path, tmp_path: Path) -> None:
+    settings = replace(config(lines, "ring", **SMALL), baseline=True)
+    record = run(settings, tmp_path / "run")
+    found = record.baseline
+    assert found["metric"] == "test_accuracy"
+    assert found["selected_on"] == "val_accuracy of the validation graphs"
+    assert found["value"] == found["each"][found["model"]]
+    assert RunRecord.load(tmp_path / "run").baseline == found
+    for name, value in found["each"].items():  # it is what such a run reaches
+        training = Training(without_network(settings, name))
+        trained = training.fit()
+        metrics = training.evaluate(trained).metrics(trained.note.objective)
+        assert metrics["accuracy"] == pytest.approx(value)
+    sentence = record.baseline_sentence()
+    assert sentence is not None
+    assert sentence.startswith(
+        f"baseline without a network: {found['model']}, test_accuracy "
+    )
+    assert sentence.endswith(f"(this network {record.headline.value:.3g})")
+
+
+def test_nothing_is_selected_without_validation_graphs(
+    lines: Path, tmp_path: Path
+) -> None:
+    settings = config(lines, "ring", protocol="xu2019", folds=3, **SMALL)
+    record = run(replace(settings, baseline=True, epochs=1), tmp_path / "run")
+    found = record.baseline
+    assert found["model"] is None and found["selected_on"] == "nothing"
+    assert found["each"].keys() == {"ridge", "forest"}
+    assert "test_accuracy ridge" in str(record.baseline_sentence())
+
+
+def test_a_baseline_that_cannot_be_is_left_out_with_a_reason(
+    lines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sekgnn.training.baseline._LARGEST", 100)
+    record = run(replace(config(lines), baseline=True), tmp_path / "run")
+    assert record.baseline.keys() == {"left_out"}
+    assert "too many" in record.baseline["left_out"]["forest"]
+    assert "no baseline without a network" in str(record.baseline_sentence())
+
+
+def test_the_command_prints_it_once_and_only_if_wanted(
+    lines: Path, tmp_path: Path
+) -> None:
+    common = [
+        "train",
+        str(lines),
+        "--target",
+        "size",
+        "--model",
+        "gin",
+        "--epochs",
+        "1",
+    ]
+    said = CliRunner().invoke(app, [*common, "--output", str(tmp_path / "a")])
+    assert said.output.count("without a network") == 1, said.output
+    no = [*common, "--no-baseline", "--output", str(tmp_path / "b")]
+    said = CliRunner().invoke(app, no)
+    assert said.exit_code == 0 and "without a network" not in said.output
+    old = json.loads((tmp_path / "b" / "record.json").read_text())
+    del old["baseline"]  # as records of earlier versions
+    (tmp_path / "b" / "record.json").write_text(json.dumps(old))
+    assert RunRecord.load(tmp_path / "b").baseline == {}
