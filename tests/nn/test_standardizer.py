@@ -10,7 +10,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sekgnn.encoding import WalkEncoding, encode
 from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.graphs import rook_graph
 from sekgnn.nn import EncodingFusion, Standardizer
 from sekgnn.nn.standardizer import MAX_ROTATED
 
@@ -59,6 +61,16 @@ def test_rounding_of_a_constant_is_not_a_scale() -> None:
     scale = Standardizer(1)
     scale.fit(lambda: [x])
     assert scale(x).abs().max() < 1e-6
+
+
+def test_rounding_of_walks_is_not_a_scale() -> None:
+    """In a strongly regular graph all nodes are alike, and some numbers are 0."""
+    graph = rook_graph(6)
+    copies = [graph.relabel(np.random.default_rng(i).permutation(36)) for i in range(4)]
+    rows = [encode(copy, WalkEncoding(num_shells=2)) for copy in copies]  # [36, C, L]
+    x = torch.from_numpy(np.concatenate(rows)).flatten(start_dim=1)
+    assert x.std(0).max() > 0
+    assert fitted(x, "scale")(x).abs().max() < 1e-10
 
 
 def test_unfitted_changes_nothing_and_no_rows_are_refused() -> None:

@@ -22,6 +22,12 @@ Rows = Callable[[], Iterable[Tensor]]
 
 MAX_ROTATED = 8192
 _NOISE = 1e-13  # share of the largest variance below which an axis is rounding
+_ROUNDING = 1e-12, 1e-15
+"""A float64 feature that varies by less is constant: of its own and the largest size.
+
+Sums over walks differ by so much between relabelled copies of a graph, also those that
+are exactly 0.
+"""
 
 
 class Standardizer(nn.Module):
@@ -95,8 +101,10 @@ class Standardizer(nn.Module):
         for part in rows():
             square += (part.double().cpu() - mean).square().sum(0)
         spread = (square / count).sqrt()
-        # what varies by no more than rounding is a constant
-        spread = torch.where(spread > 8 * precision * largest, spread, 1.0)
+        own, whole = max(8 * precision, _ROUNDING[0]), _ROUNDING[1]
+        smallest = whole * max(largest.tolist(), default=0.0)
+        rounding = (own * largest).clamp(min=smallest)
+        spread = torch.where(spread > rounding, spread, 1.0)
         self.shift.copy_(mean)
         self.scale.copy_(spread)
         if self.axes is None or self.variances is None:
