@@ -15,7 +15,15 @@ from tests.nn.helpers import dressed
 
 from sekgnn.errors import ConfigError, ModelFileError, OutputError
 from sekgnn.graphs import petersen_graph
-from sekgnn.models import GIN, MODELS, SEKGIN, build_model, load_model, save_model
+from sekgnn.models import (
+    GIN,
+    MODELS,
+    SEKGIN,
+    build_model,
+    load_model,
+    load_models,
+    save_model,
+)
 
 
 @pytest.mark.parametrize("name", sorted(VARIANTS))
@@ -34,6 +42,22 @@ def test_config_and_file_round_trip(name: str, tmp_path: Path) -> None:
     assert torch.equal(loaded(data), model(data))
     named = type(model).load(tmp_path / "model.safetensors")
     assert torch.equal(named(data), model(data))
+
+
+def test_an_ensemble_in_one_file(tmp_path: Path) -> None:
+    """Its members may be of different kinds; what is said of them is sealed too."""
+    models = [make("GIN"), make("SEKGIN"), make("GIN")]
+    file = tmp_path / "three.safetensors"
+    save_model(models[0], file, others=models[1:])
+    (data,) = dressed([petersen_graph()])
+    for model, again in zip(models, load_models(file), strict=True):
+        assert type(again) is type(model)
+        assert torch.equal(again(data), model(data))
+    with pytest.raises(ModelFileError, match="3 networks of an ensemble"):
+        load_model(file)
+    rewrite(file, {"others": json.dumps([models[0].to_config()])})
+    with pytest.raises(ModelFileError, match="checksum"):
+        load_models(file)
 
 
 def test_every_model_is_among_the_variants() -> None:

@@ -13,6 +13,7 @@ from tests.training.helpers import config, run, signalled_run, table, weights
 
 from sekgnn.datasets import read_task
 from sekgnn.errors import GraphInputWarning, ModelFileError
+from sekgnn.training.baseline import without_network
 from sekgnn.training.predictor import Predictor, evaluate_run
 from sekgnn.training.run_record import RunRecord
 from sekgnn.training.training import Training
@@ -43,7 +44,8 @@ def test_an_ensemble_is_the_mean_of_its_members_trained_alone(
         assert fold.metrics == pytest.approx(
             {f"test_{k}": v for k, v in wanted.items()}, rel=1e-6, nan_ok=True
         )
-        for found, own in zip(tested, fold.members, strict=True):
+        assert [*fold.members] == ["network 1", "network 2", "network 3"]
+        for found, own in zip(tested, fold.members.values(), strict=True):
             single = {f"test_{k}": v for k, v in found.metrics(goal).items()}
             assert own == pytest.approx(single, nan_ok=True)
         place = folder / f"fold-0{number + 1}"
@@ -60,6 +62,37 @@ def test_an_ensemble_is_the_mean_of_its_members_trained_alone(
     (folder / "fold-02" / "member-03" / "model.safetensors").unlink()
     with pytest.raises(ModelFileError, match="holds 5 models, and 2 folds have 3 each"):
         evaluate_run(folder)
+
+
+@pytest.mark.parametrize("target", ["ring", "size"])
+def test_a_forest_has_half_of_the_weight(
+    lines: Path, tmp_path: Path, target: str
+) -> None:
+    """It is the forest of a run by itself, saved and predicted with."""
+    more: dict[str, Any] = {"protocol": "fixed", "folds": 2}
+    folder, alone = tmp_path / "run", tmp_path / "alone"
+    settings = config(lines, target, **MORE, **more, ensemble=2, with_forest=True)
+    record = run(settings, folder)
+    of_trees = without_network(config(lines, target, **more), "forest")
+    forest = run(of_trees, alone)
+    graphs = read_task(lines).graphs
+    for number, fold in enumerate(record.folds, start=1):
+        place = f"fold-0{number}"
+        networks = [
+            Predictor.load(file).predict(graphs)
+            for file in sorted((folder / place).glob("member-*/model.safetensors"))
+        ]
+        trees = Predictor.load(alone / place).predict(graphs)
+        mean = (np.mean(networks, axis=0) + trees) / 2
+        found = Predictor.load(folder / place).predict(graphs)
+        np.testing.assert_allclose(found, mean, rtol=1e-6)
+        wanted = forest.folds[number - 1].metrics
+        assert [*fold.members] == ["network 1", "network 2", "forest"]
+        assert fold.members["forest"] == pytest.approx(wanted, nan_ok=True)
+    for again, fold in zip(evaluate_run(folder), record.folds, strict=True):
+        assert {f"test_{k}": v for k, v in again.items()} == pytest.approx(
+            fold.metrics, rel=1e-4, nan_ok=True
+        )
 
 
 def test_the_first_member_is_the_network_alone(lines: Path, tmp_path: Path) -> None:

@@ -87,10 +87,10 @@ def test_a_killed_worker_is_an_error_and_the_run_goes_on_when_repeated(
     settings = config(lines, "ring", **MORE)
     real = run_fold
 
-    def dies(prepared: Any, number: int, folder: Path, **more: Any) -> Any:
+    def dies(prepared: Any, number: int, folder: Path, *rest: Any, **more: Any) -> Any:
         if number == 1:
             os.kill(os.getpid(), signal.SIGKILL)
-        return real(prepared, number, folder, **more)
+        return real(prepared, number, folder, *rest, **more)
 
     monkeypatch.setattr(pool, "run_fold", dies)
     with pytest.raises(ConfigError, match=r"code -9.*repeat the command to continue"):

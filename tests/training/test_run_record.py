@@ -19,7 +19,7 @@ FOLD = FoldRecord(
     kept_epoch=2,
     metrics={"test_auroc": math.nan, "test_f1": 0.25},
     seconds=1.5,
-    members=[{"test_auroc": math.nan, "test_f1": 0.5}, {"test_f1": 0.0}],
+    members={"network 1": {"test_auroc": math.nan}, "forest": {"test_f1": 0.0}},
 )
 RECORD = RunRecord(
     config={"data": "ä", "lr": 0.00123456789},

@@ -25,6 +25,7 @@ from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
 from sekgnn.models import save_model
 from sekgnn.models.model_file import read_about
 from sekgnn.training.config import CONFIG_HELP, RunConfig, config_fields
+from sekgnn.training.ensemble import fit_members
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.protocols import check_training_classes, inner_split
 from sekgnn.training.training import Training
@@ -136,7 +137,7 @@ class GraphEstimator(BaseEstimator):
         check_training_classes(train, data.class_numbers, task.classes, "fit")
         split = Split(train, val, np.empty(0, dtype=np.int64))
         training = Training(config, data, splits=[split], cache=False)
-        done = [training.fit(member=i) for i in range(config.ensemble)]
+        done = [member.trained for member in fit_members(training)]
         self.predictor_ = Predictor([d.model for d in done], [d.note for d in done])
         self.curves_ = done[0].curves
         self.best_epoch_ = done[0].kept_epoch

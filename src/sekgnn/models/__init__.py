@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from sekgnn.models.graph_inputs import GraphInputs
     from sekgnn.models.graph_model import GraphModel, register_model
     from sekgnn.models.hop_encoder import HopEncoder
-    from sekgnn.models.model_file import load_model, save_model
+    from sekgnn.models.model_file import load_model, load_models, save_model
     from sekgnn.models.networks import (
         GIN,
         PPGN,
@@ -40,6 +40,7 @@ __all__ = [
     "Ridge",
     "build_model",
     "load_model",
+    "load_models",
     "register_model",
     "save_model",
 ]

@@ -242,10 +242,10 @@ def _folds(record: RunRecord) -> str:
         values = [show_value(m, fold.metrics.get(m)) for m in metrics]
         kept, seconds = str(fold.kept_epoch), show_seconds(fold.seconds)
         rows.append([str(i), *sizes, str(epochs), kept, *values, seconds])
-        for j, member in enumerate(fold.members, start=1):
+        for name, member in fold.members.items():
             alone = [show_value(m, member.get(m)) for m in metrics]
             blank = [""] * (len(parts) + 2)
-            rows.append([f"{i}, network {j} alone", *blank, *alone, ""])
+            rows.append([f"{i}, {name} alone", *blank, *alone, ""])
     return _table(head, rows)
 
 

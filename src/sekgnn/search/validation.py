@@ -65,10 +65,10 @@ def _check_base(config: RunConfig) -> None:
             "are none; search with protocol holdout or nested and without refit, and "
             "use these for the config it finds."
         )
-    if config.ensemble > 1:
+    if config.averages:
         raise ConfigError(
-            "a search compares single networks; leave ensemble at 1, and use it for "
-            "the config that the search finds."
+            "a search compares single networks; leave ensemble at 1 and with_forest "
+            "out, and use them for the config that the search finds."
         )
     if config.devices > 1 or config.num_machines > 1:
         raise ConfigError(

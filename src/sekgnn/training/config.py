@@ -194,6 +194,11 @@ class RunConfig(_ModelKeys):
         1,
         low=1,
     )
+    with_forest: bool = key(
+        "training",
+        "average with a forest on pooled encodings, half and half",
+        False,
+    )
     schedule: str = key(
         "training", "how the learning rate changes", "plateau", choices=SCHEDULES
     )
@@ -293,10 +298,10 @@ class RunConfig(_ModelKeys):
                 "num_machines cannot share; leave them at 1 and train folds "
                 "side by side with jobs."
             )
-        if self.devices * self.num_machines > 1 and self.ensemble > 1:
+        if self.devices * self.num_machines > 1 and self.averages:
             raise ConfigError(
-                "an ensemble trains its networks one after the other in one process; "
-                "leave devices and num_machines at 1, or ensemble."
+                "an ensemble trains its models one after the other in one process; "
+                "leave devices and num_machines at 1, or ensemble and with_forest out."
             )
 
     def _check_selection(self) -> None:
@@ -313,11 +318,16 @@ class RunConfig(_ModelKeys):
                 "protocols holdout and nested with keep=last. Add that, or leave refit "
                 "out."
             )
-        if self.ensemble > 1 and self.watched == "test":
+        if self.averages and self.watched == "test":
             raise ConfigError(
                 f"protocol {self.protocol!r} reads its epoch off the curves of one "
-                "network; leave ensemble at 1, or use protocol fixed, nested or "
-                "holdout."
+                "network; leave ensemble at 1 and with_forest out, or use protocol "
+                "fixed, nested or holdout."
+            )
+        if self.averages and not self.has_epochs:
+            raise ConfigError(
+                f"ensemble and with_forest are for networks; {self.model!r} is fitted "
+                "at once, and again would be much the same. Leave them out."
             )
         if self.patience is not None and not self.selects_on_validation:
             raise ConfigError(
@@ -330,6 +340,11 @@ class RunConfig(_ModelKeys):
     def has_epochs(self) -> bool:
         """Whether the model is a network, or else fitted at once."""
         return MODEL_KINDS.get(self.model, OWN).network
+
+    @property
+    def averages(self) -> bool:
+        """Whether predictions are means over several models of a training."""
+        return self.ensemble > 1 or self.with_forest
 
     @property
     def watched(self) -> str | None:

@@ -45,13 +45,9 @@ class Predictions(NamedTuple):
         total, count = objective.loss_sum(self.out, self.y, self.mask)
         return float(total) / max(int(count), 1)
 
-    def metrics(
-        self, objective: Objective, predicted: Tensor | None = None
-    ) -> dict[str, float]:
-        """Return the metrics of the outputs, or of other predictions for the rows."""
-        if predicted is None:
-            predicted = objective.predictions(self.out)
-        return objective.metrics(predicted, self.y, self.mask)
+    def metrics(self, objective: Objective) -> dict[str, float]:
+        """Return the metrics of the task."""
+        return objective.metrics(objective.predictions(self.out), self.y, self.mask)
 
 
 class PredictionCollector(Metric):
@@ -117,6 +113,24 @@ def predict_batches(model: GraphModel, batches: Iterable[Any]) -> Predictions:
     finally:
         model.train(was_training)
     return collector.ordered()
+
+
+def mean_prediction(models: Sequence[GraphModel], each: Sequence[Tensor]) -> Tensor:
+    """Return the mean prediction of several models, ``[R, C]``.
+
+    Networks count alike, and so do models that are none; where there are both, each
+    kind has half of the weight.
+
+    Args:
+        models: Who predicts.
+        each: Probabilities or values of each, ``[R, C]``.
+    """
+    kinds = [
+        [own for model, own in zip(models, each, strict=True) if model.learns == learns]
+        for learns in (True, False)
+    ]
+    means = [torch.stack(kind).mean(dim=0) for kind in kinds if kind]
+    return torch.stack(means).mean(dim=0)
 
 
 def predicted_headings(note: TaskNote) -> list[str]:

@@ -13,16 +13,18 @@ from typing import Any, TextIO
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from sekgnn.checks import check_choice
 from sekgnn.datasets import GraphTask, read_task, stream_task
 from sekgnn.datasets.graph_task import Y_MASK, edge_width
 from sekgnn.errors import GraphInputError, GraphInputWarning, ModelFileError
-from sekgnn.models import GraphModel
-from sekgnn.models.model_file import load_models, read_about
+from sekgnn.models import GraphModel, load_models
+from sekgnn.models.model_file import read_about
 from sekgnn.training.batches import JoinedGraphs
 from sekgnn.training.config import RunConfig
 from sekgnn.training.predictions import (
+    mean_prediction,
     predict_batches,
     predicted_fields,
     predicted_headings,
@@ -44,7 +46,8 @@ _MEMORY_SHARE = 0.5  # of the machine's memory that one graph may take
 class Predictor:
     """Predicts for graphs like those a model was trained on.
 
-    With several models, the predictions (probabilities, or values) are averaged.
+    With several models, the predictions (probabilities, or values) are averaged
+    (:func:`~sekgnn.training.predictions.mean_prediction`).
 
     Args:
         models: One or more, with the same inputs and outputs.
@@ -147,23 +150,26 @@ class Predictor:
         Raises:
             GraphInputError: If a graph cannot be used.
         """
-        first = self.models[0]
         if not len(graphs):
-            return np.empty((0, first.out_channels))
-        joined = JoinedGraphs(
-            [_without_targets(data, first) for data in graphs],
-            first.num_hops,
-            first.encoding,
-            max_neighbors=self.note.max_neighbors,
-            seed=self.note.sample_seed,
-            dtype=first.precision,
-        )
-        everything = np.arange(joined.num_graphs)
-        parts: list[NDArray[np.float64]] = []
+            return np.empty((0, self.models[0].out_channels))
+        prepared: dict[Any, JoinedGraphs] = {}  # by what models read
+        parts: list[Tensor] = []
         for model, note in zip(self.models, self.notes, strict=True):
-            found = predict_batches(model, joined.batches(everything, batch_size))
-            parts.append(note.objective.predictions(found.out).numpy())
-        mean: NDArray[np.float64] = np.mean(parts, axis=0)
+            widths = model.in_channels, model.edge_channels
+            reads = (model.num_hops, model.encoding, model.precision, *widths)
+            if reads not in prepared:
+                prepared[reads] = JoinedGraphs(
+                    [_without_targets(data, model) for data in graphs],
+                    model.num_hops,
+                    model.encoding,
+                    max_neighbors=self.note.max_neighbors,
+                    seed=self.note.sample_seed,
+                    dtype=model.precision,
+                )
+            batches = prepared[reads].batches(np.arange(len(graphs)), batch_size)
+            found = predict_batches(model, batches)
+            parts.append(note.objective.predictions(found.out))
+        mean: NDArray[np.float64] = mean_prediction(self.models, parts).numpy()
         return mean
 
     def metrics(self, data: GraphTask) -> dict[str, float]:
@@ -314,7 +320,7 @@ def evaluate_run(
             "file to evaluate on all of it."
         )
     whole = Predictor.load(place)
-    size = config.ensemble
+    size = config.ensemble + config.with_forest
     if len(whole.models) != len(training.splits) * size:
         raise ModelFileError(
             f"{folder} holds {len(whole.models)} models, and {len(training.splits)} "

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from sekgnn.datasets import GraphTask
 from sekgnn.errors import ConfigError, GraphInputError
@@ -21,7 +22,8 @@ from sekgnn.provenance import package_versions, source_commit
 from sekgnn.training.baseline import Baseline, make_baseline, summarise_baseline
 from sekgnn.training.callbacks import EpochReport
 from sekgnn.training.config import RunConfig
-from sekgnn.training.predictions import prediction_table
+from sekgnn.training.ensemble import fit_members
+from sekgnn.training.predictions import mean_prediction, prediction_table
 from sekgnn.training.processes import run_processes
 from sekgnn.training.protocols import selects_on, summarise
 from sekgnn.training.run_folder import (
@@ -45,7 +47,7 @@ from sekgnn.training.run_record import (
     RunRecord,
 )
 from sekgnn.training.sources import load_data
-from sekgnn.training.training import Trained, Training
+from sekgnn.training.training import Training
 
 PACKAGES = ("sekgnn", "torch", "torch-geometric", "lightning", "numpy", "numba",
             "scipy", "torchmetrics")  # fmt: skip
@@ -162,23 +164,18 @@ def run_fold(
     finished = folder / FOLD_FILE
     if finished.is_file():
         return _read_fold(finished)
-    places = member_folders(folder, training.config.ensemble)
-    members: list[Trained] = []
-    for member, place in enumerate(places):
-        make_folder(place)
-        tell = _part(progress, member, len(places))
-        found = training.fit(number, member, folder=place, progress=tell, report=report)
-        members.append(found)
-    note, tested = members[0].note, [training.evaluate(m, number) for m in members]
-    each = [note.objective.predictions(one.out) for one in tested]
-    mean = torch.stack(each).mean(dim=0)
-    metrics = [
-        {
-            f"test_{name}": value
-            for name, value in tested[0].metrics(note.objective, predicted).items()
-        }
-        for predicted in (mean, *each)
-    ]
+    make_folder(folder)
+    members = fit_members(training, number, folder, progress=progress, report=report)
+    first, models = members[0].trained, [member.trained.model for member in members]
+    goal = first.note.objective
+    tested = [member.training.evaluate(member.trained, number) for member in members]
+    each = [goal.predictions(found.out) for found in tested]
+    mean = mean_prediction(models, each)
+
+    def metrics(predicted: Tensor) -> dict[str, float]:
+        found = goal.metrics(predicted, tested[0].y, tested[0].mask)
+        return {f"test_{name}": value for name, value in found.items()}
+
     split = training.splits[number]
     record = FoldRecord(
         split={
@@ -186,26 +183,23 @@ def run_fold(
             for part in ("train", "val", "test")
             if getattr(split, part).size
         },
-        curves=members[0].curves,
-        kept_epoch=members[0].kept_epoch,
-        metrics=metrics[0],
-        seconds=sum(member.seconds for member in members),
-        members=metrics[1:] if len(members) > 1 else [],
+        curves=first.curves,
+        kept_epoch=first.kept_epoch,
+        metrics=metrics(mean),
+        seconds=sum(member.trained.seconds for member in members),
+        members={
+            member.name: metrics(own)
+            for member, own in zip(members, each, strict=True)
+            if len(members) > 1
+        },
         baseline={} if baseline is None else baseline.fold(number),
     )
-    table = prediction_table(note, tested[0], mean, number + 1)
+    table = prediction_table(first.note, tested[0], mean, number + 1)
     text = json.dumps(asdict(record)).encode()
     write_files(folder, {PREDICTIONS_FILE: table, FOLD_FILE: text})
-    for place in places:
+    for place in member_folders(folder, training.config.ensemble):
         (place / CHECKPOINT_FILE).unlink(missing_ok=True)
     return record
-
-
-def _part(progress: Progress | None, number: int, count: int) -> Progress | None:
-    """Return what to tell about part ``number``, from 0, of equal parts of a whole."""
-    if progress is None:
-        return None
-    return lambda done, total: progress(number * total + done, count * total)
 
 
 def _read_fold(path: Path) -> FoldRecord:

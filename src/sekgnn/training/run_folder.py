@@ -20,6 +20,7 @@ FOLD_FILE = "fold.json"
 MODEL_FILE = "model.safetensors"
 CHECKPOINT_FILE = "last.ckpt"
 CURVES_FILE = "metrics.csv"
+FOREST_FOLDER = "forest"
 _LOCK_FILE = ".lock"
 
 
@@ -112,9 +113,10 @@ def _numbered(place: Path, word: str, count: int) -> list[Path]:
 
 
 def model_files(place: Path) -> list[Path]:
-    """Return the model files of a training: one, those of an ensemble, or none yet."""
+    """Return the model files of a training: of networks, if any yet, and a forest."""
     own = place / MODEL_FILE
-    return [own] if own.is_file() else sorted(place.glob(f"member-*/{MODEL_FILE}"))
+    networks = [own] if own.is_file() else sorted(place.glob(f"member-*/{MODEL_FILE}"))
+    return [*networks, *place.glob(f"{FOREST_FOLDER}/{MODEL_FILE}")]
 
 
 def check_same_config(config: RunConfig, folder: Path) -> None:

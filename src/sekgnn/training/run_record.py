@@ -44,8 +44,9 @@ class FoldRecord:
         kept_epoch: The epoch, from 1, whose weights were kept.
         metrics: Of these weights: ``test_mae``, ``test_accuracy``, ...
         seconds: How long training took, interruptions not counted.
-        members: Of an ensemble, the metrics of each network alone; ``metrics`` are
-            those of their mean prediction, curves and epoch are of the first.
+        members: Of several models (``"network 1"``, ..., ``"forest"``), the metrics of
+            each alone; ``metrics`` are those of their mean prediction, curves and
+            epoch are of the first.
         baseline: Metrics of models that are no network, by name; see
             :meth:`~sekgnn.training.baseline.Baseline.fold`.
     """
@@ -55,7 +56,7 @@ class FoldRecord:
     kept_epoch: int
     metrics: dict[str, float]
     seconds: float
-    members: list[dict[str, float]] = field(default_factory=list)
+    members: dict[str, dict[str, float]] = field(default_factory=dict)
     baseline: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
@@ -215,7 +216,8 @@ class RunRecord:
             curves = fold["curves"].items()
             fold["curves"] = {k: [_number(x) for x in v] for k, v in curves}
             fold["metrics"] = _numbers(fold["metrics"])
-            fold["members"] = [_numbers(one) for one in fold.get("members", ())]
+            members = fold.get("members", {}).items()
+            fold["members"] = {name: _numbers(own) for name, own in members}
         results = [
             {**result, "value": _number(result["value"])}
             for result in rest.pop("results")
