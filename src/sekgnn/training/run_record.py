@@ -216,8 +216,8 @@ class RunRecord:
             curves = fold["curves"].items()
             fold["curves"] = {k: [_number(x) for x in v] for k, v in curves}
             fold["metrics"] = _numbers(fold["metrics"])
-            members = fold.get("members", {}).items()
-            fold["members"] = {name: _numbers(own) for name, own in members}
+            members = fold.get("members") or {}
+            fold["members"] = {name: _numbers(own) for name, own in members.items()}
         results = [
             {**result, "value": _number(result["value"])}
             for result in rest.pop("results")
