@@ -35,6 +35,12 @@ def fusion() -> MultisetFusion:
     return MultisetFusion(*shape, "none", "silu").double()
 
 
+def star(leaves: int) -> Graph:
+    """Return a star; those around a centre differ in counts alone."""
+    ends = [[0] * leaves, list(range(1, leaves + 1))]
+    return Graph.from_edge_index(ends, leaves + 1, undirected="add")
+
+
 def slow(layer: MultisetFusion, encoding: RaggedEncoding) -> Tensor:
     """Return the layer's output from its formula, vector by vector."""
     rows = []
@@ -53,7 +59,7 @@ def slow(layer: MultisetFusion, encoding: RaggedEncoding) -> Tensor:
 
 
 def test_is_its_formula_for_every_graph_of_a_batch() -> None:
-    some = [*mixed_graphs(), empty_graph(1), empty_graph(3)]
+    some = [*mixed_graphs(), empty_graph(1), empty_graph(3), star(2), star(3)]
     layer = fusion()
     layer.fit(lambda: [joined(some)])
     expected = torch.cat([slow(layer, encode(g, LEARNED)) for g in some])

@@ -10,10 +10,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.nn.helpers import SPEC
+from tests.nn.helpers import LEARNED, SPEC
 from tests.transforms.helpers import to_data
 
-from sekgnn import AddSubstructureEncoding
+from sekgnn import AddSubstructureEncoding, WalkEncoding, fields
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import cycle_graph, path_graph, petersen_graph, rook_graph
 from sekgnn.training.batches import (
@@ -107,20 +107,22 @@ def contents(loader: BatchLoader) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.parametrize("spec", [SPEC, LEARNED], ids=["sum", "learned"])
 def test_batches_carry_fields_encodings_and_numbers_of_their_graphs(
-    graphs: list[Any],
+    graphs: list[Any], spec: WalkEncoding
 ) -> None:
     """The encoding is that of each graph alone."""
-    joined = JoinedGraphs(graphs, 2, SPEC)
-    alone = [AddSubstructureEncoding(SPEC)(graph.clone()) for graph in graphs]
+    joined = JoinedGraphs(graphs, 2, spec)
+    alone = [AddSubstructureEncoding(spec)(graph.clone()) for graph in graphs]
+    names = fields.SUB_ENC_PARTS if spec.ragged else (fields.SUB_ENC,)
     seen = 0
     for batch in joined.batches(np.arange(2, 12), 4, seed=1):
         numbers = batch[GRAPH_NUMBER].tolist()
         assert batch.y.tolist() == numbers
         assert torch.equal(batch.x[batch.ptr[:-1], 0].long(), batch[GRAPH_NUMBER])
-        assert torch.equal(
-            batch.sub_enc, torch.cat([alone[i].sub_enc for i in numbers])
-        )
+        for name in names:
+            expected = torch.cat([alone[i][name] for i in numbers])
+            assert torch.equal(batch[name], expected)
         seen += len(numbers)
     assert seen == 10
 
