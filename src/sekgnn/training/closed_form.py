@@ -44,6 +44,10 @@ class Table(NamedTuple):
         """Return some rows, by number or by bool."""
         return Table(*(part[chosen] for part in self))
 
+    def columns(self, chosen: Tensor) -> Table:
+        """Return some features, by number or by bool."""
+        return self._replace(x=self.x[:, chosen])
+
 
 @torch.no_grad()
 def read_table(
@@ -158,6 +162,13 @@ def solve_linear(
         train: To solve for.
         val: To choose the penalty by; ``None`` for a cross-validation.
     """
+    used = train.x.any(dim=0)  # axes that do not vary are zero: fewer to solve for
+    if not bool(used.all()):
+        watched = None if val is None else val.columns(used)
+        solved, bias = solve_linear(objective, outputs, train.columns(used), watched)
+        weight = solved.new_zeros(len(solved), len(used))
+        weight[:, used] = solved
+        return weight, bias
     parts = [(train, val)] if val is not None else _folds(train)
     if not objective.is_least_squares:
         paths = [_logistic_path(objective, outputs, *part, _LOGISTIC) for part in parts]
@@ -247,11 +258,15 @@ def _logistic_path(
     val: Table | None,
     alphas: Sequence[float],
 ) -> tuple[list[tuple[Tensor, Tensor]], Tensor]:
-    """Return the solutions from strong to weak penalties, and their validation loss."""
+    """Return the solutions from strong to weak penalties, and their validation loss.
+
+    A path whose loss has risen twice is not followed further: it is infinite there.
+    """
     weight = train.x.new_zeros(outputs, train.x.size(1)).requires_grad_()
     bias = train.x.new_zeros(outputs).requires_grad_()
-    found, scores = [], []
-    for alpha in alphas:
+    found: list[tuple[Tensor, Tensor]] = []
+    scores = train.x.new_full((len(alphas),), torch.inf)
+    for i, alpha in enumerate(alphas):
         descent = torch.optim.LBFGS(
             [weight, bias],
             max_iter=200,
@@ -272,8 +287,9 @@ def _logistic_path(
         with torch.enable_grad():
             descent.step(closure)  # type: ignore[no-untyped-call]
         found.append((weight.detach().clone(), bias.detach().clone()))
-        out = (
-            torch.zeros(()) if val is None else val.x @ found[-1][0].t() + found[-1][1]
-        )
-        scores.append(out if val is None else _loss(objective, out, val))
-    return found, torch.stack(scores)
+        if val is not None:
+            out = val.x @ found[-1][0].t() + found[-1][1]
+            scores[i] = _loss(objective, out, val)
+            if i > 1 and scores[i] > scores[i - 1] > scores[i - 2]:
+                break
+    return found, scores
