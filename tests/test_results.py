@@ -10,7 +10,8 @@ import pytest
 
 from sekgnn.brec.board import BOARD, Board
 from sekgnn.brec.exact_score import described
-from sekgnn.reports.brec_page import brec_page
+from sekgnn.brec.trained import TrainedBoard
+from sekgnn.reports.brec_page import brec_page, trained_page
 from sekgnn.reports.finished_runs import load_runs
 from sekgnn.reports.paired_differences import paired_differences, paired_markdown
 from sekgnn.reports.paper_numbers import paper_number
@@ -74,6 +75,13 @@ def test_the_scoreboard_is_of_todays_tests() -> None:
     tests = [json.loads(json.dumps(described(e.test, e.after))) for e in BOARD]
     assert [row.score.test for row in board.rows] == tests
     assert (folder / "exact.md").read_text("utf-8") == brec_page(board)
+
+
+@pytest.mark.parametrize("file", sorted(ROOT.glob("results/brec/trained*.json")))
+def test_the_page_of_trained_networks_is_made_of_the_record(file: Path) -> None:
+    board = TrainedBoard.read(file)
+    assert board.rows and all(row.score.commits for row in board.rows)
+    assert file.with_suffix(".md").read_text("utf-8") == trained_page(board)
 
 
 def test_counting_in_the_readme() -> None:
