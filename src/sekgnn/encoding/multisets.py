@@ -3,8 +3,8 @@ r"""Multisets of step vectors over shells: what ``aggregate="learned"`` leaves t
 For every channel of a :class:`~sekgnn.encoding.WalkEncoding` a node has the multiset of
 the vectors :math:`(H^{(t)}_{ij})_{t=1}^l` of its pairs (i, j). Which of them are equal
 is decided by digests of exact residues, and the order of everything kept follows these
-digests. The numbers do not depend on how nodes are numbered either
-(:func:`walk_floats`), so the arrays of relabelled graphs agree bit for bit.
+digests. Floats of equal numbers are equal, too (:func:`walk_floats`), so the arrays of
+relabelled graphs agree bit for bit, and equal multisets of different graphs as well.
 """
 
 from __future__ import annotations
@@ -51,43 +51,51 @@ def walk_floats(
 ) -> None:
     r"""Write the step vectors of all ordered pairs, ``out`` is ``[s, s, L]``.
 
-    With :math:`2^b` above the largest degree, probabilities are rounded to multiples of
-    :math:`2^{b - 52}` after every step. A sum over neighbours is then exact, so that
-    its order, and with it the numbering of the nodes, does not matter.
+    Equal fractions get equal bits, in whatever graph and by whatever numbering. A
+    probability is :math:`(x + y\, 2^{-b})\, 2^{-b}` with whole numbers x and y below
+    :math:`2^b`, b = 40 for degrees below 2,048, and is rounded off only behind them:
+    sums of such numbers are exact in any order. In the end :math:`b + 12` bits are
+    kept, which errors of :math:`t\, 2^{-2b}` do not reach.
 
     Args:
         rows: Row starts, self-loops listed, ``[s + 1]``.
         columns: Neighbours.
-        scratch: ``[2, s, s]``.
+        scratch: ``[4, s, s]``.
         out: Written.
     """
     s, steps = out.shape[0], out.shape[2]
-    most = 0
+    most, bits = 1, 51
     for i in range(s):
         most = max(most, rows[i + 1] - rows[i])
-    grid = 2.0**52
     while most > 0:
-        grid *= 0.5
+        bits -= 1
         most >>= 1
+    base = 2.0 ** min(bits, 40)
     for i in range(s):
         for j in range(s):
-            scratch[0, i, j] = 1.0 if i == j else 0.0
+            scratch[0, i, j] = base if i == j else 0.0
+            scratch[1, i, j] = 0.0
     now = 0
     for t in range(steps):
-        after = 1 - now
+        after = 2 - now
         for i in range(s):
-            row = scratch[after, i]
+            high, low = scratch[after, i], scratch[after + 1, i]
             for j in range(s):
-                row[j] = 0.0
+                high[j] = low[j] = 0.0
             for e in range(rows[i], rows[i + 1]):
-                before = scratch[now, columns[e]]
+                before, behind = scratch[now, columns[e]], scratch[now + 1, columns[e]]
                 for j in range(s):
-                    row[j] += before[j]
-            degree = max(rows[i + 1] - rows[i], 1)
+                    high[j] += before[j]
+                    low[j] += behind[j]
+            degree = float(max(rows[i + 1] - rows[i], 1))
             for j in range(s):
-                row[j] = np.rint(row[j] / degree * grid) / grid
+                carry = np.floor(low[j] / base)
+                total = high[j] + carry
+                quotient = np.floor(total / degree)
+                rest = (total - quotient * degree) * base + (low[j] - carry * base)
+                high[j], low[j] = quotient, np.floor(rest / degree)
             for j in range(s):
-                out[i, j, t] = row[j]
+                out[i, j, t] = (high[j] + np.rint(low[j] / base * 4096) / 4096) / base
         now = after
 
 
@@ -127,8 +135,6 @@ def number_pairs(
 ) -> tuple[Ints, Colours, Floats, int]:
     """Number the step vectors of all pairs; equal ones get the same number.
 
-    Equal vectors may differ by a rounding; the smallest float of each step is kept.
-
     Args:
         digests: From :func:`~sekgnn.walks.digests.walk_digests`, ``[2, s, s]``.
         floats: From :func:`walk_floats`, ``[s, s, L]``.
@@ -148,10 +154,7 @@ def number_pairs(
             k0, k1 = spread(digests[0, i, j], digests[1, i, j], KEY_VECTOR)
             slot = find_key(table, keys, k0, k1)
             number = table[slot]
-            if number >= 0:
-                for t in range(steps):
-                    vectors[number, t] = min(vectors[number, t], floats[i, j, t])
-            else:
+            if number < 0:
                 if found == keys.shape[0]:
                     old_keys, old_vectors = keys, vectors
                     keys = np.empty((2 * found, 2), dtype=np.uint64)
@@ -252,7 +255,7 @@ def graph_multisets(
     size, filled = -1, 0
     lanes = np.empty((2, 0, 0), dtype=np.uint64)
     residues = np.empty((2, 2, 0, 0), dtype=np.uint64)
-    scratch, floats = np.empty((2, 0, 0)), np.empty((0, 0, steps))
+    scratch, floats = np.empty((4, 0, 0)), np.empty((0, 0, steps))
     numbers = np.empty((0, 0), dtype=np.int32)
     for b in range(blocks.shape[0]):
         radius, loop = blocks[b, 1], blocks[b, 3]
@@ -279,7 +282,7 @@ def graph_multisets(
                     size = s
                     lanes = np.empty((2, s, s), dtype=np.uint64)
                     residues = np.empty((2, 2, s, s), dtype=np.uint64)
-                    scratch, floats = np.empty((2, s, s)), np.empty((s, s, steps))
+                    scratch, floats = np.empty((4, s, s)), np.empty((s, s, steps))
                     numbers = np.empty((s, s), dtype=np.int32)
                 walk_digests(near, columns, steps, step_keys, residues, lanes)
                 walk_floats(near, columns, scratch, floats)
@@ -480,13 +483,13 @@ def _run(
     dtype: np.dtype[Any],
     threads: int | None,
     progress: Progress | None,
-) -> list[list[NDArray[np.generic]]]:
+) -> list[list[NDArray[Any]]]:
     """Return what :func:`graph_multisets` does, as one list of arrays per part."""
     blocks, pairs = _plan(spec)
     _check_memory(packed, spec, blocks, pairs, dtype, threads)
     starts = packed.node_ptr.tolist()
     graphs = len(starts) - 1
-    parts: list[list[NDArray[np.generic]]] = [[np.empty(0)] * graphs for _ in range(7)]
+    parts: list[list[NDArray[Any]]] = [[np.empty(0)] * graphs for _ in range(7)]
     place = PerThread(lambda: np.full(starts[-1], -1, dtype=np.int32))
 
     def work(first: int, last: int) -> None:
@@ -496,8 +499,11 @@ def _run(
                 packed.indptr, packed.indices, start, stop, blocks, pairs,
                 spec.walk_length, STEP_KEYS, place.value,
             )  # fmt: skip
-            found = (rows, sizes, members, counts, vectors.astype(dtype), tables[None])
-            for part, array in zip(parts, (*found, digests), strict=True):
+            vectors = vectors.astype(dtype)
+            found: list[NDArray[Any]] = [
+                rows, sizes, members, counts, vectors, tables[None], digests,
+            ]  # fmt: skip
+            for part, array in zip(parts, found, strict=True):
                 part[g] = array
 
     run_chunks(work, even_chunks(graphs, _GRAPHS_CHUNK), threads, progress)
@@ -552,7 +558,7 @@ def _check_memory(
         most = max(most, int(sizes.max(initial=0)))
     at_once = min(resolve_threads(threads), max(sizes.size, 1))
     needed = total * (8 + spec.walk_length * dtype.itemsize)
-    needed += at_once * most**2 * (16 * spec.walk_length + 92)
+    needed += at_once * most**2 * (16 * spec.walk_length + 108)
     if needed > MEMORY_LIMIT:
         raise GraphInputError(
             f'aggregate="learned" keeps up to {total:,} pairs of these graphs, walks '
