@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from sekgnn.cli.main import app
 from sekgnn.datasets import networkx_task
+from sekgnn.errors import ConfigError
 from sekgnn.estimators import SEKClassifier
 from sekgnn.graphs import cycle_graph, path_graph
 from sekgnn.models import load_model
@@ -135,9 +136,11 @@ def test_a_baseline_that_cannot_be_is_left_out_with_a_reason(
     lines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sekgnn.training.baseline._LARGEST", 100)
+    with pytest.raises(ConfigError, match="sends no messages"):
+        config(lines, **FOREST, max_neighbors=2)
     record = run(replace(config(lines), baseline=True), tmp_path / "run")
     assert record.baseline.keys() == {"left_out"}
-    assert "too many" in record.baseline["left_out"]["forest"]
+    assert "too large" in record.baseline["left_out"]["forest"]
     assert "no baseline without a network" in str(record.baseline_sentence())
 
 

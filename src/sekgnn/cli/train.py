@@ -95,8 +95,9 @@ def results_json(record: RunRecord) -> str:
     """Return the results of a run as JSON; what is not finite is ``null``."""
     import json
 
-    values = json.loads(record.to_json())["results"]
-    return json.dumps({"protocol": record.protocol, "results": values}, indent=2) + "\n"
+    values = json.loads(record.to_json())
+    shown = {name: values[name] for name in ("protocol", "results", "baseline")}
+    return json.dumps(shown, indent=2) + "\n"
 
 
 def print_results(record: RunRecord) -> None:

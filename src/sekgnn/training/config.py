@@ -270,6 +270,10 @@ class RunConfig(_ModelKeys):
                     )
             if self.devices * self.num_machines > 1:
                 raise ConfigError("optimizer lbfgs trains in one process.")
+        if self.max_neighbors is not None and not self.has_epochs:
+            raise ConfigError(
+                f"model {self.model!r} sends no messages; leave max_neighbors out."
+            )
         if self.val_fraction + self.test_fraction >= 1.0:
             raise ConfigError(
                 "val_fraction and test_fraction leave nothing to train on: "

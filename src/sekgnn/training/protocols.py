@@ -40,7 +40,8 @@ SELECTS_ON = {
 def selects_on(config: RunConfig) -> str:
     """Return what the epoch of a run is chosen by, in words."""
     if not config.has_epochs:
-        return SELECTS_ON["no epochs"]
+        penalty = "; the penalty without test graphs" if config.model == "ridge" else ""
+        return SELECTS_ON["no epochs"] + penalty
     validates = config.protocol in ("holdout", "nested")
     last = validates and not config.selects_on_validation
     name = "last epoch" if last else config.protocol
