@@ -62,8 +62,12 @@ bench: install
 	$(BIN)/python -m benchmarks.brec_memory
 	$(BIN)/python -m benchmarks.training --output results/benchmarks/training.json
 
+CONFIGS := $(wildcard configs/*/*.yaml)
+MISSING = $(foreach c,$(CONFIGS),$(if $(wildcard results/runs/$(basename $(notdir $(c)))/record.json),,$(basename $(notdir $(c)))))
+
 results: install
-	for config in $(wildcard configs/*/*.yaml); do \
+	@echo "$(words $(CONFIGS)) configs, $(words $(MISSING)) not trained yet: $(MISSING)"
+	for config in $(CONFIGS); do \
 	  $(BIN)/sekgnn train --config $$config --quiet \
 	    --output results/runs/$$(basename $$config .yaml) || exit 1; \
 	done

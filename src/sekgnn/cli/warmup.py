@@ -56,7 +56,7 @@ def _encodings() -> None:
         for backend in ("dense", "spectral", "push"):
             encode(graph, plain, backend=backend, dtype=dtype)
         encode(graph, everywhere, dtype=dtype)
-    encode(graph, replace(everywhere, aggregate="learned"))
+    encode(graph, replace(everywhere, aggregate="learned", first_step=1))
     encode_exact(graph, everywhere)
     encode_sampled(graph, plain, num_walks=2, seed=0)
     for name in ENCODINGS:
