@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from sekgnn.files import cache_folder
+from sekgnn.registry import IMPORTED
 
 # No deadline: the first example of a run may have to compile a kernel. CI draws the
 # same examples every time; elsewhere each run looks at new ones.
@@ -19,6 +21,14 @@ settings.load_profile("compiled")
 # Background jobs of a shell (nohup, CI) ignore Ctrl-C, and so would their children.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def imports_of_the_test_end_with_it() -> Iterator[None]:
+    """Forget modules that a test imported: processes of later ones would miss them."""
+    before = [*IMPORTED]
+    yield
+    IMPORTED[:] = before
 
 
 @pytest.fixture

@@ -79,7 +79,7 @@ def _tests() -> None:
 
 
 def _networks() -> None:
-    """Pass messages over hops, forwards and backwards, in both precisions."""
+    """Pass messages over hops, forwards and backwards, in both precisions; trees."""
     import numpy as np
     import torch
     from torch_geometric.data import Data
@@ -87,10 +87,12 @@ def _networks() -> None:
     from sekgnn.graphs import cycle_graph, pack
     from sekgnn.hops import hop_pairs_packed
     from sekgnn.nn import HopLoader
+    from sekgnn.nn.decision_trees import DecisionTrees
     from sekgnn.nn.fused_hops import hop_mix
     from sekgnn.nn.hop_matrices import hop_csr
     from sekgnn.nn.sparse_sum import Csr, csr_sum
 
+    DecisionTrees(1, 1)(torch.ones(1, 1))
     packed = pack([cycle_graph(5)])
     pairs = hop_pairs_packed(packed, 2)
     edges = torch.from_numpy(np.stack([pairs.col, pairs.row]))

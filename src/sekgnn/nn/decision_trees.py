@@ -8,8 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from sekgnn.checks import check_positive
-
-_CELLS = 1 << 22  # leaf values in memory at a time
+from sekgnn.nn.kernels import add_leaves
 
 
 class DecisionTrees(nn.Module):
@@ -69,30 +68,14 @@ class DecisionTrees(nn.Module):
             self.register_buffer(name, torch.zeros(shape, dtype=kind))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return ``[R, O]``."""
-        trees, width = self.start.numel(), self.value.size(1)
-        columns = self.column.unsqueeze(1) + torch.arange(width, device=x.device)
-        columns = columns.flatten().long()  # [T W]
-        count = self.value.new_zeros(self.out_channels)
-        count = count.index_add(0, columns, count.new_ones(trees * width))
-        rows = max(1, _CELLS // max(1, trees * width))
-        parts = []
-        for part in torch.split(x.float(), rows):
-            values = self.value[self._leaves(part)].flatten(1)  # [r, T W]
-            total = values.new_zeros(len(part), self.out_channels)
-            parts.append(total.index_add(1, columns, values))
-        return torch.cat(parts) / count.clamp(min=1)
-
-    def _leaves(self, x: Tensor) -> Tensor:
-        """Return the leaf of every row in every tree, ``[r, T]``."""
-        node = self.start.long().expand(len(x), -1)
-        while True:
-            seen = x.gather(1, self.feature[node].long())
-            low = seen <= self.threshold[node]
-            after = torch.where(low, self.left[node], self.right[node]).long()
-            if torch.equal(after, node):
-                return node
-            node = after
+        """Return ``[R, O]``; computed on the CPU."""
+        out = torch.zeros(len(x), self.out_channels, dtype=torch.float64)
+        trees = [getattr(self, name).cpu().numpy() for name in self.KINDS]
+        add_leaves(*trees, x.detach().float().cpu().contiguous().numpy(), out.numpy())
+        first = torch.arange(self.out_channels) - self.value.size(1)  # before the first
+        column = self.column.cpu().unsqueeze(1)
+        count = ((column > first) & (column <= first + self.value.size(1))).sum(0)
+        return (out / count.clamp(min=1)).to(x.device)
 
     def set_trees(self, **tensors: Tensor) -> None:
         """Take the tensors of :attr:`Attributes <feature>`, all of them.

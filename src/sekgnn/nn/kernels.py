@@ -1,4 +1,4 @@
-"""Compiled loops over compressed sparse rows: sum, mix, group, cut out, sample.
+"""Compiled loops over compressed sparse rows (sum, mix, group, cut out, sample), trees.
 
 The graphs of a batch stand one after the other, so what a block of nodes reads is near
 it: with the hops inside the loop over blocks, the mix of all hops is read from memory
@@ -391,3 +391,32 @@ def mix_backward(
                     target[i] += weight[i] * total[i]
             for i in range(channels):
                 grad_weights[k + 1, i] += product[i]
+
+
+@kernel
+def add_leaves(
+    feature: Ints,
+    threshold: NDArray[np.float64],
+    left: Ints,
+    right: Ints,
+    value: NDArray[np.float64],
+    start: Ints,
+    column: Ints,
+    x: NDArray[np.float32],
+    out: NDArray[np.float64],
+) -> None:
+    """Add to ``out[r, column[t]:]`` the values of the leaf of row r in every tree t.
+
+    Arguments are those of :class:`~sekgnn.nn.decision_trees.DecisionTrees`.
+    """
+    for t in range(start.size):
+        for r in range(x.shape[0]):
+            node = start[t]
+            while True:
+                low = x[r, feature[node]] <= threshold[node]
+                after = left[node] if low else right[node]
+                if after == node:
+                    break
+                node = after
+            for w in range(value.shape[1]):
+                out[r, column[t] + w] += value[node, w]
