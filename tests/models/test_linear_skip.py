@@ -70,4 +70,6 @@ def test_frozen_scales_are_those_of_the_untrained_network() -> None:
     model.fit_inputs(lambda: [batch])
     z = model.represent(model.prepare(batch))
     torch.testing.assert_close(z.mean(0), torch.zeros_like(z[0]), atol=1e-9, rtol=0)
+    size = z.square().mean(0)[z.square().mean(0) > 1e-12]  # but those that do not vary
+    torch.testing.assert_close(size, torch.full_like(size, 1 / z.size(1)))
     assert not model(batch).any()  # the head starts at zero

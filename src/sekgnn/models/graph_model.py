@@ -197,11 +197,13 @@ class GraphModel(nn.Module):
 
     @torch.no_grad()
     def fit_inputs(self, batches: Callable[[], Iterable[Any]]) -> None:
-        """Fit what is fixed before training to the training graphs.
+        r"""Fit what is fixed before training to the training graphs.
 
         That is the scale of encodings (``standardize``), the axes of ``skip``, and the
-        scale of pooled vectors of the untrained network (``pooled="frozen"``). A model
-        that was never fitted takes its inputs as they are.
+        scale of pooled vectors of the untrained network (``pooled="frozen"``):
+        :math:`z = (p - \mu) / (\sigma \sqrt{C})` for C of them before a linear head, so
+        that what a step changes does not grow with the width. A model that was never
+        fitted takes its inputs as they are.
 
         Args:
             batches: Gives the training graphs in batches, every time it is called.
@@ -222,6 +224,8 @@ class GraphModel(nn.Module):
                     fit(inputs)
             if self.pooled_scale.scale is not None:
                 self.pooled_scale.fit(lambda: (self.pool(part) for part in inputs()))
+                if self.lift is None:  # the head's share is that of one feature
+                    self.pooled_scale.scale *= self.pooled_scale.num_features**0.5
         finally:
             self.train(was_training)
 
