@@ -20,10 +20,9 @@ from sekgnn.models import Forest, GraphInputs, GraphModel
 from sekgnn.nn import Standardizer
 from sekgnn.training.objective import Objective
 
-_RIDGE = [
-    10.0**k for k in range(2, -17, -1)
-]  # times the largest squared singular value
-_LOGISTIC = [10.0**k for k in (1, 0, -1, -2, -3, -4, -5)]
+# penalties; those of ridge times the largest squared singular value
+_RIDGE = [10.0**k for k in range(2, -17, -1)]
+_LOGISTIC = [10.0**k for k in range(1, -11, -1)]
 _FOLDS = 5
 
 
