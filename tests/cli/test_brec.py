@@ -34,7 +34,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace BREC by four pairs, and the scoreboard by three cheap rows."""
 
     class SmallBREC(BREC):
-        def __init__(self, root: object = None) -> None:
+        def __init__(self, data_root: object = None) -> None:
             super(BREC, self).__init__(PAIRS)
 
     monkeypatch.setattr(brec, "BREC", SmallBREC)

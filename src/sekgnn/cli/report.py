@@ -69,7 +69,7 @@ def report(
 
 def _json(made: Report) -> str:
     values = {
-        "output": str(made.folder),
+        "output": str(made.output),
         "files": sorted(made.files),
         "rows": [_finite(row.to_dict()) for row in made.rows],
         "pairs": [pair.to_dict() for pair in made.pairs],

@@ -54,7 +54,7 @@ def search(
             show_default="study.db in the folder",
         ),
     ] = None,
-    study: Annotated[str, typer.Option(help="name of the study")] = "search",
+    study_name: Annotated[str, typer.Option(help="name of the study")] = "search",
     jobs: Annotated[int, typer.Option(help="trials done side by side")] = 1,
     timeout: Annotated[
         float | None,
@@ -99,12 +99,12 @@ def search(
             folder,
             trials=trials,
             storage=storage,
-            study_name=study,
+            study_name=study_name,
             sampler=sampler,
             pruner=pruner,
             jobs=jobs,
             timeout=timeout,
-            root=data_root,
+            data_root=data_root,
             encoding_progress=stage("encoding"),
             progress=stage("trials"),
         )

@@ -114,5 +114,5 @@ def print_results(record: RunRecord) -> None:
         value = f"{result.value:.5g}"
         if result.spread is not None:
             value += f" ± {result.spread:.2g}"
-        table.add_row(result.metric, value, result.protocol, result.selects_on)
+        table.add_row(result.metric, value, result.protocol, result.selected_on)
     Console().print(table)

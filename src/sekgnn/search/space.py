@@ -48,7 +48,7 @@ NAMED_SPACES: dict[str, dict[str, Any]] = {
 }
 """What the paper searched over for SEK-GIN, by experiment.
 
-Values that the paper keeps fixed (lr, epochs, ...) are keys of the base config.
+Values that the paper keeps fixed (lr, epochs, ...) are keys of the config.
 """
 
 _SECTIONS = {item.name: item.metadata["section"] for item in fields(RunConfig)}
@@ -188,10 +188,10 @@ class SearchSpace:
                 params[name] = trial.suggest_float(name, **part)
         return self.point(params)
 
-    def check(self, base: RunConfig) -> None:
-        """Raise if trials of this space cannot be compared by the base's monitor."""
+    def check(self, config: RunConfig) -> None:
+        """Raise if trials of this space cannot be compared by the monitor."""
         for key in _UNIT_KEYS:
-            if base.monitor == "loss" and key in self.keys:
+            if config.monitor == "loss" and key in self.keys:
                 raise ConfigError(
                     f"{key} changes the units of the loss, so losses of different "
                     f"{key} cannot be compared; set monitor to a metric, such as mae."

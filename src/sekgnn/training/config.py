@@ -333,7 +333,7 @@ class RunConfig(_ModelKeys):
                 f"ensemble and with_forest are for networks; {self.model!r} is fitted "
                 "at once, and again would be much the same. Leave them out."
             )
-        if self.patience is not None and not self.selects_on_validation:
+        if self.patience is not None and not self.keeps_best:
             raise ConfigError(
                 "patience waits for a better epoch on validation graphs, and here the "
                 "last epoch is kept; leave patience out, or use protocol nested or "
@@ -358,7 +358,7 @@ class RunConfig(_ModelKeys):
         return None if self.protocol == "fixed" or self.refit else "val"
 
     @property
-    def selects_on_validation(self) -> bool:
+    def keeps_best(self) -> bool:
         """Whether validation graphs choose the kept epoch; else it is the last."""
         return self.watched == "val" and self.keep != "last"
 

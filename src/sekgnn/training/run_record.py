@@ -69,7 +69,7 @@ class Result:
         value: The number; with folds, the mean over them.
         spread: Standard deviation over the folds (ddof 0, as the literature does).
         protocol: Whose number it is.
-        selects_on: What the epoch was chosen by, in words.
+        selected_on: What the epoch was chosen by, in words.
         epoch: The epoch, where one was chosen for all folds.
     """
 
@@ -77,7 +77,7 @@ class Result:
     value: float
     spread: float | None
     protocol: str
-    selects_on: str
+    selected_on: str
     epoch: int | None = None
 
 
@@ -92,7 +92,7 @@ class RunRecord:
         model: The model's config, as ``model.to_config()`` gives it.
         num_parameters: Learned numbers.
         protocol: Name of the protocol.
-        selects_on: What its epoch is chosen by, in words.
+        selected_on: What its epoch is chosen by, in words.
         monitor: What the kept epoch was chosen by, such as ``val_loss``; or
             ``"nothing"`` where the last epoch was kept.
         folds: One per training.
@@ -111,7 +111,7 @@ class RunRecord:
     model: dict[str, Any]
     num_parameters: int
     protocol: str
-    selects_on: str
+    selected_on: str
     monitor: str
     folds: tuple[FoldRecord, ...]
     results: tuple[Result, ...]
