@@ -89,7 +89,7 @@ def brec(
     test = options.pop("test", None)
     if "model" in options:
         if all or test is not None:
-            raise ConfigError("--model is a network; leave out --test and --all.")
+            raise ConfigError("--model scores a network; leave out --test and --all.")
         drawn = {"copies": copies, "seed": seed}
         options |= {key: value for key, value in drawn.items() if value is not None}
         file = output or Path("results/brec/trained.json")
@@ -98,7 +98,7 @@ def brec(
     for item in flags_of_networks():
         if item.name in options:
             flag = f"--{item.name.replace('_', '-')}"
-            raise ConfigError(f"{flag} is an option of networks; give --model, too.")
+            raise ConfigError(f"{flag} is an option of networks; give --model too.")
     if all and options:
         raise ConfigError(
             "--all runs the tests of the scoreboard as they are; leave out the options "

@@ -30,7 +30,7 @@ class _Option(TyperOption):
 
 
 class ManyValuesCommand(TyperCommand):
-    """A command in which a repeatable option may list its values behind one flag.
+    """A command in which a repeatable option may list its values after one flag.
 
     Only further values that belong to the option are taken, so that an argument may
     follow: in ``--scope graph internal rook:4`` the last word is an argument. Where

@@ -50,9 +50,9 @@ def report(
     with progress_bar("drawing", shown=not (quiet or json)) as progress:
         made = write_report(runs, output, metrics, progress)
     for name in made.unfinished:
-        note(f"{name} has not finished; the report is without it.")
+        note(f"{name} has not finished and is left out of the report.")
     for name in made.left_out:
-        note(f"{name} has no {', '.join(metrics)}; the table is without it.")
+        note(f"{name} has no {', '.join(metrics)} and is left out of the table.")
     if json:
         typer.echo(_json(made))
     elif not quiet:

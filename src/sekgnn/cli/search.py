@@ -79,7 +79,7 @@ def search(
 
     The folder holds best.yaml, ready for sekgnn train -c, trials.csv and search.json.
     The same command continues a search, up to --trials in all; several may work on one
-    study at a time. Test graphs are not looked at.
+    study at once. Test graphs are not looked at.
     """
     from sekgnn.checks import check_positive
     from sekgnn.cli.failures import resumable

@@ -63,7 +63,7 @@ def wl(
     test = options.pop("test", "sek")
     if all and (plot is not None or options):
         raise ConfigError(
-            "--all asks every test as it is by default; leave out --plot and the "
+            "--all runs every test with its defaults; leave out --plot and the "
             "options of a single test."
         )
     chosen = build_test(test, options)
@@ -94,7 +94,7 @@ def _ask_all(
     from sekgnn.wl import TESTS, compare
     from sekgnn.wl.batch import Batch
 
-    Batch.of((first, second))  # what no test takes is an error, and no verdict
+    Batch.of((first, second))  # what no test takes is an error, not a verdict
     found = []
     if not json:
         typer.echo(
@@ -110,7 +110,7 @@ def _ask_all(
         if not json:
             typer.echo(_row(verdict))
     if not found:
-        raise GraphInputError("no test could be asked, so there is no verdict.")
+        raise GraphInputError("no test could be run, so there is no verdict.")
     if json:
         verdicts = [verdict.to_dict() for verdict in found]
         typer.echo(json_format.dumps({"graphs": list(names), "verdicts": verdicts}))

@@ -183,7 +183,7 @@ def read_data_graphs(
 def build_folder(target: Path, build: Callable[[Path], object]) -> None:
     """Fill a new folder that becomes ``target`` only when complete.
 
-    Several processes may build one folder at a time: the first to finish wins, and the
+    Several processes may build one folder at once: the first to finish wins, and the
     others find it done.
 
     Args:

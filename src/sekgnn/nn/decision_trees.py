@@ -81,7 +81,7 @@ class DecisionTrees(nn.Module):
         """Take the tensors of :attr:`Attributes <feature>`, all of them.
 
         Raises:
-            ValueError: If they are no trees.
+            ValueError: If they are not trees.
         """
         for name, kind in self.KINDS.items():
             setattr(self, name, tensors[name].to(self.start.device, kind))
@@ -103,7 +103,7 @@ class DecisionTrees(nn.Module):
         for values, low, high in bounds:
             sound = sound and bool(((values >= low) & (values < high)).all())
         if not sound:
-            raise ValueError("these tensors are no decision trees of this size")
+            raise ValueError("these tensors are not decision trees of this size")
 
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, *rest: Any

@@ -205,11 +205,11 @@ def _section(run: Run, anchor: str, figures: Figures) -> list[str]:
         _heading(3, "Trainings"),
         _folds(record),
         _heading(3, "Config"),
-        _note("Grey: as it is by default."),
+        _note("Grey: default values."),
         *_config(record),
         _heading(3, "Made with"),
         _facts(_provenance(record)),
-        _note("To make it again, save this as config.yaml:"),
+        _note("To repeat the run, save this as config.yaml:"),
         _code(config_yaml(record)),
         _code(f"sekgnn train --config config.yaml --output {shlex.quote(run.slug)}"),
     ]

@@ -120,7 +120,7 @@ def table_rows(runs: Sequence[Run], metrics: Sequence[str] = ()) -> list[TableRo
             name for run in runs for fold in run.record.folds for name in fold.metrics
         }
         raise ConfigError(
-            f"no run has {', '.join(metrics)}; there is {', '.join(sorted(known))}."
+            f"no run has {', '.join(metrics)}; available: {', '.join(sorted(known))}."
         )
     return rows
 
@@ -164,7 +164,7 @@ def _row(run: Run, result: Result) -> TableRow:
 def cells(rows: Sequence[TableRow]) -> tuple[list[str], list[list[str]], list[str]]:
     """Return the table as text: head, rows and footnotes.
 
-    The paper's columns are there only if a published number is.
+    The paper's columns appear only if there is a published number.
     """
     notes = list(dict.fromkeys(r.paper.note for r in rows if r.paper and r.paper.note))
     with_paper = any(row.paper for row in rows)

@@ -102,7 +102,7 @@ class SearchSpace:
             keys = [_key(part) for part in str(name).split(",")]
             for key in keys:
                 if any(key in _keys(other) for other in parts) or keys.count(key) > 1:
-                    raise ConfigError(f"{key} is twice in the search space.")
+                    raise ConfigError(f"{key} occurs twice in the search space.")
             if isinstance(value, Mapping) and len(keys) == 1:
                 parse = _follows if "of" in value else _range
                 parts[keys[0]] = parse(keys[0], value)
@@ -148,9 +148,8 @@ class SearchSpace:
             found = _labels(part)
             if found is None and not ends:
                 raise ConfigError(
-                    f"{name} has a range without a step, so the space has no end; list "
-                    "its choices, give the range a step, or use another sampler than "
-                    "grid."
+                    f"{name} has a range without a step, so the space is infinite; "
+                    "list its choices, give it a step, or use a sampler other than grid."
                 )
             labels.append((part["low"], part["high"]) if found is None else found)
         return (

@@ -77,7 +77,7 @@ def search(
 
     Trials are compared by the validation value of ``config.monitor``; test graphs are
     not looked at. The same call continues a search that was interrupted, and any number
-    of processes may work on one study at a time: a call returns when the study has
+    of processes may work on one study at once: a call returns when the study has
     ``trials`` that are complete or pruned, whichever process ran them.
 
     Args:
@@ -85,7 +85,7 @@ def search(
         space: What to search over.
         output: A folder for ``best.yaml``, ``trials.csv``, ``search.json`` and, unless
             ``storage`` is given, ``study.db``; made if it is missing.
-        trials: How many there are to be in the end, earlier ones included; ``None`` for
+        trials: How many there should be in all, earlier ones included; ``None`` for
             30, or for the whole space with sampler ``"grid"``.
         storage: URL of an Optuna storage, to spread a search over machines.
         study_name: Name of the study in it.
@@ -220,7 +220,7 @@ class Worker:
         return done < self.job.trials
 
     def work(self) -> None:
-        """Do trials until the study has enough that are done, by whomever.
+        """Run trials until the study has enough, whichever process ran them.
 
         Raises:
             OutputError: If the study cannot be read or written.
@@ -355,7 +355,7 @@ def _pruner(name: str, epochs: int, folds: int) -> Any:
 def _write(worker: Worker, place: Path) -> SearchRecord:
     """Write what the study holds now to its folder.
 
-    Several processes may do so at a time: the last to write looks again whether the
+    Several processes may do so at once: the last to write looks again whether the
     study has changed since it was read.
     """
     job, config = worker.job, worker.job.config
@@ -397,7 +397,7 @@ def _check_folder(place: Path) -> None:
     foreign = sorted(found - {DATABASE_FILE, RECORD_FILE, TABLE_FILE, BEST_FILE})
     if foreign and not found & {DATABASE_FILE, RECORD_FILE}:
         raise ConfigError(
-            f"{place} is not the folder of a search and not empty (it holds "
+            f"{place} is neither the folder of a search nor empty (it holds "
             f"{foreign[0]}); choose another output."
         )
 

@@ -78,7 +78,7 @@ def _check_config(config: RunConfig) -> None:
 
 
 class Validation:
-    """Data and splits of a search, loaded once; what trials need alike is shared.
+    """Data and splits of a search, loaded once; what trials have in common is shared.
 
     Args:
         config: Config without the keys that are searched over.

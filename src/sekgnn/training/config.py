@@ -288,8 +288,8 @@ class RunConfig(_ModelKeys):
             for name in ("weight_decay", "dropout", "clip", "max_neighbors"):
                 if getattr(self, name):
                     raise ConfigError(
-                        f"{name} makes no sense with optimizer lbfgs, which searches "
-                        "along lines of one fixed loss; leave it out."
+                        f"{name} does not work with optimizer lbfgs, whose line search "
+                        "needs a fixed loss; leave it out."
                     )
             if self.devices * self.num_machines > 1:
                 raise ConfigError("optimizer lbfgs trains in one process.")
@@ -307,8 +307,8 @@ class RunConfig(_ModelKeys):
             raise ConfigError("split is for protocol holdout; leave it out.")
         if self.split is not None and self.skip_invalid:
             raise ConfigError(
-                "split counts the graphs of the file, and skip_invalid leaves some of "
-                "them out; correct or remove invalid SMILES instead."
+                "split refers to all graphs of the file, and skip_invalid leaves some "
+                "of them out; correct or remove invalid SMILES instead."
             )
         if self.published_folds and self.protocol == "holdout":
             raise ConfigError("published_folds is for protocols with folds.")
@@ -316,14 +316,14 @@ class RunConfig(_ModelKeys):
             raise ConfigError("there are 10 published folds; leave folds out.")
         if self.strategy.endswith(("_spawn", "_fork", "_notebook")):
             raise ConfigError(
-                f"strategy {self.strategy!r} trains in processes that take the weights "
-                "with them when they end; use 'ddp' or another without them."
+                f"strategy {self.strategy!r} trains in processes whose weights are "
+                "lost when they end; use 'ddp' or another strategy."
             )
         if self.devices * self.num_machines > 1 and self.protocol != "holdout":
             raise ConfigError(
-                f"protocol {self.protocol!r} trains folds, which devices and "
-                "num_machines cannot share; leave them at 1 and train folds "
-                "side by side with jobs."
+                f"protocol {self.protocol!r} trains folds, which cannot be spread over "
+                "devices or machines; leave devices and num_machines at 1, and train "
+                "folds side by side with jobs."
             )
         if self.devices * self.num_machines > 1 and self.averages:
             raise ConfigError(
@@ -332,12 +332,12 @@ class RunConfig(_ModelKeys):
             )
 
     def _check_selection(self) -> None:
-        """Raise if what chooses the epoch, and from what graphs, cannot be."""
+        """Raise if the epoch cannot be chosen as the keys say."""
         validates = self.protocol in ("holdout", "nested")
         if self.keep == "best" and not validates:
             raise ConfigError(
-                f"protocol {self.protocol!r} has no graphs that could choose the best "
-                "epoch for keep; leave keep out, or use protocol nested or holdout."
+                f"protocol {self.protocol!r} has no validation graphs to choose the "
+                "best epoch by; leave keep out, or use protocol nested or holdout."
             )
         if self.refit and not (validates and self.keep == "last"):
             raise ConfigError(
@@ -354,7 +354,7 @@ class RunConfig(_ModelKeys):
         if self.averages and not self.has_epochs:
             raise ConfigError(
                 f"ensemble and with_forest are for networks; {self.model!r} is fitted "
-                "at once, and again would be much the same. Leave them out."
+                "in one step, so there is nothing to average. Leave them out."
             )
         if self.patience is not None and not self.keeps_best:
             raise ConfigError(
@@ -365,7 +365,7 @@ class RunConfig(_ModelKeys):
 
     @property
     def has_epochs(self) -> bool:
-        """Whether the model is a network, or else fitted at once."""
+        """Whether the model is a network, or else fitted in one step."""
         return MODEL_KINDS.get(self.model, OWN).network
 
     @property
@@ -398,7 +398,7 @@ class RunConfig(_ModelKeys):
             if str(name).replace("-", "_") not in known:
                 raise ConfigError(
                     f"there is no config key {name!r}.{nearest(name, known)} "
-                    "'sekgnn train --help' lists all."
+                    "'sekgnn train --help' lists all keys."
                 )
         return cls(**{str(k).replace("-", "_"): v for k, v in values.items()})
 

@@ -84,7 +84,7 @@ class Predictor:
             if not files:
                 raise ModelFileError(
                     f"{path} holds no {MODEL_FILE}; it is not a run folder, or the run "
-                    "has not come far enough: repeat its command to continue it."
+                    "has not got far enough: repeat its command to continue it."
                 )
             if not finished and not (place / FOLD_FILE).is_file():
                 text = f"the run in {path} has not finished; its best model is used."

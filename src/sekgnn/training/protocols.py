@@ -244,7 +244,7 @@ def read_split(path: str | Path, count: int) -> Split:
     Positions count from 0; graphs that are in no list are left out.
 
     Raises:
-        GraphInputError: If the file is wrong, a position cannot be or is there twice.
+        GraphInputError: If the file is wrong, or a position out of range or repeated.
     """
     try:
         values = json.loads(Path(path).read_text(encoding="utf-8-sig"))
@@ -261,8 +261,8 @@ def checked_split(values: dict[str, Any], count: int, name: str) -> Split:
     """Return a split of plain lists after checking every position.
 
     Raises:
-        GraphInputError: If a list is missing or empty, or a position cannot be or is
-            there twice.
+        GraphInputError: If a list is missing or empty, or a position out of range or
+            repeated.
     """
     seen: dict[int, str] = {}
     parts = []

@@ -137,7 +137,7 @@ def train(
 
 
 def default_folder(config: RunConfig) -> Path:
-    """Return where a run goes if nobody says."""
+    """Return where a run is written by default."""
     model = config.model.rpartition(":")[2]
     return Path("runs") / f"{Path(config.data or 'graphs').stem}-{model}"
 

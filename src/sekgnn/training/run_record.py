@@ -47,7 +47,7 @@ class FoldRecord:
         members: Of several models (``"network 1"``, ..., ``"forest"``), the metrics of
             each alone; ``metrics`` are those of their mean prediction, curves and
             epoch are of the first.
-        baseline: Metrics of models that are no network, by name; see
+        baseline: Metrics of models without a network, by name; see
             :meth:`~sekgnn.training.baseline.Baseline.fold`.
     """
 
@@ -102,7 +102,7 @@ class RunRecord:
         started: When, ISO 8601 with time zone.
         seconds: Training time of all folds together.
         device: Such as ``"cpu"``.
-        baseline: What goes without a network on the same splits; see
+        baseline: What models without a network reach on the same splits; see
             :func:`~sekgnn.training.baseline.summarise_baseline`.
     """
 
@@ -143,7 +143,7 @@ class RunRecord:
         )
 
     def baseline_sentence(self) -> str | None:
-        """Return in a line what goes without a network; ``None`` if nobody asked."""
+        """Return the baselines in one line; ``None`` if there are none."""
         found = self.baseline
         if not found:
             return None

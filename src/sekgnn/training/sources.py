@@ -119,7 +119,7 @@ def _graph_property(config: RunConfig, data_root: str | Path | None) -> GraphTas
 
 def _tu(config: RunConfig, data_root: str | Path | None) -> GraphTask:
     if config.target:
-        raise ConfigError(f"{config.data} has one target, its class; name none.")
+        raise ConfigError(f"{config.data} has one target, its class; leave target out.")
     dataset = tu_dataset(config.data, data_root)
     kind: TaskKind = "binary" if dataset.num_classes == 2 else "multiclass"
     return replace(
