@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -34,7 +34,7 @@ _ONE_WORDING = (
 )  # fmt: skip
 
 
-def _commands() -> dict[str, Any]:
+def _commands() -> Mapping[str, Any]:
     group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup)
     return group.commands

@@ -149,7 +149,7 @@ class SearchSpace:
             if found is None and not ends:
                 raise ConfigError(
                     f"{name} has a range without a step, so the space is infinite; "
-                    "list its choices, give it a step, or use a sampler other than grid."
+                    "list its choices, give it a step, or choose another sampler."
                 )
             labels.append((part["low"], part["high"]) if found is None else found)
         return (
