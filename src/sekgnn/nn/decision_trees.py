@@ -71,7 +71,9 @@ class DecisionTrees(nn.Module):
         """Return ``[R, O]``; computed on the CPU."""
         out = torch.zeros(len(x), self.out_channels, dtype=torch.float64)
         trees = [getattr(self, name).cpu().numpy() for name in self.KINDS]
-        add_leaves(*trees, x.detach().float().cpu().contiguous().numpy(), out.numpy())
+        rows = x.detach().float().cpu().contiguous().numpy()
+        arguments = [*trees, rows, out.numpy()]
+        add_leaves(*arguments)
         first = torch.arange(self.out_channels) - self.value.size(1)  # before the first
         column = self.column.cpu().unsqueeze(1)
         count = ((column > first) & (column <= first + self.value.size(1))).sum(0)
