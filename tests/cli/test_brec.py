@@ -265,6 +265,7 @@ def test_a_network_adds_a_row(run: Run, small: None, tmp_path: Path) -> None:
     assert "Outside the 4 pairs that it was chosen on: 1 of 1" in sek.stdout
     again = run(*SEK, *more, "-o", output, "--json")
     assert BRECScore.from_dict(json.loads(again.stdout)) == second.score
+    assert run(*SEK, *more, "-o", output, "--quiet").output == ""
 
 
 def test_pairs_and_categories_of_a_network(
