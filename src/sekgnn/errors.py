@@ -14,11 +14,11 @@ class MissingExtraError(ImportError):
 
 
 class DataNotFoundError(FileNotFoundError):
-    """Benchmark data is needed and not there; the message says what to place where."""
+    """Benchmark data is missing; the message says what to place where."""
 
 
 class GraphInputWarning(UserWarning):
-    """Input was usable after a change that the user should know of."""
+    """Input was usable after a change that the user should know about."""
 
 
 class ModelFileError(ValueError):

@@ -222,7 +222,7 @@ def _listen() -> None:
 class _Cache:
     """The files of one kernel, one for each signature; numba holds its lock meanwhile.
 
-    A file is written aside and renamed, so processes may compile one kernel at a time.
+    A file is written aside and renamed, so several processes may compile it at once.
     """
 
     def __init__(self, function: Callable[..., Any], inner: bool) -> None:

@@ -189,12 +189,12 @@ def test_parameters_and_bad_values() -> None:
 
 def test_without_data(tmp_path: Path) -> None:
     with pytest.raises(DataNotFoundError, match=r"brec/brec\.g6\.txt"):
-        score_exact("1wl", root=tmp_path)
+        score_exact("1wl", data_root=tmp_path)
 
 
 @pytest.mark.dataset
 def test_all_pairs_by_default(data_root: Path) -> None:
-    score = score_exact("1wl", root=data_root, copies=0)
+    score = score_exact("1wl", data_root=data_root, copies=0)
     assert [pair.index for pair in score.pairs] == list(range(400))
     assert score.separated == 0
     assert sum(total for _, total in score.by_category().values()) == len(

@@ -145,7 +145,7 @@ def test_unusable_outputs_are_found_before_any_work(
     write_npz(source, [path_graph(3)])
     monkeypatch.setattr("sekgnn.graphs.records.read_all", _unexpected)
     result = run("encode", source, "-o", tmp_path / "out.txt")
-    check_failure(result, tmp_path, "'.txt'", ".npz, .parquet")
+    check_failure(result, tmp_path, "'.txt'", ".npz or .parquet")
     result = run("encode", source, "-o", tmp_path / "none" / "out.npz")
     check_failure(result, tmp_path, "folder", "does not exist")
     before = source.read_bytes()

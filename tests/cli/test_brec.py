@@ -34,7 +34,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace BREC by four pairs, and the scoreboard by three cheap rows."""
 
     class SmallBREC(BREC):
-        def __init__(self, root: object = None) -> None:
+        def __init__(self, data_root: object = None) -> None:
             super(BREC, self).__init__(PAIRS)
 
     monkeypatch.setattr(brec, "BREC", SmallBREC)
@@ -265,6 +265,7 @@ def test_a_network_adds_a_row(run: Run, small: None, tmp_path: Path) -> None:
     assert "Outside the 4 pairs that it was chosen on: 1 of 1" in sek.stdout
     again = run(*SEK, *more, "-o", output, "--json")
     assert BRECScore.from_dict(json.loads(again.stdout)) == second.score
+    assert run(*SEK, *more, "-o", output, "--quiet").output == ""
 
 
 def test_pairs_and_categories_of_a_network(
@@ -273,7 +274,7 @@ def test_pairs_and_categories_of_a_network(
     gin = ("brec", "--model", "gin", *NETWORK, "-o", tmp_path / "t.json", "--json")
     assert run("brec", "--no-self-loops", "--self-loops").exit_code == 0  # of a test
     found = []
-    for args in (("--pairs", "5,9"), ("--category", "basic"), ("--pairs", "0-99")):
+    for args in (("--numbers", "5,9"), ("--category", "basic"), ("--numbers", "0-99")):
         score = BRECScore.from_dict(json.loads(run(*gin, *args).stdout))
         found.append([pair.index for pair in score.pairs])
     assert found == [[5, 9], [3, 5, 9], [3, 5, 7, 9]]
@@ -314,8 +315,10 @@ def test_the_same_command_continues_a_network(
         (("--model", "gin", "--all"), "leave out --test and --all"),
         (("--model", "gin", "--marked"), "--marked means nothing to --model"),
         (("--model", "gin", "--num-hops", 2), "has no num_hops"),
-        (("--model", "gin", "--pairs", "same"), "written like 0-59,110"),
-        (("--model", "gin", "--pairs", "400"), "no such pairs"),
+        (("--model", "gin", "--numbers", "same"), "written like 0-59,110"),
+        (("--model", "gin", "--pairs", "same"), "--pairs means nothing to --model"),
+        (("--numbers", "5"), "--numbers is an option of networks"),
+        (("--model", "gin", "--numbers", "400"), "no such pairs"),
         (("--model", "gin", "--subset", "x"), "written like 0-59,110"),
         (("--model", "gin", "--dtype", "half"), "--dtype must be one of"),
         (("--model", "gin", "--jobs", 0), "--jobs must be at least 1"),

@@ -94,13 +94,13 @@ def test_metrics_may_be_chosen(run: Run, tmp_path: Path) -> None:
     assert "note: two has no test_mse" in result.stderr
     text = (out / "table.md").read_text(encoding="utf-8")
     assert "test_mse" in text and "test_mae" not in text
-    both = run("report", one, two, "-o", out, "--metric", "mse, accuracy")
+    both = run("report", one, two, "-o", out, "--metric", "mse", "accuracy")
     assert (both.exit_code, both.stderr) == (0, "")
     text = (out / "table.md").read_text(encoding="utf-8")
     assert text.count("| test_accuracy |") == 3 and text.count("| test_mse |") == 1
     wrong = run("report", one, "-o", tmp_path / "other", "--metric", "f1")
     assert wrong.exit_code == 2
-    assert wrong.stderr == "error: no run has f1; there is test_mae, test_mse.\n"
+    assert wrong.stderr == "error: no run has f1; available: test_mae, test_mse.\n"
     assert not (tmp_path / "other").exists()
 
 

@@ -187,7 +187,7 @@ def test_all_without_any_verdict_is_an_error(
     for extra in ((), ("--json",)):
         result = run("wl", "--all", "rook:4", "shrikhande", *extra)
         assert result.exit_code == FAILED
-        assert "error: no test could be asked" in result.stderr
+        assert "error: no test could be run" in result.stderr
         assert "separated" not in result.stdout
 
 

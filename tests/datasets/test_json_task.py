@@ -85,7 +85,7 @@ GOOD: dict[str, Any] = {"edges": [[0, 1]], "num_nodes": 2, "y": 1}
         ('{"edges": [[0,', "line 2: not valid JSON"),
         ("[1, 2]", "line 2: an object with the key 'edges' is needed"),
         ('{"nodes": 3}', "line 2: an object with the key 'edges' is needed"),
-        ({"edges": []}, "line 2: neither 'num_nodes' nor 'x' is there"),
+        ({"edges": []}, "line 2: neither 'num_nodes' nor 'x' is given"),
         ({"edges": [], "num_nodes": -1}, "line 2: num_nodes must be at least 0"),
         ({"edges": [], "num_nodes": 2**31}, r"line 2: num_nodes must be below 2\^31"),
         ({"edges": [[0, 2**70]], "num_nodes": 2**71}, "line 2: num_nodes must be bel"),

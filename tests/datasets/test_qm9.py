@@ -178,7 +178,7 @@ def test_wrong_files_are_named(folder: Path, tmp_path: Path) -> None:
     part.write_bytes(b"\xef\xbb\xbf" + text.replace("\r\n", "\n").encode())
     assert len(QM9Dataset(folder, limit=6)) == 6  # a byte order mark does no harm
     part.write_text(text[:-30])
-    with pytest.raises(GraphInputError, match=r"line 3: \d+ fields, but the heading"):
+    with pytest.raises(GraphInputError, match=r"line 3: \d+ fields, but the header"):
         QM9Dataset(folder, limit=6)
     part.write_text(text.replace("R2_bohr2", "R2"))
     with pytest.raises(GraphInputError, match="has no column 'R2_bohr2'; its columns"):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sekgnn.datasets import BREC, CEXP, CSL, DATA_FILES, EXP, SR25, data_root
+from sekgnn.datasets import BREC, CEXP, CSL, DATA_FILES, EXP, SR25, find_data_root
 from sekgnn.datasets.root import build_folder, read_data_file
 from sekgnn.errors import DataNotFoundError, GraphInputError, OutputError
 from sekgnn.files import cache_folder
@@ -30,11 +30,13 @@ def test_import_is_light() -> None:
 
 def test_no_folder_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SEKGNN_DATA", raising=False)
-    with pytest.raises(DataNotFoundError, match="set SEKGNN_DATA to it, or pass root"):
-        data_root()
+    with pytest.raises(
+        DataNotFoundError, match="set SEKGNN_DATA to it, or pass data_root"
+    ):
+        find_data_root()
     monkeypatch.setenv("SEKGNN_DATA", "")
     with pytest.raises(DataNotFoundError, match="no folder of benchmark data"):
-        data_root()
+        find_data_root()
 
 
 def test_the_folder_does_not_exist(
@@ -42,9 +44,9 @@ def test_the_folder_does_not_exist(
 ) -> None:
     monkeypatch.setenv("SEKGNN_DATA", str(tmp_path / "none"))
     with pytest.raises(DataNotFoundError, match=r"SEKGNN_DATA names .*none, which is"):
-        data_root()
-    with pytest.raises(DataNotFoundError, match=r"root is .*other, which is not"):
-        data_root(tmp_path / "other")
+        find_data_root()
+    with pytest.raises(DataNotFoundError, match=r"data_root is .*other, which is not"):
+        find_data_root(tmp_path / "other")
 
 
 def test_root_goes_before_the_environment(
@@ -52,9 +54,9 @@ def test_root_goes_before_the_environment(
 ) -> None:
     (tmp_path / "a").mkdir()
     monkeypatch.setenv("SEKGNN_DATA", str(tmp_path / "a"))
-    assert data_root() == tmp_path / "a"
-    assert data_root(tmp_path) == tmp_path
-    assert data_root(str(tmp_path)) == tmp_path
+    assert find_data_root() == tmp_path / "a"
+    assert find_data_root(tmp_path) == tmp_path
+    assert find_data_root(str(tmp_path)) == tmp_path
 
 
 @pytest.mark.parametrize(
@@ -75,7 +77,7 @@ def test_a_missing_file_is_named_with_place_and_digest(
         assert "SEKGNN_DATA" in message
         assert file.content in message
     monkeypatch.delenv("SEKGNN_DATA")
-    with pytest.raises(DataNotFoundError, match=f"pass root.*{file.path}"):
+    with pytest.raises(DataNotFoundError, match=f"pass data_root.*{file.path}"):
         dataset()
 
 

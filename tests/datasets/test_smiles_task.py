@@ -134,13 +134,11 @@ def test_other_faults(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     with pytest.raises(GraphInputError, match="does not exist"):
         read_task(file, "y")
-    with pytest.raises(GraphInputError, match="is empty; expected a heading"):
+    with pytest.raises(GraphInputError, match="is empty; expected a header"):
         read_task(write(file, ""), "y")
     with pytest.raises(GraphInputError, match="has 2 columns 'y'"):
         read_task(write(file, "smiles,y,y\nC,1,2\n"), "y")
-    with pytest.raises(
-        GraphInputError, match="line 3: 3 fields, but the heading has 2"
-    ):
+    with pytest.raises(GraphInputError, match="line 3: 3 fields, but the header has 2"):
         read_task(write(file, "smiles,y\nC,1\nC,1,2\n"), "y")
     with pytest.raises(GraphInputError, match="target 'y': all values are missing"):
         read_task(write(file, "smiles,y\nC,\nCC,nan\n"), "y")

@@ -138,7 +138,7 @@ def test_chunks_of_a_folder_are_the_graphs_without_their_labels(
     assert chunks[0][0].x.tolist() == [[0, 0, 1], [1, 0, 0]]
     (folder / "OWN_graph_labels.txt").unlink()
     assert_together(chunks, read_task(folder, node_labels=[7, 5, 3]))
-    with pytest.raises(GraphInputError, match="line 2: node label 7 is not known"):
+    with pytest.raises(GraphInputError, match="line 2: node label 7 is unknown"):
         list(stream_task(folder, node_labels=[3]))
 
 

@@ -138,9 +138,7 @@ def test_wrong_parameters() -> None:
         encode_targets([a], "regresion")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="must be different columns"):
         encode_targets([a, a])
-    with pytest.raises(
-        GraphInputError, match="row 2, target 'a': class 1 is not known"
-    ):
+    with pytest.raises(GraphInputError, match="row 2, target 'a': class 1 is unknown"):
         encode_targets([a], classes=[0, 2])
     assert encode_targets([a], "regression").kind == "regression"
     assert encode_targets([a], "multilabel").y.shape == (4, 1)

@@ -55,7 +55,7 @@ def test_known_node_labels_keep_their_columns(folder: Path) -> None:
     change(folder, "node_attributes", None)
     task = read_task(folder, node_labels=[9, 5, 3, 1])
     assert task[0].x.tolist() == [[0, 0, 1, 0], [0, 1, 0, 0], [0, 1, 0, 0]]
-    with pytest.raises(GraphInputError, match=r"line 7: node label 9 is not known"):
+    with pytest.raises(GraphInputError, match=r"line 7: node label 9 is unknown"):
         read_task(folder, node_labels=[3, 5])
 
 
@@ -89,7 +89,7 @@ def test_edge_labels(folder: Path) -> None:
     assert task[3].edge_attr.shape == (0, 3)
     known = read_task(folder, undirected="add", edge_labels=[7, 2, 0, 1])
     assert known[1].edge_attr.tolist() == [[1, 0, 0, 0]] * 2
-    with pytest.raises(GraphInputError, match="line 4: edge label 7 is not known"):
+    with pytest.raises(GraphInputError, match="line 4: edge label 7 is unknown"):
         read_task(folder, undirected="add", edge_labels=[0, 2])
     for text, message in (
         ("2\n0\n", "2 lines for 6 edges; a file is cut short"),

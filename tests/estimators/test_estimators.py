@@ -52,7 +52,7 @@ def test_classifier_learns_and_keeps_its_labels() -> None:
     chances = model.predict_proba(graphs)
     np.testing.assert_allclose(chances.sum(axis=1), 1)
     assert (model.classes_[chances.argmax(1)] == model.predict(graphs)).all()
-    assert 1 <= model.best_epoch_ <= len(model.curves_["val_loss"])
+    assert 1 <= model.kept_epoch_ <= len(model.curves_["val_loss"])
     assert model.n_features_in_ == 1
 
 
@@ -164,7 +164,7 @@ def test_all_graphs_may_train() -> None:
     options = {**SMALL, "epochs": 3, "schedule": "cosine", "keep": "last"}
     held = SEKClassifier(**options).fit(graphs, labels)
     model = SEKClassifier(**options, refit=True).fit(graphs, labels)
-    assert (held.best_epoch_, model.best_epoch_) == (3, 3)
+    assert (held.kept_epoch_, model.kept_epoch_) == (3, 3)
     assert held.curves_.keys() - model.curves_.keys() > {"val_loss"}
     assert model.curves_["lr"][-1] == pytest.approx(0.02 * 0.02)
 
@@ -191,7 +191,7 @@ def test_pickle_and_files(kind: Any, tmp_path: Path) -> None:
     model.save(tmp_path / "model.safetensors")
     for other in (pickle.loads(text), kind.load(tmp_path / "model.safetensors")):
         np.testing.assert_array_equal(other.predict(graphs), model.predict(graphs))
-        assert other.best_epoch_ == model.best_epoch_
+        assert other.kept_epoch_ == model.kept_epoch_
         assert other.curves_ == model.curves_
         assert other.get_params()["lr"] == 0.02
     wrong = SEKRegressor if kind is SEKClassifier else SEKClassifier

@@ -52,7 +52,7 @@ def test_weight_zero_is_no_edge_but_its_nodes_count() -> None:
         ("0 1\n1", "x, line 2: expected 'node node'"),
         ("0 1 2 3", "line 1: expected"),
         ("0,,1", "node ids must be integers from 0, got ''"),
-        ("source,target\n0,1", "line 1.*got 'source'.*start a heading with '#'"),
+        ("source,target\n0,1", "line 1.*got 'source'.*start a header with '#'"),
         ("0 -1", "got '-1'"),
         ("0 1.0", "got '1.0'"),
         ("0 1_0", "got '1_0'"),

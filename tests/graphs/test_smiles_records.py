@@ -82,7 +82,7 @@ def test_only_ten_are_shown(tmp_path: Path) -> None:
         ("", "is empty"),
         ("\n\n", "is empty"),
         ("smiles\n", "no graphs"),
-        ("smiles,b\nC,1\nC\n", "line 3: 1 fields, but the heading has 2"),
+        ("smiles,b\nC,1\nC\n", "line 3: 1 fields, but the header has 2"),
         ("smiles,b\nC,1,2\n", "line 2: 3 fields"),
         ('smiles,b\n"C,1\n', "quote left open"),
     ],

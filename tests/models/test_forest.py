@@ -175,7 +175,7 @@ def test_trees_that_lead_nowhere_are_refused(
     model, _ = grown()
     getattr(model.trees, name)[place] = value
     model.save(tmp_path / "forest.safetensors")
-    with pytest.raises(ModelFileError, match="no decision trees"):
+    with pytest.raises(ModelFileError, match="not decision trees"):
         load_model(tmp_path / "forest.safetensors")
 
 
@@ -184,5 +184,5 @@ def test_tensors_of_other_sizes_are_refused(tmp_path: Path) -> None:
         model, _ = grown()
         setattr(model.trees, name, getattr(model.trees, name)[:-1])
         model.save(tmp_path / "forest.safetensors")
-        with pytest.raises(ModelFileError, match="no decision trees"):
+        with pytest.raises(ModelFileError, match="not decision trees"):
             load_model(tmp_path / "forest.safetensors")

@@ -161,7 +161,7 @@ def test_weights_that_do_not_fit_are_named(
     with pytest.raises(ModelFileError, match=r"head\.bias \[3\] for \[2\]"):
         load_model(file)
     rewrite(file, {}, head__bias=torch.zeros(2).double(), more=torch.zeros(1).double())
-    with pytest.raises(ModelFileError, match="has besides more"):
+    with pytest.raises(ModelFileError, match="also has more"):
         load_model(file)
 
 

@@ -42,7 +42,7 @@ def holdout(
         "model": {"hidden_channels": 64},
         "num_parameters": 12345,
         "protocol": "holdout",
-        "selects_on": ON_VAL,
+        "selected_on": ON_VAL,
         "monitor": "val_loss",
         "folds": (FoldRecord(split, curves, 2, metrics, 61.5),),
         "results": tuple(
@@ -77,7 +77,7 @@ def folds(
         "model": {},
         "num_parameters": 999,
         "protocol": "xu2019",
-        "selects_on": ON_TEST,
+        "selected_on": ON_TEST,
         "monitor": "nothing",
         "folds": tuple(trainings),
         "results": (

@@ -71,7 +71,7 @@ def test_classes_with_probabilities(tmp_path: Path) -> None:
         (b"graph,fold\n", "lacks true values"),
         (b"graph,true y,predicted y\n", "lacks 'fold'"),
         (b"fold,true y\n1,2\n", "lacks 'predicted y'"),
-        (b"fold,true y,predicted y\n1,2\n", "row 1 has 2 fields, the head 3"),
+        (b"fold,true y,predicted y\n1,2\n", "row 1 has 2 fields, the header 3"),
         (b"fold,true y,predicted y,true y\n", "same name"),
         (b"fold,true y,predicted y\n\xff\xfe,1,1\n", "cannot be read"),
     ],

@@ -72,7 +72,7 @@ def evil_record() -> RunRecord:
     config = {**record.config, "data": EVIL, "target": [EVIL], EVIL: EVIL}
     texts = {"name": EVIL, "source": EVIL, "classes": [EVIL], EVIL: {EVIL: EVIL}}
     fold = replace(record.folds[0], metrics={EVIL: 1.0})
-    result = replace(record.results[0], metric=EVIL, protocol=EVIL, selects_on=EVIL)
+    result = replace(record.results[0], metric=EVIL, protocol=EVIL, selected_on=EVIL)
     return replace(
         record, config=config, data={**record.data, **texts}, folds=(fold,),
         model={EVIL: [EVIL]}, versions={EVIL: EVIL}, commit=EVIL, started=EVIL,

@@ -76,7 +76,7 @@ def test_best_config_reproduces_the_least_value_of_the_table(
     )  # fmt: skip
     fold = run_fold(Training(config, data), 0, tmp_path / "run")
     assert min(fold.curves["val_loss"]) == min(values)
-    assert fold.kept_epoch == record.best["best_epochs"][0]
+    assert fold.kept_epoch == record.best["kept_epochs"][0]
     saved = json.loads((tmp_path / "s" / "search.json").read_text("utf-8"))
     assert saved["best"] == record.best
     assert saved["trials"]["complete"] == 4
@@ -261,7 +261,7 @@ def test_another_search_in_the_same_folder_is_refused(
     other = SearchSpace.from_dict({"lr": [0.01, 0.03], "batch_size": [8, 16]})
     half = replace(data, graphs=data.graphs[::-1])
     cases: list[tuple[RunConfig, SearchSpace, GraphTask, str]] = [
-        (replace(BASE, hidden_channels=9), GRID, data, "hidden_channels of the base"),
+        (replace(BASE, hidden_channels=9), GRID, data, "hidden_channels of the config"),
         (BASE, other, data, "batch_size of the space"),
         (BASE, GRID, half, "the training and validation graphs"),
     ]

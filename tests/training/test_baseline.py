@@ -42,7 +42,7 @@ def test_a_forest_is_trained_saved_and_used(
     (fold,) = record.folds
     assert fold.kept_epoch == 1
     assert {len(curve) for curve in fold.curves.values()} == {1}
-    assert "no epochs" in record.selects_on
+    assert "no epochs" in record.selected_on
     (again,) = evaluate_run(tmp_path / "run")
     for name, value in again.items():
         assert fold.metrics[f"test_{name}"] == pytest.approx(value, nan_ok=True)
@@ -57,7 +57,7 @@ def test_protocols_select_nothing(protocol: str, lines: Path, tmp_path: Path) ->
     record = run(settings, tmp_path / "one")
     assert len(record.folds) == 3
     assert record.headline.protocol == protocol
-    assert "no epochs" in record.headline.selects_on
+    assert "no epochs" in record.headline.selected_on
     mean = sum(fold.metrics["test_accuracy"] for fold in record.folds) / 3
     assert record.headline.value == pytest.approx(mean)
     if protocol == "nested":
@@ -88,7 +88,7 @@ def test_estimators_and_searches_take_them(
     graphs = [make(n) for n in range(4, 24) for make in (cycle_graph, path_graph)]
     found = SEKClassifier(model=model, **SMALL).fit(graphs, ["cycle", "path"] * 20)
     assert found.score(graphs, ["cycle", "path"] * 20) == 1.0
-    assert found.best_epoch_ == 1
+    assert found.kept_epoch_ == 1
     found.save(tmp_path / "estimator.safetensors")
     again = SEKClassifier.load(tmp_path / "estimator.safetensors")
     np.testing.assert_array_equal(

@@ -223,8 +223,8 @@ def test_zeros_and_ones_are_learned_as_probabilities(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"optimizer": "lbfgs", "dropout": 0.1}, "dropout makes no sense"),
-        ({"optimizer": "lbfgs", "clip": 1.0}, "clip makes no sense"),
+        ({"optimizer": "lbfgs", "dropout": 0.1}, "dropout does not work"),
+        ({"optimizer": "lbfgs", "clip": 1.0}, "clip does not work"),
         ({"closed_form": "before"}, "set skip"),
         ({"model": "ridge"}, "has no hidden_channels"),
         ({"readout": "sum+sum"}, "must not repeat"),

@@ -193,7 +193,7 @@ def test_unfinished_runs(lines: Path, tmp_path: Path) -> None:
         Predictor.load(single)
     run(config(lines, "size", epochs=1, protocol="nested", folds=2), folds)
     (folds / "record.json").unlink()
-    with pytest.raises(ModelFileError, match="not come far enough"):
+    with pytest.raises(ModelFileError, match="not got far enough"):
         Predictor.load(folds)
     with pytest.raises(GraphInputError, match="not finished"):
         evaluate_run(folds)
@@ -290,7 +290,7 @@ def test_tu_folder_labels_keep_their_columns(tmp_path: Path) -> None:
     known = stream(predictor, train)
     assert rows[0]["probability 1"] == known[1]["probability 1"]
     strange = write("STRANGE", [7, 7], [1])
-    with pytest.raises(GraphInputError, match="label 7 is not known"):
+    with pytest.raises(GraphInputError, match="label 7 is unknown"):
         stream(predictor, strange)
 
 

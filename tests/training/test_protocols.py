@@ -37,7 +37,7 @@ def test_curves_of_classes_read_three_ways(protocol: str) -> None:
     last = found["last epoch"]
     assert last.value == pytest.approx(0.65)
     assert last.epoch == 4
-    assert last.selects_on == "nothing: the last epoch"
+    assert last.selected_on == "nothing: the last epoch"
     assert {result.metric for result in results} == {"test_accuracy"}
 
 

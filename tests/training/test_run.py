@@ -146,14 +146,14 @@ def test_without_a_choice_the_last_epoch_is_kept_and_every_graph_trains(
         more |= {"keep": "last", "refit": True}
     record = run(config(lines, **more), tmp_path / "run")
     assert record.monitor == "nothing"
-    assert record.selects_on == record.headline.selects_on
+    assert record.selected_on == record.headline.selected_on
     for fold in record.folds:
         assert fold.split.keys() == {"train", "test"}
         assert sorted(fold.split["train"] + fold.split["test"]) == list(range(30))
         assert fold.curves.keys() == {"lr", "train_loss"}
         assert fold.kept_epoch == 3
     told = "all settings stand before" if protocol == "fixed" else "the last epoch"
-    assert told in record.selects_on
+    assert told in record.selected_on
     with pytest.raises(GraphInputError, match=f"no val part.*{protocol}"):
         evaluate_run(tmp_path / "run", "val")
 

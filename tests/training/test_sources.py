@@ -174,7 +174,7 @@ def test_a_folder_is_read_as_tu_files(tmp_path: Path) -> None:
     (folder / "TOY_graph_labels.txt").write_text("1\n2\n1\n2\n1\n2\n")
     data = load_data(RunConfig(data=str(folder)))
     assert (data.kind, len(data), data.name) == ("binary", 6, "TOY")
-    with pytest.raises(ConfigError, match="name none"):
+    with pytest.raises(ConfigError, match="leave target out"):
         load_data(RunConfig(data=str(folder), target=("y",)))
 
 

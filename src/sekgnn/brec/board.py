@@ -228,7 +228,7 @@ def run_board(
     entries: Sequence[Entry] = BOARD,
     *,
     pairs: BREC | None = None,
-    root: str | os.PathLike[str] | None = None,
+    data_root: str | os.PathLike[str] | None = None,
     copies: int = 1,
     seed: int = 0,
     partial: Path | None = None,
@@ -240,7 +240,7 @@ def run_board(
     Args:
         entries: The rows.
         pairs: The pairs; all 400 by default.
-        root: The data folder; by default what ``SEKGNN_DATA`` names.
+        data_root: The data folder; by default what ``SEKGNN_DATA`` names.
         copies: Relabelled copies of each graph.
         seed: Of the copies.
         partial: Finished rows are kept here, and taken from here if they were made
@@ -252,7 +252,7 @@ def run_board(
         ConfigError: If there are no pairs.
         OutputError: If ``partial`` is not such a record.
     """
-    chosen = BREC(root) if pairs is None else pairs
+    chosen = BREC(data_root) if pairs is None else pairs
     if not chosen:
         raise ConfigError("the scoreboard needs at least one pair.")
     board = Board(

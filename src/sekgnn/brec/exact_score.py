@@ -118,7 +118,7 @@ def score_exact(
     *,
     after: Sequence[WLTest] = (),
     pairs: Iterable[BRECPair] | None = None,
-    root: str | os.PathLike[str] | None = None,
+    data_root: str | os.PathLike[str] | None = None,
     copies: int = 1,
     seed: int = 0,
     threads: int | None = None,
@@ -132,7 +132,7 @@ def score_exact(
         after: Tests, the cheapest first, that are asked before: each is asked only of
             the pairs that those before it leave together, and so is ``test``.
         pairs: The pairs; all 400 by default.
-        root: The data folder; by default what ``SEKGNN_DATA`` names.
+        data_root: The data folder; by default what ``SEKGNN_DATA`` names.
         copies: Relabelled copies of each graph that must not be separated from it.
         seed: Of the copies.
         threads: Threads; ``None`` for all usable cores.
@@ -146,7 +146,7 @@ def score_exact(
     chosen = make_test(test, **parameters)
     check_positive("copies", copies, 0)
     check_positive("seed", seed, 0)
-    wanted = tuple(BREC(root) if pairs is None else pairs)
+    wanted = tuple(BREC(data_root) if pairs is None else pairs)
     tests = (*after, chosen)
     for each in tests:
         for pair in wanted:

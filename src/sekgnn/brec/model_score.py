@@ -56,10 +56,12 @@ class RPCProtocol:
 
     copies: int = 32
     epochs: int = _setting(20, "largest number of epochs per pair")
-    batch_size: int = _setting(16, "graphs per step, half of them of each graph")
+    batch_size: int = _setting(16, "graphs per step, half of them copies of each graph")
     lr: float = _setting(1e-4, "learning rate of Adam")
-    weight_decay: float = _setting(1e-4, "L2 penalty")
-    margin: float = _setting(0.0, "cosine below which a pair costs nothing")
+    weight_decay: float = _setting(1e-4, "L2 penalty of Adam")
+    margin: float = _setting(
+        0.0, "margin of the loss, the cosine below which a pair costs nothing"
+    )
     stop_loss: float = _setting(0.2, "loss below which training ends")
     epsilon: float | None = None
     threshold: float | None = None

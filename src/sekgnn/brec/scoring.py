@@ -57,7 +57,7 @@ def score(
     make_model: MakeModel,
     *,
     pairs: Iterable[BRECPair] | None = None,
-    root: str | os.PathLike[str] | None = None,
+    data_root: str | os.PathLike[str] | None = None,
     transform: Transform | None = None,
     protocol: RPCProtocol | None = None,
     record: str | os.PathLike[str] | None = None,
@@ -100,7 +100,7 @@ def score(
             ``[num_graphs, d]``, d = 16 in BREC and in any case below
             ``protocol.copies``.
         pairs: The pairs to score; all of BREC if left out.
-        root: The data folder for this; by default what ``SEKGNN_DATA`` names.
+        data_root: The data folder for this; by default what ``SEKGNN_DATA`` names.
         transform: Applied once to the ``Data`` of each copy, as
             :class:`~sekgnn.transforms.AddSubstructureEncoding`. It must not depend on
             the order of nodes. What it makes is given in the model's precision.
@@ -123,7 +123,7 @@ def score(
         DataNotFoundError: If ``pairs`` is left out and BREC's file is missing.
         OutputError: If the record cannot be written.
     """
-    chosen = list(BREC(root) if pairs is None else pairs)
+    chosen = list(BREC(data_root) if pairs is None else pairs)
     graphs = {pair.index: pair_fingerprint(pair) for pair in chosen}
     if len(graphs) < len(chosen):
         raise ConfigError("two pairs have the same index; number them differently.")

@@ -10,7 +10,7 @@ import typer
 
 from sekgnn.cli.brec_network import all_flags, flags_of_networks, run_network
 from sekgnn.cli.field_flags import with_flags
-from sekgnn.cli.shared_options import Json
+from sekgnn.cli.shared_options import DataRoot, Json, Quiet
 from sekgnn.cli.wl_options import build_test
 
 
@@ -19,23 +19,23 @@ def brec(
     category: Annotated[
         list[str] | None,
         typer.Option(
-            help="basic, simple_regular, strongly_regular, four_vertex, "
-            "distance_regular, extension, cfi; several may follow",
+            help="categories of pairs: basic, simple_regular, strongly_regular, "
+            "four_vertex, distance_regular, extension or cfi",
             show_default="all",
         ),
     ] = None,
     copies: Annotated[
         int | None,
         typer.Option(
-            help="relabelled copies of each graph, never to be separated",
-            show_default="1 for tests, 32 for networks",
+            help="number of relabelled copies of each graph, never to be separated",
+            show_default="1; 32 for networks",
         ),
     ] = None,
     seed: Annotated[
         int | None,
         typer.Option(
             help="seed of copies and weights",
-            show_default="0 for tests, 2023 for networks",
+            show_default="0; 2023 for networks",
         ),
     ] = None,
     all: Annotated[
@@ -47,23 +47,19 @@ def brec(
             "--output",
             "-o",
             help="folder for the results of --all, JSON file for those of --model",
-            show_default="results/brec, trained.json there",
+            show_default="results/brec; results/brec/trained.json for networks",
         ),
     ] = None,
-    data_root: Annotated[
-        Path | None,
-        typer.Option(help="folder with brec/brec.g6.txt", show_default="SEKGNN_DATA"),
-    ] = None,
+    data_root: DataRoot = None,
     threads: Annotated[
         int | None,
         typer.Option(
-            help="threads", show_default="all usable cores; as --jobs for networks"
+            help="number of threads of compiled kernels, or of torch for networks",
+            show_default="all usable cores; as --jobs for networks",
         ),
     ] = None,
     json: Json = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="no progress bar")
-    ] = False,
+    quiet: Quiet = False,
     **options: Any,
 ) -> None:
     """Score a Weisfeiler-Lehman test, or a network, on the 400 pairs of BREC.
@@ -77,7 +73,7 @@ def brec(
 
     --model trains a new network on each pair, and adds a row to trained.json
     and trained.md. The same command continues an interrupted run; with other
-    --pairs or --category the row grows.
+    --numbers or --category the row grows.
     """
     from sekgnn.brec.exact_score import score_exact
     from sekgnn.checks import check_positive
@@ -93,7 +89,7 @@ def brec(
     test = options.pop("test", None)
     if "model" in options:
         if all or test is not None:
-            raise ConfigError("--model is a network; leave out --test and --all.")
+            raise ConfigError("--model scores a network; leave out --test and --all.")
         drawn = {"copies": copies, "seed": seed}
         options |= {key: value for key, value in drawn.items() if value is not None}
         file = output or Path("results/brec/trained.json")
@@ -102,7 +98,7 @@ def brec(
     for item in flags_of_networks():
         if item.name in options:
             flag = f"--{item.name.replace('_', '-')}"
-            raise ConfigError(f"{flag} is an option of networks; give --model, too.")
+            raise ConfigError(f"{flag} is an option of networks; give --model too.")
     if all and options:
         raise ConfigError(
             "--all runs the tests of the scoreboard as they are; leave out the options "
@@ -159,6 +155,8 @@ def _run_all(settings: dict[str, Any], output: Path, json: bool, shown: bool) ->
     partial.unlink(missing_ok=True)
     if json:
         typer.echo(board.to_json(), nl=False)
+        return
+    if not shown:
         return
     for entry in board.rows:
         score = entry.score

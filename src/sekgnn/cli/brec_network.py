@@ -13,7 +13,7 @@ import typer
 from sekgnn.checks import check_positive
 from sekgnn.cli.config_options import merged_config
 from sekgnn.cli.field_flags import default_text
-from sekgnn.cli.wl_options import Flag, flags_of_tests
+from sekgnn.cli.wl_options import Flag, flags_of_tests, said_defaults
 from sekgnn.errors import ConfigError
 
 _UNUSED = ("edge_features", "max_neighbors")  # BREC's graphs are small and plain
@@ -32,7 +32,11 @@ class _Row:
         "numbers of the pairs that the recipe was chosen on, such as 0-59,110, or a "
         "file with them"
     )
-    jobs: int = _about("pairs to train on side by side", 1)
+    numbers: str | None = _about(
+        "numbers of the pairs to train on, such as 0-59,110, or a file with them",
+        shown="all",
+    )
+    jobs: int = _about("number of pairs to train on side by side", 1)
 
 
 def _sections() -> dict[str, list[Any]]:
@@ -57,7 +61,7 @@ def all_flags() -> list[Flag]:
     """Return the options of tests, some of which networks have, then the others'."""
     networks = {item.name: item for item in _sections()["Which network"]}
     return [
-        *(_shared(item, networks.get(item.name)) for item in flags_of_tests()),
+        *(_shared(item, networks.get(item.key)) for item in flags_of_tests()),
         *flags_of_networks(),
     ]
 
@@ -65,11 +69,11 @@ def all_flags() -> list[Flag]:
 def _shared(item: Flag, key: Any) -> Flag:
     """Return the flag of a test, which says what it is to networks, too."""
     about = dict(item.metadata)
-    if item.name == "pairs":
-        about["help"] += "; with --model numbers of pairs, such as 0-59,110"
     if key is not None:
         about["help"] += ", networks"
-        about["shown"] += f"; {_default(key)} for networks"
+        defaults = {text: [*who] for text, who in about["defaults"].items()}
+        defaults.setdefault(_default(key), []).append("networks")
+        about["shown"] = said_defaults(defaults)
         about["several"] |= "tuple" in str(key.type)
     return item._replace(metadata=about)
 
@@ -113,7 +117,7 @@ def run_network(
         output: The record; a page of the same name is written beside it.
         threads: Of torch, in all processes together.
         json: Whether to print the score as JSON.
-        shown: Whether to show progress.
+        shown: Whether to show progress and a summary.
 
     Raises:
         ConfigError: If an option means nothing to networks, or a value cannot work.
@@ -123,7 +127,6 @@ def run_network(
     from sekgnn.cli.progress import progress_bar
     from sekgnn.datasets.brec import BREC
 
-    numbers = options.pop("pairs", None)
     encodings = options.pop("encodings", None)
     if encodings is not None:
         if len(encodings) > 1:
@@ -148,8 +151,8 @@ def run_network(
     from sekgnn.files import write_files
     from sekgnn.reports.brec_page import trained_page
 
-    if numbers is not None:
-        wanted = {*pair_numbers(numbers)}
+    if row.numbers is not None:
+        wanted = {*pair_numbers(row.numbers)}
         pairs = BREC.of(pair for pair in pairs if pair.index in wanted)
     subset = None if row.subset is None else pair_numbers(row.subset)
     recipe = Recipe.of(config)
@@ -178,6 +181,8 @@ def run_network(
     (found,) = (each for each in board.rows if each.name == name)
     if json:
         typer.echo(json_format.dumps(found.score.to_dict()))
+        return
+    if not shown:
         return
     typer.echo(found.score.table())
     if found.subset is not None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sekgnn.cli.field_flags import name_and_value, with_flags
-from sekgnn.cli.shared_options import Json, KernelThreads
+from sekgnn.cli.shared_options import Json, KernelThreads, Quiet
+from sekgnn.encoding.substructure import ENCODINGS
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.graphs.read_options import ReadOptions
 
@@ -32,7 +33,8 @@ def encode(
         typer.Argument(
             metavar="INPUT",
             show_default=False,
-            help="graph6, edge list, npz, table of SMILES, JSON lines or TU folder",
+            help="graphs: graph6, edge list, npz, table of SMILES, JSON lines or TU "
+            "folder",
         ),
     ],
     output: Annotated[
@@ -41,12 +43,16 @@ def encode(
             "--output",
             "-o",
             show_default=False,
-            help=".npz or .parquet file; an existing one is replaced once the new one "
-            "is complete",
+            help="file to write, .npz or .parquet; an existing one is replaced once "
+            "the new one is complete",
         ),
     ],
     encoding: Annotated[
-        str, typer.Option(help="encoding by name, or your own as package.module:Class")
+        str,
+        typer.Option(
+            help=f"substructure encoding f: {', '.join(ENCODINGS)}, or "
+            "package.module:Class"
+        ),
     ] = "walks",
     encoding_options: Annotated[
         list[str] | None,
@@ -58,19 +64,21 @@ def encode(
     preset: Annotated[
         str | None,
         typer.Option(
-            help="paper: what the paper's code computes; other options change it",
+            help="preset that other options change: paper, what its released code "
+            "computes",
             show_default="none",
         ),
     ] = None,
     backend: Annotated[
-        str, typer.Option(help="auto, dense, spectral or push; of walks")
+        str,
+        typer.Option(help="how walks are computed: auto, dense, spectral or push"),
     ] = "auto",
-    dtype: Annotated[str, typer.Option(help="float32 or float64")] = "float64",
+    dtype: Annotated[
+        str, typer.Option(help="precision of the encodings: float32 or float64")
+    ] = "float64",
     threads: KernelThreads = None,
     json: Json = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="no progress bar, no summary")
-    ] = False,
+    quiet: Quiet = False,
     **keys: Any,
 ) -> None:
     """Compute the substructure encoding of every node of every graph.

@@ -126,7 +126,7 @@ def check_backend(backend: str, spec: SubstructureEncoding) -> None:
         raise ConfigError("--backend spectral has no moments; use dense or push.")
     if spec.ragged:
         raise ConfigError(
-            f"encoding {spec.name!r} is ragged, which these files do not hold; call "
+            f"encoding {spec.name!r} is ragged and cannot be written to a file; call "
             "sekgnn.encode in Python."
         )
 
@@ -302,7 +302,7 @@ def check_output(output: Path, source: Path | None = None) -> str:
     if suffix not in WRITERS:
         raise ConfigError(
             f"{output}: no format can be inferred from the suffix {suffix!r}; "
-            f"known are {', '.join(WRITERS)}."
+            f"use {' or '.join(WRITERS)}."
         )
     if output.is_dir():
         raise OutputError(f"cannot write {output}: it is a folder; name a file.")
@@ -313,7 +313,7 @@ def check_output(output: Path, source: Path | None = None) -> str:
         )
     if not os.access(output.parent, os.W_OK):
         raise OutputError(
-            f"cannot write {output}: the folder {output.parent} is read-only for you; "
+            f"cannot write {output}: the folder {output.parent} is not writable; "
             "choose another."
         )
     if source is not None and source.exists() and output.exists():

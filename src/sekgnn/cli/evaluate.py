@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sekgnn.cli.shared_options import DataRoot, SkipInvalid, SmilesColumn
+from sekgnn.cli.shared_options import DataRoot, Json, SkipInvalid, SmilesColumn
 
 
 def evaluate(
@@ -26,12 +26,15 @@ def evaluate(
     ] = "test",
     target: Annotated[
         list[str] | None,
-        typer.Option(help="columns or keys of INPUT", show_default="as in training"),
+        typer.Option(
+            help="columns or keys of INPUT that hold the targets",
+            show_default="as in training",
+        ),
     ] = None,
     smiles: SmilesColumn = None,
     skip_invalid: SkipInvalid = False,
     data_root: DataRoot = None,
-    json: Annotated[bool, typer.Option("--json", help="print a JSON object")] = False,
+    json: Json = False,
 ) -> None:
     """Measure a trained model: on its own test graphs, or on others with targets."""
     import json as json_format

@@ -64,7 +64,7 @@ def resumable() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        message = "interrupted; what is finished is kept, the same command continues."
+        message = "interrupted; the same command continues from what is finished."
         raise KeyboardInterrupt(message) from None
 
 

@@ -21,7 +21,7 @@ BENCHMARKS = ("brec", "counting", "csl", "exp", "graph_property", "sr25", "tu")
 
 
 def info(json: Json = False) -> None:
-    """Show versions, cores, where compiled code is kept, and which data is there."""
+    """Show versions, cores, the folder of compiled code and the data available."""
     facts = collect()
     typer.echo(json_format.dumps(facts) if json else _as_text(facts))
 
@@ -73,7 +73,7 @@ def _as_text(facts: dict[str, Any]) -> str:
     rows += [
         ("platform", facts["platform"]),
         ("cores", f"{facts['usable_cores']} usable of {facts['cores']}"),
-        ("compiled code", f"{facts['compiled_code']} and its sisters"),
+        ("compiled code", f"{facts['compiled_code']} and folders beside it"),
     ]
     data = facts["data"]
     if data["root"] is None:

@@ -81,8 +81,8 @@ def _end(number: int, frame: FrameType | None) -> NoReturn:
 def main() -> None:
     """Run the command line.
 
-    The exit code is 0, 2 for errors, 130 if interrupted; ``wl`` says "not separated"
-    with 1, which therefore no error may use, not even one that nobody expected.
+    The exit code is 0, 2 for errors, 130 if interrupted; 1 is how ``wl`` says "not
+    separated", so no error may use it, not even an unexpected one.
     """
     # end through the same cleaning up as Ctrl-C, so that no draft of a file is left
     signal.signal(signal.SIGTERM, _end)

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperOption
 
 _WORDS = {  # where the words that an option takes are listed
     "--scope": ["encoding.walk_encoding:SCOPES"],
@@ -16,12 +16,21 @@ _WORDS = {  # where the words that an option takes are listed
     "--category": ["datasets.brec:CATEGORIES"],
 }
 _PAIRS = ("--encoding-options", "--model-options")  # name=value
-_OPEN = ("--target",)
+_OPEN = ("--target", "--metric")
 _NUMBERS = ("--radius",)
 
 
+class _Option(TyperOption):
+    """An option that shows a default in words as it shows others, not in brackets."""
+
+    def _get_default_string(self, *, show_default_is_str: bool, **more: Any) -> str:
+        if show_default_is_str:
+            return str(self.show_default)
+        return super()._get_default_string(show_default_is_str=False, **more)
+
+
 class ManyValuesCommand(TyperCommand):
-    """A command in which a repeatable option may list its values behind one flag.
+    """A command in which a repeatable option may list its values after one flag.
 
     Only further values that belong to the option are taken, so that an argument may
     follow: in ``--scope graph internal rook:4`` the last word is an argument. Where
@@ -32,7 +41,7 @@ class ManyValuesCommand(TyperCommand):
         """Return the parameters, some of which may be made only now.
 
         A function with an attribute ``complete`` is replaced by what that returns: the
-        same function with all its flags.
+        same function with all its flags. All defaults are shown in one style.
         """
         complete = getattr(self.callback, "complete", None)
         if complete is not None:
@@ -40,7 +49,11 @@ class ManyValuesCommand(TyperCommand):
             app.command()(complete())
             whole: Any = typer.main.get_command(app)
             self.params, self.callback = whole.params, whole.callback
-        return super().get_params(ctx)
+        found: list[Any] = super().get_params(ctx)
+        for param in found:
+            if isinstance(param, TyperOption):
+                param.__class__ = _Option
+        return found
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Repeat the flag before each further value, then parse as usual."""

@@ -7,27 +7,30 @@ from typing import Annotated, Any
 
 import typer
 
-from sekgnn.cli.shared_options import SkipInvalid, SmilesColumn, Threads
+from sekgnn.cli.shared_options import Json, Quiet, SkipInvalid, SmilesColumn, Threads
 
 
 def predict(
     run: Annotated[Path, typer.Argument(help="run folder or model file")],
     data: Annotated[
         Path,
-        typer.Argument(metavar="INPUT", help="CSV, Parquet, JSON lines or TU folder"),
+        typer.Argument(
+            metavar="INPUT",
+            help="graphs: CSV, Parquet or JSON lines file, or TU folder",
+        ),
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="CSV file", show_default="stdout"),
+        typer.Option("--output", "-o", help="CSV file to write", show_default="stdout"),
     ] = None,
     smiles: SmilesColumn = None,
     skip_invalid: SkipInvalid = False,
-    chunk_size: Annotated[int, typer.Option(help="graphs in memory at a time")] = 1024,
+    chunk_size: Annotated[
+        int, typer.Option(help="number of graphs in memory at a time")
+    ] = 1024,
     threads: Threads = 1,
-    json: Annotated[
-        bool, typer.Option("--json", help="print a JSON object when done")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Predict for new graphs, with class probabilities.
 

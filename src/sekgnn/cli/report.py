@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sekgnn.cli.shared_options import Json
+from sekgnn.cli.shared_options import Json, Quiet
 
 if TYPE_CHECKING:
     from sekgnn.reports.run_report import Report
@@ -25,16 +25,13 @@ def report(
         Path, typer.Option("--output", "-o", help="folder for the report")
     ],
     metric: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            help="what to show instead, such as test_mae; several with commas",
-            show_default="each run's own",
+            help="metrics to show, such as test_mae", show_default="each run's own"
         ),
     ] = None,
     json: Json = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="no progress bar, no table")
-    ] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Make a table, figures and one page from finished runs.
 
@@ -49,13 +46,13 @@ def report(
     from sekgnn.reports.run_report import write_report
     from sekgnn.reports.run_table import table_terminal
 
-    metrics = [name.strip() for name in (metric or "").split(",") if name.strip()]
+    metrics = metric or []
     with progress_bar("drawing", shown=not (quiet or json)) as progress:
         made = write_report(runs, output, metrics, progress)
     for name in made.unfinished:
-        note(f"{name} has not finished; the report is without it.")
+        note(f"{name} has not finished and is left out of the report.")
     for name in made.left_out:
-        note(f"{name} has no {', '.join(metrics)}; the table is without it.")
+        note(f"{name} has no {', '.join(metrics)} and is left out of the table.")
     if json:
         typer.echo(_json(made))
     elif not quiet:
@@ -69,7 +66,7 @@ def report(
 
 def _json(made: Report) -> str:
     values = {
-        "output": str(made.folder),
+        "output": str(made.output),
         "files": sorted(made.files),
         "rows": [_finite(row.to_dict()) for row in made.rows],
         "pairs": [pair.to_dict() for pair in made.pairs],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sekgnn.cli.config_options import merged_config, with_config_options
-from sekgnn.cli.shared_options import ConfigFile, DataRoot, Threads
+from sekgnn.cli.shared_options import ConfigFile, DataRoot, Json, Quiet, Threads
 
 if TYPE_CHECKING:
     from sekgnn.search import SearchRecord
@@ -34,19 +34,26 @@ def search(
     trials: Annotated[
         int | None,
         typer.Option(
-            help="number of trials in the end, earlier ones included",
+            help="number of trials in all, earlier ones included",
             show_default="30, or the whole grid",
         ),
     ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="folder of the search", show_default="searches/NAME"
+            "--output",
+            "-o",
+            help="folder for the results",
+            show_default="searches/DATA-MODEL-SPACE",
         ),
     ] = None,
     config: ConfigFile = None,
-    sampler: Annotated[str, typer.Option(help="tpe, random or grid")] = "tpe",
-    pruner: Annotated[str, typer.Option(help="median, hyperband or none")] = "median",
+    sampler: Annotated[
+        str, typer.Option(help="how trials are proposed: tpe, random or grid")
+    ] = "tpe",
+    pruner: Annotated[
+        str, typer.Option(help="how poor trials are stopped: median, hyperband or none")
+    ] = "median",
     storage: Annotated[
         str | None,
         typer.Option(
@@ -54,25 +61,25 @@ def search(
             show_default="study.db in the folder",
         ),
     ] = None,
-    study: Annotated[str, typer.Option(help="name of the study")] = "search",
-    jobs: Annotated[int, typer.Option(help="trials done side by side")] = 1,
+    study_name: Annotated[str, typer.Option(help="name of the study")] = "search",
+    jobs: Annotated[int, typer.Option(help="number of trials to run side by side")] = 1,
     timeout: Annotated[
         float | None,
-        typer.Option(help="seconds after which no trial is begun", show_default="none"),
+        typer.Option(
+            help="start no trial after this many seconds", show_default="none"
+        ),
     ] = None,
     data_root: DataRoot = None,
     threads: Threads = 1,
-    json: Annotated[bool, typer.Option("--json", help="print the record")] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="no progress, no summary")
-    ] = False,
+    json: Json = False,
+    quiet: Quiet = False,
     **keys: Any,
 ) -> None:
     """Search for the config that is best on validation graphs.
 
     The folder holds best.yaml, ready for sekgnn train -c, trials.csv and search.json.
     The same command continues a search, up to --trials in all; several may work on one
-    study at a time. Test graphs are not looked at.
+    study at once. Test graphs are not looked at.
     """
     from sekgnn.checks import check_positive
     from sekgnn.cli.failures import resumable
@@ -99,12 +106,12 @@ def search(
             folder,
             trials=trials,
             storage=storage,
-            study_name=study,
+            study_name=study_name,
             sampler=sampler,
             pruner=pruner,
             jobs=jobs,
             timeout=timeout,
-            root=data_root,
+            data_root=data_root,
             encoding_progress=stage("encoding"),
             progress=stage("trials"),
         )

@@ -12,19 +12,34 @@ DataRoot = Annotated[
     typer.Option(help="folder of benchmark data", show_default="$SEKGNN_DATA"),
 ]
 Threads = Annotated[
-    int, typer.Option(help="threads of torch; more than one only pays on large graphs")
+    int,
+    typer.Option(
+        help="number of torch threads; more than one pays only on large graphs"
+    ),
 ]
 SmilesColumn = Annotated[
-    str | None, typer.Option(help="column with SMILES", show_default="as in training")
+    str | None,
+    typer.Option(help="column that holds SMILES", show_default="as in training"),
 ]
 SkipInvalid = Annotated[
     bool, typer.Option(help="leave out SMILES that rdkit cannot read")
 ]
 KernelThreads = Annotated[
     int | None,
-    typer.Option(help="threads of compiled kernels", show_default="all usable cores"),
+    typer.Option(
+        help="number of threads of compiled kernels", show_default="all usable cores"
+    ),
 ]
 ConfigFile = Annotated[
-    Path | None, typer.Option("--config", "-c", help="YAML file with config keys")
+    Path | None,
+    typer.Option(
+        "--config", "-c", help="YAML file with config keys", show_default="none"
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet", "-q", help="show no progress and no summary of what is written"
+    ),
+]

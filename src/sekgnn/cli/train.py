@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sekgnn.cli.config_options import merged_config, with_config_options
-from sekgnn.cli.shared_options import ConfigFile, DataRoot, Threads
+from sekgnn.cli.shared_options import ConfigFile, DataRoot, Json, Quiet, Threads
 
 if TYPE_CHECKING:
     from sekgnn.training.run_record import RunRecord
@@ -28,7 +28,7 @@ def train(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="run folder", show_default="runs/DATA-MODEL"
+            "--output", "-o", help="run folder to write", show_default="runs/DATA-MODEL"
         ),
     ] = None,
     config: ConfigFile = None,
@@ -36,16 +36,13 @@ def train(
     jobs: Annotated[
         int | None,
         typer.Option(
-            help="folds to train side by side", show_default="all usable cores"
+            help="number of folds to train side by side",
+            show_default="all usable cores",
         ),
     ] = None,
     threads: Threads = 1,
-    json: Annotated[
-        bool, typer.Option("--json", help="print the results as JSON")
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="print neither progress nor summary")
-    ] = False,
+    json: Json = False,
+    quiet: Quiet = False,
     **keys: Any,
 ) -> None:
     """Train a model, test it, and leave a run folder.
@@ -114,5 +111,5 @@ def print_results(record: RunRecord) -> None:
         value = f"{result.value:.5g}"
         if result.spread is not None:
             value += f" ± {result.spread:.2g}"
-        table.add_row(result.metric, value, result.protocol, result.selects_on)
+        table.add_row(result.metric, value, result.protocol, result.selected_on)
     Console().print(table)

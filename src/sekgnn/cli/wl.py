@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sekgnn.wl import Verdict
 
 SEPARATED, NOT_SEPARATED = 0, 1
-_GRAPH = "file, family such as rook:4, smiles:..., or graph6:..."
+_GRAPH = "graph: file, family such as rook:4, smiles:... or graph6:..."
 
 
 @with_test_options
@@ -24,7 +24,7 @@ def wl(
     first: Annotated[str, typer.Argument(metavar="A", help=_GRAPH)],
     second: Annotated[str, typer.Argument(metavar="B", help=_GRAPH)],
     all: Annotated[
-        bool, typer.Option("--all", help="ask every test and print a row for each")
+        bool, typer.Option("--all", help="run every test and print a row for each")
     ] = False,
     no_labels: Annotated[
         bool, typer.Option("--no-labels", help="leave out atoms and bonds of SMILES")
@@ -32,14 +32,14 @@ def wl(
     undirected: Annotated[
         str,
         typer.Option(
-            help="edges of a file in one direction only: error, or add the other"
+            help="what to do with edges listed in one direction only: error or add"
         ),
     ] = "error",
     plot: Annotated[
         Path | None,
         typer.Option(
             help="draw both graphs, coloured by round, to this .png, .svg or .pdf",
-            show_default=False,
+            show_default="none",
         ),
     ] = None,
     json: Json = False,
@@ -63,7 +63,7 @@ def wl(
     test = options.pop("test", "sek")
     if all and (plot is not None or options):
         raise ConfigError(
-            "--all asks every test as it is by default; leave out --plot and the "
+            "--all runs every test with its defaults; leave out --plot and the "
             "options of a single test."
         )
     chosen = build_test(test, options)
@@ -94,7 +94,7 @@ def _ask_all(
     from sekgnn.wl import TESTS, compare
     from sekgnn.wl.batch import Batch
 
-    Batch.of((first, second))  # what no test takes is an error, and no verdict
+    Batch.of((first, second))  # what no test takes is an error, not a verdict
     found = []
     if not json:
         typer.echo(
@@ -110,7 +110,7 @@ def _ask_all(
         if not json:
             typer.echo(_row(verdict))
     if not found:
-        raise GraphInputError("no test could be asked, so there is no verdict.")
+        raise GraphInputError("no test could be run, so there is no verdict.")
     if json:
         verdicts = [verdict.to_dict() for verdict in found]
         typer.echo(json_format.dumps({"graphs": list(names), "verdicts": verdicts}))

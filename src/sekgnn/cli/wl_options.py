@@ -26,6 +26,11 @@ class Flag(NamedTuple):
     type: str
     metadata: dict[str, Any]
 
+    @property
+    def key(self) -> str:
+        """The flag as a key of a config."""
+        return str(self.metadata.get("flag", self.name)).replace("-", "_")
+
 
 def flags_of_tests() -> list[Flag]:
     """Return ``--test`` and a flag for every parameter of every test and encoding."""
@@ -37,16 +42,18 @@ def flags_of_tests() -> list[Flag]:
     for cls in (*TESTS.values(), *known.values()):
         for item in fields(cls):
             owners.setdefault(item.name, {})[cls.name] = item
-    help = f"{', '.join(TESTS)}, or package.module:Class"
+    help = f"test to run: {', '.join(TESTS)}, or package.module:Class"
     out = [Flag("test", "str", {"help": help, "shown": "sek"})]
     for name, found in owners.items():
         first = next(iter(found.values()))
         help = first.metadata.get("help", name)
         if name == "encodings":
-            help = f"{', '.join(known)}, or package.module:Class"
+            help = f"{help}: {', '.join(known)}, or package.module:Class"
+        defaults = _defaults(name, found)
         metadata = {
             "help": f"{help}; for {', '.join(found)}",
-            "shown": _shown(name, found),
+            "defaults": defaults,
+            "shown": said_defaults(defaults),
             "several": any(item.metadata.get("several") for item in found.values()),
             "flag": _written(name)[2:],
         }
@@ -60,8 +67,20 @@ with_test_options = with_flags(flags_of_tests, lambda item: "Which test")
 They are made when the command is used: a user's own tests are known by then."""
 
 
-def _shown(name: str, found: dict[str, Field[Any]]) -> str:
-    """Return the defaults of a flag, with their owners where these differ."""
+def said_defaults(defaults: dict[str, list[str]]) -> str:
+    """Return defaults in words, with their owners where they differ.
+
+    Example:
+        >>> said_defaults({"16": ["walks", "networks"], "8": ["walk_counts"]})
+        '16 for walks, networks; 8 for walk_counts'
+    """
+    if len(defaults) == 1:
+        return next(iter(defaults))
+    return "; ".join(f"{text} for {', '.join(who)}" for text, who in defaults.items())
+
+
+def _defaults(name: str, found: dict[str, Field[Any]]) -> dict[str, list[str]]:
+    """Return the defaults of a flag in words, each with its owners."""
     from sekgnn.wl.encodings.walks import walk_family
 
     family = inspect.signature(walk_family).parameters
@@ -74,9 +93,7 @@ def _shown(name: str, found: dict[str, Field[Any]]) -> str:
         else:
             text = default_text(item)
         shown.setdefault(text, []).append(owner)
-    if len(shown) == 1:
-        return next(iter(shown))
-    return "; ".join(f"{text} for {', '.join(who)}" for text, who in shown.items())
+    return shown
 
 
 def build_test(test: str, options: dict[str, Any]) -> WLTest:

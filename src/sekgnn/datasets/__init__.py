@@ -1,8 +1,8 @@
 """Benchmarks, as data: which graphs must be told apart, and what is to be predicted.
 
-The files lie below the folder that ``SEKGNN_DATA`` names (or ``root``), and are checked
-against their SHA-256 whenever they are read. What is random is generated where there is
-no such folder. Importing this room loads neither torch nor torch_geometric.
+The files lie below the folder that ``SEKGNN_DATA`` names (or ``data_root``), and are
+checked against their SHA-256 whenever they are read. Random data is generated where
+there is no such folder. Importing this room loads neither torch nor torch_geometric.
 """
 
 from sekgnn.datasets.brec import BREC, CATEGORIES, BRECPair
@@ -21,7 +21,7 @@ from sekgnn.datasets.read_task import (
     read_task,
     stream_task,
 )
-from sekgnn.datasets.root import DATA_FILES, DataFile, data_root
+from sekgnn.datasets.root import DATA_FILES, DataFile, find_data_root
 from sekgnn.datasets.statistics import (
     PAPER_STATISTICS,
     Split,
@@ -54,7 +54,7 @@ __all__ = [
     "Split",
     "Statistics",
     "check_statistics",
-    "data_root",
+    "find_data_root",
     "graph_properties",
     "list_task",
     "networkx_task",

@@ -72,9 +72,9 @@ class BREC(Collection[BRECPair]):
     from a seed.
     """
 
-    def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
+    def __init__(self, data_root: str | os.PathLike[str] | None = None) -> None:
         """Read the file."""
-        lines = read_data_file("brec", root).decode("ascii").splitlines()
+        lines = read_data_file("brec", data_root).decode("ascii").splitlines()
         super().__init__(
             BRECPair(
                 int(index), _NAMES_IN_FILE[category], from_graph6(a), from_graph6(b)

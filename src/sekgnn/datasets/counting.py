@@ -62,7 +62,7 @@ class CountingDataset(Collection[Graph]):
     MAE); the two must not be mixed.
 
     Args:
-        root: The data folder, which must then hold the file; by default what
+        data_root: The data folder, which must then hold the file; by default what
             ``SEKGNN_DATA`` names, and without one the graphs are generated.
         seed: Of generated graphs; not used with the file.
 
@@ -72,7 +72,8 @@ class CountingDataset(Collection[Graph]):
         source: ``"file"`` or ``"generated"``.
 
     Raises:
-        DataNotFoundError: If ``root``, or the folder ``SEKGNN_DATA`` names, is missing.
+        DataNotFoundError: If ``data_root``, or the folder that ``SEKGNN_DATA`` names,
+            is missing.
         GraphInputError: If the file is another one.
 
     Example:
@@ -86,13 +87,13 @@ class CountingDataset(Collection[Graph]):
     source: str
 
     def __init__(
-        self, root: str | os.PathLike[str] | None = None, *, seed: int = 0
+        self, data_root: str | os.PathLike[str] | None = None, *, seed: int = 0
     ) -> None:
         """Read the file, or generate."""
-        if not has_data_file("counting", root):
+        if not has_data_file("counting", data_root):
             self._generate(seed, NUM_GRAPHS)
             return
-        graphs, arrays = read_data_graphs("counting", root)
+        graphs, arrays = read_data_graphs("counting", data_root)
         split = Split(*(arrays[f"{p}_idx"] for p in ("train", "val", "test")))
         self._fill(graphs, arrays["y"], split, "file")
 

@@ -46,7 +46,7 @@ class GraphPropertyDataset(Collection[Graph]):
     the test MSE, one model per target.
 
     Args:
-        root: The data folder, which must then hold the files; by default what
+        data_root: The data folder, which must then hold the files; by default what
             ``SEKGNN_DATA`` names, and without one the graphs are generated.
         version: Of the files: ``"1234"`` (PNA, GNN-AK; the mean of 101.1 edges in the
             paper's table) or ``"12345"`` (the seed in SEK-GNN's code; mean 99.6).
@@ -64,7 +64,8 @@ class GraphPropertyDataset(Collection[Graph]):
         source: ``"file"`` or ``"generated"``.
 
     Raises:
-        DataNotFoundError: If ``root``, or the folder ``SEKGNN_DATA`` names, is missing.
+        DataNotFoundError: If ``data_root``, or the folder that ``SEKGNN_DATA`` names,
+            is missing.
         GraphInputError: If a file is another one.
 
     Example:
@@ -84,7 +85,7 @@ class GraphPropertyDataset(Collection[Graph]):
 
     def __init__(
         self,
-        root: str | os.PathLike[str] | None = None,
+        data_root: str | os.PathLike[str] | None = None,
         *,
         version: Literal["1234", "12345"] = "1234",
         seed: int = 0,
@@ -92,10 +93,10 @@ class GraphPropertyDataset(Collection[Graph]):
         """Read the files, or generate."""
         stem = VERSIONS[check_choice("version", version, VERSIONS)]
         names = [f"{stem}/{part}" for part in PARTS]
-        if not all(has_data_file(name, root) for name in names):
+        if not all(has_data_file(name, data_root) for name in names):
             self._generate(seed, PER_SIZE)
             return
-        read = [read_data_graphs(name, root) for name in names]
+        read = [read_data_graphs(name, data_root) for name in names]
         graphs = [graph for part, _ in read for graph in part]
         x, self.targets, self.node_targets = (
             np.concatenate([arrays[key] for _, arrays in read])

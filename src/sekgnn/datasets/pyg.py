@@ -61,7 +61,7 @@ def as_data(
 class Collection(Sequence[T]):
     """An immutable sequence of items that can become PyG data.
 
-    Those read from a file take ``root``, the data folder (by default what
+    Those read from a file take ``data_root``, the data folder (by default what
     ``SEKGNN_DATA`` names), and raise ``DataNotFoundError`` if the file is missing and
     ``GraphInputError`` if its SHA-256 is wrong.
 

@@ -311,7 +311,7 @@ def qm9_files(folder: str | os.PathLike[str] | None = None) -> list[Path]:
     for file in files:
         if not file.is_file():
             raise DataNotFoundError(
-                f"{file} does not exist; needed are {', '.join(_PARTS)} of qm9pack."
+                f"{file} does not exist; {', '.join(_PARTS)} of qm9pack are needed."
             )
     return files
 

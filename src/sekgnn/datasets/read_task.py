@@ -45,7 +45,7 @@ def task_format(path: str | Path, format: str | None = None) -> str:
     form = graph_format(path, format)
     if form not in TASK_FORMATS:
         raise GraphInputError(
-            f"{path}: the format {form} holds neither features nor targets; needed is "
+            f"{path}: the format {form} holds neither features nor targets; use "
             "a table (.csv, .tsv, .parquet), JSON lines (.jsonl, .ndjson) or a TU "
             "folder."
         )
@@ -90,7 +90,7 @@ def read_task(
     form = task_format(path, chosen.format)
     if form == "tu" and names:
         raise ConfigError(
-            f"{path} is a TU folder, whose targets are in its files; name none."
+            f"{path} is a TU folder, whose targets are in its files; leave target out."
         )
     records, invalid = read_all(path, chosen, names)
     if on_invalid is not None:

@@ -99,46 +99,47 @@ DATA_FILES = {
 """Every file that this room reads, by dataset."""
 
 
-def data_root(root: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder of benchmark data: ``root``, else what ``SEKGNN_DATA`` names.
+def find_data_root(data_root: str | os.PathLike[str] | None = None) -> Path:
+    """Return the folder of benchmark data: as given, else what ``SEKGNN_DATA`` names.
 
     Raises:
         DataNotFoundError: If neither is given, or the folder does not exist.
     """
-    named = os.environ.get(VARIABLE) if root is None else root
+    named = os.environ.get(VARIABLE) if data_root is None else data_root
     if not named:
         raise DataNotFoundError(
-            f"no folder of benchmark data is known: set {VARIABLE} to it, or pass root."
+            f"no folder of benchmark data is known: set {VARIABLE} to it, or pass "
+            "data_root."
         )
     folder = Path(named)
     if not folder.is_dir():
-        source = f"{VARIABLE} names" if root is None else "root is"
+        source = f"{VARIABLE} names" if data_root is None else "data_root is"
         raise DataNotFoundError(
-            f"{source} {folder}, which is not a folder; set {VARIABLE} (or root) to "
-            "the folder of benchmark data."
+            f"{source} {folder}, which is not a folder; set {VARIABLE} (or data_root) "
+            "to the folder of benchmark data."
         )
     return folder
 
 
-def has_data_file(name: str, root: str | os.PathLike[str] | None = None) -> bool:
+def has_data_file(name: str, data_root: str | os.PathLike[str] | None = None) -> bool:
     """Tell whether a file should be read, for data that can be generated instead.
 
-    If ``root`` is given, the file is asked for: true, present or not. Otherwise true if
+    True if ``data_root`` is given, whether the file is there or not. Otherwise true if
     the folder that ``SEKGNN_DATA`` names holds it, and false if that is not set.
     """
-    if root is not None:
+    if data_root is not None:
         return True
     if not os.environ.get(VARIABLE):
         return False
-    return (data_root() / DATA_FILES[name].path).is_file()
+    return (find_data_root() / DATA_FILES[name].path).is_file()
 
 
-def read_data_file(name: str, root: str | os.PathLike[str] | None = None) -> bytes:
+def read_data_file(name: str, data_root: str | os.PathLike[str] | None = None) -> bytes:
     """Return the content of a benchmark file after checking its SHA-256.
 
     Args:
         name: A key of ``DATA_FILES``.
-        root: The data folder; by default what ``SEKGNN_DATA`` names.
+        data_root: The data folder; by default what ``SEKGNN_DATA`` names.
 
     Raises:
         DataNotFoundError: If the folder or the file is missing; the message says what
@@ -147,7 +148,7 @@ def read_data_file(name: str, root: str | os.PathLike[str] | None = None) -> byt
     """
     file = DATA_FILES[name]
     try:
-        path = data_root(root) / file.path
+        path = find_data_root(data_root) / file.path
         if not path.is_file():
             raise DataNotFoundError(f"{path} does not exist.")
     except DataNotFoundError as error:
@@ -166,13 +167,13 @@ def read_data_file(name: str, root: str | os.PathLike[str] | None = None) -> byt
 
 
 def read_data_graphs(
-    name: str, root: str | os.PathLike[str] | None = None
+    name: str, data_root: str | os.PathLike[str] | None = None
 ) -> tuple[list[Graph], dict[str, NDArray[Any]]]:
     """Return the graphs of an ``.npz`` benchmark file, and its other arrays.
 
     Takes and raises what :func:`read_data_file` does.
     """
-    content = io.BytesIO(read_data_file(name, root))
+    content = io.BytesIO(read_data_file(name, data_root))
     with np.load(content, allow_pickle=False) as file:
         arrays = {key: file[key] for key in file.files}
     structure = (arrays.pop(key) for key in ("edge_index", "node_ptr", "edge_ptr"))
@@ -182,7 +183,7 @@ def read_data_graphs(
 def build_folder(target: Path, build: Callable[[Path], object]) -> None:
     """Fill a new folder that becomes ``target`` only when complete.
 
-    Several processes may build one folder at a time: the first to finish wins, and the
+    Several processes may build one folder at once: the first to finish wins, and the
     others find it done.
 
     Args:

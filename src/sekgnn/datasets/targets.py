@@ -264,7 +264,7 @@ def _class_numbers(
         label = _label(value, named)
         if label not in number:
             shown = ", ".join(map(str, labels[:10]))
-            reason = f"class {label!r} is not known; known are {shown}."
+            reason = f"class {label!r} is unknown; the classes are {shown}."
             raise column.wrong(column.places[i], reason)
         out[i] = number[label]
     return out

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice
-from sekgnn.datasets.root import VARIABLE, build_folder, data_root
+from sekgnn.datasets.root import VARIABLE, build_folder, find_data_root
 from sekgnn.datasets.statistics import PAPER_STATISTICS, check_statistics
 from sekgnn.errors import CacheWarning, DataNotFoundError, GraphInputError
 from sekgnn.files import cache_folder
@@ -41,7 +41,7 @@ TU_NAMES = (
 
 def tu_dataset(
     name: str,
-    root: str | os.PathLike[str] | None = None,
+    data_root: str | os.PathLike[str] | None = None,
     *,
     cache_dir: str | os.PathLike[str] | None = None,
     degree_features: bool | None = None,
@@ -57,7 +57,7 @@ def tu_dataset(
 
     Args:
         name: One of ``TU_NAMES``.
-        root: The data folder, with the files in ``tu/NAME/raw``; by default what
+        data_root: The data folder, with the files in ``tu/NAME/raw``; by default what
             ``SEKGNN_DATA`` names. Without either PyG downloads the files.
         cache_dir: Where to keep prepared data; by default what ``SEKGNN_CACHE`` names,
             else the user's cache folder.
@@ -76,7 +76,7 @@ def tu_dataset(
         CacheWarning: If the prepared copy was damaged; it is made again.
     """
     check_choice("name", name, TU_NAMES)
-    raw = _raw_files(name, root)
+    raw = _raw_files(name, data_root)
     key = _digest(raw) if raw else "downloaded"
     folder = cache_folder(cache_dir) / "tu" / f"{name}-{key}"
     dataset = _prepared(name, folder, raw, use_node_attr)
@@ -100,7 +100,7 @@ def tu_dataset(
 
 
 def tu_folds(
-    name: str, root: str | os.PathLike[str] | None = None
+    name: str, data_root: str | os.PathLike[str] | None = None
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Return the training and test positions of the ten folds of DGCNN's files.
 
@@ -109,8 +109,9 @@ def tu_folds(
 
     Args:
         name: One of ``TU_NAMES``; there are no files for BZR and COX2.
-        root: The data folder, with ``tu/NAME/fold_idx/{train,test}_idx-{1..10}.txt``;
-            by default what ``SEKGNN_DATA`` names.
+        data_root: The data folder, with
+            ``tu/NAME/fold_idx/{train,test}_idx-{1..10}.txt``; by default what
+            ``SEKGNN_DATA`` names.
 
     Raises:
         ConfigError: If there is no such dataset.
@@ -119,7 +120,7 @@ def tu_folds(
             parts of a fold.
     """
     check_choice("name", name, TU_NAMES)
-    folder = data_root(root) / "tu" / name / "fold_idx"
+    folder = find_data_root(data_root) / "tu" / name / "fold_idx"
     count = PAPER_STATISTICS[name].graphs[0]
     folds = []
     for number in range(1, NUM_FOLDS + 1):
@@ -140,16 +141,16 @@ def tu_folds(
     return folds
 
 
-def _raw_files(name: str, root: str | os.PathLike[str] | None) -> list[Path]:
+def _raw_files(name: str, data_root: str | os.PathLike[str] | None) -> list[Path]:
     """Return the files at hand, or none if there is no data folder."""
-    if root is None and not os.environ.get(VARIABLE):
+    if data_root is None and not os.environ.get(VARIABLE):
         return []
-    folder = data_root(root) / "tu" / name / "raw"
+    folder = find_data_root(data_root) / "tu" / name / "raw"
     files = sorted(folder.glob(f"{name}_*.txt"))
-    if not files and root is not None:
+    if not files and data_root is not None:
         raise DataNotFoundError(
             f"{folder} holds no files {name}_*.txt. Place the raw files of the TU "
-            "dataset there, or leave root out to download them."
+            "dataset there, or leave data_root out to download them."
         )
     for part in ("A", "graph_indicator", "graph_labels") if files else ():
         if folder / f"{name}_{part}.txt" not in files:

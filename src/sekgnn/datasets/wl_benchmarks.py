@@ -41,9 +41,9 @@ class CSL(Collection[Graph]):
 
     labels: NDArray[np.int64]
 
-    def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
+    def __init__(self, data_root: str | os.PathLike[str] | None = None) -> None:
         """Read the original graphs."""
-        text = read_data_file("csl", root).decode("ascii")
+        text = read_data_file("csl", data_root).decode("ascii")
         rows = [line.split("\t") for line in text.splitlines()]
         self._fill((from_graph6(row[2]) for row in rows), [int(row[0]) for row in rows])
 
@@ -104,9 +104,9 @@ class EXP(Collection[LabelledGraph]):
     _file = "exp"
     labels: NDArray[np.int64]
 
-    def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
+    def __init__(self, data_root: str | os.PathLike[str] | None = None) -> None:
         """Read the file."""
-        graphs, arrays = read_data_graphs(self._file, root)
+        graphs, arrays = read_data_graphs(self._file, data_root)
         cuts = np.cumsum([graph.num_nodes for graph in graphs])[:-1]
         node_labels = np.split(arrays["x"], cuts)
         self.labels = arrays["y"].astype(np.int64)
@@ -156,9 +156,9 @@ class SR25(Collection[Graph]):
     2-FWL (3-WL) tells none of their 105 pairs apart.
     """
 
-    def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
+    def __init__(self, data_root: str | os.PathLike[str] | None = None) -> None:
         """Read the file."""
-        texts = read_data_file("sr25", root).decode("ascii").split()
+        texts = read_data_file("sr25", data_root).decode("ascii").split()
         super().__init__(from_graph6(text) for text in texts)
 
     def to_pyg(self) -> list[Data]:

@@ -206,7 +206,9 @@ class PatternCounts(SubstructureEncoding):
         default=("cycle3", "cycle4", "cycle5", "clique4"),
         metadata=about("patterns to count", PATTERNS),
     )
-    log1p: bool = field(default=False, metadata=about("log(1 + count) of counts"))
+    log1p: bool = field(
+        default=False, metadata=about("take log(1 + count) of each count")
+    )
 
     def __post_init__(self) -> None:
         """Check the parameters; one string may name several, with commas."""

@@ -111,9 +111,13 @@ class WalkCounts(SubstructureEncoding):
 
     name = "walk_counts"
 
-    num_shells: int = field(default=3, metadata=about("K, shells that are summarised"))
-    walk_length: int = field(default=8, metadata=about("l, steps of the walks"))
-    log1p: bool = field(default=False, metadata=about("log(1 + count) of counts"))
+    num_shells: int = field(
+        default=3, metadata=about("K, number of shells to summarise")
+    )
+    walk_length: int = field(default=8, metadata=about("l, number of steps of a walk"))
+    log1p: bool = field(
+        default=False, metadata=about("take log(1 + count) of each count")
+    )
 
     def __post_init__(self) -> None:
         """Check the parameters."""

@@ -105,9 +105,9 @@ class WalkEncoding(SubstructureEncoding):
     name = "walks"
 
     num_shells: int = field(
-        default=3, metadata=about("K, shells around a node that are summarised")
+        default=3, metadata=about("K, number of shells around a node to summarise")
     )
-    walk_length: int = field(default=16, metadata=about("l, steps of the walks"))
+    walk_length: int = field(default=16, metadata=about("l, number of steps of a walk"))
     scope: Scope | tuple[Scope, ...] = field(
         default="graph", metadata=about("where the walks live", SCOPES)
     )
@@ -117,7 +117,7 @@ class WalkEncoding(SubstructureEncoding):
         | {"shown": "K"},
     )
     aggregate: Aggregate = field(
-        default="sum", metadata=about("AGG over a shell", AGGREGATES)
+        default="sum", metadata=about("AGG, how a shell is summarised", AGGREGATES)
     )
     merge: Merge = field(
         default="concat", metadata=about("how f1, f2 and f3 are joined", MERGES)
@@ -129,7 +129,7 @@ class WalkEncoding(SubstructureEncoding):
         default=1, metadata=about("first step of the walks: 1, or 0, where H = I")
     )
     shell_sizes: int = field(
-        default=0, metadata=about("D, add the numbers of nodes at distance 1 to D")
+        default=0, metadata=about("add the numbers of nodes at distances 1 to D")
     )
 
     def __post_init__(self) -> None:

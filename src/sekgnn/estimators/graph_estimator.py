@@ -140,7 +140,7 @@ class GraphEstimator(BaseEstimator):
         done = [member.trained for member in fit_members(training)]
         self.predictor_ = Predictor([d.model for d in done], [d.note for d in done])
         self.curves_ = done[0].curves
-        self.best_epoch_ = done[0].kept_epoch
+        self.kept_epoch_ = done[0].kept_epoch
         self.n_features_in_ = task.num_features
 
     def _outputs(self, graphs: Sequence[Any]) -> NDArray[np.float64]:
@@ -168,7 +168,7 @@ class GraphEstimator(BaseEstimator):
                 "class": type(self).__name__,
                 "params": {k: _plain(v) for k, v in params.items()},
                 "curves": self.curves_,
-                "best_epoch": self.best_epoch_,
+                "kept_epoch": self.kept_epoch_,
                 "n_features_in": self.n_features_in_,
                 "flat": getattr(self, "_flat", True),
             },
@@ -189,7 +189,7 @@ class GraphEstimator(BaseEstimator):
         estimator = cls(**found["params"])
         estimator.predictor_ = Predictor.load(path)
         estimator.curves_ = found["curves"]
-        estimator.best_epoch_ = found["best_epoch"]
+        estimator.kept_epoch_ = found["kept_epoch"]
         estimator.n_features_in_ = found["n_features_in"]
         estimator._restore(found["flat"])
         return estimator

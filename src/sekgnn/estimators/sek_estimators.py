@@ -35,12 +35,12 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
             ``walk_length``, ``epochs``, ``lr``, ... Training stops after
             ``patience=30`` epochs without gain; ``None`` never stops, nor does
             ``keep="last"``, which with ``refit=True`` holds nothing back. With
-            ``ensemble=N``, ``curves_`` and ``best_epoch_`` are of the first network.
+            ``ensemble=N``, ``curves_`` and ``kept_epoch_`` are of the first network.
 
     Attributes:
         classes_: The labels.
         curves_: Loss and metrics of every epoch.
-        best_epoch_: The epoch whose weights are used, from 1.
+        kept_epoch_: The epoch whose weights are used, from 1.
         n_features_in_: Width of the node features.
 
     Example:
@@ -104,7 +104,7 @@ class SEKRegressor(RegressorMixin, GraphEstimator):
 
     Attributes:
         curves_: Loss and metrics of every epoch.
-        best_epoch_: The epoch whose weights are used, from 1.
+        kept_epoch_: The epoch whose weights are used, from 1.
         n_features_in_: Width of the node features.
         n_outputs_: Number of targets.
     """

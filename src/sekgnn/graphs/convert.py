@@ -181,7 +181,7 @@ def from_scipy(
 
     Args:
         matrix: scipy sparse, any format, or dense. Repeated entries are added up
-            first, and an explicit zero is no edge.
+            first, and an explicit zero is not an edge.
         undirected: ``"error"`` or ``"add"`` when the matrix is not symmetric.
         loops: ``"drop"`` the diagonal (with a warning) or ``"error"``.
 

@@ -42,9 +42,9 @@ def parse_edge_list(
     r"""Read one graph from text with one edge per line.
 
     A line holds two node ids (integers from 0), separated by spaces or a comma, and
-    maybe a weight; an edge of weight 0 is no edge, other weights are ignored. ``#`` and
+    maybe a weight; weight 0 means no edge, other weights are ignored. ``#`` and
     ``%`` start comments. The node count is ``num_nodes``, or comes from a line
-    ``# nodes: 7``; only if neither is there it is the largest id plus one, and isolated
+    ``# nodes: 7``; if neither is given it is the largest id plus one, and isolated
     nodes after that are lost: the text holds no more information.
 
     Args:
@@ -83,7 +83,7 @@ def parse_edge_list(
         declared = _agree(declared, check_num_nodes(num_nodes), source)
     if declared is None and largest < 0:
         raise GraphInputError(
-            f"{source} holds no edges; if that is meant, give the node count with a "
+            f"{source} holds no edges; if that is intended, give the node count with a "
             "line '# nodes: N' or num_nodes=N."
         )
     n = largest + 1 if declared is None else declared
@@ -114,7 +114,7 @@ def _parse_id(field: str) -> int:
     if not (field.isascii() and field.isdigit()):
         raise GraphInputError(
             f"node ids must be integers from 0, got {field!r}; renumber the nodes, or "
-            "start a heading with '#'."
+            "start a header with '#'."
         )
     if len(field) > 10 or int(field) >= 2**31 - 1:
         raise GraphInputError(f"node id {field} is too large; renumber the nodes.")

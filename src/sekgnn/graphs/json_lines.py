@@ -24,7 +24,7 @@ def json_records(
     """Yield lines such as ``{"edges": [[0, 1], [1, 2]], "num_nodes": 4, "y": 1}``.
 
     ``edges`` lists each edge once or in both directions, nodes from 0; ``num_nodes`` is
-    needed unless ``x`` (one list of numbers per node) is there.
+    needed unless ``x`` (one list of numbers per node) is given.
 
     Args:
         path: The file, read as the graphs are asked for; blank lines are skipped.
@@ -33,7 +33,7 @@ def json_records(
 
     Raises:
         GraphInputError: If a line is wrong, when it is met, which names line and key;
-            or, in the end, if no line has a target.
+            or, after the last line, if none has a target.
     """
     row = 0
     found: set[str] = set()
@@ -75,7 +75,7 @@ def _graph(
     num_nodes = values.get("num_nodes", None if x is None else len(x))
     if num_nodes is None:
         raise GraphInputError(
-            f"{place}: neither 'num_nodes' nor 'x' is there; isolated nodes would be "
+            f"{place}: neither 'num_nodes' nor 'x' is given; isolated nodes would be "
             "lost."
         )
     try:

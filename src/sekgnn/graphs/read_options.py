@@ -45,22 +45,23 @@ class ReadOptions:
     undirected: Undirected = field(
         default="error",
         metadata={
-            "help": "edges listed in one direction only",
+            "help": "what to do with edges listed in one direction only",
             "choices": ("error", "add"),
         },
     )
     loops: SelfLoops = field(
         default="drop",
-        metadata={"help": "self-loops in the input", "choices": ("drop", "error")},
+        metadata={
+            "help": "what to do with self-loops in the input",
+            "choices": ("drop", "error"),
+        },
     )
-    smiles: str = field(
-        default="smiles", metadata={"help": "column that holds the SMILES"}
-    )
+    smiles: str = field(default="smiles", metadata={"help": "column that holds SMILES"})
     skip_invalid: bool = field(
         default=False, metadata={"help": "leave out SMILES that rdkit cannot read"}
     )
     add_hydrogens: bool = field(
-        default=False, metadata={"help": "make every hydrogen a node"}
+        default=False, metadata={"help": "add hydrogen atoms as nodes"}
     )
     node_labels: Sequence[int] | None = None
     edge_labels: Sequence[int] | None = None

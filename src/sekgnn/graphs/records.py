@@ -48,7 +48,7 @@ SUFFIXES = {
 """Formats by suffix; ``.txt`` is an edge list or graph6, a folder is a TU folder."""
 
 OnInvalid = Callable[[TableRow], object]
-"""Is told of rows whose SMILES cannot be read; it is the first of their values."""
+"""Called with rows whose SMILES, the first of their values, cannot be read."""
 
 _EDGE_LINE = re.compile(r"\d+(\s+|\s*,\s*)\d+((\s+|\s*,\s*)\S+)?")
 _MOLECULE_NAMES = FeatureNames(ATOM_FEATURES, BONDS)
@@ -122,7 +122,7 @@ def read_records(
             first raises, or with ``skip_invalid`` they are left out silently.
 
     Raises:
-        GraphInputError: If the path does not exist or tells no format; later, if
+        GraphInputError: If the path does not exist or has no known format; later, if
             something is wrong, which names file, row, line and column.
         MissingExtraError: If rdkit, or for Parquet pyarrow, is not installed.
     """
@@ -165,8 +165,8 @@ def graph_format(path: str | Path, format: str | None = None) -> str:
         return _text_format(place)
     if suffix not in SUFFIXES:
         raise GraphInputError(
-            f"{path}: no format can be inferred from the suffix {suffix!r}; known are "
-            f"{', '.join([*SUFFIXES, '.txt'])} and TU folders. Or name the format, one "
+            f"{path}: no format can be inferred from the suffix {suffix!r}; use "
+            f"{', '.join([*SUFFIXES, '.txt'])} or a TU folder, or name the format, one "
             f"of {', '.join(FORMATS)} (--format)."
         )
     return SUFFIXES[suffix]
@@ -280,7 +280,7 @@ def _smiles_rows(
     if targets:
         raise GraphInputError(
             f"{path} has no column {targets[0]!r}: a .smi file holds SMILES only; "
-            "use a table with a heading."
+            "use a table with a header."
         )
     lines = enumerate(read_text(path).splitlines(), start=1)
     filled = ((number, line.split()) for number, line in lines if line.strip())

@@ -154,7 +154,7 @@ def _csv_rows(
             row += 1
             if len(fields) != len(names):
                 raise GraphInputError(
-                    f"{path}, line {begin}: {len(fields)} fields, but the heading has "
+                    f"{path}, line {begin}: {len(fields)} fields, but the header has "
                     f"{len(names)}; quote fields that contain {delimiter!r}."
                 )
             yield TableRow(row, begin, tuple(fields[p].strip() for p in places))
@@ -165,7 +165,7 @@ def _csv_rows(
         ) from error
     if names is None:
         wanted = ", ".join(map(repr, columns))
-        raise GraphInputError(f"{path} is empty; expected a heading with {wanted}.")
+        raise GraphInputError(f"{path} is empty; expected a header with {wanted}.")
 
 
 def _parquet_rows(

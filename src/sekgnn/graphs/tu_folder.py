@@ -204,7 +204,7 @@ def _one_hot(
         shown = ", ".join(f"{value:g}" for value in columns.tolist())
         raise GraphInputError(
             f"{file}, line {strange[0] + 1}: {what} label {labels[strange[0]]:g} is "
-            f"not known; known are {shown}."
+            f"unknown; the labels are {shown}."
         )
     return columns.tolist(), (labels[:, None] == columns).astype(np.float32)
 

@@ -222,7 +222,7 @@ def _fill(
     ]
     for what, names in (
         ("lacks", missing),
-        ("has besides", unknown),
+        ("also has", unknown),
         ("has another shape of", shapes),
     ):
         if names:

@@ -56,29 +56,35 @@ class ModelOptions:
     """
 
     hidden_channels: int = option("all", "width of every layer", 64)
-    num_layers: int = option("all", "number of layers, L", 3)
-    num_hops: int = option("hops", "hops of message passing, K", 3)
+    num_layers: int = option("all", "L, number of layers", 3)
+    num_hops: int = option("hops", "K, number of hops of message passing", 3)
     message: str = option(
-        "message", "what is sent: gin, gine, gcn, gine_plus or your own", "gin"
+        "message", "message that is sent: gin, gine, gcn, gine_plus or your own", "gin"
     )
-    update: Update = option("message", "what a hop's message becomes", None, Update)
+    update: Update = option(
+        "message", "how a hop's messages are transformed", None, Update
+    )
     combine: Combine = option("hops", "how hops are combined", None, Combine)
-    share_hops: bool = option("message", "one update for all hops of a layer", False)
-    inject: Inject = option("inject", "where the encoding enters", None, Inject)
+    share_hops: bool = option(
+        "message", "use one update for all hops of a layer", False
+    )
+    inject: Inject = option(
+        "inject", "where the encoding enters, at every layer or the input", None, Inject
+    )
     fusion: Fusion = option(
         "fusion", "how the encoding's channels are fused", None, Fusion
     )
     standardize: Standardize = option(
         "fusion",
-        "bring the encoding to mean 0 and variance 1 of the training graphs, rotated "
-        "to its principal axes or not",
+        "shift and scale the encoding to mean 0 and variance 1 over the training "
+        "graphs, or rotate it to its principal axes as well",
         None,
         Standardize,
     )
     skip: bool = option(
-        "skip", "linear layer from pooled encodings straight to the output", False
+        "skip", "add a linear layer from pooled encodings straight to the output", False
     )
-    jump: Jump = option("jump", "which layers make up the result", None, Jump)
+    jump: Jump = option("jump", "how the outputs of layers are joined", None, Jump)
     readout: str = option(
         "readout",
         "how a graph's nodes are pooled: sum, mean, max, attention, or several as in "
@@ -87,22 +93,26 @@ class ModelOptions:
     )
     pooled: Pooled = option(
         "all",
-        "pooled vectors as they are, or centred and scaled as they were at the start, "
-        "with a head that starts at zero",
+        "leave pooled vectors as they are, or centre and scale them by what they were "
+        "before training and start the head at zero",
         None,
         Pooled,
     )
-    head: Head = option("all", "one linear layer, or two", None, Head)
+    head: Head = option(
+        "all", "head of the network, one linear layer or two", None, Head
+    )
     activation: Activation = option(
-        "all", "between linear layers and between layers", None, Activation
+        "all", "activation inside and between layers", None, Activation
     )
-    norm: Norm = option("all", "normalisation", None, Norm)
+    norm: Norm = option("all", "kind of normalisation", None, Norm)
     dropout: float = option(
-        "all", "probability of dropping, after every layer and before the head", 0.0
+        "all", "dropout probability, after every layer and before the head", 0.0
     )
-    n_estimators: int = option("trees", "number of trees of a forest", 300)
-    max_depth: int | None = option("trees", "largest depth of a tree", None)
-    min_samples_leaf: int = option("trees", "fewest training rows in a leaf", 1)
+    n_estimators: int = option("trees", "number of trees in a forest", 300)
+    max_depth: int | None = option("trees", "largest depth of a tree in a forest", None)
+    min_samples_leaf: int = option(
+        "trees", "smallest number of training rows in a leaf of a tree", 1
+    )
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -214,7 +224,7 @@ def shown_default(name: str) -> str:
     """
     general = next(item.default for item in fields(ModelOptions) if item.name == name)
     words = [f"no-{name.replace('_', '-')}" if general is False else str(general)]
-    words = ["none"] if general is None else words
+    words = ["unlimited"] if general is None else words
     for model, kind in MODEL_KINDS.items():
         if kind.options().get(name, general) != general:
             words.append(f"{kind.options()[name]} for {model}")

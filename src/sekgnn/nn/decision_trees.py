@@ -71,7 +71,9 @@ class DecisionTrees(nn.Module):
         """Return ``[R, O]``; computed on the CPU."""
         out = torch.zeros(len(x), self.out_channels, dtype=torch.float64)
         trees = [getattr(self, name).cpu().numpy() for name in self.KINDS]
-        add_leaves(*trees, x.detach().float().cpu().contiguous().numpy(), out.numpy())
+        rows = x.detach().float().cpu().contiguous().numpy()
+        arguments = [*trees, rows, out.numpy()]
+        add_leaves(*arguments)
         first = torch.arange(self.out_channels) - self.value.size(1)  # before the first
         column = self.column.cpu().unsqueeze(1)
         count = ((column > first) & (column <= first + self.value.size(1))).sum(0)
@@ -81,7 +83,7 @@ class DecisionTrees(nn.Module):
         """Take the tensors of :attr:`Attributes <feature>`, all of them.
 
         Raises:
-            ValueError: If they are no trees.
+            ValueError: If they are not trees.
         """
         for name, kind in self.KINDS.items():
             setattr(self, name, tensors[name].to(self.start.device, kind))
@@ -103,7 +105,7 @@ class DecisionTrees(nn.Module):
         for values, low, high in bounds:
             sound = sound and bool(((values >= low) & (values < high)).all())
         if not sound:
-            raise ValueError("these tensors are no decision trees of this size")
+            raise ValueError("these tensors are not decision trees of this size")
 
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, *rest: Any

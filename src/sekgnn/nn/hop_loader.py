@@ -297,7 +297,7 @@ class HopLoader(DataLoader[Any]):
         self.resample = resample and max_neighbors is not None
         if self.resample and kwargs.get("persistent_workers"):
             raise ConfigError(
-                "workers that live on would keep the neighbours of the first epoch; "
+                "persistent workers would keep the neighbours of the first epoch; "
                 "use persistent_workers=False or resample=False."
             )
         self.epoch = 0

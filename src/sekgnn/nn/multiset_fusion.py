@@ -17,7 +17,7 @@ from sekgnn.nn.sparse_sum import Csr, csr_sum
 
 
 class Multisets(NamedTuple):
-    """The multisets of the nodes of a batch; what is equal in it is there once.
+    """The multisets of the nodes of a batch; equal ones are kept once.
 
     Attributes:
         vectors: Different vectors, channel by channel, ``[T, L]``.

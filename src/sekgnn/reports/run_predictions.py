@@ -94,7 +94,7 @@ def read_predictions(path: str | os.PathLike[str]) -> Predictions:
     for number, row in enumerate(rows[1:], start=1):
         if len(row) != len(head):
             raise GraphInputError(
-                f"{path}: row {number} has {len(row)} fields, the head {len(head)}."
+                f"{path}: row {number} has {len(row)} fields, the header {len(head)}."
             )
     columns = dict(zip(head, map(list, zip(*rows[1:], strict=True)), strict=False))
     return Predictions(

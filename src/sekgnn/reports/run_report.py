@@ -85,7 +85,7 @@ class Report:
     """What was written.
 
     Attributes:
-        folder: Where.
+        output: Where.
         files: Names of the files.
         rows: The table.
         pairs: Runs on the same folds, compared.
@@ -93,7 +93,7 @@ class Report:
         unfinished: Folders of runs that have not finished.
     """
 
-    folder: Path
+    output: Path
     files: tuple[str, ...]
     rows: list[TableRow]
     pairs: list[PairedDifference]
@@ -103,7 +103,7 @@ class Report:
     @property
     def page(self) -> Path:
         """The page."""
-        return self.folder / PAGE_FILE
+        return self.output / PAGE_FILE
 
 
 def write_report(
@@ -205,11 +205,11 @@ def _section(run: Run, anchor: str, figures: Figures) -> list[str]:
         _heading(3, "Trainings"),
         _folds(record),
         _heading(3, "Config"),
-        _note("Grey: as it is by default."),
+        _note("Grey: default values."),
         *_config(record),
         _heading(3, "Made with"),
         _facts(_provenance(record)),
-        _note("To make it again, save this as config.yaml:"),
+        _note("To repeat the run, save this as config.yaml:"),
         _code(config_yaml(record)),
         _code(f"sekgnn train --config config.yaml --output {shlex.quote(run.slug)}"),
     ]
@@ -222,7 +222,7 @@ def _results(record: RunRecord) -> str:
             result.metric,
             show_result(result.metric, result.value, result.spread),
             result.protocol,
-            result.selects_on,
+            result.selected_on,
             NOTHING if result.epoch is None else str(result.epoch),
         ]
         for result in record.results

@@ -38,7 +38,7 @@ class TableRow:
         metric: Such as ``test_mae``.
         value: The number.
         spread: Standard deviation over the folds.
-        selects_on: What the epoch was chosen by, in words.
+        selected_on: What the epoch was chosen by, in words.
         epoch: The chosen epoch, where there is one.
         epochs: Epochs trained, of the longest fold.
         parameters: Learned numbers.
@@ -54,7 +54,7 @@ class TableRow:
     metric: str
     value: float
     spread: float | None
-    selects_on: str
+    selected_on: str
     epoch: int | None
     epochs: int
     parameters: int
@@ -96,7 +96,7 @@ def reported(record: RunRecord, metrics: Sequence[str] = ()) -> list[Result]:
             value = record.folds[0].metrics.get(name)
             if value is not None and name not in known:
                 found.append(
-                    Result(name, value, None, record.protocol, record.selects_on)
+                    Result(name, value, None, record.protocol, record.selected_on)
                 )
     return found
 
@@ -120,7 +120,7 @@ def table_rows(runs: Sequence[Run], metrics: Sequence[str] = ()) -> list[TableRo
             name for run in runs for fold in run.record.folds for name in fold.metrics
         }
         raise ConfigError(
-            f"no run has {', '.join(metrics)}; there is {', '.join(sorted(known))}."
+            f"no run has {', '.join(metrics)}; available: {', '.join(sorted(known))}."
         )
     return rows
 
@@ -150,7 +150,7 @@ def _row(run: Run, result: Result) -> TableRow:
         metric=result.metric,
         value=result.value,
         spread=result.spread,
-        selects_on=result.selects_on,
+        selected_on=result.selected_on,
         epoch=epoch,
         epochs=max(map(len, curves), default=0),
         parameters=record.num_parameters,
@@ -164,7 +164,7 @@ def _row(run: Run, result: Result) -> TableRow:
 def cells(rows: Sequence[TableRow]) -> tuple[list[str], list[list[str]], list[str]]:
     """Return the table as text: head, rows and footnotes.
 
-    The paper's columns are there only if a published number is.
+    The paper's columns appear only if there is a published number.
     """
     notes = list(dict.fromkeys(r.paper.note for r in rows if r.paper and r.paper.note))
     with_paper = any(row.paper for row in rows)
@@ -173,7 +173,7 @@ def cells(rows: Sequence[TableRow]) -> tuple[list[str], list[list[str]], list[st
     for row in rows:
         line = [
             row.run, row.data, _few(row.targets), row.model, row.protocol, row.metric,
-            show_result(row.metric, row.value, row.spread), row.selects_on,
+            show_result(row.metric, row.value, row.spread), row.selected_on,
             str(row.epochs) if row.epoch is None else f"{row.epoch} of {row.epochs}",
             f"{row.parameters:,}", show_seconds(row.seconds),
         ]  # fmt: skip

@@ -37,7 +37,7 @@ class TrialRow:
             another trial) or ``"running"``.
         value: The validation value, of complete trials.
         keys: Values of the keys that were searched over.
-        best_epochs: The best epoch of every fold.
+        kept_epochs: The kept epoch of every fold, from 1.
         trained_epochs: Epochs that were trained, of all folds together.
         last_value: The last value that was reported.
         num_parameters: Learned numbers of the model.
@@ -50,7 +50,7 @@ class TrialRow:
     state: str
     value: float | None
     keys: dict[str, Any]
-    best_epochs: tuple[int, ...]
+    kept_epochs: tuple[int, ...]
     trained_epochs: int
     last_value: float | None
     num_parameters: int | None
@@ -63,9 +63,9 @@ class SearchRecord:
     """A search, finished or not.
 
     Attributes:
-        study: Name of the study.
+        study_name: Name of the study.
         storage: Where it is kept, without a password.
-        base: The base config, as plain values.
+        config: Of the trials, without the keys searched over, as plain values.
         space: The space, as plain values.
         sampler: How points were proposed.
         pruner: When trainings were stopped.
@@ -79,9 +79,9 @@ class SearchRecord:
         commit: Of the source, or ``None``.
     """
 
-    study: str
+    study_name: str
     storage: str
-    base: dict[str, Any]
+    config: dict[str, Any]
     space: dict[str, Any]
     sampler: str
     pruner: str
@@ -106,7 +106,7 @@ class SearchRecord:
 
     @property
     def best(self) -> dict[str, Any] | None:
-        """Trial, value, best epochs and keys of the best trial.
+        """Trial, value, kept epochs and keys of the best trial.
 
         Of equal trials the one of the first slot; ``None`` if none is complete.
         """
@@ -116,7 +116,7 @@ class SearchRecord:
             return None
         value = max(values) if self.direction == "maximize" else min(values)
         row = asdict(next(row for row in rows if row.value == value))
-        found = {name: row[name] for name in ("trial", "value", "best_epochs", "keys")}
+        found = {name: row[name] for name in ("trial", "value", "kept_epochs", "keys")}
         return dict(json.loads(json.dumps(found)))  # tuples become lists
 
     def best_config(self) -> RunConfig:
@@ -129,7 +129,7 @@ class SearchRecord:
             reasons = Counter(row.reason for row in self.rows if row.reason)
             why = f": {reasons.most_common(1)[0][0]}" if reasons else "."
             raise ConfigError(f"the search has no complete trial{why}")
-        return RunConfig.from_dict({**self.base, **self.best["keys"]})
+        return RunConfig.from_dict({**self.config, **self.best["keys"]})
 
     def to_json(self) -> str:
         """Return the text of ``search.json``; the trials are in ``trials.csv``."""
@@ -148,7 +148,7 @@ class SearchRecord:
         table.writeheader()
         for row in self.rows:
             cells = {**asdict(row), **row.keys}
-            cells["best_epochs"] = " ".join(map(str, row.best_epochs))
+            cells["kept_epochs"] = " ".join(map(str, row.kept_epochs))
             table.writerow({name: _cell(value) for name, value in cells.items()})
         return file.getvalue()
 
@@ -163,7 +163,7 @@ class SearchRecord:
             config = self.best_config().to_dict()
             files[BEST_FILE] = (
                 f"# {self.selected_on}: {self.best['value']!r}\n"
-                f"# trial {self.best['trial']} of study {self.study}\n"
+                f"# trial {self.best['trial']} of study {self.study_name}\n"
             ) + yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
         files[RECORD_FILE] = self.to_json()
         write_files(folder, {name: text.encode() for name, text in files.items()})
@@ -185,7 +185,7 @@ def rows_of(trials: Iterable[Any], space: SearchSpace) -> tuple[TrialRow, ...]:
                 state=state,
                 value=trial.value if state == "complete" else None,
                 keys=space.point(trial.params),
-                best_epochs=tuple(attrs.get("best_epochs", ())),
+                kept_epochs=tuple(attrs.get("kept_epochs", ())),
                 trained_epochs=epochs,
                 last_value=trial.intermediate_values.get(epochs),
                 num_parameters=attrs.get("num_parameters"),

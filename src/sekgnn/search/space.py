@@ -48,7 +48,7 @@ NAMED_SPACES: dict[str, dict[str, Any]] = {
 }
 """What the paper searched over for SEK-GIN, by experiment.
 
-Values that the paper keeps fixed (lr, epochs, ...) are keys of the base config.
+Values that the paper keeps fixed (lr, epochs, ...) are keys of the config.
 """
 
 _SECTIONS = {item.name: item.metadata["section"] for item in fields(RunConfig)}
@@ -102,7 +102,7 @@ class SearchSpace:
             keys = [_key(part) for part in str(name).split(",")]
             for key in keys:
                 if any(key in _keys(other) for other in parts) or keys.count(key) > 1:
-                    raise ConfigError(f"{key} is twice in the search space.")
+                    raise ConfigError(f"{key} occurs twice in the search space.")
             if isinstance(value, Mapping) and len(keys) == 1:
                 parse = _follows if "of" in value else _range
                 parts[keys[0]] = parse(keys[0], value)
@@ -148,9 +148,8 @@ class SearchSpace:
             found = _labels(part)
             if found is None and not ends:
                 raise ConfigError(
-                    f"{name} has a range without a step, so the space has no end; list "
-                    "its choices, give the range a step, or use another sampler than "
-                    "grid."
+                    f"{name} has a range without a step, so the space is infinite; "
+                    "list its choices, give it a step, or choose another sampler."
                 )
             labels.append((part["low"], part["high"]) if found is None else found)
         return (
@@ -188,10 +187,10 @@ class SearchSpace:
                 params[name] = trial.suggest_float(name, **part)
         return self.point(params)
 
-    def check(self, base: RunConfig) -> None:
-        """Raise if trials of this space cannot be compared by the base's monitor."""
+    def check(self, config: RunConfig) -> None:
+        """Raise if trials of this space cannot be compared by the monitor."""
         for key in _UNIT_KEYS:
-            if base.monitor == "loss" and key in self.keys:
+            if config.monitor == "loss" and key in self.keys:
                 raise ConfigError(
                     f"{key} changes the units of the loss, so losses of different "
                     f"{key} cannot be compared; set monitor to a metric, such as mae."

@@ -65,7 +65,7 @@ def storage_errors(url: str) -> Iterator[None]:
         raise OutputError(
             f"the study in {shown(url)} cannot be read or written: "
             f"{str(cause).splitlines()[0]}. What it held is unchanged; free some space "
-            "or check the storage, and repeat the command to go on."
+            "or check the storage, and repeat the command to continue."
         ) from error
 
 

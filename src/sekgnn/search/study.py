@@ -57,9 +57,9 @@ _WAIT_SECONDS = 0.5
 
 
 def search(
-    base: RunConfig,
+    config: RunConfig,
     space: SearchSpace,
-    folder: str | os.PathLike[str],
+    output: str | os.PathLike[str],
     *,
     trials: int | None = None,
     storage: str | None = None,
@@ -68,49 +68,49 @@ def search(
     pruner: str = "median",
     jobs: int = 1,
     timeout: float | None = None,
-    root: str | Path | None = None,
+    data_root: str | Path | None = None,
     data: GraphTask | None = None,
     encoding_progress: Progress | None = None,
     progress: Progress | None = None,
 ) -> SearchRecord:
-    """Search over ``space`` and write what was found to ``folder``.
+    """Search over ``space`` and write what was found to ``output``.
 
-    Trials are compared by the validation value of ``base.monitor``; test graphs are not
-    looked at. The same call continues a search that was interrupted, and any number of
-    processes may work on one study at a time: a call returns when the study has
-    ``trials`` that are complete or pruned, whoever did them.
+    Trials are compared by the validation value of ``config.monitor``; test graphs are
+    not looked at. The same call continues a search that was interrupted, and any number
+    of processes may work on one study at once: a call returns when the study has
+    ``trials`` that are complete or pruned, whichever process ran them.
 
     Args:
-        base: Config of the trials, without the keys that are searched over.
+        config: Config of the trials, without the keys that are searched over.
         space: What to search over.
-        folder: For ``best.yaml``, ``trials.csv``, ``search.json`` and, unless
+        output: A folder for ``best.yaml``, ``trials.csv``, ``search.json`` and, unless
             ``storage`` is given, ``study.db``; made if it is missing.
-        trials: How many there are to be in the end, earlier ones included; ``None`` for
+        trials: How many there should be in all, earlier ones included; ``None`` for
             30, or for the whole space with sampler ``"grid"``.
         storage: URL of an Optuna storage, to spread a search over machines.
         study_name: Name of the study in it.
-        sampler: ``"tpe"``, ``"random"`` or ``"grid"``; seeded by ``base.seed``.
+        sampler: ``"tpe"``, ``"random"`` or ``"grid"``; seeded by ``config.seed``.
         pruner: ``"median"``, ``"hyperband"`` or ``"none"``.
         jobs: Processes to start; 1 works in this one. A script that asks for more
             needs the usual ``if __name__ == "__main__":``.
         timeout: Begin no trial after that many seconds.
-        root: The data folder of benchmarks; by default what ``SEKGNN_DATA`` names.
+        data_root: The data folder of benchmarks; by default what ``SEKGNN_DATA`` names.
         data: Graphs and targets, if they are loaded already.
         encoding_progress: Called with (done, total) while encodings are computed.
         progress: Called with (done, total) trials.
 
     Returns:
-        The record, which is also in ``folder``.
+        The record, which is also in ``output``.
 
     Raises:
         ConfigError: If a key cannot work, the protocol selects on test graphs, or
-            ``folder`` or the study hold something else.
+            ``output`` or the study hold something else.
         GraphInputError: If the data is wrong.
         MissingExtraError: If Optuna is not installed.
         OutputError: If study or files cannot be written.
     """
-    place = Path(folder)
-    space.check(base)
+    place = Path(output)
+    space.check(config)
     check_choice("sampler", sampler, SAMPLERS)
     check_choice("pruner", pruner, PRUNERS)
     check_positive("jobs", jobs)
@@ -122,11 +122,13 @@ def search(
         raise ConfigError(f"timeout must be above 0 seconds, got {timeout:g}.")
     with quiet_optuna():
         _check_folder(place)
-        validation = Validation(base, root, data=data, progress=encoding_progress)
-        _check_possible(base, space, validation)
+        validation = Validation(
+            config, data_root, data=data, progress=encoding_progress
+        )
+        _check_possible(config, space, validation)
         place.mkdir(parents=True, exist_ok=True)
         job = Job(
-            base=base,
+            config=config,
             space=space,
             url=storage or f"sqlite:///{(place / DATABASE_FILE).resolve()}",
             study_name=study_name,
@@ -134,7 +136,7 @@ def search(
             pruner=pruner,
             trials=total,
             ends=math.inf if timeout is None else time.time() + timeout,
-            root=root,
+            data_root=data_root,
             data=data,
         )
         worker = Worker(job, validation, progress)
@@ -164,7 +166,7 @@ class Job:
     The others are arguments of :func:`search`.
     """
 
-    base: RunConfig
+    config: RunConfig
     space: SearchSpace
     url: str
     study_name: str
@@ -172,13 +174,13 @@ class Job:
     pruner: str
     trials: int
     ends: float
-    root: str | Path | None
+    data_root: str | Path | None
     data: GraphTask | None
 
     @property
     def direction(self) -> Direction:
         """Which values of the monitor are good."""
-        return "maximize" if is_better_high(self.base.monitor) else "minimize"
+        return "maximize" if is_better_high(self.config.monitor) else "minimize"
 
 
 class NotNeededError(Exception):
@@ -201,7 +203,9 @@ class Worker:
         self.job, self.validation, self._progress = job, validation, progress
         self.identity = _identity(job, validation)
         self.study = open_study(job.url, job.study_name, job.direction, self.identity)
-        self.study.pruner = _pruner(job.pruner, job.base.epochs, len(validation.splits))
+        self.study.pruner = _pruner(
+            job.pruner, job.config.epochs, len(validation.splits)
+        )
         self.watch = Watch(self.study, job.url)
         self._failed = False
 
@@ -216,7 +220,7 @@ class Worker:
         return done < self.job.trials
 
     def work(self) -> None:
-        """Do trials until the study has enough that are done, by whomever.
+        """Run trials until the study has enough, whichever process ran them.
 
         Raises:
             OutputError: If the study cannot be read or written.
@@ -268,10 +272,10 @@ class Worker:
             if trial.should_prune():
                 raise TrialPruned
 
-        outcome = self.validation.value(replace(self.job.base, **point), report)
+        outcome = self.validation.value(replace(self.job.config, **point), report)
         if not math.isfinite(outcome.value):
             raise ConfigError(f"the validation value is {outcome.value}.")
-        trial.set_user_attr("best_epochs", list(outcome.epochs))
+        trial.set_user_attr("kept_epochs", list(outcome.epochs))
         trial.set_user_attr("num_parameters", outcome.num_parameters)
         trial.set_user_attr("seconds", round(outcome.seconds, 3))
         return outcome.value
@@ -312,7 +316,7 @@ def _taken(study: Any, but: int | None) -> set[int | None]:
 def _work(job: Job) -> None:
     """Work in a new process, which has to load the data itself."""
     with quiet_optuna():
-        Worker(job, Validation(job.base, job.root, data=job.data)).work()
+        Worker(job, Validation(job.config, job.data_root, data=job.data)).work()
 
 
 def _sampler(job: Job, slot: int) -> Any:
@@ -323,7 +327,7 @@ def _sampler(job: Job, slot: int) -> Any:
     """
     from optuna import samplers
 
-    seed = job.base.seed
+    seed = job.config.seed
     own = int(np.random.SeedSequence([seed, slot, 7]).generate_state(1)[0])
     if job.sampler == "tpe":
         return samplers.TPESampler(seed=own)
@@ -351,10 +355,10 @@ def _pruner(name: str, epochs: int, folds: int) -> Any:
 def _write(worker: Worker, place: Path) -> SearchRecord:
     """Write what the study holds now to its folder.
 
-    Several processes may do so at a time: the last to write looks again whether the
+    Several processes may do so at once: the last to write looks again whether the
     study has changed since it was read.
     """
-    job, base = worker.job, worker.job.base
+    job, config = worker.job, worker.job.config
     splits, data = worker.validation.splits, worker.validation.data
     record, written = None, None
     while True:
@@ -365,15 +369,15 @@ def _write(worker: Worker, place: Path) -> SearchRecord:
             return record
         written = finished
         record = SearchRecord(
-            study=job.study_name,
+            study_name=job.study_name,
             storage=shown(job.url),
-            base=base.to_dict(),
+            config=config.to_dict(),
             space=job.space.to_dict(),
             sampler=job.sampler,
             pruner=job.pruner,
-            monitor=f"val_{base.monitor}",
+            monitor=f"val_{config.monitor}",
             direction=job.direction,
-            selected_on=selected_on(base, len(splits)),
+            selected_on=selected_on(config, len(splits)),
             data={
                 "name": data.name,
                 "graphs": len(data),
@@ -393,19 +397,19 @@ def _check_folder(place: Path) -> None:
     foreign = sorted(found - {DATABASE_FILE, RECORD_FILE, TABLE_FILE, BEST_FILE})
     if foreign and not found & {DATABASE_FILE, RECORD_FILE}:
         raise ConfigError(
-            f"{place} is not the folder of a search and not empty (it holds "
+            f"{place} is neither the folder of a search nor empty (it holds "
             f"{foreign[0]}); choose another output."
         )
 
 
 def _check_possible(
-    base: RunConfig, space: SearchSpace, validation: Validation
+    config: RunConfig, space: SearchSpace, validation: Validation
 ) -> None:
     """Raise the error of the first point if no point of the space can be trained."""
     errors = []
     for point in space.points(ends=True):
         try:
-            return validation.check(replace(base, **point))
+            return validation.check(replace(config, **point))
         except ConfigError as error:
             errors.append(error)
     raise errors[0]
@@ -416,11 +420,11 @@ def _identity(job: Job, validation: Validation) -> dict[str, Any]:
 
     Data counts by content, not by name, so that paths may differ between machines.
     """
-    skipped = {item.name for item in fields(job.base) if item.metadata.get("free")}
+    skipped = {item.name for item in fields(job.config) if item.metadata.get("free")}
     skipped |= {"data", "split", *job.space.keys}
-    base = job.base.to_dict()
+    values = job.config.to_dict()
     return {
-        "base config": {k: v for k, v in base.items() if k not in skipped},
+        "config": {k: v for k, v in values.items() if k not in skipped},
         "space": job.space.to_dict(),
         "order of the space": list(job.space.keys),  # of the points of a grid, too
         "data": validation.fingerprint(),

@@ -25,7 +25,7 @@ Report = Callable[[int, float], None]
 def selected_on(config: RunConfig, folds: int) -> str:
     """Return what trials are compared by, in words."""
     best = f"the best {config.monitor} over the epochs"
-    value = best if config.selects_on_validation else f"the last {config.monitor}"
+    value = best if config.keeps_best else f"the last {config.monitor}"
     if config.protocol == "holdout":
         return f"{value}, of the validation graphs"
     return (
@@ -51,7 +51,7 @@ class Outcome:
     seconds: float
 
 
-def _check_base(config: RunConfig) -> None:
+def _check_config(config: RunConfig) -> None:
     """Raise if there are no validation graphs, or several processes for a model."""
     if config.watched == "test":
         raise ConfigError(
@@ -78,11 +78,11 @@ def _check_base(config: RunConfig) -> None:
 
 
 class Validation:
-    """Data and splits of a search, loaded once; what trials need alike is shared.
+    """Data and splits of a search, loaded once; what trials have in common is shared.
 
     Args:
-        base: Config without the keys that are searched over.
-        root: The data folder of benchmarks; by default what ``SEKGNN_DATA`` names.
+        config: Config without the keys that are searched over.
+        data_root: The data folder of benchmarks; by default what ``SEKGNN_DATA`` names.
         data: Graphs and targets, if they are loaded already.
         progress: Called with (done, total) while encodings are computed.
 
@@ -93,15 +93,15 @@ class Validation:
 
     def __init__(
         self,
-        base: RunConfig,
-        root: str | Path | None = None,
+        config: RunConfig,
+        data_root: str | Path | None = None,
         *,
         data: GraphTask | None = None,
         progress: Progress | None = None,
     ) -> None:
         """Load and split."""
-        _check_base(base)
-        self.training = Training(base, data, root=root)
+        _check_config(config)
+        self.training = Training(config, data, data_root=data_root)
         self.data, self.splits = self.training.data, self.training.splits
         self.progress = progress
 
@@ -150,7 +150,7 @@ class Validation:
         training.prepare(self.progress)
         monitor = f"val_{config.monitor}"
         better = max if is_better_high(monitor) else min
-        best = config.selects_on_validation
+        best = config.keeps_best
         bests: list[float] = []
         kept: list[int] = []
         seconds = 0.0

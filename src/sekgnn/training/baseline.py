@@ -104,7 +104,7 @@ def _check_size(training: Training) -> None:
 def summarise_baseline(
     training: Training, folds: Sequence[FoldRecord]
 ) -> dict[str, Any]:
-    """Return what the record of a network says about models that are none.
+    """Return what the record of a network says about its baselines.
 
     Args:
         training: Of the network.

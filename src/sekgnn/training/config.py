@@ -82,7 +82,7 @@ class RunConfig(_ModelKeys):
         "kind of task: binary, multiclass, multilabel or regression",
         shown="inferred from the targets",
     )
-    smiles: str = key("data", "column with SMILES", "smiles")
+    smiles: str = key("data", "column that holds SMILES", "smiles")
     skip_invalid: bool = key("data", "leave out SMILES that rdkit cannot read", False)
     add_hydrogens: bool = key("data", "add hydrogen atoms as nodes", False)
     generated: bool = key(
@@ -97,44 +97,54 @@ class RunConfig(_ModelKeys):
         choices=PROTOCOL_NAMES,
     )
     folds: int = key("protocol", "number of folds", 10, low=2)
-    published_folds: bool = key("protocol", "use the folds of the TU files", False)
-    split: str | None = key("protocol", "JSON file with lists train, val and test")
+    published_folds: bool = key(
+        "protocol", "use the folds that come with the TU files", False
+    )
+    split: str | None = key("protocol", "JSON file with the lists train, val and test")
     val_fraction: float = key(
         "protocol",
-        "share of graphs that validate in random splits",
+        "share of graphs used for validation in random splits",
         0.1,
         above=0,
         high=1,
     )
     test_fraction: float = key(
-        "protocol", "share of graphs that test in random splits", 0.1, above=0, high=1
+        "protocol",
+        "share of graphs used for testing in random splits",
+        0.1,
+        above=0,
+        high=1,
     )
-    seed: int = key("protocol", "seed of splits, weights, order and dropout", 0, low=0)
+    seed: int = key(
+        "protocol", "seed of splits, weights, batches and dropout", 0, low=0
+    )
     baseline: bool = key(
         "protocol",
-        "report what ridge and forest reach on the same splits beside a network",
+        "beside a network, report what ridge and forest reach on the same splits",
         True,
         free=True,
     )
 
     model: str = key(
         "model",
-        f"network: {', '.join(MODEL_KINDS)}, or package.module:Class",
+        f"model to train: {', '.join(MODEL_KINDS)}, or package.module:Class",
         "sek-gin",
     )
     model_options: tuple[tuple[str, Any], ...] = key(
         "model", "further options of a model of your own, as name=value", ()
     )
     edge_features: bool | None = key(
-        "model", "read edge features", shown="if messages can read them"
+        "model",
+        "let messages read edge features",
+        shown="wherever messages can read them",
     )
     max_neighbors: int | None = key(
-        "model", "sample at most N nodes of every hop of a node", shown="all"
+        "model", "sample at most N nodes in every hop of a node", shown="all"
     )
 
     encoding: str = key(
         "encoding",
-        f"function f: {', '.join(ENCODINGS)} or package.module:Class",
+        f"substructure encoding f: {', '.join(ENCODINGS)}, or package.module:Class",
         "walks",
     )
     encoding_options: tuple[tuple[str, Any], ...] = key(
@@ -151,10 +161,12 @@ class RunConfig(_ModelKeys):
     shell_sizes: int = _walk_key("shell_sizes")
 
     epochs: int = key("training", "largest number of epochs", 100, low=1)
-    batch_size: int = key("training", "graphs per step, over all processes", 64, low=1)
+    batch_size: int = key(
+        "training", "graphs per step, in all processes together", 64, low=1
+    )
     optimizer: str = key(
         "training",
-        "how weights are learned; lbfgs descends on all training graphs at once",
+        "optimizer (lbfgs takes all training graphs at once)",
         "adam",
         choices=OPTIMIZERS,
     )
@@ -162,81 +174,92 @@ class RunConfig(_ModelKeys):
     weight_decay: float = key("training", "L2 penalty", 0.0, low=0)
     closed_form: str = key(
         "training",
-        "solve the skip before training, the head after it, or both",
+        "when to solve linear layers, the skip before training or the head after it",
         "none",
         choices=CLOSED_FORMS,
     )
     dtype: str | None = key(
         "training",
         "precision of inputs and weights",
-        shown="float64 for models that are solved, else float32",
+        shown="float64 for models solved in closed form, else float32",
         choices=DTYPES,
     )
     loss: str = key(
-        "training", "loss of a regression; bce for 0 and 1", "mse", choices=LOSSES
+        "training",
+        "loss of a regression (bce for targets 0 and 1)",
+        "mse",
+        choices=LOSSES,
     )
     normalize: bool = key(
-        "training", "learn targets shifted and scaled to mean 0, variance 1", True
+        "training", "shift and scale targets to mean 0 and variance 1", True
     )
     monitor: str = key("training", "metric that selects the epoch", "loss")
     keep: str | None = key(
         "training",
-        "epoch whose weights are kept: the best by monitor, or the last",
-        shown="the best where graphs validate, else the last",
+        "epoch whose weights are kept, the best by monitor or the last",
+        shown="best where there are validation graphs, else last",
         choices=("best", "last"),
     )
     refit: bool = key(
-        "training", "with keep=last: train on the validation graphs too", False
+        "training", "train on the validation graphs too, with keep=last", False
     )
     ensemble: int = key(
         "training",
-        "networks from different seeds whose predictions are averaged",
+        "number of networks, from different seeds, whose predictions are averaged",
         1,
         low=1,
     )
     with_forest: bool = key(
         "training",
-        "average with a forest on pooled encodings, half and half",
+        "average predictions half and half with those of a forest",
         False,
     )
     schedule: str = key(
         "training", "how the learning rate changes", "plateau", choices=SCHEDULES
     )
     final_lr: float = key(
-        "training", "share of lr that schedule cosine ends with", 0.02, low=0, high=1
+        "training", "share of lr at the end of schedule cosine", 0.02, low=0, high=1
     )
     plateau_patience: int = key(
-        "training", "epochs without gain until the learning rate is reduced", 10, low=0
+        "training",
+        "epochs without improvement before schedule plateau reduces the learning rate",
+        10,
+        low=0,
     )
     plateau_factor: float = key(
         "training",
-        "factor by which it is reduced",
+        "factor by which schedule plateau reduces the learning rate",
         0.5,
         above=0,
         high=1,
     )
-    min_lr: float = key("training", "smallest learning rate", 1e-6, low=0)
+    min_lr: float = key(
+        "training", "smallest learning rate of schedule plateau", 1e-6, low=0
+    )
     patience: int | None = key(
-        "training", "stop after N epochs without gain", shown="never stop early", low=1
+        "training",
+        "stop after N epochs without improvement",
+        shown="never stop early",
+        low=1,
     )
     clip: float | None = key(
-        "training", "largest norm of the gradient", shown="not clipped", above=0
+        "training", "clip gradients to this norm", shown="no clipping", above=0
     )
-    checkpoint_every: int = key("training", "epochs between checkpoints", 1, low=1)
+    checkpoint_every: int = key(
+        "training", "number of epochs between checkpoints", 1, low=1
+    )
     tensorboard: bool = key("training", "write TensorBoard logs", False)
 
     accelerator: str = key(
         "machine", "device to train on", "cpu", choices=ACCELERATORS, free=True
     )
     devices: int = key(
-        "machine", "processes, or GPUs, per machine", 1, free=True, low=1
+        "machine", "number of processes, or GPUs, per machine", 1, free=True, low=1
     )
     num_machines: int = key("machine", "number of machines", 1, free=True, low=1)
-    strategy: str = key(
-        "machine", "strategy of Lightning, such as ddp", "auto", free=True
-    )
+    strategy: str = key("machine", "Lightning strategy, such as ddp", "auto", free=True)
     num_workers: int = key(
-        "machine", "processes that load batches", 0, free=True, low=0
+        "machine", "number of processes that load batches", 0, free=True, low=0
     )
 
     def __post_init__(self) -> None:
@@ -265,8 +288,8 @@ class RunConfig(_ModelKeys):
             for name in ("weight_decay", "dropout", "clip", "max_neighbors"):
                 if getattr(self, name):
                     raise ConfigError(
-                        f"{name} makes no sense with optimizer lbfgs, which searches "
-                        "along lines of one fixed loss; leave it out."
+                        f"{name} does not work with optimizer lbfgs, whose line search "
+                        "needs a fixed loss; leave it out."
                     )
             if self.devices * self.num_machines > 1:
                 raise ConfigError("optimizer lbfgs trains in one process.")
@@ -284,8 +307,8 @@ class RunConfig(_ModelKeys):
             raise ConfigError("split is for protocol holdout; leave it out.")
         if self.split is not None and self.skip_invalid:
             raise ConfigError(
-                "split counts the graphs of the file, and skip_invalid leaves some of "
-                "them out; correct or remove invalid SMILES instead."
+                "split refers to all graphs of the file, and skip_invalid leaves some "
+                "of them out; correct or remove invalid SMILES instead."
             )
         if self.published_folds and self.protocol == "holdout":
             raise ConfigError("published_folds is for protocols with folds.")
@@ -293,14 +316,14 @@ class RunConfig(_ModelKeys):
             raise ConfigError("there are 10 published folds; leave folds out.")
         if self.strategy.endswith(("_spawn", "_fork", "_notebook")):
             raise ConfigError(
-                f"strategy {self.strategy!r} trains in processes that take the weights "
-                "with them when they end; use 'ddp' or another without them."
+                f"strategy {self.strategy!r} trains in processes whose weights are "
+                "lost when they end; use 'ddp' or another strategy."
             )
         if self.devices * self.num_machines > 1 and self.protocol != "holdout":
             raise ConfigError(
-                f"protocol {self.protocol!r} trains folds, which devices and "
-                "num_machines cannot share; leave them at 1 and train folds "
-                "side by side with jobs."
+                f"protocol {self.protocol!r} trains folds, which cannot be spread over "
+                "devices or machines; leave devices and num_machines at 1, and train "
+                "folds side by side with jobs."
             )
         if self.devices * self.num_machines > 1 and self.averages:
             raise ConfigError(
@@ -309,12 +332,12 @@ class RunConfig(_ModelKeys):
             )
 
     def _check_selection(self) -> None:
-        """Raise if what chooses the epoch, and from what graphs, cannot be."""
+        """Raise if the epoch cannot be chosen as the keys say."""
         validates = self.protocol in ("holdout", "nested")
         if self.keep == "best" and not validates:
             raise ConfigError(
-                f"protocol {self.protocol!r} has no graphs that could choose the best "
-                "epoch for keep; leave keep out, or use protocol nested or holdout."
+                f"protocol {self.protocol!r} has no validation graphs to choose the "
+                "best epoch by; leave keep out, or use protocol nested or holdout."
             )
         if self.refit and not (validates and self.keep == "last"):
             raise ConfigError(
@@ -331,9 +354,9 @@ class RunConfig(_ModelKeys):
         if self.averages and not self.has_epochs:
             raise ConfigError(
                 f"ensemble and with_forest are for networks; {self.model!r} is fitted "
-                "at once, and again would be much the same. Leave them out."
+                "in one step, so there is nothing to average. Leave them out."
             )
-        if self.patience is not None and not self.selects_on_validation:
+        if self.patience is not None and not self.keeps_best:
             raise ConfigError(
                 "patience waits for a better epoch on validation graphs, and here the "
                 "last epoch is kept; leave patience out, or use protocol nested or "
@@ -342,7 +365,7 @@ class RunConfig(_ModelKeys):
 
     @property
     def has_epochs(self) -> bool:
-        """Whether the model is a network, or else fitted at once."""
+        """Whether the model is a network, or else fitted in one step."""
         return MODEL_KINDS.get(self.model, OWN).network
 
     @property
@@ -358,7 +381,7 @@ class RunConfig(_ModelKeys):
         return None if self.protocol == "fixed" or self.refit else "val"
 
     @property
-    def selects_on_validation(self) -> bool:
+    def keeps_best(self) -> bool:
         """Whether validation graphs choose the kept epoch; else it is the last."""
         return self.watched == "val" and self.keep != "last"
 
@@ -375,7 +398,7 @@ class RunConfig(_ModelKeys):
             if str(name).replace("-", "_") not in known:
                 raise ConfigError(
                     f"there is no config key {name!r}.{nearest(name, known)} "
-                    "'sekgnn train --help' lists all."
+                    "'sekgnn train --help' lists all keys."
                 )
         return cls(**{str(k).replace("-", "_"): v for k, v in values.items()})
 

@@ -30,7 +30,7 @@ class Member(NamedTuple):
 def fit_members(
     training: Training,
     number: int = 0,
-    folder: Path | None = None,
+    output: Path | None = None,
     *,
     progress: Progress | None = None,
     report: EpochReport | None = None,
@@ -42,23 +42,23 @@ def fit_members(
     """
     config = training.config
     places: list[Path | None] = [None] * config.ensemble
-    if folder is not None:
-        places = [*member_folders(folder, config.ensemble)]
+    if output is not None:
+        places = [*member_folders(output, config.ensemble)]
     members = []
     for member, place in enumerate(places):
         if place is not None:
             make_folder(place)
         tell = _part(progress, member, len(places))
-        found = training.fit(number, member, folder=place, progress=tell, report=report)
+        found = training.fit(number, member, output=place, progress=tell, report=report)
         members.append(Member(f"network {member + 1}", training, found))
     if config.with_forest:
         edges = bool(training.model_config.get("edge_channels"))
         other = replace(without_network(config, "forest"), edge_features=edges)
-        place = None if folder is None else folder / FOREST_FOLDER
+        place = None if output is None else output / FOREST_FOLDER
         if place is not None:
             make_folder(place)
         forest = training.change(other)
-        members.append(Member("forest", forest, forest.fit(number, folder=place)))
+        members.append(Member("forest", forest, forest.fit(number, output=place)))
     return members
 
 

@@ -34,19 +34,19 @@ _NOISE = (
 
 
 def make_trainer(
-    config: RunConfig, folder: Path | None, callbacks: list[Any]
+    config: RunConfig, output: Path | None, callbacks: list[Any]
 ) -> Trainer:
     """Return Lightning's trainer.
 
     Args:
         config: Epochs, machine, clipping, logs.
-        folder: For checkpoints and logs; ``None`` writes nothing.
+        output: For checkpoints and logs; ``None`` writes nothing.
         callbacks: What happens after every epoch.
 
     Raises:
         ConfigError: If this machine lacks what the config asks for.
     """
-    logger = _logger(config, folder)
+    logger = _logger(config, output)
     try:
         return Trainer(
             accelerator=config.accelerator,
@@ -60,13 +60,13 @@ def make_trainer(
             deterministic="warn" if config.accelerator != "cpu" else True,
             gradient_clip_val=config.clip,
             limit_val_batches=0 if config.watched is None else None,
-            enable_checkpointing=folder is not None,
+            enable_checkpointing=output is not None,
             enable_progress_bar=False,
             enable_model_summary=False,
             num_sanity_val_steps=0,
             use_distributed_sampler=False,
             log_every_n_steps=1,
-            default_root_dir=folder,
+            default_root_dir=output,
         )
     except (MisconfigurationException, ValueError) as error:
         raise ConfigError(
@@ -75,14 +75,14 @@ def make_trainer(
         ) from error
 
 
-def _logger(config: RunConfig, folder: Path | None) -> Any:
+def _logger(config: RunConfig, output: Path | None) -> Any:
     """Return a TensorBoard logger, if one is asked for."""
-    if not config.tensorboard or folder is None:
+    if not config.tensorboard or output is None:
         return False
     require("tensorboard", "tensorboard")
     from lightning.pytorch.loggers import TensorBoardLogger
 
-    return TensorBoardLogger(folder, name="", version="tensorboard")
+    return TensorBoardLogger(output, name="", version="tensorboard")
 
 
 @contextmanager

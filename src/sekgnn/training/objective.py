@@ -193,7 +193,7 @@ def _value_metrics(found: Tensor, truth: Tensor) -> tuple[float, ...]:
 
 
 def _auroc(score: Tensor, truth: Tensor) -> float:
-    """Return the area under the ROC curve; NaN if only one class is there."""
+    """Return the area under the ROC curve; NaN if only one class is present."""
     if truth.min() == truth.max() or not bool(torch.isfinite(score).all()):
         return float("nan")
     # ranks of the scores; float32 could not tell probabilities near 1 apart

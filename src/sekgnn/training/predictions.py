@@ -28,7 +28,7 @@ class Predictions(NamedTuple):
 
     Attributes:
         graph: Position of the graph of every row, int64 ``[R]``.
-        row: The how-many-th row of its graph each is, int64 ``[R]``.
+        row: Number of the row within its graph, from 0, int64 ``[R]``.
         out: Outputs of the network, ``[R, C]``.
         y: Targets, ``[R]`` or ``[R, T]``.
         mask: Where they are present, bool ``[R, T]``.
@@ -118,11 +118,11 @@ def predict_batches(model: GraphModel, batches: Iterable[Any]) -> Predictions:
 def mean_prediction(models: Sequence[GraphModel], each: Sequence[Tensor]) -> Tensor:
     """Return the mean prediction of several models, ``[R, C]``.
 
-    Networks count alike, and so do models that are none; where there are both, each
+    Networks have equal weight, and so have other models; where there are both, each
     kind has half of the weight.
 
     Args:
-        models: Who predicts.
+        models: The models that predict.
         each: Probabilities or values of each, ``[R, C]``.
     """
     kinds = [

@@ -84,7 +84,7 @@ class Predictor:
             if not files:
                 raise ModelFileError(
                     f"{path} holds no {MODEL_FILE}; it is not a run folder, or the run "
-                    "has not come far enough: repeat its command to continue it."
+                    "has not got far enough: repeat its command to continue it."
                 )
             if not finished and not (place / FOLD_FILE).is_file():
                 text = f"the run in {path} has not finished; its best model is used."
@@ -296,14 +296,14 @@ def predict_stream(
 def evaluate_run(
     folder: str | os.PathLike[str],
     part: str = "test",
-    root: str | Path | None = None,
+    data_root: str | Path | None = None,
 ) -> list[dict[str, float]]:
     """Return the metrics of a run's models on a part of its own data, fold by fold.
 
     Args:
         folder: Of the run.
         part: ``"train"``, ``"val"`` or ``"test"``.
-        root: The data folder of benchmarks.
+        data_root: The data folder of benchmarks.
 
     Raises:
         ModelFileError: If a model is missing or damaged.
@@ -313,7 +313,7 @@ def evaluate_run(
     place = Path(folder)
     config = RunConfig.from_dict(read_config(place / CONFIG_FILE))
     record = RunRecord.load(place)
-    training = Training(config, root=root)
+    training = Training(config, data_root=data_root)
     if training.data.fingerprint() != record.data.get("fingerprint"):
         raise GraphInputError(
             f"the data of {folder} has changed since, and with it the split; name the "

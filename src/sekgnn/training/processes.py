@@ -78,7 +78,7 @@ def _failure(process: Any, receive: Any) -> Exception | None:
     except (EOFError, OSError):
         pass
     return ConfigError(
-        f"a process that trained ended with code {process.exitcode}, perhaps for lack "
+        f"a training process ended with code {process.exitcode}, perhaps for lack "
         "of memory; repeat the command to continue, with fewer jobs."
     )
 

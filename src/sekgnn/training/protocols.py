@@ -37,19 +37,19 @@ SELECTS_ON = {
 """What each protocol chooses the epoch by."""
 
 
-def selects_on(config: RunConfig) -> str:
+def selected_on(config: RunConfig) -> str:
     """Return what the epoch of a run is chosen by, in words."""
     if not config.has_epochs:
         penalty = "; the penalty without test graphs" if config.model == "ridge" else ""
         return SELECTS_ON["no epochs"] + penalty
     validates = config.protocol in ("holdout", "nested")
-    last = validates and not config.selects_on_validation
+    last = validates and not config.keeps_best
     name = "last epoch" if last else config.protocol
     return SELECTS_ON[name].format(monitor=config.monitor)
 
 
 def make_splits(
-    config: RunConfig, data: GraphTask, root: str | Path | None = None
+    config: RunConfig, data: GraphTask, data_root: str | Path | None = None
 ) -> list[Split]:
     """Return the split of every training of a protocol.
 
@@ -70,7 +70,7 @@ def make_splits(
             splits = [random_split(count, *parts, config.seed, classes)]
     else:
         splits = []
-        for number, (train, test) in enumerate(_folds(config, data, root)):
+        for number, (train, test) in enumerate(_folds(config, data, data_root)):
             val = np.empty(0, dtype=np.int64)
             if config.protocol == "nested":
                 seeds = np.random.SeedSequence([config.seed, number, 3])
@@ -98,11 +98,11 @@ def _without_validation(split: Split) -> Split:
 
 
 def _folds(
-    config: RunConfig, data: GraphTask, root: str | Path | None
+    config: RunConfig, data: GraphTask, data_root: str | Path | None
 ) -> list[tuple[Positions, Positions]]:
     """Return training and test positions of every fold."""
     if config.published_folds:
-        return tu_folds(data.name, root)
+        return tu_folds(data.name, data_root)
     everything = np.arange(len(data))
     tests = stratified_folds(len(data), config.folds, config.seed, data.class_numbers)
     return [(np.delete(everything, test), test) for test in tests]
@@ -125,7 +125,7 @@ def summarise(
                 f"test_{metric}",
                 [fold.metrics[f"test_{metric}"] for fold in folds],
                 config.protocol,
-                selects_on(config),
+                selected_on(config),
             )
             for metric in METRICS[kind]
         )
@@ -157,13 +157,13 @@ def _over_folds(
     metric: str,
     values: ArrayLike,
     protocol: str,
-    selects_on: str,
+    selected_on: str,
     epoch: int | None = None,
 ) -> Result:
     """Return mean and standard deviation over the folds."""
     table = np.array(values)
     spread = float(table.std()) if table.size > 1 else None
-    return Result(metric, float(table.mean()), spread, protocol, selects_on, epoch)
+    return Result(metric, float(table.mean()), spread, protocol, selected_on, epoch)
 
 
 def random_split(
@@ -244,7 +244,7 @@ def read_split(path: str | Path, count: int) -> Split:
     Positions count from 0; graphs that are in no list are left out.
 
     Raises:
-        GraphInputError: If the file is wrong, a position cannot be or is there twice.
+        GraphInputError: If the file is wrong, or a position out of range or repeated.
     """
     try:
         values = json.loads(Path(path).read_text(encoding="utf-8-sig"))
@@ -261,8 +261,8 @@ def checked_split(values: dict[str, Any], count: int, name: str) -> Split:
     """Return a split of plain lists after checking every position.
 
     Raises:
-        GraphInputError: If a list is missing or empty, or a position cannot be or is
-            there twice.
+        GraphInputError: If a list is missing or empty, or a position out of range or
+            repeated.
     """
     seen: dict[int, str] = {}
     parts = []

@@ -25,7 +25,7 @@ from sekgnn.training.config import RunConfig
 from sekgnn.training.ensemble import fit_members
 from sekgnn.training.predictions import mean_prediction, prediction_table
 from sekgnn.training.processes import run_processes
-from sekgnn.training.protocols import selects_on, summarise
+from sekgnn.training.protocols import selected_on, summarise
 from sekgnn.training.run_folder import (
     CHECKPOINT_FILE,
     CURVES_FILE,
@@ -110,7 +110,7 @@ def train(
         check_same_config(settings, place)
     if main and (place / RECORD_FILE).is_file():
         return _finished(settings, place, data)
-    training = Training(settings, data, root=data_root)
+    training = Training(settings, data, data_root=data_root)
     training.prepare(encoding_progress)
     described = training.data.describe()
     if not main:
@@ -137,7 +137,7 @@ def train(
 
 
 def default_folder(config: RunConfig) -> Path:
-    """Return where a run goes if nobody says."""
+    """Return where a run is written by default."""
     model = config.model.rpartition(":")[2]
     return Path("runs") / f"{Path(config.data or 'graphs').stem}-{model}"
 
@@ -216,7 +216,7 @@ def _run_folds(
     training: Training,
     folders: Sequence[Path],
     jobs: int,
-    root: str | Path | None,
+    data_root: str | Path | None,
     data: GraphTask | None,
     progress: Progress | None,
 ) -> list[FoldRecord]:
@@ -238,19 +238,21 @@ def _run_folds(
         ]
     waiting = [i for i, f in enumerate(folders) if not (f / FOLD_FILE).is_file()]
     shares = [waiting[i::jobs] for i in range(min(jobs, len(waiting)))]
-    arguments = [(config, root, data, [(i, folders[i]) for i in own]) for own in shares]
+    arguments = [
+        (config, data_root, data, [(i, folders[i]) for i in own]) for own in shares
+    ]
     run_processes(_train_share, arguments, look=tell)
     return [_read_fold(folder / FOLD_FILE) for folder in folders]
 
 
 def _train_share(
     config: RunConfig,
-    root: str | Path | None,
+    data_root: str | Path | None,
     data: GraphTask | None,
     places: list[tuple[int, Path]],
 ) -> None:
     """Train some folds in a new process, which has to prepare the data itself."""
-    training = Training(config, data, root=root)
+    training = Training(config, data, data_root=data_root)
     baseline = make_baseline(training)
     for number, folder in places:
         run_fold(training, number, folder, baseline)
@@ -287,14 +289,14 @@ def _record(
     started: str,
 ) -> RunRecord:
     config = training.config
-    selects = config.selects_on_validation
+    selects = config.keeps_best
     return RunRecord(
         config=config.to_dict(),
         data=described,
         model=training.model_config,
         num_parameters=training.num_parameters,
         protocol=config.protocol,
-        selects_on=selects_on(config),
+        selected_on=selected_on(config),
         monitor=f"val_{config.monitor}" if selects else "nothing",
         folds=tuple(folds),
         results=summarise(config, training.kind, folds),

@@ -47,7 +47,7 @@ class FoldRecord:
         members: Of several models (``"network 1"``, ..., ``"forest"``), the metrics of
             each alone; ``metrics`` are those of their mean prediction, curves and
             epoch are of the first.
-        baseline: Metrics of models that are no network, by name; see
+        baseline: Metrics of models without a network, by name; see
             :meth:`~sekgnn.training.baseline.Baseline.fold`.
     """
 
@@ -69,7 +69,7 @@ class Result:
         value: The number; with folds, the mean over them.
         spread: Standard deviation over the folds (ddof 0, as the literature does).
         protocol: Whose number it is.
-        selects_on: What the epoch was chosen by, in words.
+        selected_on: What the epoch was chosen by, in words.
         epoch: The epoch, where one was chosen for all folds.
     """
 
@@ -77,7 +77,7 @@ class Result:
     value: float
     spread: float | None
     protocol: str
-    selects_on: str
+    selected_on: str
     epoch: int | None = None
 
 
@@ -92,7 +92,7 @@ class RunRecord:
         model: The model's config, as ``model.to_config()`` gives it.
         num_parameters: Learned numbers.
         protocol: Name of the protocol.
-        selects_on: What its epoch is chosen by, in words.
+        selected_on: What its epoch is chosen by, in words.
         monitor: What the kept epoch was chosen by, such as ``val_loss``; or
             ``"nothing"`` where the last epoch was kept.
         folds: One per training.
@@ -102,7 +102,7 @@ class RunRecord:
         started: When, ISO 8601 with time zone.
         seconds: Training time of all folds together.
         device: Such as ``"cpu"``.
-        baseline: What goes without a network on the same splits; see
+        baseline: What models without a network reach on the same splits; see
             :func:`~sekgnn.training.baseline.summarise_baseline`.
     """
 
@@ -111,7 +111,7 @@ class RunRecord:
     model: dict[str, Any]
     num_parameters: int
     protocol: str
-    selects_on: str
+    selected_on: str
     monitor: str
     folds: tuple[FoldRecord, ...]
     results: tuple[Result, ...]
@@ -143,7 +143,7 @@ class RunRecord:
         )
 
     def baseline_sentence(self) -> str | None:
-        """Return in a line what goes without a network; ``None`` if nobody asked."""
+        """Return the baselines in one line; ``None`` if there are none."""
         found = self.baseline
         if not found:
             return None

@@ -33,12 +33,12 @@ DATASET_NAMES = ("counting", "graph_property", *TU_NAMES, "QM9")
 """What ``data`` may be besides a path."""
 
 
-def load_data(config: RunConfig, root: str | Path | None = None) -> GraphTask:
+def load_data(config: RunConfig, data_root: str | Path | None = None) -> GraphTask:
     """Return the data that a config names.
 
     Args:
         config: Its keys ``data``, ``target``, ``kind``, ...
-        root: The data folder of benchmarks; by default what ``SEKGNN_DATA`` names.
+        data_root: The data folder of benchmarks; by default what ``SEKGNN_DATA`` names.
 
     Raises:
         ConfigError: If there is no such dataset, file or target.
@@ -59,7 +59,7 @@ def load_data(config: RunConfig, root: str | Path | None = None) -> GraphTask:
     }
     for wanted in makers:
         if name.lower() in (wanted.lower(), wanted.replace("_", "-").lower()):
-            return makers[wanted](replace(config, data=wanted), root)
+            return makers[wanted](replace(config, data=wanted), data_root)
     if not Path(name).exists():
         try:
             check_choice("data", name, DATASET_NAMES)
@@ -68,11 +68,11 @@ def load_data(config: RunConfig, root: str | Path | None = None) -> GraphTask:
     return _own(config)
 
 
-def _counting(config: RunConfig, root: str | Path | None) -> GraphTask:
+def _counting(config: RunConfig, data_root: str | Path | None) -> GraphTask:
     if config.generated:
         dataset = CountingDataset.generated(config.data_seed)
     else:
-        dataset = CountingDataset(root, seed=config.data_seed)
+        dataset = CountingDataset(data_root, seed=config.data_seed)
     return counting_data(dataset, config.target)
 
 
@@ -98,11 +98,11 @@ def counting_data(dataset: CountingDataset, targets: Sequence[str]) -> GraphTask
     )
 
 
-def _graph_property(config: RunConfig, root: str | Path | None) -> GraphTask:
+def _graph_property(config: RunConfig, data_root: str | Path | None) -> GraphTask:
     if config.generated:
         dataset = GraphPropertyDataset.generated(config.data_seed)
     else:
-        dataset = GraphPropertyDataset(root, seed=config.data_seed)
+        dataset = GraphPropertyDataset(data_root, seed=config.data_seed)
     known = (*dataset.target_names, *dataset.node_target_names)
     names = _targets("graph_property", config.target, known)
     graphs = dataset.to_pyg(names)
@@ -117,10 +117,10 @@ def _graph_property(config: RunConfig, root: str | Path | None) -> GraphTask:
     )
 
 
-def _tu(config: RunConfig, root: str | Path | None) -> GraphTask:
+def _tu(config: RunConfig, data_root: str | Path | None) -> GraphTask:
     if config.target:
-        raise ConfigError(f"{config.data} has one target, its class; name none.")
-    dataset = tu_dataset(config.data, root)
+        raise ConfigError(f"{config.data} has one target, its class; leave target out.")
+    dataset = tu_dataset(config.data, data_root)
     kind: TaskKind = "binary" if dataset.num_classes == 2 else "multiclass"
     return replace(
         pyg_task(dataset, kind=kind),
@@ -130,7 +130,7 @@ def _tu(config: RunConfig, root: str | Path | None) -> GraphTask:
     )
 
 
-def _qm9(config: RunConfig, root: str | Path | None) -> GraphTask:
+def _qm9(config: RunConfig, data_root: str | Path | None) -> GraphTask:
     names = _targets("QM9", config.target, [target.name for target in QM9_TARGETS])
     dataset = QM9Dataset()
     columns = [dataset.target_names.index(name) for name in names]

@@ -76,7 +76,7 @@ class Training:
     Args:
         config: What to train, and how.
         data: Graphs and targets; what ``config`` names if ``None``.
-        root: The data folder of benchmarks; by default what ``SEKGNN_DATA`` names.
+        data_root: The data folder of benchmarks; by default what ``SEKGNN_DATA`` names.
         splits: One per training; those of the config's protocol if ``None``.
         cache: Keep encodings in the user's cache folder.
 
@@ -106,20 +106,20 @@ class Training:
         config: RunConfig,
         data: GraphTask | None = None,
         *,
-        root: str | Path | None = None,
+        data_root: str | Path | None = None,
         splits: Sequence[Split] | None = None,
         cache: bool = True,
     ) -> None:
         """Load, split and check."""
         if data is None:
-            data = load_data(config, root)
+            data = load_data(config, data_root)
         elif not data.name:
             data = replace(data, name=config.data or "graphs")
         self.data = _with_targets(config, data)
         assert self.data.kind is not None  # as there are targets
         self.kind = self.data.kind
         if splits is None:
-            splits = make_splits(config, self.data, root)
+            splits = make_splits(config, self.data, data_root)
         self.splits = list(splits)
         self.cache = cache
         self._joined: dict[Any, JoinedGraphs] = {}
@@ -206,11 +206,11 @@ class Training:
         number: int = 0,
         member: int = 0,
         *,
-        folder: Path | None = None,
+        output: Path | None = None,
         progress: Progress | None = None,
         report: EpochReport | None = None,
     ) -> Trained:
-        """Fit the model of one split, or continue where ``folder`` left off.
+        """Fit the model of one split, or continue where ``output`` left off.
 
         A model without epochs is fitted at once.
 
@@ -220,14 +220,14 @@ class Training:
         Args:
             number: Of the split, from 0.
             member: Of the ensemble, from 0; each has seeds of its own.
-            folder: For checkpoint, model and curves; ``None`` writes nothing.
+            output: For checkpoint, model and curves; ``None`` writes nothing.
             progress: Called with (done, total) batches.
             report: Called with (epoch, values) after every epoch.
 
         Raises:
             ConfigError: If ``config`` does not fit, or the loss is not finite
                 (:class:`~sekgnn.training.learner.NotFiniteError`).
-            ModelFileError: If the checkpoint in ``folder`` is damaged.
+            ModelFileError: If the checkpoint in ``output`` is damaged.
             OutputError: If a file cannot be written.
         """
         config, split = self.config, self.splits[number]
@@ -243,13 +243,13 @@ class Training:
             return batches(split.train), batches(split.val)
 
         if not model.learns:
-            return self._fit_at_once(model, note, number, member, folder, report)
-        history = History(None if folder is None else folder / CURVES_FILE, report)
+            return self._fit_at_once(model, note, number, member, output, report)
+        history = History(None if output is None else output / CURVES_FILE, report)
         keep = KeepBest(
             history,
-            f"val_{config.monitor}" if config.selects_on_validation else None,
+            f"val_{config.monitor}" if config.keeps_best else None,
             config.patience,
-            None if folder is None else folder / MODEL_FILE,
+            None if output is None else output / MODEL_FILE,
             {"task": note.to_dict()},
         )
         callbacks: list[Any] = [
@@ -261,18 +261,18 @@ class Training:
         if progress is not None:
             callbacks.append(ProgressReport(progress))
         checkpoint, first_epoch = None, 0
-        if folder is not None:
+        if output is not None:
             callbacks.append(
                 ModelCheckpoint(
-                    dirpath=folder,
+                    dirpath=output,
                     filename=Path(CHECKPOINT_FILE).stem,
                     every_n_epochs=config.checkpoint_every,
                     save_on_train_epoch_end=True,
                     enable_version_counter=False,
                 )
             )
-            if (folder / CHECKPOINT_FILE).exists():
-                checkpoint = folder / CHECKPOINT_FILE
+            if (output / CHECKPOINT_FILE).exists():
+                checkpoint = output / CHECKPOINT_FILE
                 first_epoch = int(read_checkpoint(checkpoint)["epoch"]) + 1
         if checkpoint is None:
             model.fit_inputs(lambda: batches(split.train))
@@ -290,15 +290,15 @@ class Training:
         )
         model.train()
         with undisturbed():
-            trainer = make_trainer(config, folder, callbacks)
+            trainer = make_trainer(config, output, callbacks)
             trainer.fit(learner, ckpt_path=checkpoint)
         model.cpu()
         model.load_state_dict(keep.weights)
         model.eval()
         if config.closed_form in ("after", "both"):
             solve_head(model, objective, *parts())
-            if folder is not None:
-                save_model(model, folder / MODEL_FILE, {"task": note.to_dict()})
+            if output is not None:
+                save_model(model, output / MODEL_FILE, {"task": note.to_dict()})
         return Trained(model, note, history.curves, keep.epoch, history.seconds)
 
     def _fit_at_once(
@@ -307,7 +307,7 @@ class Training:
         note: TaskNote,
         number: int,
         member: int,
-        folder: Path | None,
+        output: Path | None,
         report: EpochReport | None,
     ) -> Trained:
         """Fit a model without epochs; its curves have one value each."""
@@ -328,10 +328,10 @@ class Training:
             row[f"{watched}_loss"] = found.loss(objective)
             for name, value in found.metrics(objective).items():
                 row[f"{watched}_{name}"] = value
-        if folder is not None:
+        if output is not None:
             curves = to_csv(["epoch", *row], [[1, *row.values()]])
-            write_files(folder, {CURVES_FILE: curves})
-            save_model(model, folder / MODEL_FILE, {"task": note.to_dict()})
+            write_files(output, {CURVES_FILE: curves})
+            save_model(model, output / MODEL_FILE, {"task": note.to_dict()})
         if report is not None:
             report(1, row)
         return replace(trained, curves={name: [value] for name, value in row.items()})

@@ -59,7 +59,7 @@ def cached_encoding(
     if found is None:
         _warn(
             f"the encodings are not cached: the source of {type(encoding).__name__} is "
-            "not available, so a change of it would go unseen; define it in a file."
+            "not available, so changes to it would go unnoticed; define it in a file."
         )
         return compute(), None, False
     key, parameters = found
@@ -72,7 +72,7 @@ def cached_encoding(
                 return None
             return encoding.checked(values, packed.num_nodes)
         except (DamagedCacheError, ConfigError) as error:
-            _warn(f"the cache {file} is not used, {error}; it is made again.", 5)
+            _warn(f"the cache {file} is not used, {error}; it is rebuilt.", 5)
             return None
 
     values = lookup()

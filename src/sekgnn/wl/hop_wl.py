@@ -65,9 +65,9 @@ class KHopWL(WLTest):
 
     name = "khop"
 
-    num_hops: int = option(4, "K, hops of message passing")
+    num_hops: int = option(4, "K, number of hops of message passing")
     kernel: HopKernel = option(
-        "shortest_path", "what a hop is: shortest_path or diffusion"
+        "shortest_path", "kernel that defines a hop: shortest_path or diffusion"
     )
 
     def __post_init__(self) -> None:

@@ -59,11 +59,13 @@ class SEK(WLTest):
 
     name = "sek"
 
-    num_hops: int = option(4, "K, hops of message passing")
-    encodings: tuple[Encoding, ...] = option(DEFAULT_ENCODINGS, "functions f")
-    context: bool = option(True, "start from the multiset of f within K hops as well")
+    num_hops: int = option(4, "K, number of hops of message passing")
+    encodings: tuple[Encoding, ...] = option(
+        DEFAULT_ENCODINGS, "substructure encodings f"
+    )
+    context: bool = option(True, "start also from the multiset of f within K hops")
     kernel: HopKernel = option(
-        "shortest_path", "what a hop is: shortest_path or diffusion"
+        "shortest_path", "kernel that defines a hop: shortest_path or diffusion"
     )
 
     def __post_init__(self) -> None:

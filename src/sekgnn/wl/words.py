@@ -23,7 +23,7 @@ class ColourWords:
     """Names for the colours of a refinement whose history was kept.
 
     The colours of a round are called A, B, ..., Z, AA, ... in the order in which the
-    first graph's objects, then the next one's, show them, with the round behind: A0,
+    first graph's objects, then the next one's, show them, followed by the round: A0,
     B0, A1.
     """
 

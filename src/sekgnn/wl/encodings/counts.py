@@ -80,7 +80,7 @@ class DistanceProfile(ExactEncoding):
     name = "distances"
     beyond_words = "but joined or labelled in different ways"
 
-    num_shells: int = option(4, "shells that an encoding summarises")
+    num_shells: int = option(4, "number of shells that an encoding summarises")
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -128,7 +128,8 @@ class PatternCounts(ExactEncoding):
     name = "patterns"
 
     patterns: tuple[str, ...] = option(
-        ("cycle3", "cycle4", "cycle5", "clique4"), f"some of {' '.join(PATTERNS)}"
+        ("cycle3", "cycle4", "cycle5", "clique4"),
+        f"patterns to count: {', '.join(PATTERNS)}",
     )
 
     def __post_init__(self) -> None:

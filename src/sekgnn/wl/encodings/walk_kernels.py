@@ -45,7 +45,7 @@ def centre_value(
 ) -> tuple[np.uint64, np.uint64]:
     """Return the digest of one centre's f1, f2 and f3.
 
-    Shells behind the last that has nodes are not part of it, so that a value does not
+    Shells beyond the last that has nodes are not part of it, so that a value does not
     depend on how many empty shells were asked for.
 
     Args:

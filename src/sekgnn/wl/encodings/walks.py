@@ -67,17 +67,19 @@ class Walks(ExactEncoding):
     name = "walks"
 
     scope: Scope = option(
-        "graph", "where a walk lives: graph, ego or internal", several=True
+        "graph", "where the walks live: graph, ego or internal", several=True
     )
     radius: int | None = option(None, "h, radius of the ego-nets", several=True)
-    num_shells: int = option(4, "shells that an encoding summarises")
-    walk_length: int = option(16, "l, steps of a walk")
-    parts: tuple[Part, ...] = option(PARTS, "some of f1 f2 f3")
-    pairs: Pairs = option("same", "f3 within the same shell, or between all shells")
-    multisets: bool = option(
-        True, "keep multisets over shells, or sum them, as a network does"
+    num_shells: int = option(4, "number of shells that an encoding summarises")
+    walk_length: int = option(16, "l, number of steps of a walk")
+    parts: tuple[Part, ...] = option(
+        PARTS, "parts of the encoding to use: f1, f2 or f3"
     )
-    self_loops: bool = option(True, "walk on A + I, or on A")
+    pairs: Pairs = option("same", "shells that f3 pairs: same or all")
+    multisets: bool = option(
+        True, "keep multisets over shells, or else sum them, as a network does"
+    )
+    self_loops: bool = option(True, "walk on A + I, or else on A")
 
     def __post_init__(self) -> None:
         """Check the parameters."""
