@@ -59,7 +59,9 @@ class ModelOptions:
     num_layers: int = option("all", "number of layers, L", 3)
     num_hops: int = option("hops", "hops of message passing, K", 3)
     message: str = option(
-        "message", "what is sent: gin, gine, gcn, gine_plus or your own", "gin"
+        "message",
+        "what is sent: gin, gine, gcn, gine_plus or package.module:name of your own",
+        "gin",
     )
     update: Update = option("message", "what a hop's message becomes", None, Update)
     combine: Combine = option("hops", "how hops are combined", None, Combine)
