@@ -140,6 +140,19 @@ def test_own_first_colours() -> None:
     assert "first: their first colours differ" in blank
 
 
+def test_pairs_of_nodes_whose_colours_have_no_words() -> None:
+    """Both graphs have pairs that are not adjacent: that alone would mean nothing."""
+    pair = path_graph(4), path_graph(4)
+    verdict = compare(*pair, OwnFirst((0, 1, 1, 0, 0, 0, 1, 1), pairs=True))
+    assert verdict.round == 0 and "first: node colour " in verdict.explain()
+    colouring = verdict.run.colouring
+    words = ["; ".join(colouring.first_words(item)) for item in range(32)]
+    pairs = {*zip(words, map(bytes, colouring.first), strict=True)}
+    assert len(pairs) == len({*words})  # one meaning, one colour
+    alike = compare(*pair, OwnFirst((0,), pairs=True))
+    assert alike.run.colouring.first_words(1) == ["two adjacent nodes"]
+
+
 def test_own_hops_and_steps() -> None:
     """A cycle of four has one node two steps away, a complete graph has none."""
     pair = cycle_graph(4), complete_graph(4)
