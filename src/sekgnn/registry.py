@@ -142,8 +142,8 @@ class Registry(Mapping[str, type[T]], Generic[T]):
             return found
         if isinstance(name, str) and ":" in name:
             raise ConfigError(
-                f"{self.kind} {name!r} is not known here, and a name in a file never "
-                f"imports code. If you trust it, import it first: sekgnn --import "
+                f"{self.kind} {name!r} is not known here, and names in files never "
+                f"import code. If you trust it, import it first: sekgnn --import "
                 f"{name} ..., or in Python import {name.partition(':')[0]}, where "
                 f"@register_{self.kind} makes it known."
             )
