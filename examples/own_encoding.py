@@ -7,10 +7,10 @@ import sekgnn
 from sekgnn.training.predictor import Predictor
 
 
-@sekgnn.register_encoding
+@sekgnn.register_encoding("near_walks")
 @dataclass(frozen=True)
 class NearWalks(sekgnn.SubstructureEncoding):  # closed walks among a node's neighbours
-    name, channels = "near_walks", ("closed",)
+    channels = ("closed",)
     length: int = 4
 
     def encode_graph(self, g):  # [n, 1, length]

@@ -1,8 +1,7 @@
 import torch
 from torch_geometric.data import Data
 
-from sekgnn import AddKHopEdges, KHopGNN
-from sekgnn.nn import register_message
+from sekgnn import AddKHopEdges, KHopGNN, register_message
 
 
 @register_message("mean")  # a function of z [N, C], the hops, and k

@@ -1,9 +1,8 @@
 import torch
 from torch_geometric.nn import GINConv, global_mean_pool
 
-from sekgnn import SEKClassifier
+from sekgnn import SEKClassifier, register_model
 from sekgnn.graphs import cycle_graph, path_graph
-from sekgnn.models import register_model
 
 
 @register_model("my-gin")  # or sekgnn train --model my_module:MyGIN --model-options ...

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sekgnn import compare, register_test
 from sekgnn.graphs import csl_graph
-from sekgnn.wl import HopColouring, Hops, WLTest, colours_of, compare, register_test
+from sekgnn.wl import HopColouring, Hops, WLTest, colours_of
 
 
-@register_test
+@register_test("triangles")
 @dataclass(frozen=True)
 class TriangleWL(WLTest):
-    name = "triangles"
     num_hops: int = 2
 
     def start(self, batch, threads=None):

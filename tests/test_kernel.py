@@ -8,12 +8,13 @@ import sys
 import textwrap
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import sekgnn.kernel
-from sekgnn.kernel import PACKAGE, SOURCES, clock, compile_seconds, kernel
+from sekgnn.kernel import PACKAGE, SOURCES, clock, compile_seconds, cpu_clock, kernel
 
 
 @kernel
@@ -127,6 +128,16 @@ def test_clock_stands_still_while_compiling() -> None:
     assert halve(3.0) == 1.5  # type: ignore[arg-type]
     took, compiled = time.perf_counter() - begin, compile_seconds() - compiled
     assert clock() - at == pytest.approx(took - compiled, abs=1e-3)
+
+
+def test_processor_time_without_compiling() -> None:
+    known: dict[str, Any] = {}
+    exec("def twice(x): return 2 * x", known)  # typed in: it is in no cache
+    twice = kernel(known["twice"])
+    begin, compiled, at = time.process_time(), compile_seconds(), cpu_clock()
+    assert twice(3) == 6
+    assert compile_seconds() > compiled
+    assert 0 <= cpu_clock() - at < (time.process_time() - begin) / 2
 
 
 def test_division_follows_numpy() -> None:

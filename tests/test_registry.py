@@ -17,9 +17,9 @@ def test_the_command_line_imports_a_module_first(
 ) -> None:
     (tmp_path / "my_f_of_degrees.py").write_text(
         "from sekgnn import SubstructureEncoding, register_encoding\n"
-        "@register_encoding\n"
+        "@register_encoding('my_f_of_degrees')\n"
         "class Degrees(SubstructureEncoding):\n"
-        "    name, channels, length = 'my_f_of_degrees', ('degree',), 1\n"
+        "    channels, length = ('degree',), 1\n"
     )
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["--import", "my_f_of_degrees", "info", "--help"])

@@ -55,9 +55,10 @@ if TYPE_CHECKING:
         KHopGNN,
         build_model,
         load_model,
+        register_model,
         save_model,
     )
-    from sekgnn.nn import GINEPlusConv, HopLoader, SEKConv
+    from sekgnn.nn import GINEPlusConv, HopLoader, SEKConv, register_message
     from sekgnn.training.config import RunConfig
     from sekgnn.training.run import train
     from sekgnn.transforms.add_khop_edges import AddKHopEdges
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
     from sekgnn.transforms.encode_dataset import encode_dataset
     from sekgnn.walks.powers import landing_probabilities
     from sekgnn.walks.returns import return_probabilities
-    from sekgnn.wl import compare
+    from sekgnn.wl import compare, register_test
 
 __all__ = [
     "GIN",
@@ -113,6 +114,9 @@ __all__ = [
     "models",
     "nn",
     "register_encoding",
+    "register_message",
+    "register_model",
+    "register_test",
     "reports",
     "return_probabilities",
     "save_model",

@@ -176,6 +176,11 @@ def clock() -> float:
     return time.perf_counter() - compile_seconds()
 
 
+def cpu_clock() -> float:
+    """Return processor time in seconds, which stands still likewise."""
+    return time.process_time() - _COMPILING.cpu_seconds
+
+
 def compile_seconds() -> float:
     """Return the seconds that this process has spent compiling kernels."""
     return _COMPILING.seconds
@@ -190,12 +195,13 @@ class _Compiling:
     """Adds up the time of compilations, which contain those of their callees."""
 
     def __init__(self) -> None:
-        self.seconds, self._depth, self._since, self.announced = 0.0, 0, 0.0, False
+        self.seconds, self.cpu_seconds = 0.0, 0.0
+        self._depth, self._since, self._cpu_since, self.announced = 0, 0.0, 0.0, False
 
     def on_start(self, event: Any) -> None:
         if isinstance(event.data["dispatcher"]._cache, _Cache):
             if self._depth == 0:
-                self._since = time.perf_counter()
+                self._since, self._cpu_since = time.perf_counter(), time.process_time()
             self._depth += 1
 
     def on_end(self, event: Any) -> None:
@@ -203,6 +209,7 @@ class _Compiling:
             self._depth -= 1
             if self._depth == 0:
                 self.seconds += time.perf_counter() - self._since
+                self.cpu_seconds += time.process_time() - self._cpu_since
 
 
 _COMPILING = _Compiling()

@@ -1,4 +1,4 @@
-"""Classes by name, open to everybody's own: encodings, models, tests."""
+"""Classes by name, open to everybody's own: models, messages, encodings, tests."""
 
 from __future__ import annotations
 
@@ -7,24 +7,42 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from sekgnn.checks import nearest
 from sekgnn.errors import ConfigError
 
 T = TypeVar("T")
-C = TypeVar("C", bound=type)
+C = TypeVar("C", bound=Callable[..., Any])
 V = TypeVar("V")
 
 IMPORTED: list[str] = []
-"""Modules that a user asked for; processes that this one starts import them too."""
+"""What a user asked to import; processes that this one starts import it too."""
+_REGISTRIES = (  # the first that takes a class; a module may be a model or a message
+    ("sekgnn.encoding.substructure:ENCODINGS",),
+    ("sekgnn.wl.registry:EXACT_ENCODINGS",),
+    ("sekgnn.wl.registry:TESTS",),
+    ("sekgnn.models.registry:MODELS", "sekgnn.nn.messages:MESSAGES"),
+)
+
+
+class Named:
+    """A class with a name: that it is registered by, or else its import path."""
+
+    name: ClassVar[str]
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Name it; what registers it may give it a shorter name."""
+        super().__init_subclass__(**more)
+        if "name" not in vars(cls):
+            cls.name = f"{cls.__module__}:{cls.__qualname__}"
 
 
 class Registry(Mapping[str, type[T]], Generic[T]):
-    """The known subclasses of ``base`` by their attribute ``name``.
+    """The known subclasses of ``base`` by name, which is also their ``name``.
 
-    A file names classes by name only, and reading one never imports code
-    (:meth:`known`). A user may also write ``package.module:Class`` (:meth:`find`).
+    Names that stand in a file are looked up, and nothing is imported (:meth:`known`).
+    What a user types may also be ``package.module:Class`` (:meth:`find`).
 
     Args:
         kind: What messages call them, such as ``"encoding"``.
@@ -55,51 +73,80 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         """How many are known."""
         return len({**self._homes, **self._classes})
 
-    def register(self, cls: C) -> C:
-        """Make ``cls`` known by its name; a class decorator.
+    def register(self, name: str) -> Callable[[C], C]:
+        """Return a decorator that makes a class known by ``name``.
 
         Defining the same class again, as notebooks do, replaces it.
 
         Raises:
-            ConfigError: If it does not extend the base, or its name is missing or
+            ConfigError: If it does not extend the base, or its name is not one or is
                 taken.
         """
-        name = getattr(cls, "name", None)
-        base: type = self.base
-        if not isinstance(cls, type) or not issubclass(cls, base):
-            raise ConfigError(
-                f"{_path(cls)} is not a {self.kind}: it must extend {_path(self.base)}."
-            )
         if not isinstance(name, str) or not name or ":" in name:
             raise ConfigError(
-                f'{_path(cls)} needs a class attribute name = "...", without a colon, '
-                f"got {name!r}."
+                f"your own {self.kind} is registered by a name without a colon, as in "
+                f'@register_{self.kind}("mine"), got {name!r}.'
             )
-        if self._homes.get(name) == cls.__module__:  # its module is being imported
-            other: type = cls
-        else:
-            other = self.get(name, cls)
-        if _path(other) != _path(cls):
+
+        def decorate(own: C) -> C:
+            self.add(name, own)
+            return own
+
+        return decorate
+
+    def takes(self, own: object) -> bool:
+        """Return whether something can be registered here."""
+        return isinstance(own, type) and issubclass(own, self.base)
+
+    def add(self, name: str, own: Any) -> type[T]:
+        """Make ``own`` known by ``name``, and return the class; as :meth:`register`."""
+        if not self.takes(own):
             raise ConfigError(
-                f"the {self.kind} name {name!r} of {_path(cls)} is taken by "
+                f"{_path(own)} is not a {self.kind}: it must extend {_path(self.base)}."
+            )
+        if self._homes.get(name) == own.__module__:  # its module is being imported
+            other: type = own
+        else:
+            other = self.get(name, own)
+        if _path(other) != _path(own):
+            raise ConfigError(
+                f"the {self.kind} name {name!r} of {_path(own)} is taken by "
                 f"{_path(other)}; choose another."
             )
-        known: dict[str, Any] = self._classes
-        known[name] = cls
-        return cls
+        own.name = name
+        self._classes[name] = own
+        return self._classes[name]
 
     def forget(self, name: str) -> None:
         """Take a class out again, as a test of your own class may want."""
         del self._classes[name]
 
+    def lookup(self, name: object) -> type[T] | None:
+        """Return the registered class of a name or import path; imports nothing."""
+        if not isinstance(name, str):
+            return None
+        if name in self:
+            return self[name]
+        module, _, attribute = name.partition(":")
+        own = getattr(sys.modules.get(module), "__dict__", {}).get(attribute)
+        return None if own is None else self._registered(own)
+
     def known(self, name: object) -> type[T]:
-        """Return the registered class of that name; imports nothing.
+        """Return the registered class of a name or import path; imports nothing.
 
         Raises:
             ConfigError: If there is none; suggests the nearest.
         """
-        if isinstance(name, str) and name in self:
-            return self[name]
+        found = self.lookup(name)
+        if found is not None:
+            return found
+        if isinstance(name, str) and ":" in name:
+            raise ConfigError(
+                f"{self.kind} {name!r} is not known here, and names in files never "
+                f"import code. If you trust it, import it first: sekgnn --import "
+                f"{name} ..., or in Python import {name.partition(':')[0]}, where "
+                f"@register_{self.kind} makes it known."
+            )
         raise ConfigError(
             f"{self.kind} must be one of {list(self)}, got {name!r}."
             f"{nearest(name, self)} Import the module that registers your own "
@@ -109,34 +156,39 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     def find(self, name: str) -> type[T]:
         """Return the class that a user named, by name or ``package.module:Class``.
 
+        A class that is not registered becomes so, by its import path.
+
         Raises:
             ConfigError: If there is none, or it is not of this kind.
         """
         if ":" not in name:
             return self.known(name)
-        module, _, qualname = name.partition(":")
-        found = getattr(import_own(module), qualname, None)
-        if found is None:
-            raise ConfigError(
-                f"{self.kind} {name!r}: {module} has no {qualname!r}."
-                f"{nearest(qualname, dir(sys.modules[module]))}"
-            )
-        cls: type[T] = self.register(found)
-        return cls
+        own = import_own(name)
+        return self._registered(own) or self.add(name, own)
+
+    def _registered(self, own: object) -> type[T] | None:
+        """Return the class that was made of ``own`` when it was registered."""
+        for cls in self._classes.values():
+            if own is cls or own is getattr(cls, "made_of", cls):
+                return cls
+        return None
 
 
-def import_own(module: str) -> Any:
-    """Import a user's module, installed or in the working directory.
+def import_own(name: str) -> Any:
+    """Import a user's module, or ``module:Class``, installed or in the working folder.
 
     Raises:
         ConfigError: If it cannot be imported.
     """
+    module, _, attribute = name.partition(":")
     here = os.getcwd()
     added = here not in sys.path  # an installed command does not search there by itself
     if added:
         sys.path.append(here)
     try:
         found = import_module(module)
+    except ConfigError:  # of the module itself
+        raise
     except (ImportError, ValueError) as error:
         raise ConfigError(
             f"cannot import {module!r} ({error}); install it, or start where it lies."
@@ -144,9 +196,34 @@ def import_own(module: str) -> Any:
     finally:
         if added:
             sys.path.remove(here)
-    if module not in IMPORTED:
-        IMPORTED.append(module)
-    return found
+    if attribute and not hasattr(found, attribute):
+        raise ConfigError(
+            f"{name!r}: {module} has no {attribute!r}.{nearest(attribute, dir(found))}"
+        )
+    if name not in IMPORTED:
+        IMPORTED.append(name)
+    return getattr(found, attribute) if attribute else found
+
+
+def import_named(name: str) -> None:
+    """Import a user's module; of ``module:Class``, register the class as what it is.
+
+    Raises:
+        ConfigError: If it cannot be imported, or is nothing that is registered.
+    """
+    own = import_own(name)
+    if ":" not in name:
+        return
+    for places in _REGISTRIES:
+        parts = [place.split(":") for place in places]
+        group = [getattr(import_module(home), part) for home, part in parts]
+        fitting = [registry for registry in group if registry.takes(own)]
+        if fitting and not any(registry.lookup(name) for registry in fitting):
+            for registry in fitting:
+                registry.find(name)
+        if fitting:
+            return
+    raise ConfigError(f"{name!r} is no model, message, encoding or test.")
 
 
 def build(make: Callable[..., V], name: str, parameters: Mapping[str, Any]) -> V:

@@ -293,11 +293,11 @@ from sekgnn.encoding import SubstructureEncoding, register_encoding
 from sekgnn.wl import KHopWL
 
 class Far(KHopWL):
-    name = "far"
+    pass
 
+@register_encoding("own-degree")
 @dataclass(frozen=True)
 class Degree(SubstructureEncoding):
-    name = "own-degree"
     channels = ("degree",)
     length = 1
     walk_length: int = 1
@@ -306,8 +306,6 @@ class Degree(SubstructureEncoding):
         return self.walk_length * graph.degrees[:, None, None]
 
 class Share(Degree):
-    name = "own-share"
-
     def encode_graph(self, graph):
         return super().encode_graph(graph) / max(1, graph.num_nodes)
 """
@@ -330,9 +328,9 @@ def test_own_encodings_and_tests_by_import_path(
     assert run("wl", *args, "own-degree", "patterns").exit_code == SEPARATED
     floats = run("wl", *args, "own_wl_pieces:Share")
     assert floats.exit_code == FAILED
-    assert "'own-share' gives floats" in floats.stderr
+    assert "'own_wl_pieces:Share' gives floats" in floats.stderr
     assert "Return integers from encode_graph()" in floats.stderr
     far = run("wl", "cycle:6", "path:6", "--test", "own_wl_pieces:Far")
-    assert far.exit_code == SEPARATED and "far(num_hops=4)" in far.stdout
+    assert far.exit_code == SEPARATED and "own_wl_pieces:Far(num_hops=4)" in far.stdout
     wrong = run("wl", "cycle:6", "path:6", "--test", path)
     assert wrong.exit_code == FAILED and "is not a test" in wrong.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -69,8 +70,8 @@ class NeighbourDegrees(SubstructureEncoding):
 @pytest.fixture
 def registered() -> Iterator[None]:
     """Make the two known for a test."""
-    register_encoding(Degrees)
-    register_encoding(NeighbourDegrees)
+    register_encoding("test_degrees")(Degrees)
+    register_encoding("test_neighbour_degrees")(NeighbourDegrees)
     yield
     for cls in (Degrees, NeighbourDegrees):
         ENCODINGS.forget(cls.name)
@@ -200,7 +201,7 @@ def test_what_could_not_be_read_again_is_not_written() -> None:
     class OwnWalks(WalkEncoding):
         pass
 
-    with pytest.raises(ConfigError, match="OwnWalks is not registered as 'walks'"):
+    with pytest.raises(ConfigError, match="OwnWalks is not registered, and"):
         OwnWalks().to_dict()
     np.testing.assert_array_equal(
         encode(path_graph(3), OwnWalks()), encode(path_graph(3))
@@ -230,28 +231,33 @@ def test_only_the_user_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "my_own_f.py").write_text(
         "from sekgnn.encoding import SubstructureEncoding\n"
         "class F(SubstructureEncoding):\n"
-        "    name, channels, length = 'my_own_f', ('n',), 1\n"
+        "    channels, length = ('n',), 1\n"
         "    def encode_graph(self, graph):\n"
         "        return [[[graph.num_nodes]]] * graph.num_nodes\n"
     )
     monkeypatch.chdir(tmp_path)
-    for stored in ("my_own_f:F", "my_own_f"):
-        with pytest.raises(ConfigError, match="Import the module that registers"):
-            encoding_from_dict({"encoding": stored})
+    stored = {"encoding": "my_own_f:F"}
+    for read in (encoding_from_dict, make_encoding):
+        with pytest.raises(ConfigError, match=r"sekgnn --import my_own_f:F \.\.\."):
+            read(stored)
+    with pytest.raises(ConfigError, match="Import the module that registers"):
+        encoding_from_dict({"encoding": "my_own_f"})
+    assert "my_own_f" not in sys.modules
     made = make_encoding("my_own_f:F")
     assert encode(path_graph(2), made).tolist() == [[[2.0]], [[2.0]]]
-    assert encoding_from_dict(made.to_dict()) == made
-    ENCODINGS.forget("my_own_f")
+    assert made.to_dict() == stored and encoding_from_dict(stored) == made
+    ENCODINGS.forget("my_own_f:F")
 
 
 def test_a_name_is_given_once() -> None:
     class Other(Degrees):
-        name = "walks"
+        pass
 
     with pytest.raises(ConfigError, match=r"'walks' of .*Other is taken by .*Walk"):
-        register_encoding(Other)
-    with pytest.raises(ConfigError, match="needs a class attribute name = "):
-        register_encoding(SubstructureEncoding)
+        register_encoding("walks")(Other)
+    for name in ("", "a:b", Other):
+        with pytest.raises(ConfigError, match=r'as in @register_encoding\("mine"\)'):
+            register_encoding(name)  # type: ignore[arg-type]
 
 
 def test_backends_belong_to_walks() -> None:

@@ -26,6 +26,9 @@ LAYERS: dict[str, Any] = {
     "gine": lambda: SEKConv(3, 3, 3, message="gine", edge_channels=2),
     "gine without edges": lambda: SEKConv(3, 3, 3, message="gine"),
     "gine+": lambda: GINEPlusConv(3, 3, edge_channels=2),
+    "gine+ with f": lambda: GINEPlusConv(
+        3, 3, encoding_channels=WIDTH, edge_channels=2
+    ),
     "gine+ without edges": lambda: GINEPlusConv(3, 3, combine="sum"),
 }
 
@@ -42,20 +45,18 @@ def run(layer: Any, data: Any, x: Tensor | None = None) -> Any:
     """Call a layer with the fields of a plain batch."""
     x = data.x if x is None else x
     edges = {"edge_index": data.edge_index, "edge_attr": data.edge_attr}
-    if isinstance(layer, GINEPlusConv):
-        return layer([x, x.sin()], data.hop_edge_index, data.hop_order, **edges)
+    first = [x, x.sin()] if isinstance(layer, GINEPlusConv) else x
     pairs = data.hop_edge_index, data.hop_order
-    return layer(x, *pairs, encoding=data.sub_enc, **edges)
+    return layer(first, *pairs, data.sub_enc, **edges)
 
 
 def run_compiled(layer: Any, data: Any, x: Tensor) -> Any:
     """The same from the rows that are sorted once."""
     hops = hops_of(data, 3)
     edges = edge_features(data.edge_index, data.edge_attr, hops)
-    if isinstance(layer, GINEPlusConv):
-        return layer([x, x.sin()], hops, edge_attr=edges)
+    first = [x, x.sin()] if isinstance(layer, GINEPlusConv) else x
     flat = data.sub_enc.flatten(start_dim=1)
-    return layer(x, hops, encoding=flat, edge_attr=edges)
+    return layer(first, hops, encoding=flat, edge_attr=edges)
 
 
 def gradients(out: Tensor, layer: nn.Module, x: Tensor) -> list[Tensor]:
@@ -129,11 +130,12 @@ def test_pairs_that_do_not_fit_are_refused(data: Any) -> None:
 
 def test_encodings_and_edges_that_do_not_fit_are_refused(data: Any) -> None:
     x, pairs = data.x, (data.hop_edge_index, data.hop_order)
-    with pytest.raises(GraphInputError, match=r"pass encoding, such as batch.sub_enc"):
-        make("gin")(x, *pairs)
-    with pytest.raises(GraphInputError, match=r"encoding has shape \[6, 2\]"):
-        make("gin")(x, *pairs, encoding=torch.ones(6, 2))
     edges = {"edge_index": data.edge_index, "edge_attr": data.edge_attr}
+    for layer, first in ((make("gin"), x), (make("gine+ with f"), [x])):
+        with pytest.raises(GraphInputError, match=r"pass encoding, such as batch.sub_"):
+            layer(first, *pairs, **edges)
+        with pytest.raises(GraphInputError, match=r"encoding has shape \[6, 2\]"):
+            layer(first, *pairs, encoding=torch.ones(6, 2), **edges)
     for layer, first in ((make("gine"), x), (make("gine+"), [x])):
         for name in edges:
             with pytest.raises(GraphInputError, match=f"{name} is missing"):

@@ -135,28 +135,34 @@ def test_one_hop_is_pygs_layer(batch: Any) -> None:
 @pytest.mark.parametrize("combine", ["sum", "geometric"])
 @pytest.mark.parametrize("layers", [1, 2, 4])
 @pytest.mark.parametrize("edge_channels", [0, 2])
+@pytest.mark.parametrize("width", [0, 4])
 def test_gine_plus_is_its_equation(
-    batch: Any, combine: Any, layers: int, edge_channels: int
+    batch: Any, combine: Any, layers: int, edge_channels: int, width: int
 ) -> None:
-    """Hop k reads k layers back, layer 0 where there is none."""
-    conv: Any = GINEPlusConv(3, 3, combine=combine, edge_channels=edge_channels)
+    """Hop k reads k layers back, layer 0 where there is none; f is added to each."""
+    conv: Any = GINEPlusConv(
+        3, 3, combine=combine, encoding_channels=width, edge_channels=edge_channels
+    )
     shake(conv)
     hops = hops_of(batch, 3)
     edges = edge_features(batch.edge_index, batch.edge_attr, hops)
     history = [torch.randn_like(batch.x) for _ in range(layers)]
+    f = torch.randn(len(batch.x), width).double()
+    z = [h + conv.inject(f) if width else h for h in history]
     weights = conv.combine.weights()
-    total = (1 + conv.eps[0]) * history[-1]
+    total = (1 + conv.eps[0]) * z[-1]
     for k in (1, 2, 3):
         b = dense(hops, k)
-        sent = history[max(layers - k, 0)].expand(len(b), -1, -1)
+        sent = z[max(layers - k, 0)].expand(len(b), -1, -1)
         if k == 1 and edge_channels:
             table = torch.zeros(len(b), len(b), 2).double()
             table[batch.edge_index[1], batch.edge_index[0]] = batch.edge_attr
             sent = sent + conv.edge_lift(table)
         w = 1 + conv.eps[k] if weights is None else weights[k - 1]
         total = total + w * (b.unsqueeze(2) * sent.relu()).sum(1)
-    torch.testing.assert_close(conv(history, hops, edge_attr=edges), conv.mlp(total))
-    conv(history, hops, edge_attr=edges).square().sum().backward()
+    out = conv(history, hops, encoding=f, edge_attr=edges)
+    torch.testing.assert_close(out, conv.mlp(total))
+    out.square().sum().backward()
     assert unset_parameters(conv) == []
 
 

@@ -24,7 +24,6 @@ from sekgnn.training.predictor import Predictor
 class Shares(SubstructureEncoding):
     """The share of the nodes that are neighbours."""
 
-    name = "test_shares"
     channels = ("share",)
     length = 1
     factor: float = 1.0
@@ -37,7 +36,7 @@ class Shares(SubstructureEncoding):
 @pytest.fixture
 def shares() -> Iterator[None]:
     """Make it known for a test."""
-    register_encoding(Shares)
+    register_encoding("test_shares")(Shares)
     yield
     ENCODINGS.forget(Shares.name)
 
@@ -75,7 +74,7 @@ def test_from_config_to_prediction(
         ENCODINGS.forget(Shares.name)
         with pytest.raises(ModelFileError, match="Import the module that registers"):
             Predictor.load(tmp_path / "run")
-        register_encoding(Shares)
+        register_encoding("test_shares")(Shares)
 
 
 @pytest.mark.parametrize(

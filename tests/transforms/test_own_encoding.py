@@ -76,7 +76,7 @@ class Around(SubstructureEncoding):
 def registered() -> Iterator[None]:
     """Make both known for a test."""
     for cls in (Sizes, Around):
-        register_encoding(cls)
+        register_encoding(cls.name)(cls)
     yield
     for cls in (Sizes, Around):
         ENCODINGS.forget(cls.name)

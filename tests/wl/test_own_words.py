@@ -140,6 +140,19 @@ def test_own_first_colours() -> None:
     assert "first: their first colours differ" in blank
 
 
+def test_pairs_of_nodes_whose_colours_have_no_words() -> None:
+    """Both graphs have pairs that are not adjacent: that alone would mean nothing."""
+    pair = path_graph(4), path_graph(4)
+    verdict = compare(*pair, OwnFirst((0, 1, 1, 0, 0, 0, 1, 1), pairs=True))
+    assert verdict.round == 0 and "first: node colour " in verdict.explain()
+    colouring = verdict.run.colouring
+    words = ["; ".join(colouring.first_words(item)) for item in range(32)]
+    pairs = {*zip(words, map(bytes, colouring.first), strict=True)}
+    assert len(pairs) == len({*words})  # one meaning, one colour
+    alike = compare(*pair, OwnFirst((0,), pairs=True))
+    assert alike.run.colouring.first_words(1) == ["two adjacent nodes"]
+
+
 def test_own_hops_and_steps() -> None:
     """A cycle of four has one node two steps away, a complete graph has none."""
     pair = cycle_graph(4), complete_graph(4)
@@ -172,7 +185,7 @@ def test_wrong_colours_never_reach_a_kernel() -> None:
     for wrong in some:
         with pytest.raises(ConfigError, match=words):
             HopColouring(batch, Hops(batch, 1), wrong)
-    with pytest.raises(ConfigError, match=r"plain_degree\(\) gives must be colours"):
+    with pytest.raises(ConfigError, match=r":Few\(\) gives must be colours"):
         compare(path_graph(3), path_graph(3), SEK(1, (Few(),)))
     with pytest.raises(ConfigError, match="colours are made of integers, got float64"):
         colours_of(np.zeros(3), "floats")

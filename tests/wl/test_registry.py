@@ -57,8 +57,6 @@ def own_names(monkeypatch: pytest.MonkeyPatch) -> None:
 class SecondHop(WLTest):
     """Look only at the nodes two steps away, a test nobody needs."""
 
-    name = "second_hop"
-
     step: int = 2
 
     def start(self, batch: Batch, threads: int | None = None) -> Colouring:
@@ -70,8 +68,6 @@ class SecondHop(WLTest):
 @dataclass(frozen=True)
 class Degree(ExactEncoding):
     """The degree, or whether there are neighbours at all."""
-
-    name = "degree"
 
     exact: bool = True
 
@@ -87,8 +83,8 @@ class Degree(ExactEncoding):
 
 @pytest.mark.usefixtures("own_names")
 def test_a_test_of_ones_own() -> None:
-    assert register_test(SecondHop) is SecondHop
-    assert register_test(SecondHop) is SecondHop  # twice is once
+    assert register_test("second_hop")(SecondHop) is SecondHop
+    assert register_test("second_hop")(SecondHop) is SecondHop  # twice is once
     verdict = compare(cycle_graph(4), complete_graph(4), "second_hop")
     assert verdict.round == 1 and verdict.run.test == SecondHop()
     assert str(SecondHop(3)) == "second_hop(step=3)"
@@ -99,13 +95,13 @@ def test_a_test_of_ones_own() -> None:
         pass
 
     with pytest.raises(ConfigError, match=r"the test name 'second_hop' of .* is taken"):
-        register_test(Other)
+        register_test("second_hop")(Other)
     assert TESTS["second_hop"] is SecondHop
 
 
 @pytest.mark.usefixtures("own_names")
 def test_an_encoding_of_ones_own() -> None:
-    assert register_exact_encoding(Degree) is register_exact_encoding(Degree)
+    assert register_exact_encoding("degree")(Degree) is Degree
     star, path = complete_graph(4), path_graph(4)
     verdict = compare(star, path, "sek", encodings="degree", num_hops=1)
     assert verdict.round == 0
@@ -123,7 +119,7 @@ def test_an_encoding_of_ones_own() -> None:
         pass
 
     with pytest.raises(ConfigError, match=r"the encoding name 'degree' of .* is taken"):
-        register_exact_encoding(Other)
+        register_exact_encoding("degree")(Other)
 
 
 def test_names_of_the_library() -> None:

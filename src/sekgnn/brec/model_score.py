@@ -119,7 +119,7 @@ class PairScore:
         epsilon: Relative size of rounding errors that T² was computed with.
         loss: Mean loss of the last epoch; ``None`` if nothing was trained.
         epochs: Epochs trained.
-        seconds: Processor time.
+        seconds: Processor time, without that of compiling kernels.
     """
 
     index: int

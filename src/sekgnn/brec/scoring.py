@@ -7,7 +7,6 @@ import os
 import pickle
 import re
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -41,6 +40,7 @@ from sekgnn.datasets.brec import BREC, BRECPair
 from sekgnn.datasets.pyg import as_data
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import Graph
+from sekgnn.kernel import cpu_clock
 from sekgnn.parallel import Progress
 from sekgnn.provenance import package_versions, source_commit
 from sekgnn.training.processes import run_processes
@@ -255,7 +255,7 @@ def compare(
         ConfigError: If the model's output is not ``[num_graphs, d]`` of finite numbers
             with d below ``protocol.copies``.
     """
-    begin = time.process_time()
+    begin = cpu_clock()
     place = torch.device(device)
     drawing, training = np.random.SeedSequence([protocol.seed, pair.index]).spawn(2)
     rng = np.random.default_rng(drawing)
@@ -287,7 +287,7 @@ def compare(
         epsilon=epsilon,
         loss=loss,
         epochs=epochs,
-        seconds=round(time.process_time() - begin, 3),
+        seconds=round(cpu_clock() - begin, 3),
     )
 
 

@@ -61,17 +61,18 @@ def sekgnn(
             "--import",
             metavar="MODULE",
             show_default=False,
-            help="Import a module of your own first, one that registers encodings, "
-            "models or tests which files name; may be repeated.",
+            help="Import your own models, messages, encodings and tests, which files "
+            "may then name: a module that registers them, or one of them as "
+            "package.module:Class; may be repeated.",
         ),
     ] = None,
 ) -> None:
     """Substructure encodings from random walks, for K-hop graph neural networks."""
     if modules:
-        from sekgnn.registry import import_own
+        from sekgnn.registry import import_named
 
         for module in modules:
-            import_own(module)
+            import_named(module)
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:

@@ -96,7 +96,8 @@ def search(
     from sekgnn.search.study import search as run_search
 
     torch.set_num_threads(threads)
-    name = f"{Path(settings.data).stem}-{settings.model}-{Path(space).stem}"
+    model = settings.model.rpartition(":")[2]
+    name = f"{Path(settings.data).stem}-{model}-{Path(space).stem}"
     folder = output or Path("searches") / name
     shown = not (quiet or json)
     with progress_stages(shown=shown) as stage, resumable():

@@ -177,7 +177,7 @@ def pattern_counts(
             out[v, LONGEST_CYCLE - 2 + size - 4] = cliques[size]
 
 
-@register_encoding
+@register_encoding("patterns")
 @dataclass(frozen=True)
 class PatternCounts(SubstructureEncoding):
     """How many small patterns contain a node, as not necessarily induced subgraphs.
@@ -199,7 +199,6 @@ class PatternCounts(SubstructureEncoding):
         [[6], [4]]
     """
 
-    name = "patterns"
     length = 1
 
     patterns: tuple[str, ...] = field(

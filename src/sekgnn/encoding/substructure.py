@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sekgnn.errors import ConfigError
-from sekgnn.registry import Registry, build
+from sekgnn.registry import Named, Registry, build
 
 if TYPE_CHECKING:  # configs and help texts read parameters only: be quick to import
     from numpy.typing import DTypeLike
@@ -21,17 +21,17 @@ if TYPE_CHECKING:  # configs and help texts read parameters only: be quick to im
 
 
 @dataclass(frozen=True)
-class SubstructureEncoding(ABC):
+class SubstructureEncoding(Named, ABC):
     """A function f of every node: C channels of L numbers (SEK paper, Definition 2).
 
-    An own one is a frozen dataclass whose fields are its parameters, with ``name``,
+    An own one is a frozen dataclass whose fields are its parameters, with
     ``channels``, ``length`` and :meth:`encode_graph`. Decorated with
-    :func:`register_encoding` it works wherever walks do: transforms, caches, models,
-    training, files, predictions, WL tests. It must not depend on the numbering of the
-    nodes.
+    ``@register_encoding("name")`` it works wherever walks do: transforms, caches,
+    models, training, files, predictions, WL tests. It must not depend on the numbering
+    of the nodes.
 
     Attributes:
-        name: How files and the command line call it.
+        name: How files and the command line call it; set by what registers it.
         channels: Names of the C channels; a class variable or a property.
         length: L, numbers per channel; a class variable, field or property.
         ragged: Whether it gives a
@@ -43,7 +43,6 @@ class SubstructureEncoding(ABC):
         >>> import numpy as np
         >>> @dataclass(frozen=True)
         ... class DegreePowers(SubstructureEncoding):
-        ...     name = "degree_powers"
         ...     channels = ("degree",)
         ...     length: int = 3
         ...
@@ -55,7 +54,6 @@ class SubstructureEncoding(ABC):
         [[2, 4, 8]]
     """
 
-    name: ClassVar[str]
     version: ClassVar[int] = 1
 
     if TYPE_CHECKING:  # for type checkers only: a dataclass would take them as defaults
@@ -201,9 +199,9 @@ class SubstructureEncoding(ABC):
         cls = type(self)
         if ENCODINGS.get(cls.name) is not cls:
             raise ConfigError(
-                f"{cls.__qualname__} is not registered as {cls.name!r}, and a file "
-                "that names it could not be read again; write @register_encoding above "
-                "the class, and give it a name of its own."
+                f"{cls.__qualname__} is not registered, and a file that names it "
+                "could not be read again; write "
+                '@register_encoding("...") above the class, with a name of its own.'
             )
         values = {item.name: getattr(self, item.name) for item in fields(self)}
         try:
@@ -233,7 +231,7 @@ ENCODINGS = Registry(
 """Every known encoding by name."""
 
 register_encoding = ENCODINGS.register
-"""Class decorator: make an encoding known by its ``name``."""
+"""``@register_encoding("name")`` makes an encoding of your own known."""
 
 
 def make_encoding(
@@ -244,8 +242,8 @@ def make_encoding(
 
     Args:
         encoding: A name, ``package.module:Class`` of your own, a mapping as
-            :meth:`SubstructureEncoding.to_dict` returns it, or an encoding, which is
-            returned as it is; walks if left out.
+            :meth:`SubstructureEncoding.to_dict` returns it, which imports nothing, or
+            an encoding, which is returned as it is; walks if left out.
         **parameters: Of its class.
 
     Raises:
@@ -263,7 +261,9 @@ def make_encoding(
                 "dataclasses.replace(encoding, ...)."
             )
         return encoding
+    look_up = ENCODINGS.find
     if isinstance(encoding, Mapping):
+        look_up = ENCODINGS.known  # it may come from a file
         given = {key: _frozen(value) for key, value in encoding.items()}
         parameters = given | parameters
         encoding = parameters.pop("encoding", None)
@@ -278,7 +278,7 @@ def make_encoding(
             f"encoding must be a name, a mapping or a SubstructureEncoding, got "
             f"{name!r}; give parameters by name, as in walk_length=8."
         )
-    cls = ENCODINGS.find(name)
+    cls = look_up(name)
     return build(cls, f"encoding {cls.name!r}", parameters)
 
 

@@ -85,7 +85,7 @@ def count_walks(
                         sums[c, t] %= prime
 
 
-@register_encoding
+@register_encoding("walk_counts")
 @dataclass(frozen=True)
 class WalkCounts(SubstructureEncoding):
     r"""How many walks of t = 1..l steps there are, :math:`A^t` in place of :math:`P^t`.
@@ -108,8 +108,6 @@ class WalkCounts(SubstructureEncoding):
         >>> WalkCounts(num_shells=1, walk_length=4).encode(packed)[0, 0].tolist()
         [0.0, 2.0, 2.0, 6.0]
     """
-
-    name = "walk_counts"
 
     num_shells: int = field(
         default=3, metadata=about("K, number of shells to summarise")

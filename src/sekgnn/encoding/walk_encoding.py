@@ -56,7 +56,7 @@ class Block:
         return self.scope if self.scope == "graph" else f"{self.scope}{self.radius}"
 
 
-@register_encoding
+@register_encoding("walks")
 @dataclass(frozen=True)
 class WalkEncoding(SubstructureEncoding):
     r"""The substructure encoding f of the paper, made of walks (SEK paper, Eq. 1).
@@ -101,8 +101,6 @@ class WalkEncoding(SubstructureEncoding):
         >>> spec.num_channels
         6
     """
-
-    name = "walks"
 
     num_shells: int = field(
         default=3, metadata=about("K, number of shells around a node to summarise")

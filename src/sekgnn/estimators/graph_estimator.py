@@ -28,6 +28,7 @@ from sekgnn.training.config import CONFIG_HELP, RunConfig, config_fields
 from sekgnn.training.ensemble import fit_members
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.protocols import check_training_classes, inner_split
+from sekgnn.training.run_folder import check_imported, import_typed
 from sekgnn.training.training import Training
 
 E = TypeVar("E", bound="GraphEstimator")
@@ -96,7 +97,8 @@ class GraphEstimator(BaseEstimator):
         values = {name: getattr(self, name) for name in known}
         if self.keep == "last":
             values["patience"] = None  # which is for the choice of an epoch
-        return RunConfig(**values, val_fraction=self.validation_fraction)
+        typed = import_typed(values)
+        return RunConfig(**typed, val_fraction=self.validation_fraction)
 
     def _train(
         self,
@@ -182,12 +184,14 @@ class GraphEstimator(BaseEstimator):
 
         Raises:
             ModelFileError: If the file is damaged, or of something else.
+            ConfigError: If a parameter names what would have to be imported.
         """
         found = read_about(path).get("estimator")
         if not isinstance(found, dict) or found.get("class") != cls.__name__:
             raise ModelFileError(f"{path} holds no {cls.__name__}.")
         estimator = cls(**found["params"])
         estimator.predictor_ = Predictor.load(path)
+        check_imported(found["params"])  # or else fit() would import them
         estimator.curves_ = found["curves"]
         estimator.kept_epoch_ = found["kept_epoch"]
         estimator.n_features_in_ = found["n_features_in"]

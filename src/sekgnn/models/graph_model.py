@@ -29,7 +29,7 @@ from sekgnn.nn.mlp import activate, reset_children
 from sekgnn.registry import Registry, build
 
 M = TypeVar("M", bound="GraphModel")
-C = TypeVar("C", bound=type[nn.Module])
+C = TypeVar("C", bound=Callable[..., Any])
 
 
 class GraphModel(nn.Module):
@@ -298,7 +298,25 @@ class GraphModel(nn.Module):
         return f"{type(self).__name__}({args})  # {self.num_parameters:,} parameters"
 
 
-MODELS: Registry[nn.Module] = Registry("model", nn.Module)
+class _Models(Registry[nn.Module]):
+    """Models by name, which have options."""
+
+    def add(self, name: str, own: Any) -> type[nn.Module]:
+        """Make a model known by ``name``."""
+        cls = super().add(name, own)
+        kind = MODEL_KINDS.setdefault(name, OWN)
+        if issubclass(cls, GraphModel):
+            cls.kind = kind
+            _describe(cls)
+        return cls
+
+    def forget(self, name: str) -> None:
+        """Take a model out again."""
+        super().forget(name)
+        del MODEL_KINDS[name]
+
+
+MODELS = _Models("model", nn.Module)
 
 
 def register_model(name: str) -> Callable[[C], C]:
@@ -316,17 +334,7 @@ def register_model(name: str) -> Callable[[C], C]:
     Raises:
         ConfigError: If the name is taken, or no module is decorated.
     """
-
-    def register(cls: C) -> C:
-        cls.name = name  # type: ignore[attr-defined]
-        MODELS.register(cls)
-        kind = MODEL_KINDS.setdefault(name, OWN)
-        if issubclass(cls, GraphModel):
-            cls.kind = kind
-            _describe(cls)
-        return cls
-
-    return register
+    return MODELS.register(name)
 
 
 def with_encoding(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from torch import Tensor
 from sekgnn.errors import ConfigError, ModelFileError
 from sekgnn.files import write_atomically
 from sekgnn.models.graph_model import GraphModel
-from sekgnn.models.registry import MODELS, build_model
+from sekgnn.models.registry import build_model
 
 FORMAT = "sekgnn model"
 FORMAT_VERSION = 1
@@ -127,12 +127,6 @@ def _build(
         raise ModelFileError(
             f"{path} holds a {name!r}, not a {kind.name!r}; use load_model to load "
             "whatever it is."
-        )
-    if name not in MODELS:
-        raise ModelFileError(
-            f"{path} holds a model {name!r}, which is not known here, and loading a "
-            "file imports no code: import the module that registers it first "
-            "(register_model), on the command line with 'sekgnn --import MODULE ...'."
         )
     try:
         model = build_model(config)

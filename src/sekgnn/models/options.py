@@ -59,7 +59,10 @@ class ModelOptions:
     num_layers: int = option("all", "L, number of layers", 3)
     num_hops: int = option("hops", "K, number of hops of message passing", 3)
     message: str = option(
-        "message", "message that is sent: gin, gine, gcn, gine_plus or your own", "gin"
+        "message",
+        "message that is sent: gin, gine, gcn, gine_plus or package.module:name of "
+        "your own",
+        "gin",
     )
     update: Update = option(
         "message", "how a hop's messages are transformed", None, Update

@@ -277,3 +277,23 @@ def as_edges(
             f"edge_channels={channels}."
         )
     return edge_attr
+
+
+def as_encoding(encoding: Tensor | None, num_nodes: int, channels: int) -> Tensor:
+    """Return f as ``[N, F]``, for a layer that was made with ``channels`` = F.
+
+    Raises:
+        GraphInputError: If it is missing or has another shape.
+    """
+    if encoding is None:
+        raise GraphInputError(
+            f"this layer was made with encoding_channels={channels}: pass encoding, "
+            "such as batch.sub_enc."
+        )
+    flat = encoding.flatten(start_dim=1)
+    if flat.shape != (num_nodes, channels):
+        raise GraphInputError(
+            f"encoding has shape {list(encoding.shape)}; {num_nodes} rows of "
+            f"{channels} numbers are expected (encoding_channels)."
+        )
+    return flat

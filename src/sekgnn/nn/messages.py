@@ -64,7 +64,27 @@ class Message(nn.Module):
         raise NotImplementedError
 
 
-MESSAGES = Registry("message", nn.Module)
+class _Messages(Registry[nn.Module]):
+    """Messages by name; a function is one, too."""
+
+    def takes(self, own: object) -> bool:
+        """Return whether it is a module or a function."""
+        return super().takes(own) or inspect.isroutine(own)
+
+    def add(self, name: str, own: Any) -> type[nn.Module]:
+        """Make a message known by ``name``."""
+        if not inspect.isroutine(own):
+            return super().add(name, own)
+        parts = {
+            "made_of": own,
+            "forward": lambda self, z, hops, k: own(z, hops, k),
+            "__module__": own.__module__,
+            "__qualname__": own.__qualname__,
+        }
+        return super().add(name, type(own.__name__, (Message,), parts))
+
+
+MESSAGES = _Messages("message", nn.Module)
 """Every message by name."""
 
 
@@ -90,23 +110,7 @@ def register_message(name: str) -> Callable[[T], T]:
         True
         >>> MESSAGES.forget("mean")
     """
-
-    def register(message: T) -> T:
-        if isinstance(message, type):
-            message.name = name  # type: ignore[attr-defined]
-            return MESSAGES.register(message)
-        if not callable(message):
-            raise ConfigError(f"a message is a function or a module, got {message!r}.")
-        own = {
-            "name": name,
-            "forward": lambda self, z, hops, k: message(z, hops, k),
-            "__module__": getattr(message, "__module__", __name__),
-            "__qualname__": getattr(message, "__qualname__", name),
-        }
-        MESSAGES.register(type(name, (Message,), own))
-        return message
-
-    return register
+    return MESSAGES.register(name)
 
 
 def make_message(name: str, channels: int, num_hops: int, **options: Any) -> nn.Module:

@@ -7,10 +7,9 @@ from typing import get_args
 from torch import Tensor, nn
 
 from sekgnn.checks import check_choice, check_positive
-from sekgnn.errors import GraphInputError
 from sekgnn.nn.choices import Activation, Combine, Norm, Update
 from sekgnn.nn.hop_combine import HopCombine
-from sekgnn.nn.hop_matrices import EdgeFeatures, HopCSR, as_edges, as_hops
+from sekgnn.nn.hop_matrices import EdgeFeatures, HopCSR, as_edges, as_encoding, as_hops
 from sekgnn.nn.messages import make_message, reads_edges
 from sekgnn.nn.mlp import MLP, reset_children
 
@@ -144,7 +143,8 @@ class SEKConv(nn.Module):
         edges = as_edges(edge_index, edge_attr, hops, self.edge_channels)
         z = x
         if self.inject is not None:
-            z = z + self.inject(self._flat(encoding, x.size(0)))  # [N, C_in]
+            f = as_encoding(encoding, x.size(0), self.encoding_channels)
+            z = z + self.inject(f)  # [N, C_in]
         out = []
         for k in range(1, self.num_hops + 1):
             part = 0 if self.share_hops else k - 1
@@ -154,21 +154,6 @@ class SEKConv(nn.Module):
             out.append(h.relu() if self.update == "relu" else h)
         combined: Tensor = self.combine(out)
         return combined
-
-    def _flat(self, encoding: Tensor | None, num_nodes: int) -> Tensor:
-        """Return f as ``[N, F]``."""
-        if encoding is None:
-            raise GraphInputError(
-                f"this layer was made with encoding_channels={self.encoding_channels}: "
-                "pass encoding, such as batch.sub_enc."
-            )
-        flat = encoding.flatten(start_dim=1)
-        if flat.shape != (num_nodes, self.encoding_channels):
-            raise GraphInputError(
-                f"encoding has shape {list(encoding.shape)}; {num_nodes} rows of "
-                f"{self.encoding_channels} numbers are expected (encoding_channels)."
-            )
-        return flat
 
     def extra_repr(self) -> str:
         """Show the parameters."""

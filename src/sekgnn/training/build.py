@@ -10,7 +10,7 @@ import torch
 
 from sekgnn.checks import nearest
 from sekgnn.datasets.graph_task import GraphTask
-from sekgnn.encoding.substructure import SubstructureEncoding, make_encoding
+from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dict
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.extras import require
@@ -38,7 +38,7 @@ def make_encoding_of(config: RunConfig) -> SubstructureEncoding:
                     f"{name} is a key of walks; give {config.encoding!r} its "
                     f"parameters in encoding_options, as in {name}={value}."
                 )
-        return make_encoding(config.encoding, **options)
+        return encoding_from_dict({**options, "encoding": config.encoding})
     if options:
         raise ConfigError(
             f"the parameters of walks are keys of their own: {', '.join(options)} does "
@@ -55,7 +55,7 @@ def model_config(config: RunConfig, data: GraphTask) -> dict[str, Any]:
     Raises:
         ConfigError: If an option is set that the model does not have.
     """
-    cls: Any = MODELS.find(config.model)
+    cls: Any = MODELS.known(config.model)
     known = inspect.signature(cls).parameters
     given = {
         "in_channels": data.num_features,

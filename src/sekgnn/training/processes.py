@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import torch
 
 from sekgnn.errors import ConfigError
-from sekgnn.registry import IMPORTED, import_own
+from sekgnn.registry import IMPORTED, import_named
 
 _POLL_SECONDS = 0.5
 
@@ -92,14 +92,14 @@ def _enter(
     arguments: tuple[Any, ...],
     threads: int,
     send: Any,
-    modules: list[str],
+    own: list[str],
 ) -> None:
     """Do the work in a new process, and send home what went wrong."""
     signal.signal(signal.SIGTERM, _end)  # so that work is given up, not left behind
     torch.set_num_threads(threads)
     try:
-        for module in modules:
-            import_own(module)
+        for name in own:
+            import_named(name)
         work(*arguments)
     except KeyboardInterrupt:
         raise SystemExit(130) from None

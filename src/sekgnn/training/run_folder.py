@@ -22,6 +22,7 @@ CHECKPOINT_FILE = "last.ckpt"
 CURVES_FILE = "metrics.csv"
 FOREST_FOLDER = "forest"
 _LOCK_FILE = ".lock"
+_OWN_KEYS = ("model", "message", "encoding")
 
 
 def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -49,6 +50,11 @@ def load_config(
 ) -> RunConfig:
     """Return a config, or that of a YAML file or the default one, with other keys.
 
+    Args:
+        base: The config or file, which imports nothing.
+        changes: What a user typed: ``package.module:Class`` is imported
+            (:func:`import_typed`).
+
     Raises:
         ConfigError: If the file or a key is wrong.
     """
@@ -56,8 +62,45 @@ def load_config(
         values: Mapping[str, Any] = base.to_dict()
     else:
         values = {} if base is None else read_config(base)
-    both = [*values.items(), *changes.items()]
+    both = [*values.items(), *import_typed(changes).items()]
     return RunConfig.from_dict({str(k).replace("-", "_"): v for k, v in both})
+
+
+def import_typed(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return keys that a user typed, with what they import by its registered name.
+
+    Raises:
+        ConfigError: If it cannot be imported, or is something else.
+    """
+    return {
+        key: own_names()[key].find(value).name if _is_path(key, value) else value
+        for key, value in keys.items()
+    }
+
+
+def check_imported(keys: Mapping[str, Any]) -> None:
+    """Raise if keys of a file name what would have to be imported.
+
+    Raises:
+        ConfigError: If so; says how to import it.
+    """
+    for key, value in keys.items():
+        if _is_path(key, value):
+            own_names()[key].known(value)
+
+
+def own_names() -> dict[str, Any]:
+    """Return what is known by name, for every key that a user's own may be named in."""
+    from sekgnn.encoding.substructure import ENCODINGS
+    from sekgnn.models.registry import MODELS
+    from sekgnn.nn.messages import MESSAGES
+
+    return {"model": MODELS, "message": MESSAGES, "encoding": ENCODINGS}
+
+
+def _is_path(key: str, value: object) -> bool:
+    """Return whether a key's value is an import path; quick, it loads no torch."""
+    return key in _OWN_KEYS and isinstance(value, str) and ":" in value
 
 
 def write_config(config: RunConfig, folder: Path) -> None:

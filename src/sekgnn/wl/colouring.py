@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sekgnn.digest import Colours
 from sekgnn.errors import GraphInputError
+from sekgnn.registry import Named
 from sekgnn.wl.batch import Batch
 
 MEMORY_LIMIT = 8 * 2**30
@@ -107,17 +108,15 @@ def option(default: Any, help: str, *, several: bool = False) -> Any:
 
 
 @dataclass(frozen=True)
-class WLTest(ABC):
+class WLTest(Named, ABC):
     """A test of the Weisfeiler-Lehman family, with its parameters.
 
     A new test is one small class: a frozen dataclass whose fields are its parameters
     and whose :meth:`start` returns a :class:`Colouring`, such as a
     :class:`~sekgnn.wl.hop_wl.HopColouring` of own first colours;
-    :func:`sekgnn.wl.register_test` makes it known by name.
+    ``@register_test("name")`` makes it known by name.
     """
 
-    name: ClassVar[str]
-    """What the command line and the registry call it."""
     objects: ClassVar[str] = "nodes"
     """What it colours."""
     complete: ClassVar[bool] = False

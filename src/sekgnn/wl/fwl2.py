@@ -12,12 +12,21 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.digest import KEY_OWN, KEY_PART, Colours, key_of, spread, spread_all
+from sekgnn.digest import (
+    KEY_OWN,
+    KEY_PART,
+    Colours,
+    key_of,
+    number_colours,
+    spread,
+    spread_all,
+)
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.wl.batch import Batch
@@ -222,8 +231,20 @@ class PairColouring(TupleColouring):
                 kind += f" (edge {self.batch.edge_labels[low + where[0]]})"
         words = [kind]
         for side, node in (("first", u), ("second", v)):
-            words += [f"{side}: {text}" for text in self._nodes.first_words(node)]
+            words += [f"{side}: {text}" for text in self._node_words(node)]
         return words
+
+    def _node_words(self, node: int) -> list[str]:
+        """Say what is known of a node, at least which of several colours it has."""
+        count, numbers = self._numbers
+        unknown = [f"node colour {numbers[node] + 1} of {count}"] if count > 1 else []
+        return self._nodes.first_words(node) or unknown
+
+    @cached_property
+    def _numbers(self) -> tuple[int, NDArray[np.int64]]:
+        """How many first colours nodes have, and the number of each node's."""
+        kept, numbers = number_colours(self._nodes.first)
+        return len(kept), numbers
 
     def first_difference(self, item: int, other: int) -> list[str]:
         """Say which facts differ, asking the nodes' own colouring about them."""

@@ -8,7 +8,7 @@ from typing import Any
 from sekgnn.checks import nearest
 from sekgnn.encoding.substructure import ENCODINGS, SubstructureEncoding
 from sekgnn.errors import ConfigError
-from sekgnn.registry import Registry, build
+from sekgnn.registry import Registry, build, import_own
 from sekgnn.wl.colouring import WLTest
 from sekgnn.wl.encodings.base import ExactEncoding
 from sekgnn.wl.encodings.counts import DistanceProfile, PatternCounts
@@ -31,16 +31,16 @@ EXACT_ENCODINGS: Registry[ExactEncoding] = Registry(
 of the same name."""
 
 register_test = TESTS.register
-"""Class decorator: make a test known by its ``name``."""
+"""``@register_test("name")`` makes a test of your own known."""
 register_exact_encoding = EXACT_ENCODINGS.register
-"""Class decorator: make an exact encoding known by its ``name``."""
+"""``@register_exact_encoding("name")`` makes an exact encoding of your own known."""
 
 for _test in (
     OneWL, KHopWL, SubgraphWL, SEK, TwoFWL, SEKTwoFWL, ThreeFWL, Isomorphism,
 ):  # fmt: skip
-    register_test(_test)
+    register_test(_test.name)(_test)
 for _encoding in (Walks, InnerWL, InnerFWL, DistanceProfile, PatternCounts):
-    register_exact_encoding(_encoding)
+    register_exact_encoding(_encoding.name)(_encoding)
 
 
 def make_test(test: str | WLTest, **parameters: Any) -> WLTest:
@@ -78,14 +78,23 @@ def find_encoding(name: object) -> type[ExactEncoding] | type[SubstructureEncodi
     Raises:
         ConfigError: If there is none; the nearest is suggested.
     """
-    for known in (EXACT_ENCODINGS, ENCODINGS):
-        if isinstance(name, str) and name in known:
-            return known[name]
     if isinstance(name, str) and ":" in name:
-        try:
-            return EXACT_ENCODINGS.find(name)
-        except ConfigError:
-            return ENCODINGS.find(name)
+        exact = EXACT_ENCODINGS.takes(import_own(name))
+        return EXACT_ENCODINGS.find(name) if exact else ENCODINGS.find(name)
+    return known_encoding(name)
+
+
+def known_encoding(name: object) -> type[ExactEncoding] | type[SubstructureEncoding]:
+    """Return the encoding that a file named; as :func:`find_encoding`, imports nothing.
+
+    Raises:
+        ConfigError: If there is none; the nearest is suggested.
+    """
+    found = EXACT_ENCODINGS.lookup(name) or ENCODINGS.lookup(name)
+    if found is not None:
+        return found
+    if isinstance(name, str) and ":" in name:
+        return ENCODINGS.known(name)  # says how to import it
     names = list(dict.fromkeys([*EXACT_ENCODINGS, *ENCODINGS]))
     raise ConfigError(
         f"encoding must be one of {names}, got {name!r}.{nearest(name, names)} Import "
@@ -101,8 +110,8 @@ def make_exact_encoding(
     Args:
         encoding: A name of :data:`EXACT_ENCODINGS` or
             :data:`sekgnn.encoding.ENCODINGS`, ``package.module:Class`` of your own, a
-            dictionary as ``to_dict`` returns it, or an encoding, which is returned as
-            it is.
+            dictionary as ``to_dict`` returns it, which imports nothing, or an encoding,
+            which is returned as it is.
         parameters: Of its constructor.
 
     Raises:
@@ -118,13 +127,15 @@ def make_exact_encoding(
                 "parameters go with an encoding's name, not with an encoding."
             )
         return encoding
+    look_up = find_encoding
     if isinstance(encoding, Mapping):
+        look_up = known_encoding  # it may come from a file
         parameters = {
             key: tuple(value) if isinstance(value, list) else value
             for key, value in (dict(encoding) | parameters).items()
             if key != "encoding"
         }
         encoding = encoding.get("encoding", "")
-    found = find_encoding(encoding)
+    found = look_up(encoding)
     make: Callable[..., Encoding] = found
     return build(make, found.name, parameters)

@@ -17,6 +17,7 @@ from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.parallel import PerThread, even_chunks, run_chunks
+from sekgnn.registry import Named
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import plain
 
@@ -24,7 +25,7 @@ _SHOWN, _WIDTH = 3, 60
 
 
 @dataclass(frozen=True)
-class ExactEncoding(ABC):
+class ExactEncoding(Named, ABC):
     r"""A substructure encoding function f (paper, Definition 2), made exact.
 
     The value :math:`f(G_v, G)` is reduced to a colour: equal colours for equal values,
@@ -35,7 +36,6 @@ class ExactEncoding(ABC):
     :class:`~sekgnn.encoding.SubstructureEncoding`, which networks take, too.
     """
 
-    name: ClassVar[str]
     beyond_words: ClassVar[str] = "but not the same value"
     """What is said of two different values with the same words."""
 
