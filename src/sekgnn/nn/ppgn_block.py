@@ -89,6 +89,9 @@ def pair_layout(
     )
 
 
+SINE_GAIN = 16.0
+
+
 class PPGNBlock(nn.Module):
     r"""One block of PPGN (Maron et al., 2019), as powerful as a round of 2-FWL.
 
@@ -97,7 +100,9 @@ class PPGNBlock(nn.Module):
 
     The sum is one matrix product per channel on graphs padded with zeros, which add
     nothing to it; the MLPs see only real pairs. So the result does not depend on the
-    padding.
+    padding. With sines the sum is divided by :math:`\sqrt{n}` and the first layers of
+    the MLPs begin with a gain of 16: near 0 a sine is linear, and differences between
+    graphs that only high frequencies see would drown in rounding.
 
     Args:
         in_channels: Width of the input.
@@ -126,10 +131,16 @@ class PPGNBlock(nn.Module):
         self.right = MLP(in_channels, out_channels, out_channels, *more)
         width = in_channels + out_channels
         self.merge = MLP(width, out_channels, out_channels, *more)
+        self.sine = activation == "sine"
+        self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Reset all parameters."""
         reset_children(self)
+        if self.sine:
+            with torch.no_grad():
+                for part in (self.left, self.right, self.merge):
+                    part.first.weight *= SINE_GAIN
 
     def forward(self, x: Tensor, pairs: PairLayout) -> Tensor:
         """Return ``[P, C_out]``."""
@@ -137,6 +148,9 @@ class PPGNBlock(nn.Module):
         right = pairs.pad(self.right(x))
         with torch.autocast(x.device.type, enabled=False):  # long sums: never in half
             product = pairs.unpad(_at_least_float(left) @ _at_least_float(right))
+        if self.sine:
+            sizes = pairs.rows.row_sizes()  # n of the graph of every node, [N]
+            product = product / sizes.repeat_interleave(sizes).sqrt().unsqueeze(1)
         out: Tensor = self.merge(torch.cat([x, product], dim=1))
         return out
 
