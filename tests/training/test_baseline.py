@@ -21,7 +21,6 @@ from sekgnn.graphs import cycle_graph, path_graph
 from sekgnn.models import load_model
 from sekgnn.search.validation import Validation
 from sekgnn.training import RunRecord
-from sekgnn.training.baseline import without_network
 from sekgnn.training.predictor import Predictor, evaluate_file, evaluate_run
 from sekgnn.training.run_folder import MODEL_FILE
 from sekgnn.training.training import Training
@@ -79,6 +78,11 @@ def test_targets_of_nodes(tmp_path: Path) -> None:
     assert record.result("test_accuracy").value == 1.0  # ends have another degree
     rows = Predictor.load(tmp_path / "run").predict(task.graphs[:2])
     assert rows.shape == (4 + 5, 2)
+    for data in task.graphs:
+        data.y = torch.zeros_like(data.y)
+    with pytest.raises(GraphInputError, match="of one class"):
+        run(settings, tmp_path / "blank", data=task)
+    assert not (tmp_path / "blank").exists()
 
 
 @pytest.mark.parametrize("model", ["ridge", "forest"])
@@ -94,7 +98,7 @@ def test_estimators_and_searches_take_them(
     np.testing.assert_array_equal(
         again.predict_proba(graphs), found.predict_proba(graphs)
     )
-    settings = without_network(config(lines, "ring", **SMALL), model)
+    settings = config(lines, "ring", **SMALL).without_network(model)
     outcome = Validation(settings).value(settings)
     assert outcome.epochs == (1,)
     assert np.isfinite(outcome.value)
@@ -109,7 +113,7 @@ def test_a_run_of_a_network_says_what_goes_without(lines: Path, tmp_path: Path) 
     assert found["value"] == found["each"][found["model"]]
     assert RunRecord.load(tmp_path / "run").baseline == found
     for name, value in found["each"].items():  # it is what such a run reaches
-        training = Training(without_network(settings, name))
+        training = Training(settings.without_network(name))
         trained = training.fit()
         metrics = training.evaluate(trained).metrics(trained.note.objective)
         assert metrics["accuracy"] == pytest.approx(value)
@@ -166,3 +170,25 @@ def test_the_command_prints_it_once_and_only_if_wanted(
     del old["baseline"]  # as records of earlier versions
     (tmp_path / "b" / "record.json").write_text(json.dumps(old))
     assert RunRecord.load(tmp_path / "b").baseline == {}
+
+
+def test_learned_multisets_stand_beside_moments(lines: Path, tmp_path: Path) -> None:
+    """Neither model can read multisets, and a run is not to fail after its training."""
+    more = {**SMALL, "aggregate": "learned", "with_forest": True}
+    settings = replace(config(lines, "ring", **more), baseline=True)
+    record = run(settings, tmp_path / "run")
+    assert {*record.baseline["each"]} == {"ridge", "forest"}
+    assert settings.without_network("ridge").aggregate == "moments"
+
+
+def test_both_readings_of_the_curves_are_one_without_epochs(
+    lines: Path, tmp_path: Path
+) -> None:
+    more = {**FOREST, "protocol": "wijesinghe2022", "folds": 3}
+    record = run(config(lines, "ring", **more), tmp_path / "run")
+    assert record.headline.protocol == "wijesinghe2022"
+    values = {
+        name: record.result("test_accuracy", name).value
+        for name in ("xu2019", "wijesinghe2022")
+    }
+    assert len({*values.values()}) == 1

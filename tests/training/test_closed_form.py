@@ -237,3 +237,50 @@ def test_what_cannot_work_is_refused_before_anything_is_written(
     with pytest.raises(ConfigError, match=message):
         run(config(lines, **more), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_the_head_is_numpys_solution(lines: Path) -> None:
+    """What `represent` gives, and targets: the weakest penalty is least squares."""
+    settings = config(lines, "size", model="gin", norm="none", dtype="float64")
+    training = Training(settings)
+    model, (batch,) = training.model(), [*training.prepare().batches([*range(9)], 99)]
+    goal = training.objective()
+    with torch.no_grad():
+        z = model.represent(model.prepare(batch))[:, :3].numpy()  # fewer than graphs
+    rows = Table(torch.from_numpy(z), batch.y, batch.y_mask)
+    weight, bias = solve_linear(goal, 1, rows, rows)
+    design = np.column_stack([z, np.ones(len(z))])
+    expected, *_ = np.linalg.lstsq(design, goal.wanted(batch.y).numpy(), rcond=None)
+    found = z @ weight.numpy().T + bias.numpy()
+    np.testing.assert_allclose(found, design @ expected, atol=1e-6)
+
+
+def test_a_target_without_validation_values_has_its_penalty_from_inner_folds() -> None:
+    found = table(60, 2, lambda x: x @ x.new_tensor([[3.0, 0], [0, 3]]))
+    watched = found._replace(mask=found.mask.clone())
+    watched.mask[:, 1] = False
+    goal = make_objective("regression", "mse", False, found.y, found.mask)
+    weight, _ = solve_linear(goal, 2, found, watched)
+    torch.testing.assert_close(weight, 3 * torch.eye(2).double(), atol=1e-6, rtol=0)
+
+
+def test_lbfgs_keeps_its_step_and_ends_when_it_stalls(
+    tmp_path: Path, lines: Path
+) -> None:
+    """Targets that a bias explains: the loss is soon exactly what it was."""
+    more: dict[str, Any] = {"optimizer": "lbfgs", "norm": "none", "dtype": "float64"}
+    same = [{**item, "size": 1.0} for item in records(20)]
+    flat = write_lines(tmp_path / "flat.jsonl", same)
+    settings = config(flat, "size", model="gin", epochs=40, plateau_patience=1, **more)
+    curves = run(settings, tmp_path / "run").folds[0].curves
+    assert set(curves["lr"]) == {1.0}
+    assert len(curves["lr"]) < 40
+    assert curves["train_loss"][-1] == curves["train_loss"][-2]
+    for norm in (None, "batch"):
+        with pytest.raises(ConfigError, match="set norm to none or layer"):
+            config(lines, **{**more, "model": "gin", "norm": norm})
+
+
+def test_results_read_off_curves_do_not_know_a_solved_head(lines: Path) -> None:
+    with pytest.raises(ConfigError, match="before the head is solved"):
+        config(lines, "ring", protocol="xu2019", closed_form="after")

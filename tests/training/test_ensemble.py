@@ -13,7 +13,6 @@ from tests.training.helpers import config, run, signalled_run, table, weights
 
 from sekgnn.datasets import read_task
 from sekgnn.errors import GraphInputWarning, ModelFileError
-from sekgnn.training.baseline import without_network
 from sekgnn.training.predictor import Predictor, evaluate_run
 from sekgnn.training.run_record import RunRecord
 from sekgnn.training.training import Training
@@ -73,7 +72,7 @@ def test_a_forest_has_half_of_the_weight(
     folder, alone = tmp_path / "run", tmp_path / "alone"
     settings = config(lines, target, **MORE, **more, ensemble=2, with_forest=True)
     record = run(settings, folder)
-    of_trees = without_network(config(lines, target, **more), "forest")
+    of_trees = config(lines, target, **more).without_network("forest")
     forest = run(of_trees, alone)
     graphs = read_task(lines).graphs
     for number, fold in enumerate(record.folds, start=1):

@@ -62,6 +62,11 @@ class Recipe:
                 f"BREC trains networks, and {config.model!r} is fitted at once to "
                 "targets, of which there are none; choose another model."
             )
+        if model.options.pooled == "frozen":
+            raise ConfigError(
+                'pooled="frozen" starts with the output 0 for all graphs, whose cosine '
+                "is 0 already, so BREC would train nothing; leave it out."
+            )
         return cls(model.to_config(), model.precision)
 
     def make_model(self) -> GraphModel:

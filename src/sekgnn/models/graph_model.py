@@ -381,7 +381,7 @@ def _checked(
     encoding: object, kind: ModelKind, model: str
 ) -> SubstructureEncoding | None:
     """Return the encoding if the model can read it."""
-    if encoding is None and (kind is OWN or "encoding" not in kind.parts):
+    if encoding is None:  # given as such, since it has no default
         return None
     if "encoding" not in kind.parts:
         raise ConfigError(f"model {model!r} reads no encoding; leave it out.")

@@ -204,8 +204,10 @@ MODEL_KINDS: dict[str, ModelKind] = {
     ),
     "sek-ppgn": ModelKind(("hops", "encoding", "fusion", "skip"), {"combine": "sum"}),
     "sek-gnn": ModelKind(),
-    "k-gin": ModelKind(("hops", "message", "jump"), {"message": "gine_plus"}),
-    "gin": ModelKind(("jump",), {"jump": "last"}, {"num_hops": 1, "combine": "sum"}),
+    "k-gin": ModelKind(("hops", "message", "skip", "jump"), {"message": "gine_plus"}),
+    "gin": ModelKind(
+        ("skip", "jump"), {"jump": "last"}, {"num_hops": 1, "combine": "sum"}
+    ),
     "ppgn": ModelKind((), fixed={"num_hops": 1}),
     "ridge": ModelKind(
         ("encoding", "readout"), fixed={"num_hops": 1, "skip": True}, network=False

@@ -4,35 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sekgnn.errors import GraphInputError
 from sekgnn.models import Forest
-from sekgnn.training.config import RunConfig, config_fields
 from sekgnn.training.objective import METRICS
 from sekgnn.training.run_record import LEFT_OUT, FoldRecord, is_better_high
 from sekgnn.training.training import Training
 
 BASELINES = ("ridge", "forest")
 _LARGEST = 1 << 27  # numbers in a table: 1 GiB
-
-
-def without_network(config: RunConfig, model: str) -> RunConfig:
-    """Return the config of ``ridge`` or ``forest`` on the same splits and encoding."""
-    keys: dict[str, Any] = {
-        item.name: item.default
-        for item in config_fields()
-        if item.metadata["section"] in ("model", "training", "machine")
-    }
-    keys |= {
-        name: getattr(config, name) for name in ("loss", "normalize", "refit", "keep")
-    }
-    if config.edge_features is False:
-        keys["edge_features"] = False
-    return replace(config, **{**keys, "model": model})
 
 
 class Baseline:
@@ -65,7 +48,7 @@ class Baseline:
 
     def _metrics(self, name: str, number: int) -> dict[str, float]:
         if name not in self._known:
-            training = self.network.change(without_network(self.network.config, name))
+            training = self.network.change(self.network.config.without_network(name))
             _check_size(training)
             self._known[name] = training
         training = self._known[name]

@@ -19,11 +19,11 @@ from sekgnn.models.hop_encoder import GINE_PLUS
 from sekgnn.models.options import OPTION_NAMES
 from sekgnn.models.registry import ModuleModel
 from sekgnn.nn.messages import reads_edges
-from sekgnn.training.config import RunConfig
+from sekgnn.training.config import NO_ENCODING, RunConfig
 
 
-def make_encoding_of(config: RunConfig) -> SubstructureEncoding:
-    """Return the encoding that a config describes.
+def make_encoding_of(config: RunConfig) -> SubstructureEncoding | None:
+    """Return the encoding that a config describes; ``None`` for ``"none"``.
 
     Raises:
         ConfigError: If its keys cannot work together.
@@ -38,6 +38,8 @@ def make_encoding_of(config: RunConfig) -> SubstructureEncoding:
                     f"{name} is a key of walks; give {config.encoding!r} its "
                     f"parameters in encoding_options, as in {name}={value}."
                 )
+        if config.encoding == NO_ENCODING:
+            return None
         return encoding_from_dict({**options, "encoding": config.encoding})
     if options:
         raise ConfigError(
@@ -69,7 +71,8 @@ def model_config(config: RunConfig, data: GraphTask) -> dict[str, Any]:
             "nodes; give it one, or choose another model."
         )
     if "encoding" in known:
-        values["encoding"] = make_encoding_of(config).to_dict()
+        encoding = make_encoding_of(config)
+        values["encoding"] = None if encoding is None else encoding.to_dict()
     options = {name: getattr(config, name) for name in OPTION_NAMES}
     options = {name: value for name, value in options.items() if value is not None}
     options |= dict(config.model_options)

@@ -191,6 +191,7 @@ class KeepBest(Callback):
         history: Whose curve to look at.
         monitor: Its name; ``None`` keeps the last epoch.
         patience: Stop after this many epochs without gain; ``None`` never stops.
+        until_stalled: Stop when the training loss is exactly what it was.
         file: Where to write the model whenever it is the best so far.
         about: What to write with it.
     """
@@ -202,9 +203,11 @@ class KeepBest(Callback):
         patience: int | None = None,
         file: Path | None = None,
         about: Mapping[str, Any] | None = None,
+        until_stalled: bool = False,
     ) -> None:
         """Nothing is kept yet."""
         self.history, self.monitor = history, monitor
+        self.until_stalled = until_stalled
         self.patience, self.file, self.about = patience, file, about
         self.epoch = 0
         self.value = math.nan
@@ -243,6 +246,9 @@ class KeepBest(Callback):
     def _stop(self, trainer: Any) -> None:
         waited = self.history.epochs - self.epoch
         if self.patience is not None and self.epoch and waited >= self.patience:
+            trainer.should_stop = True
+        losses = self.history.curves.get("train_loss", [])[-2:]
+        if self.until_stalled and len(losses) == 2 and losses[0] == losses[1]:
             trainer.should_stop = True
 
     def state_dict(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields, make_dataclass
+from dataclasses import Field, dataclass, field, fields, make_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sekgnn.checks import check_choice, nearest
@@ -16,6 +16,9 @@ from sekgnn.encoding.substructure import ENCODINGS
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.models.options import MODEL_KINDS, OWN, ModelOptions, optional_keys
+
+NO_ENCODING = "none"
+"""As ``encoding``: the networks without f, such as 0 steps in the paper's Table 4."""
 
 SECTIONS = ("data", "protocol", "model", "encoding", "training", "machine")
 PROTOCOL_NAMES = ("holdout", "xu2019", "wijesinghe2022", "nested", "fixed")
@@ -144,7 +147,8 @@ class RunConfig(_ModelKeys):
 
     encoding: str = key(
         "encoding",
-        f"substructure encoding f: {', '.join(ENCODINGS)}, or package.module:Class",
+        f"substructure encoding f: {', '.join(ENCODINGS)}, {NO_ENCODING}, or "
+        "package.module:Class",
         "walks",
     )
     encoding_options: tuple[tuple[str, Any], ...] = key(
@@ -291,6 +295,11 @@ class RunConfig(_ModelKeys):
                         f"{name} does not work with optimizer lbfgs, whose line search "
                         "needs a fixed loss; leave it out."
                     )
+            if self.norm in (None, "batch") and self.has_epochs:
+                raise ConfigError(
+                    "batch normalisation does not work with optimizer lbfgs, whose "
+                    "line search needs a fixed loss; set norm to none or layer."
+                )
             if self.devices * self.num_machines > 1:
                 raise ConfigError("optimizer lbfgs trains in one process.")
         if self.max_neighbors is not None and not self.has_epochs:
@@ -351,6 +360,12 @@ class RunConfig(_ModelKeys):
                 "network; leave ensemble at 1 and with_forest out, or use protocol "
                 "fixed, nested or holdout."
             )
+        if self.closed_form in ("after", "both") and self.watched == "test":
+            raise ConfigError(
+                f"protocol {self.protocol!r} reads its results off the curves, before "
+                "the head is solved; use closed_form none or before, or protocol "
+                "nested or fixed."
+            )
         if self.averages and not self.has_epochs:
             raise ConfigError(
                 f"ensemble and with_forest are for networks; {self.model!r} is fitted "
@@ -362,6 +377,25 @@ class RunConfig(_ModelKeys):
                 "last epoch is kept; leave patience out, or use protocol nested or "
                 "holdout with keep=best."
             )
+
+    def without_network(self, model: str) -> RunConfig:
+        """Return the config of ``ridge`` or ``forest`` on the same splits and encoding.
+
+        Learned multisets, which neither can read, become moments.
+        """
+        sections = ("model", "training", "machine")
+        keys: dict[str, Any] = {
+            item.name: item.default
+            for item in config_fields()
+            if item.metadata["section"] in sections
+        }
+        kept = ("loss", "normalize", "refit", "keep")
+        keys |= {name: getattr(self, name) for name in kept} | {"model": model}
+        if self.edge_features is False:
+            keys["edge_features"] = False
+        if self.aggregate == "learned":
+            keys["aggregate"] = "moments"
+        return replace(self, **keys)
 
     @property
     def has_epochs(self) -> bool:

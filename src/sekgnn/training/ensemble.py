@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sekgnn.parallel import Progress
-from sekgnn.training.baseline import without_network
 from sekgnn.training.callbacks import EpochReport
 from sekgnn.training.run_folder import FOREST_FOLDER, make_folder, member_folders
 from sekgnn.training.training import Trained, Training
@@ -53,7 +52,7 @@ def fit_members(
         members.append(Member(f"network {member + 1}", training, found))
     if config.with_forest:
         edges = bool(training.model_config.get("edge_channels"))
-        other = replace(without_network(config, "forest"), edge_features=edges)
+        other = replace(config.without_network("forest"), edge_features=edges)
         place = None if output is None else output / FOREST_FOLDER
         if place is not None:
             make_folder(place)

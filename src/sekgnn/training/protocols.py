@@ -88,6 +88,13 @@ def make_splits(
                     "more graphs."
                 )
         check_training_classes(split.train, classes, data.classes, where)
+        if data.level == "node" and data.kind in ("binary", "multiclass"):
+            y, mask = data.subset(split.train).targets()
+            if np.unique(y[mask.reshape(y.shape)].numpy()).size < 2:
+                raise GraphInputError(
+                    f"{where}: all nodes to train on are of one class; there is "
+                    "nothing to learn. Use other graphs, or another target."
+                )
     return splits
 
 
@@ -119,14 +126,17 @@ def summarise(
     The two protocols that select on the test folds are different readings of the same
     curves, so a run of one reports both, and the last epoch, which selects nothing.
     """
+    both = ("xu2019", "wijesinghe2022")
     if config.watched != "test" or not config.has_epochs:
+        names = {config.protocol: None, **dict.fromkeys(both)}
         return tuple(
             _over_folds(
                 f"test_{metric}",
                 [fold.metrics[f"test_{metric}"] for fold in folds],
-                config.protocol,
+                name,
                 selected_on(config),
             )
+            for name in (names if config.protocol in both else [config.protocol])
             for metric in METRICS[kind]
         )
     metric = f"test_{METRICS[kind][0]}"

@@ -136,6 +136,8 @@ class Training:
             self._first.precision,
         )
         self.objective(0)
+        if config.with_forest:  # what it cannot read shows before anything is trained
+            make_model(config.without_network("forest"), self.data, 0)
 
     def change(self, config: RunConfig) -> Training:
         """Return the training of another config on the same graphs and splits.
@@ -251,6 +253,8 @@ class Training:
             config.patience,
             None if output is None else output / MODEL_FILE,
             {"task": note.to_dict()},
+            # curves of folds that share an epoch have one length
+            config.optimizer == "lbfgs" and config.watched != "test",
         )
         callbacks: list[Any] = [
             EndWithParent(),  # before the others write: a new run may be at work there
@@ -346,11 +350,11 @@ class Training:
 
 
 def _schedule(config: RunConfig, history: History) -> list[Any]:
-    """Return what changes the learning rate."""
+    """Return what changes the learning rate; L-BFGS searches along lines instead."""
+    if config.schedule == "constant" or config.optimizer == "lbfgs":
+        return []
     if config.schedule == "cosine":
         return [Cosine(config.epochs, config.final_lr)]
-    if config.schedule == "constant":
-        return []
     loss = "val_loss" if config.watched == "val" else "train_loss"
     rule = config.plateau_patience, config.plateau_factor, config.min_lr
     return [Plateau(history, loss, *rule)]
