@@ -280,7 +280,7 @@ def test_foreign_folders_and_studies_are_refused(
 ) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "record.json").write_text("{}")
-    with pytest.raises(ConfigError, match="not the folder of a search"):
+    with pytest.raises(ConfigError, match="neither the folder of a search"):
         search(BASE, GRID, tmp_path / "run", data=data)
     url = f"sqlite:///{tmp_path}/theirs.db"
     foreign = optuna.create_study(storage=url, study_name="theirs")
