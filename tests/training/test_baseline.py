@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from sekgnn.cli.main import app
 from sekgnn.datasets import networkx_task
-from sekgnn.errors import ConfigError
+from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.estimators import SEKClassifier
 from sekgnn.graphs import cycle_graph, path_graph
 from sekgnn.models import load_model
