@@ -83,6 +83,11 @@ def test_encodings_are_standardised_on_the_pair() -> None:
     np.testing.assert_allclose(fitted.fusion.standardizer.scale, spread)
 
 
+def test_a_head_that_starts_at_zero_is_refused() -> None:
+    with pytest.raises(ConfigError, match="would train nothing"):
+        recipe("sek-gin", pooled="frozen")
+
+
 def test_a_recipe_is_complete() -> None:
     """It makes the network and what the network reads, in one precision."""
     made = recipe("sek-gnn", "float64", num_hops=2, radius=(1, 2))

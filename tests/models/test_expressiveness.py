@@ -146,3 +146,14 @@ def test_random_k_hop_networks_separate_what_k_hop_1_wl_does(
     )
     verdict = compare(pair.first, pair.second, "khop", num_hops=4).separated
     assert separates(model, None, pair.first, pair.second) == verdict
+
+
+@pytest.mark.dataset
+@pytest.mark.parametrize("index", [262, 265])
+def test_sines_keep_the_differences_of_cfi_pairs(brec: BREC, index: int) -> None:
+    """2-FWL separates them; with other activations they drown in rounding."""
+    torch.manual_seed(index)
+    graphs = brec[index].first, brec[index].second
+    assert compare(*graphs, "2fwl").separated
+    model = PPGN(0, 8, hidden_channels=16, num_layers=5, norm="none", activation="sine")
+    assert separates(model, None, *graphs)
