@@ -46,7 +46,7 @@ imports: install
 
 unit: install
 	$(BIN)/sekgnn warmup  # once, instead of once per test process
-	$(BIN)/pytest -n 2
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2  # two processes of one thread each
 
 # Outside the checkout, with what the wheel itself declares: nothing else may be needed.
 wheel:

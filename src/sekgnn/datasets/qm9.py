@@ -29,7 +29,7 @@ from sekgnn.errors import (
 from sekgnn.files import cache_folder, write_atomically
 from sekgnn.graphs import Graph
 from sekgnn.graphs.extras import require
-from sekgnn.graphs.molecules import bond_features, hybridisation
+from sekgnn.graphs.molecules import bond_features, hybridisation, parse_smiles
 from sekgnn.graphs.table import read_table
 
 if TYPE_CHECKING:
@@ -201,17 +201,14 @@ def _build(
     progress: Callable[[int, int], object] | None,
 ) -> Arrays:
     """Read every molecule; features are small integers, kept as bytes."""
-    chem = require("rdkit.Chem", "qm9")
-    logs = require("rdkit.rdBase", "qm9").BlockLogs
     total = NUM_MOLECULES if limit is None else min(limit, NUM_MOLECULES)
     x, edges, attributes, targets = [], [], [], []
     rows = islice(_read_parts(files), limit)
     for done, (place, smiles, num_atoms, y) in enumerate(rows, start=1):
-        with logs():
-            mol = chem.MolFromSmiles(smiles)
+        mol = parse_smiles(smiles, add_hydrogens=True)
         if mol is None:
             raise GraphInputError(f"{place}: {smiles!r} is not a SMILES.")
-        graph, atoms, bonds = qm9_features(chem.AddHs(mol), sanitize)
+        graph, atoms, bonds = qm9_features(mol, sanitize)
         if graph.num_nodes != num_atoms:
             raise GraphInputError(
                 f"{place}: {smiles!r} has {graph.num_nodes} atoms, but the table says "
