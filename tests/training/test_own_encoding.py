@@ -12,7 +12,12 @@ import numpy as np
 import pytest
 
 from sekgnn.datasets import networkx_task
-from sekgnn.encoding import ENCODINGS, SubstructureEncoding, register_encoding
+from sekgnn.encoding import (
+    ENCODINGS,
+    RaggedEncoding,
+    SubstructureEncoding,
+    register_encoding,
+)
 from sekgnn.errors import ConfigError, ModelFileError
 from sekgnn.graphs import Graph
 from sekgnn.training import RunConfig, train
@@ -33,18 +38,36 @@ class Shares(SubstructureEncoding):
         return self.factor * graph.degrees[:, None, None] / max(graph.num_nodes, 1)
 
 
+@dataclass(frozen=True)
+class NearDegrees(SubstructureEncoding):
+    """The degrees of a node's neighbours, as a multiset."""
+
+    channels = ("degree",)
+    length = 1
+    ragged = True
+
+    def encode_graph(self, graph: Graph) -> Any:
+        """Return one multiset per node."""
+        nodes = range(graph.num_nodes)
+        near = [[[[graph.degrees[u]] for u in graph.neighbors(v)]] for v in nodes]
+        return RaggedEncoding.of(near, 1, 1)
+
+
 @pytest.fixture
-def shares() -> Iterator[None]:
-    """Make it known for a test."""
+def own() -> Iterator[None]:
+    """Make both known for a test."""
     register_encoding("test_shares")(Shares)
+    register_encoding("test_near_degrees")(NearDegrees)
     yield
-    ENCODINGS.forget(Shares.name)
+    ENCODINGS.forget("test_shares")
+    ENCODINGS.forget("test_near_degrees")
 
 
 CASES: list[dict[str, Any]] = [
     {"encoding": "patterns", "encoding_options": {"patterns": ["cycle3", "cycle4"]}},
     {"encoding": "walk_counts", "encoding_options": {"walk_length": 4, "log1p": True}},
     {"encoding": "test_shares", "encoding_options": {"factor": 2.0}},
+    {"encoding": "test_near_degrees"},
     {"encoding": "walks", "aggregate": "learned", "num_shells": 1, "walk_length": 4},
 ]
 
@@ -53,7 +76,7 @@ def rings() -> list[nx.Graph]:
     return [nx.circulant_graph(n, [1, k]) for n in range(10, 20) for k in (2, 3)]
 
 
-@pytest.mark.usefixtures("shares")
+@pytest.mark.usefixtures("own")
 @pytest.mark.parametrize("keys", CASES, ids=lambda keys: keys["encoding"])
 def test_from_config_to_prediction(
     tmp_path: Path, own_cache: Path, keys: dict[str, Any]
