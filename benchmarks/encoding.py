@@ -59,13 +59,13 @@ def tu_throughput(data_root: Path, repeats: int) -> list[dict[str, Any]]:
     from torch_geometric.transforms import AddRandomWalkPE
 
     from sekgnn import WalkEncoding, encode_dataset
-    from sekgnn.encoding import encode_packed
+    from sekgnn.encoding import encode
     from sekgnn.graphs import from_pyg, pack
 
     torch.set_num_threads(1)
     every = WalkEncoding(num_shells=5, walk_length=32)
     inside = WalkEncoding(num_shells=2, walk_length=16, scope="internal", radius=2)
-    kernel = partial(encode_packed, dtype=np.float32, threads=1)
+    kernel = partial(encode, dtype=np.float32, threads=1)
     rows: list[dict[str, Any]] = []
     for name in TU_SETS:
         with tempfile.TemporaryDirectory() as root:

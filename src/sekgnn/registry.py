@@ -6,8 +6,9 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from importlib import import_module
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, get_args
 
 from sekgnn.checks import nearest
 from sekgnn.errors import ConfigError
@@ -15,6 +16,11 @@ from sekgnn.errors import ConfigError
 T = TypeVar("T")
 C = TypeVar("C", bound=type)
 V = TypeVar("V")
+
+_ALWAYS_SHOWN = (
+    "num_hops", "num_shells", "walk_length", "radius", "encodings", "patterns",
+)  # fmt: skip
+"""Parameters that are named to people even at their defaults."""
 
 IMPORTED: list[str] = []
 """Modules that a user asked for; processes that this one starts import them too."""
@@ -149,6 +155,90 @@ def import_own(module: str) -> Any:
     return found
 
 
+@dataclass(frozen=True)
+class Named:
+    """A frozen dataclass whose fields are parameters, and whose class has a name."""
+
+    kind: ClassVar[str]
+    """What it is, and the key of its name in :meth:`to_dict`."""
+    name: ClassVar[str]
+    """How files, the command line and the registry call it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the name and every parameter as plain JSON values."""
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {self.kind: self.name} | {key: plain(v) for key, v in values.items()}
+
+    def __str__(self) -> str:
+        """The name, and the parameters that are sizes or not at their defaults."""
+        words = [
+            f"{item.name}={_short(value)}"
+            for item in fields(self)
+            if (value := getattr(self, item.name)) != item.default
+            or (item.name in _ALWAYS_SHOWN and value is not None)
+        ]
+        return f"{self.name}({', '.join(words)})" if words else self.name
+
+
+def plain(value: Any) -> Any:
+    """Return a parameter as plain JSON values, as far as it is made of them."""
+    if isinstance(value, tuple):
+        return [plain(item) for item in value]
+    return value.to_dict() if hasattr(value, "to_dict") else value
+
+
+def frozen(value: Any) -> Any:
+    """Return lists as tuples, which a frozen dataclass can hash."""
+    return tuple(map(frozen, value)) if isinstance(value, list) else value
+
+
+def make(
+    kind: str,
+    given: Any,
+    base: Any,
+    find: Callable[[str], Any],
+    parameters: Mapping[str, Any],
+) -> Any:
+    """Return what is ``given``, or make it from a name and parameters.
+
+    Args:
+        kind: What it is, such as ``"encoding"``.
+        given: A name, a mapping as :meth:`Named.to_dict` returns it, or an object.
+        base: The class, or classes, of such objects.
+        find: Returns the class of a name.
+        parameters: Further ones.
+
+    Raises:
+        ConfigError: If a name or a parameter cannot work.
+    """
+    if isinstance(given, base):
+        if parameters:
+            raise ConfigError(
+                f"give an object or its parameters, not both; got "
+                f"{', '.join(parameters)} beside {given}. To change one, use "
+                f"dataclasses.replace({kind}, ...)."
+            )
+        return given
+    if isinstance(given, Mapping):
+        parameters = {k: frozen(v) for k, v in given.items()} | dict(parameters)
+        if kind not in parameters:
+            raise ConfigError(
+                f'{kind} as a mapping needs its name under "{kind}"; got '
+                f"{sorted(parameters)}."
+            )
+        given = parameters.pop(kind)
+    if not isinstance(given, str):
+        names = getattr(base, "__name__", None) or " or ".join(
+            one.__name__ for one in get_args(base)
+        )
+        raise ConfigError(
+            f"{kind} must be a name, a mapping or a {names}, got {given!r}; give "
+            "parameters by name, as in walk_length=8."
+        )
+    cls = find(given)
+    return build(cls, f"{kind} {cls.name!r}", parameters)
+
+
 def build(make: Callable[..., V], name: str, parameters: Mapping[str, Any]) -> V:
     """Return ``make(**parameters)``.
 
@@ -171,6 +261,12 @@ def build(make: Callable[..., V], name: str, parameters: Mapping[str, Any]) -> V
     if missing:
         raise ConfigError(f"{name} needs {', '.join(missing)}.")
     return make(**parameters)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "+".join(map(_short, value))
+    return str(value)
 
 
 def _path(cls: Any) -> str:

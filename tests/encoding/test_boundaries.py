@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sekgnn.encoding import WalkEncoding, encode, encode_exact, encode_packed
+from sekgnn.encoding import WalkEncoding, encode, encode_exact
 from sekgnn.encoding.tasks import BACKENDS, Backend
 from sekgnn.encoding.walk_encoding import Aggregate, Scope
 from sekgnn.errors import GraphInputError
@@ -26,7 +26,7 @@ def test_every_graph_is_small_or_large(
     monkeypatch.setattr("sekgnn.encoding.tasks.SMALL_GRAPH", limit)
     spec = WalkEncoding(num_shells=2, walk_length=3)
     sizes = [5, 3, 5, 5, 6, 4, 5]
-    got = encode_packed(pack([path_graph(n) for n in sizes]), spec)
+    got = encode(pack([path_graph(n) for n in sizes]), spec)
     apart = [encode(path_graph(n), spec, backend="dense") for n in sizes]
     np.testing.assert_allclose(got, np.concatenate(apart), rtol=0, atol=1e-13)
 

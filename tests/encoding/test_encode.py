@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sekgnn.encoding import WalkEncoding, encode, encode_many, encode_packed
+from sekgnn.encoding import WalkEncoding, encode, encode_many
 from sekgnn.encoding.tasks import Backend
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import (
@@ -128,12 +128,12 @@ def test_many_at_once_is_one_by_one(many: list[Graph]) -> None:
 def test_threads_and_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     many = [random_graph(int(rng.integers(1, 30)), 0.2, rng) for _ in range(20)]
-    one = encode_packed(pack(many), EVERYTHING, threads=1)
+    one = encode(pack(many), EVERYTHING, threads=1)
     monkeypatch.setattr("sekgnn.encoding.tasks.SMALL_GRAPHS_CHUNK", 7)
     for threads in (1, 2, None):
-        again = encode_packed(pack(many), EVERYTHING, threads=threads)
+        again = encode(pack(many), EVERYTHING, threads=threads)
         np.testing.assert_array_equal(again, one)
-    pushed = encode_packed(pack(many), EVERYTHING, threads=2, backend="push")
+    pushed = encode(pack(many), EVERYTHING, threads=2, backend="push")
     np.testing.assert_allclose(pushed, one, rtol=0, atol=1e-12)
 
 
@@ -149,8 +149,8 @@ def test_large_graphs_beside_small_ones(monkeypatch: pytest.MonkeyPatch) -> None
     ]
     for aggregate in ("sum", "moments"):
         spec = WalkEncoding(num_shells=2, walk_length=7, aggregate=aggregate)
-        got = encode_packed(pack(many), spec)
-        dense = encode_packed(pack(many), spec, backend="dense")
+        got = encode(pack(many), spec)
+        dense = encode(pack(many), spec, backend="dense")
         np.testing.assert_allclose(got, dense, rtol=0, atol=1e-12)
 
 

@@ -114,4 +114,5 @@ def test_progress_covers_every_part() -> None:
     spec = replace(RICH, walk_length=1)
     encode(cycle_graph(9), spec, progress=lambda *both: seen.append(both))
     assert seen == sorted(seen)
-    assert seen[-1] == (3 * 9, 3 * 9)
+    done, total = seen[-1]
+    assert len(seen) >= 3 and done == total

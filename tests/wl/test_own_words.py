@@ -172,7 +172,7 @@ def test_wrong_colours_never_reach_a_kernel() -> None:
     for wrong in some:
         with pytest.raises(ConfigError, match=words):
             HopColouring(batch, Hops(batch, 1), wrong)
-    with pytest.raises(ConfigError, match=r"plain_degree\(\) gives must be colours"):
+    with pytest.raises(ConfigError, match=r"plain_degree gives must be colours"):
         compare(path_graph(3), path_graph(3), SEK(1, (Few(),)))
     with pytest.raises(ConfigError, match="colours are made of integers, got float64"):
         colours_of(np.zeros(3), "floats")
@@ -180,4 +180,4 @@ def test_wrong_colours_never_reach_a_kernel() -> None:
 
 def test_an_own_encoding_without_words() -> None:
     text = compare(cycle_graph(4), path_graph(4), SEK(1, (Degree(),))).explain()
-    assert "a value of plain_degree() in both, but not the same value" in text
+    assert "a value of plain_degree in both, but not the same value" in text

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice
-from sekgnn.encoding.encoder import encode_packed
+from sekgnn.encoding.encoder import encode
 from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.encoding.tasks import BACKENDS
 from sekgnn.errors import ConfigError, OutputError
@@ -170,7 +170,7 @@ def run_job(
     contents = Contents(spec, np.dtype(dtype), node_ptr, kept)
     total = contents.shape[0]
     # load what was compiled before, so that the rate is that of the work
-    encode_packed(pack([path_graph(2)]), spec, threads=1, **options)
+    encode(pack([path_graph(2)]), spec, threads=1, **options)
     seconds = 0.0
     with (
         atomic_path(output) as draft,
@@ -181,7 +181,7 @@ def run_job(
             begin, end = node_ptr[[first, last]].tolist()
             moved = within(progress, begin, end - begin, total)
             begun = clock()
-            block = encode_packed(
+            block = encode(
                 pack(graphs[first:last]),
                 spec,
                 threads=threads,

@@ -12,6 +12,7 @@ from sekgnn.checks import check_positive
 from sekgnn.encoding.substructure import SubstructureEncoding, register_encoding
 from sekgnn.encoding.walk_encoding import about
 from sekgnn.errors import GraphInputError
+from sekgnn.graphs.graph import CsrGraph
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.graphs.twins import quotient
 from sekgnn.hops.levels import class_shells
@@ -28,8 +29,7 @@ GRAPHS_CHUNK = 32
 @kernel
 def count_walks(
     node_ptr: NDArray[np.int64],
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
+    graph: CsrGraph,
     first: int,
     last: int,
     num_shells: int,
@@ -40,8 +40,7 @@ def count_walks(
 
     Args:
         node_ptr: Where each graph's nodes begin, ``[G + 1]``.
-        indptr: Row starts of the union.
-        indices: Neighbours.
+        graph: Their union.
         first: First graph.
         last: After the last graph.
         num_shells: K.
@@ -52,7 +51,7 @@ def count_walks(
     for g in range(first, last):
         begin, n = node_ptr[g], node_ptr[g + 1] - node_ptr[g]
         alone = np.arange(node_ptr[g + 1]).astype(np.int32)
-        _, ones, rows, columns = quotient(indptr, indices, alone, begin, n, 0)
+        _, ones, rows, columns = quotient(graph, alone, begin, n, 0)
         members, bounds = class_shells(ones, rows, columns, num_shells)
         before, after = np.zeros((n, n), out.dtype), np.zeros((n, n), out.dtype)
         for v in range(n):
@@ -173,9 +172,8 @@ class WalkCounts(SubstructureEncoding):
 
         def work(first: int, last: int) -> None:
             count_walks(
-                graphs.node_ptr, graphs.indptr, graphs.indices, first, last,
-                self.num_shells, prime, out,
-            )  # fmt: skip
+                graphs.node_ptr, graphs.csr, first, last, self.num_shells, prime, out
+            )
 
         run_chunks(
             work, even_chunks(graphs.num_graphs, GRAPHS_CHUNK), threads, progress

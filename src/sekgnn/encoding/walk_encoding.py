@@ -236,14 +236,9 @@ class WalkEncoding(SubstructureEncoding):
     @cached_property
     def channels(self) -> tuple[str, ...]:
         """Names of the output channels, each a vector of ``length`` numbers."""
-        from sekgnn.encoding.channels import output_map
+        from sekgnn.encoding.channels import plans
 
-        names = [
-            f"{prefix}{name}"
-            for prefix, part in self.walks.items()
-            for block in part.blocks
-            for name in output_map(part, block).names
-        ]
+        names = [name for _, block in plans(self) for name in block]
         last = self.shell_sizes
         for k in range(1, last + 1, self.length):
             names.append(f"{SHELL_SIZES}/{k}-{min(k + self.length - 1, last)}")

@@ -151,7 +151,7 @@ def compare_graphs(
         )
     a, b = encode_many([first, second], spec)
     widths = {
-        f"{prefix}{block.label}": len(output_map(part, block).names)
+        f"{prefix}{block.label}": len(output_map(part, block)[0])
         for prefix, part in spec.walks.items()
         for block in part.blocks
     }

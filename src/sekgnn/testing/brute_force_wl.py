@@ -23,7 +23,6 @@ from sekgnn.testing.brute_force import (
 from sekgnn.wl import (
     SEK,
     DistanceProfile,
-    ExactEncoding,
     InnerFWL,
     InnerWL,
     Isomorphism,
@@ -37,6 +36,7 @@ from sekgnn.wl import (
     Walks,
     WLTest,
 )
+from sekgnn.wl.encodings.base import Encoding
 
 Graphs = Sequence[LabelledGraph]
 Values = list[list[Hashable]]
@@ -170,7 +170,7 @@ def inner_fwl_values(graphs: Graphs, f: InnerFWL) -> Values:
     return by_graph(graphs, found)
 
 
-def brute_force_values(f: ExactEncoding, graphs: Graphs) -> Values:
+def brute_force_values(f: Encoding, graphs: Graphs) -> Values:
     """Return f of every node of every graph; equal values for equal f.
 
     Args:
@@ -239,7 +239,7 @@ def _subgraph_step(graphs: Graphs, test: SubgraphWL, colours: Numbers) -> Values
 def _sek_first(graphs: Graphs, test: SEK) -> Values:
     """Label, f and, where wanted, the multiset of these over all hops."""
     parts = [node_labels(graphs)]
-    parts += [brute_force_values(f, graphs) for f in test.exact_encodings]
+    parts += [brute_force_values(f, graphs) for f in test.encodings]
     joined = zip(*parts, strict=True)
     values = numbered([list(zip(*of_graph, strict=True)) for of_graph in joined])
     if not test.context:

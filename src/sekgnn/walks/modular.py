@@ -92,9 +92,7 @@ def modular_landing(
     check_positive("walk_length", walk_length)
     n = graph.num_nodes
     alone = np.arange(n, dtype=np.int32)
-    _, _, rows, columns = quotient(
-        graph.indptr, graph.indices, alone, 0, n, int(self_loops)
-    )
+    _, _, rows, columns = quotient(graph.csr, alone, 0, n, int(self_loops))
     out = np.empty((walk_length, n, n, len(PRIMES)), dtype=np.int64)
     for p, prime in enumerate(PRIMES):
         inverses = inverse_degrees(rows, prime)

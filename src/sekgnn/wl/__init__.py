@@ -3,11 +3,12 @@
 from typing import TYPE_CHECKING
 
 from sekgnn.digest import colours_of
+from sekgnn.encoding.patterns import PatternCounts
 from sekgnn.lazy import lazy_names
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import Colouring, Source, WLTest
 from sekgnn.wl.encodings.base import ExactEncoding
-from sekgnn.wl.encodings.counts import DistanceProfile, PatternCounts
+from sekgnn.wl.encodings.distances import DistanceProfile
 from sekgnn.wl.encodings.inner import InnerFWL, InnerWL
 from sekgnn.wl.encodings.walks import Walks
 from sekgnn.wl.fwl2 import PairColouring, TwoFWL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 
 from sekgnn.digest import Colours
 from sekgnn.errors import GraphInputError
+from sekgnn.registry import Named
 from sekgnn.wl.batch import Batch
 
 MEMORY_LIMIT = 8 * 2**30
 """Bytes that one run of a test may need; :meth:`WLTest.check_memory`."""
 UNKNOWN_DIFFERENCE = "their first colours differ"
 """What is said of first colours of which nothing more is known."""
-_ALWAYS_SHOWN = ("num_hops", "num_shells", "radius", "encodings")
-"""Parameters that are named to people even at their defaults."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +106,7 @@ def option(default: Any, help: str, *, several: bool = False) -> Any:
 
 
 @dataclass(frozen=True)
-class WLTest(ABC):
+class WLTest(Named, ABC):
     """A test of the Weisfeiler-Lehman family, with its parameters.
 
     A new test is one small class: a frozen dataclass whose fields are its parameters
@@ -116,8 +115,7 @@ class WLTest(ABC):
     :func:`sekgnn.wl.register_test` makes it known by name.
     """
 
-    name: ClassVar[str]
-    """What the command line and the registry call it."""
+    kind = "test"
     objects: ClassVar[str] = "nodes"
     """What it colours."""
     complete: ClassVar[bool] = False
@@ -148,31 +146,3 @@ class WLTest(ABC):
                 "GiB (sekgnn.wl.colouring.MEMORY_LIMIT). Use a test with less memory, "
                 "such as 1wl, khop or sek with ego scopes, or smaller graphs."
             )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the name and every parameter as plain JSON values."""
-        return {"test": self.name} | {
-            item.name: plain(getattr(self, item.name)) for item in fields(self)
-        }
-
-    def __str__(self) -> str:
-        """The name and the parameters, for people."""
-        words = [
-            f"{f.name}={_short(getattr(self, f.name))}"
-            for f in fields(self)
-            if getattr(self, f.name) != f.default or f.name in _ALWAYS_SHOWN
-        ]
-        return f"{self.name}({', '.join(words)})" if words else self.name
-
-
-def plain(value: Any) -> Any:
-    """Return a parameter as plain JSON values."""
-    if isinstance(value, tuple):
-        return [plain(item) for item in value]
-    return value.to_dict() if hasattr(value, "to_dict") else value
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, tuple):
-        return "+".join(_short(item) for item in value)
-    return str(value)

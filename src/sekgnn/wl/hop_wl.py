@@ -22,7 +22,7 @@ from sekgnn.digest import (
     spread_all,
 )
 from sekgnn.errors import ConfigError
-from sekgnn.hops import HopKernel, hop_pairs_packed
+from sekgnn.hops import HopKernel, hop_pairs
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.wl.batch import Batch
@@ -139,7 +139,7 @@ class Hops:
             self.rows = packed.indptr[None]
             self.columns = packed.indices
             return
-        pairs = hop_pairs_packed(packed, num_hops, kernel=kernel, threads=threads)
+        pairs = hop_pairs(packed, num_hops, kernel=kernel, threads=threads)
         slot = (pairs.hop.astype(np.int64) - 1) * packed.num_nodes + pairs.row
         sizes = np.bincount(slot, minlength=num_hops * packed.num_nodes)
         ends = np.cumsum(sizes).reshape(num_hops, packed.num_nodes)

@@ -21,19 +21,17 @@ from sekgnn.digest import (
     spread,
     spread_all,
 )
-from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.hops import HopKernel
 from sekgnn.kernel import kernel
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import Colouring, WLTest, option
-from sekgnn.wl.encodings.base import ExactEncoding, as_exact
+from sekgnn.wl.encodings.base import Encoding, ExactEncoding, as_exact
 from sekgnn.wl.encodings.walks import walk_family
 from sekgnn.wl.fwl2 import PairColouring, TwoFWL
 from sekgnn.wl.hop_wl import HopColouring, Hops
 
 KEY_CONTEXT = key_of("context of a node")
-Encoding = ExactEncoding | SubstructureEncoding
 DEFAULT_ENCODINGS: tuple[Encoding, ...] = walk_family()
 
 

@@ -21,11 +21,12 @@ from sekgnn.digest import Colours
 from sekgnn.encoding.walk_encoding import SCOPES, Scope, WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import Graph
-from sekgnn.walks.digests import MAX_STEPS, STEP_KEYS
+from sekgnn.walks.ball import WalkScope
+from sekgnn.walks.digests import MAX_STEPS
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.colouring import option
 from sekgnn.wl.encodings.base import ExactEncoding, ExactValues, node_colours
-from sekgnn.wl.encodings.walk_kernels import walk_values
+from sekgnn.wl.encodings.walk_kernels import WalkParts, walk_values
 from sekgnn.wl.words import against
 
 Part = Literal["f1", "f2", "f3"]
@@ -107,7 +108,6 @@ class Walks(ExactEncoding):
 
     def colours(self, batch: Batch, threads: int | None = None) -> Colours:
         """Return the digest of every node's value."""
-        whole = self.radius is None
         reach = self.num_shells if self.radius is None else self.radius
         if not self.multisets:
             sums = WalkEncoding(
@@ -118,17 +118,15 @@ class Walks(ExactEncoding):
                 self_loops=self.self_loops,
             )
             return ExactValues(sums, "sums of step vectors").colours(batch, threads)
-        indptr, indices = batch.packed.indptr, batch.packed.indices
+        whole, centred = self.scope == "graph", self.scope != "internal"
         wanted = np.array([part in self.parts for part in PARTS], dtype=np.bool_)
-        walk = (
-            self.walk_length, int(self.self_loops), wanted, self.pairs == "all",
-            batch.label_colours, batch.has_node_labels, STEP_KEYS,
-        )  # fmt: skip
-        centred = self.scope != "internal"
+        scope = WalkScope(whole, reach, centred, int(self.self_loops))
+        walks = WalkParts(scope, self.walk_length, wanted, self.pairs == "all")
+        labels = batch.label_colours[: None if batch.has_node_labels else 0]
         return node_colours(
             batch,
             lambda start, stop, place, out: walk_values(
-                indptr, indices, start, stop, whole, reach, centred, *walk, place, out
+                batch.packed.csr, start, stop, walks, labels, place, out
             ),
             threads,
             None if whole else 256,
