@@ -97,8 +97,8 @@ class WalkEncoding(SubstructureEncoding):
         ConfigError: If a value cannot work.
 
     Example:
-        >>> spec = WalkEncoding(num_shells=2, walk_length=8, scope="internal")
-        >>> spec.num_channels
+        >>> encoding = WalkEncoding(num_shells=2, walk_length=8, scope="internal")
+        >>> encoding.num_channels
         6
     """
 
