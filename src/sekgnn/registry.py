@@ -6,7 +6,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from importlib import import_module
 from typing import Any, ClassVar, Generic, TypeVar, get_args
 
@@ -153,6 +153,21 @@ def import_own(module: str) -> Any:
     if module not in IMPORTED:
         IMPORTED.append(module)
     return found
+
+
+def parameter(
+    default: Any, help: str, choices: tuple[str, ...] = (), **more: Any
+) -> Any:
+    """Return a field of a :class:`Named` class that is also a flag of commands.
+
+    Args:
+        default: Its default.
+        help: What the flag says of it.
+        choices: The values it can have, if they are few.
+        **more: ``shown`` as the default; ``several``, whether the flag takes several
+            values, for an encoding with each.
+    """
+    return field(default=default, metadata={"help": help, "choices": choices, **more})
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from sekgnn.graphs.read_options import ReadOptions
 
 if TYPE_CHECKING:
     from sekgnn.encoding import SubstructureEncoding
-    from sekgnn.graphs.table import TableRow
+    from sekgnn.graphs.table import DataRow
 
 _READING, _WALKS = fields(ReadOptions), fields(WalkEncoding)
 _SHOWN = 10  # skipped rows listed in a note
@@ -136,7 +136,7 @@ def _encoding(
     return make_encoding({**WalkEncoding.paper().to_dict(), **values})
 
 
-def _note_skipped(skipped: list[TableRow]) -> None:
+def _note_skipped(skipped: list[DataRow]) -> None:
     from sekgnn.cli.failures import note
 
     shown = "; ".join(f"{row.place}: {row.values[0]!r}" for row in skipped[:_SHOWN])

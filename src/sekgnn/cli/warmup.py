@@ -69,7 +69,7 @@ def _tests() -> None:
     from sekgnn.errors import MissingExtraError
     from sekgnn.graphs import cycle_graph, path_graph
     from sekgnn.wl import compare
-    from sekgnn.wl.registry import EXACT_ENCODINGS, TESTS
+    from sekgnn.wl.by_name import EXACT_ENCODINGS, TESTS
 
     for name in TESTS:
         with suppress(MissingExtraError):

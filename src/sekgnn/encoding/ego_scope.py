@@ -121,17 +121,11 @@ def encode_ego_nets(
     place: NDArray[np.int32],
     out: NDArray[np.float64],
 ) -> None:
-    """Encode nodes ``start..stop - 1`` that are the first of their twins.
+    """Add the values of nodes ``start..stop - 1`` that are their smallest twins.
 
-    Args:
-        graph: The packed graphs.
-        twin_of: From :func:`~sekgnn.graphs.twins.find_twins`, or each node itself.
-        start: First node.
-        stop: One past the last node.
-        plan: What to compute; at most as many shells as the radius.
-        global_degrees: Walk with the degrees of the whole graph, losing what leaves.
-        place: Scratch, -1 everywhere, ``[N]``; as it was on return.
-        out: ``[N, C, L]``, added to for these nodes.
+    There are at most as many shells as the radius. With ``global_degrees`` the walk has
+    the degrees of the whole graph, and loses what leaves. ``place`` is scratch, -1
+    everywhere, ``[N]``, and as it was on return; ``out`` is ``[N, C, L]``.
     """
     steps, num_shells = out.shape[2], plan.num_shells
     flat = np.zeros(plan.num_raw * steps)

@@ -59,17 +59,10 @@ def add_step(
     t: int,
     raw: NDArray[np.int64],
 ) -> None:
-    """Add one step's values around one centre to its raw sums.
+    """Add the values of step t + 1 around one centre to its raw sums, ``[C_raw, L]``.
 
-    Args:
-        landing: :math:`H^{(t + 1)}` modulo ``prime``, ``[s, s]``.
-        centre: Row of the centre.
-        members: Rows of the others, shell by shell.
-        bounds: Shell k is ``members[bounds[k - 1]:bounds[k]]``, ``[S + 1]``.
-        offsets: Of the :class:`~sekgnn.encoding.channels.Plan`.
-        prime: p.
-        t: Step, from 0.
-        raw: ``[C_raw, L]``.
+    ``landing`` is :math:`H^{(t + 1)}` modulo ``prime``, ``[s, s]``. Shell k of the row
+    ``centre`` is ``members[bounds[k - 1]:bounds[k]]``.
     """
     num_shells = bounds.size - 1
     squares = offsets[SQUARES]

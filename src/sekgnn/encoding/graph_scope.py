@@ -82,18 +82,11 @@ def encode_dense(
     left_over: NDArray[np.bool_],
     out: NDArray[np.float64],
 ) -> None:
-    """Encode graphs ``start..stop - 1`` by explicit powers.
+    """Add the values of graphs ``start..stop - 1`` by explicit powers.
 
-    Args:
-        node_ptr: First node of each graph, ``[G + 1]``.
-        graph: Their union.
-        twin_of: From :func:`~sekgnn.graphs.twins.find_twins`, or each node itself.
-        start: First graph.
-        stop: One past the last graph.
-        plan: What to compute.
-        left_over: Set for graphs that :func:`encode_spectral` does faster, ``[stop -
-            start]``; if empty, no graph is left to it.
-        out: ``[N, C, L]``, added to for the first twin of each class of these graphs.
+    ``left_over`` is set for graphs that :func:`encode_spectral` does faster, ``[stop -
+    start]``; if it is empty, no graph is left to it. ``out``, ``[N, C, L]``, is added
+    to for the smallest twin of each class.
     """
     steps = padded(out.shape[2])
     planes, pairs = np.empty(0), np.empty(0)  # kept: fresh memory is slow to touch

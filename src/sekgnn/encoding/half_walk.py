@@ -128,17 +128,11 @@ def half_walk_nodes(
     returns: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Encode nodes ``start..stop - 1``.
+    """Add the values of nodes ``start..stop - 1`` that are their smallest twins.
 
-    Args:
-        graph: From :func:`~sekgnn.walks.ball.with_degrees`.
-        twin_of: The smallest twin of each node; the others are left alone.
-        start: First node.
-        stop: One past the last node.
-        plan: What to compute; no squares.
-        returns: :math:`H_{vv}` of every node, from
-            :func:`~sekgnn.walks.returns.half_walk_returns`, ``[N, L]``.
-        out: ``[N, C, L]``, added to for these nodes.
+    ``graph`` is from :func:`~sekgnn.walks.ball.with_degrees`, ``plan`` has no squares,
+    ``returns`` are those of every node, from
+    :func:`~sekgnn.walks.returns.half_walk_returns`, and ``out`` is ``[N, C, L]``.
     """
     steps, num_shells, offsets = out.shape[2], plan.num_shells, plan.offsets
     half = (steps + 1) // 2

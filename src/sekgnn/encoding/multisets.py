@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from sekgnn.digest import Colours, key_of, spread
+from sekgnn.digest import Colours, empty_table, find_key, key_of, spread
 from sekgnn.encoding.channels import plans
 from sekgnn.encoding.ragged import RaggedEncoding
 from sekgnn.encoding.walk_encoding import WalkEncoding
@@ -101,30 +101,6 @@ def walk_floats(
 
 
 @kernel
-def find_key(table: Ints, keys: Colours, k0: np.uint64, k1: np.uint64) -> int:
-    """Return the slot of ``table`` that holds the number of a key, or where it belongs.
-
-    Numbers are rows of ``keys``, ``[P, 2]``; free slots hold -1.
-    """
-    mask = np.uint64(table.size - 1)
-    slot = k0 & mask
-    while table[slot] >= 0 and (
-        keys[table[slot], 0] != k0 or keys[table[slot], 1] != k1
-    ):
-        slot = (slot + np.uint64(1)) & mask
-    return int(slot)
-
-
-@kernel
-def empty_table(room: int) -> Ints:
-    """Return a table for ``room`` keys."""
-    size = 64
-    while size < 2 * room:
-        size *= 2
-    return np.full(size, -1, dtype=np.int32)
-
-
-@kernel
 def number_pairs(
     digests: Colours,
     floats: Floats,
@@ -134,20 +110,12 @@ def number_pairs(
     found: int,
     numbers: Ints,
 ) -> tuple[Ints, Colours, Floats, int]:
-    """Number the step vectors of all pairs; equal ones get the same number.
+    """Write the number of the step vector of every pair, the same for equal ones.
 
-    Args:
-        digests: From :func:`~sekgnn.walks.digests.walk_digests`, ``[2, s, s]``.
-        floats: From :func:`walk_floats`, ``[s, s, L]``.
-        table: Of the numbers that are known already.
-        keys: Their keys, ``[P, 2]``, with room.
-        vectors: Their floats, ``[P, L]``, with room.
-        found: How many there are.
-        numbers: Written, ``[s, s]``.
-
-    Returns:
-        ``table``, ``keys`` and ``vectors``, replaced where they were too small, and the
-        new ``found``.
+    ``digests`` are from :func:`~sekgnn.walks.digests.walk_digests`, ``floats`` from
+    :func:`walk_floats`. Of those ``found`` already, ``table`` knows the numbers,
+    ``keys``, ``[P, 2]``, and ``vectors``, ``[P, L]``, have room for more. All four are
+    returned, replaced where they were too small.
     """
     s, steps = floats.shape[0], floats.shape[2]
     for i in range(s):
@@ -227,14 +195,8 @@ def graph_multisets(
 ) -> tuple[Ints, Ints, Ints, Ints, Floats, NDArray[np.int64], Colours]:
     """Return the multisets of the graph of nodes ``start..stop - 1``.
 
-    Args:
-        graph: The packed graphs.
-        start: First node.
-        stop: One past the last node.
-        blocks: See :func:`_channels`, ``[B, 5]``.
-        pairs: See :func:`_channels`, ``[C, 3]``.
-        steps: L.
-        place: Scratch, -1 everywhere, one per node; as it was on return.
+    ``blocks`` and ``pairs`` are those of :func:`_channels`; ``place`` is scratch, -1
+    everywhere, one per node, and as it was on return.
 
     Returns:
         The arrays of a :class:`~sekgnn.encoding.RaggedEncoding`, ``tables`` without the
@@ -445,7 +407,7 @@ def encode_multisets(
     return RaggedEncoding(*(np.concatenate(arrays) for arrays in parts[:-1]))
 
 
-def multiset_digests(
+def exact_multisets(
     packed: PackedGraphs, encoding: WalkEncoding, threads: int | None = None
 ) -> NDArray[np.int64]:
     """Return a digest of every multiset, equal exactly where they are, ``[N, C, 2]``.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,12 +10,12 @@ from numpy.typing import DTypeLike, NDArray
 
 from sekgnn.checks import check_choice
 from sekgnn.encoding.substructure import SubstructureEncoding, register_encoding
-from sekgnn.encoding.walk_encoding import about
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import CsrGraph
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress, even_chunks, run_chunks
+from sekgnn.registry import parameter
 
 LONGEST_CYCLE, LARGEST_CLIQUE = 8, 6
 PATTERNS = (
@@ -51,15 +51,9 @@ def cycles_through(
 
     A path v, p1, ..., pd closes to a cycle of d + 2 nodes through every common
     neighbour of pd and v that is not on it, so that the last node need not be tried.
-    Every cycle is met twice, once per direction.
-
-    Args:
-        graph: The graph, or several packed.
-        v: The node.
-        longest: Longest cycle, at least 3.
-        shared: Scratch, 0 everywhere; as it was on return.
-        on_path: Scratch, false everywhere; as it was on return.
-        counts: Written, ``[longest + 1]``.
+    Every cycle is met twice, once per direction. ``shared`` and ``on_path`` are
+    scratch, 0 and false everywhere, and as they were on return; ``counts`` is
+    ``[longest + 1]``.
     """
     indptr, indices = graph
     counts[:] = 0
@@ -139,13 +133,7 @@ def count_patterns(
 ) -> None:
     """Write the counts of nodes ``start..stop - 1`` in the order of ``PATTERNS``.
 
-    Args:
-        graph: The packed graphs.
-        start: First node.
-        stop: After the last node.
-        longest: Longest cycle; below 3 for none.
-        largest: Largest clique; below 4 for none.
-        out: ``[N, len(PATTERNS)]``.
+    A ``longest`` cycle below 3 and a ``largest`` clique below 4 stand for none.
     """
     shared = np.zeros(graph.indptr.size - 1, dtype=np.int64)
     on_path = np.zeros(graph.indptr.size - 1, dtype=np.bool_)
@@ -187,11 +175,12 @@ class PatternCounts(SubstructureEncoding):
     name = "patterns"
     length = 1
 
-    patterns: tuple[str, ...] = field(
-        default=("cycle3", "cycle4", "cycle5", "clique4"),
-        metadata=about("patterns to count", PATTERNS),
+    patterns: tuple[str, ...] = parameter(
+        ("cycle3", "cycle4", "cycle5", "clique4"),
+        "patterns to count",
+        choices=PATTERNS,
     )
-    log1p: bool = field(default=False, metadata=about("log(1 + count) of counts"))
+    log1p: bool = parameter(False, "log(1 + count) of counts")
 
     def __post_init__(self) -> None:
         """Check the parameters; one string may name several, with commas."""

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
+from sekgnn.digest import scramble
 from sekgnn.encoding.channels import (
     DIAGONAL,
     OFF_DIAGONAL,
@@ -32,7 +33,7 @@ from sekgnn.graphs.convert import as_graph
 from sekgnn.graphs.graph import CsrGraph
 from sekgnn.graphs.packed import pack
 from sekgnn.hops import shell_sizes
-from sekgnn.hops.sampling import absorb, mix
+from sekgnn.hops.sampling import absorb
 from sekgnn.kernel import kernel
 from sekgnn.parallel import PerThread, Progress, even_chunks, run_chunks, within
 
@@ -87,18 +88,10 @@ def sample_nodes(
     values: NDArray[np.float64],
     variances: NDArray[np.float64],
 ) -> None:
-    """Estimate nodes ``start..stop - 1``.
+    """Add estimates of nodes ``start..stop - 1`` to two arrays ``[N, C, L]``.
 
-    Args:
-        graph: The graph.
-        start: First node.
-        stop: One past the last node.
-        plan: What to estimate; no squares.
-        num_walks: M.
-        seed: Walks of v depend on it and on v alone.
-        shell_of: Scratch, -1 everywhere, ``[N]``; as it was on return.
-        values: Added to, ``[N, C, L]``.
-        variances: Added to, ``[N, C, L]``.
+    Walks of v depend on the seed and on v alone; ``plan`` has no squares; ``shell_of``
+    is scratch, -1 everywhere, ``[N]``, and as it was on return.
     """
     indptr, indices = graph
     num_shells, offsets, terms = plan.num_shells, plan.offsets, plan.terms
@@ -128,7 +121,7 @@ def sample_nodes(
             bounds[k + 1] = found
             sizes[k - 1] = bounds[k + 1] - bounds[k]
         hits[:] = 0
-        origin = absorb(mix(seed), v)
+        origin = absorb(scramble(seed), v)
         for k in range(num_shells + 1):
             if bounds[k + 1] == bounds[k]:
                 continue
@@ -139,7 +132,7 @@ def sample_nodes(
                 at = first
                 for t in range(steps):
                     state += step_word
-                    at = next_node(graph, at, plan.loop, mix(state))
+                    at = next_node(graph, at, plan.loop, scramble(state))
                     if at < 0:
                         break
                     shell = shell_of[at]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ from numpy.typing import DTypeLike, NDArray
 
 from sekgnn.checks import check_positive
 from sekgnn.encoding.substructure import SubstructureEncoding, register_encoding
-from sekgnn.encoding.walk_encoding import about
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.graph import CsrGraph
 from sekgnn.graphs.packed import PackedGraphs
@@ -18,6 +17,7 @@ from sekgnn.graphs.twins import quotient
 from sekgnn.hops.levels import class_shells
 from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress, even_chunks, run_chunks
+from sekgnn.registry import parameter
 from sekgnn.walks.modular import PRIMES
 
 PAIRS_LIMIT = 8_192
@@ -38,15 +38,8 @@ def count_walks(
 ) -> None:
     """Write the sums of all nodes of graphs ``first..last - 1``.
 
-    Args:
-        node_ptr: Where each graph's nodes begin, ``[G + 1]``.
-        graph: Their union.
-        first: First graph.
-        last: After the last graph.
-        num_shells: K.
-        prime: Count modulo this number; 0 for floats as they are.
-        out: Zero, ``[N, 1 + 3 K, L]``: return, then for every k to the shell, its
-            diagonal, the rest.
+    They are counted modulo ``prime``; 0 is for floats as they are. ``out`` is zero,
+    ``[N, 1 + 3 K, L]``: return, then for every k to the shell, its diagonal, the rest.
     """
     for g in range(first, last):
         begin, n = node_ptr[g], node_ptr[g + 1] - node_ptr[g]
@@ -110,9 +103,9 @@ class WalkCounts(SubstructureEncoding):
 
     name = "walk_counts"
 
-    num_shells: int = field(default=3, metadata=about("K, shells that are summarised"))
-    walk_length: int = field(default=8, metadata=about("l, steps of the walks"))
-    log1p: bool = field(default=False, metadata=about("log(1 + count) of counts"))
+    num_shells: int = parameter(3, "K, shells that are summarised")
+    walk_length: int = parameter(8, "l, steps of the walks")
+    log1p: bool = parameter(False, "log(1 + count) of counts")
 
     def __post_init__(self) -> None:
         """Check the parameters."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.encoding.substructure import SubstructureEncoding, register_encoding
 from sekgnn.errors import ConfigError
+from sekgnn.registry import parameter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,11 +30,6 @@ MERGES: tuple[Merge, ...] = ("concat", "parts", "mean")
 
 SHELL_SIZES = "shell_sizes"
 """What channels of shell sizes are called, before the distances that they hold."""
-
-
-def about(help: str, choices: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the metadata of a field, from which flags take their help."""
-    return {"help": help, "choices": choices}
 
 
 @dataclass(frozen=True)
@@ -104,33 +100,21 @@ class WalkEncoding(SubstructureEncoding):
 
     name = "walks"
 
-    num_shells: int = field(
-        default=3, metadata=about("K, shells around a node that are summarised")
+    num_shells: int = parameter(3, "K, shells around a node that are summarised")
+    walk_length: int = parameter(16, "l, steps of the walks")
+    scope: Scope | tuple[Scope, ...] = parameter(
+        "graph", "where the walks live", choices=SCOPES
     )
-    walk_length: int = field(default=16, metadata=about("l, steps of the walks"))
-    scope: Scope | tuple[Scope, ...] = field(
-        default="graph", metadata=about("where the walks live", SCOPES)
+    radius: int | tuple[int, ...] | None = parameter(
+        None, "h, radius of ego-nets in scopes ego and internal", shown="K"
     )
-    radius: int | tuple[int, ...] | None = field(
-        default=None,
-        metadata=about("h, radius of ego-nets in scopes ego and internal")
-        | {"shown": "K"},
+    aggregate: Aggregate = parameter("sum", "AGG over a shell", choices=AGGREGATES)
+    merge: Merge = parameter("concat", "how f1, f2 and f3 are joined", choices=MERGES)
+    self_loops: bool | tuple[bool, ...] = parameter(
+        True, "walk on A + I, on A, or (both flags) on both"
     )
-    aggregate: Aggregate = field(
-        default="sum", metadata=about("AGG over a shell", AGGREGATES)
-    )
-    merge: Merge = field(
-        default="concat", metadata=about("how f1, f2 and f3 are joined", MERGES)
-    )
-    self_loops: bool | tuple[bool, ...] = field(
-        default=True, metadata=about("walk on A + I, on A, or (both flags) on both")
-    )
-    first_step: int = field(
-        default=1, metadata=about("first step of the walks: 1, or 0, where H = I")
-    )
-    shell_sizes: int = field(
-        default=0, metadata=about("D, add the numbers of nodes at distance 1 to D")
-    )
+    first_step: int = parameter(1, "first step of the walks: 1, or 0, where H = I")
+    shell_sizes: int = parameter(0, "D, add the numbers of nodes at distance 1 to D")
 
     def __post_init__(self) -> None:
         """Check every value; scope and radius become tuples, one loop value a bool."""
@@ -285,11 +269,11 @@ class WalkEncoding(SubstructureEncoding):
         import numpy as np
 
         from sekgnn.encoding.exact import encode_exact
-        from sekgnn.encoding.multisets import multiset_digests
+        from sekgnn.encoding.multisets import exact_multisets
         from sekgnn.graphs.packed import unpack
 
         if self.ragged:
-            return multiset_digests(graphs, self, threads)
+            return exact_multisets(graphs, self, threads)
         parts = [encode_exact(g, self, threads=threads) for g in unpack(graphs)]
         return np.concatenate(parts)
 

@@ -60,16 +60,10 @@ def quotient(
 ) -> tuple[
     NDArray[np.int32], NDArray[np.float64], NDArray[np.int64], NDArray[np.int32]
 ]:
-    """Return the graph on twin classes.
+    """Return the graph of ``count`` nodes from ``first`` on, on its twin classes.
 
-    Args:
-        graph: The packed graphs.
-        twin_of: From :func:`find_twins`; ``v`` itself everywhere leaves the graph as it
-            is.
-        first: First node of the graph.
-        count: n.
-        loop: 1 if the walk has self-loops: a class then neighbours itself; twins may
-            only be merged in this case.
+    ``twin_of`` is from :func:`find_twins`; ``v`` itself everywhere leaves the graph as
+    it is. With ``loop`` = 1 a class neighbours itself; twins may only be merged then.
 
     Returns:
         nodes: A node (number in the graph) of each class, int32 ``[q]``, increasing.

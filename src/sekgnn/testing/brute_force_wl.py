@@ -199,7 +199,7 @@ def brute_force_values(f: Encoding, graphs: Graphs) -> Values:
     return [[one(item, v) for v in range(item.num_nodes)] for item in graphs]
 
 
-def hops_of(item: LabelledGraph, num_hops: int, kernel: str) -> list[list[list[int]]]:
+def hop_lists(item: LabelledGraph, num_hops: int, kernel: str) -> list[list[list[int]]]:
     """Return the nodes at hop k = 1..K of every node v, as ``[v][k - 1]``."""
     if kernel == "shortest_path":
         return [
@@ -220,7 +220,7 @@ def _hop_step(graphs: Graphs, num_hops: int, kernel: str, colours: Numbers) -> V
     """K-hop 1-WL; the label of an edge counts at hop 1."""
     out: Values = []
     for item, c in zip(graphs, colours, strict=True):
-        edges, rows = edges_of(item), hops_of(item, num_hops, kernel)
+        edges, rows = edges_of(item), hop_lists(item, num_hops, kernel)
         values: list[Hashable] = []
         for v, (near, *shells) in enumerate(rows):
             first = tuple(sorted((edges[v, u], c[u]) for u in near))
@@ -246,7 +246,7 @@ def _sek_first(graphs: Graphs, test: SEK) -> Values:
         return [list(graph) for graph in values]
     out: Values = []
     for item, value in zip(graphs, values, strict=True):
-        rows = hops_of(item, test.num_hops, test.kernel)
+        rows = hop_lists(item, test.num_hops, test.kernel)
         around = [sorted(value[u] for shell in row for u in shell) for row in rows]
         out.append(list(zip(value, map(tuple, around), strict=True)))
     return out

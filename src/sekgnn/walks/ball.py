@@ -22,12 +22,8 @@ def ball_nodes(
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return the nodes within ``radius`` of ``centre``, nearest first.
 
-    Args:
-        graph: The graph, or several packed.
-        centre: v.
-        radius: h.
-        place: -1 everywhere; then the position of every node found, which the caller
-            has to take back.
+    ``place`` is -1 everywhere; then the position of every node found, which the caller
+    has to take back.
 
     Returns:
         nodes: Node numbers, int32; with unused room at the end.
@@ -68,13 +64,9 @@ def local_ball(
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
     """Return the subgraph induced on the nodes within ``radius`` of ``centre``.
 
-    Args:
-        graph: The graph, or several packed.
-        centre: v.
-        radius: h.
-        with_centre: If false, the centre keeps its row 0 but loses its edges.
-        loop: 1 to list every node among its own neighbours, else 0.
-        place: Scratch, -1 everywhere, one per node of the graph; as it was on return.
+    Without the centre, it keeps its row 0 but loses its edges. With ``loop`` = 1 every
+    node is listed among its own neighbours. ``place`` is scratch, -1 everywhere, one
+    per node of the graph, and as it was on return.
 
     Returns:
         nodes: Node numbers, nearest first, int32 ``[s]``.
@@ -99,13 +91,8 @@ def induced(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return row starts and columns of the subgraph on the first ``found`` nodes.
 
-    Args:
-        graph: The graph, or several packed.
-        nodes: The nodes, at least ``[found]``.
-        found: How many belong to it.
-        with_centre: If false, the first node keeps its row but loses its edges.
-        loop: 1 to list every node among its own neighbours, else 0.
-        place: Their positions, -1 for all others; -1 everywhere on return.
+    ``place`` are their positions, -1 for all others, and -1 everywhere on return; the
+    rest is as in :func:`local_ball`.
     """
     indptr, indices = graph
     ends = found
@@ -268,14 +255,8 @@ def grow_ball(graph: CsrGraph, centre: int, loop: int, ball: Ball) -> Ball:
     Which nodes are known is kept in a hash table as large as the ball, which stays in
     cache where an array over all nodes of a large graph would not.
 
-    Args:
-        graph: From :func:`with_degrees`.
-        centre: v.
-        loop: 1 to list every node among its own neighbours, else 0.
-        ball: Overwritten.
-
-    Returns:
-        The ball, in larger arrays where its own were too small.
+    ``graph`` is from :func:`with_degrees`; with ``loop`` = 1 every node is listed among
+    its own neighbours. Returns the ball, in larger arrays where its own were too small.
     """
     indptr, edges = graph
     bounds, nodes, degrees, rows, columns, table = ball

@@ -27,15 +27,10 @@ def half_walk_returns(
     loop: int,
     out: NDArray[np.float64],
 ) -> None:
-    """Write the returns of nodes ``start..stop - 1``.
+    """Write the returns of nodes ``start..stop - 1`` that are their smallest twins.
 
-    Args:
-        graph: From :func:`~sekgnn.walks.ball.with_degrees`.
-        twin_of: The smallest twin of each node; the others are left alone.
-        start: First node.
-        stop: One past the last node.
-        loop: 1 with self-loops, else 0.
-        out: ``[N, L]``, written for these nodes, the first twins among them.
+    ``graph`` is from :func:`~sekgnn.walks.ball.with_degrees`, ``loop`` is 1 with
+    self-loops, else 0, ``out`` is ``[N, L]``.
     """
     steps = out.shape[1]
     half = (steps + 1) // 2

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,17 +92,6 @@ class Colouring(ABC):
         if not out and (self.first[item] != self.first[other]).any():
             return [UNKNOWN_DIFFERENCE]
         return out
-
-
-def option(default: Any, help: str, *, several: bool = False) -> Any:
-    """Return a field of a test or an encoding that is also a flag of commands.
-
-    Args:
-        default: Its default.
-        help: What the flag says of it.
-        several: Whether the flag takes several values, for an encoding with each.
-    """
-    return field(default=default, metadata={"help": help, "several": several})
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from sekgnn.errors import ConfigError
 from sekgnn.wl.batch import as_batch
+from sekgnn.wl.by_name import make_test
 from sekgnn.wl.colouring import WLTest
 from sekgnn.wl.isomorphism import Isomorphism
 from sekgnn.wl.refinement import refine
-from sekgnn.wl.registry import make_test
 
 
 def partition(

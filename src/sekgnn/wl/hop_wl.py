@@ -25,8 +25,9 @@ from sekgnn.errors import ConfigError
 from sekgnn.hops import HopKernel, hop_pairs
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
+from sekgnn.registry import parameter
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.colouring import Colouring, Source, WLTest, option
+from sekgnn.wl.colouring import Colouring, Source, WLTest
 
 _CHUNK = 65_536
 
@@ -65,8 +66,8 @@ class KHopWL(WLTest):
 
     name = "khop"
 
-    num_hops: int = option(4, "K, hops of message passing")
-    kernel: HopKernel = option(
+    num_hops: int = parameter(4, "K, hops of message passing")
+    kernel: HopKernel = parameter(
         "shortest_path", "what a hop is: shortest_path or diffusion"
     )
 

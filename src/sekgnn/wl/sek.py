@@ -24,8 +24,9 @@ from sekgnn.digest import (
 from sekgnn.errors import ConfigError
 from sekgnn.hops import HopKernel
 from sekgnn.kernel import kernel
+from sekgnn.registry import parameter
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.colouring import Colouring, WLTest, option
+from sekgnn.wl.colouring import Colouring, WLTest
 from sekgnn.wl.encodings.base import Encoding, ExactEncoding, as_exact
 from sekgnn.wl.encodings.walks import walk_family
 from sekgnn.wl.fwl2 import PairColouring, TwoFWL
@@ -57,10 +58,12 @@ class SEK(WLTest):
 
     name = "sek"
 
-    num_hops: int = option(4, "K, hops of message passing")
-    encodings: tuple[Encoding, ...] = option(DEFAULT_ENCODINGS, "functions f")
-    context: bool = option(True, "start from the multiset of f within K hops as well")
-    kernel: HopKernel = option(
+    num_hops: int = parameter(4, "K, hops of message passing")
+    encodings: tuple[Encoding, ...] = parameter(DEFAULT_ENCODINGS, "functions f")
+    context: bool = parameter(
+        True, "start from the multiset of f within K hops as well"
+    )
+    kernel: HopKernel = parameter(
         "shortest_path", "what a hop is: shortest_path or diffusion"
     )
 

@@ -12,9 +12,9 @@ from sekgnn.checks import check_positive
 from sekgnn.digest import Colours, key_of, spread
 from sekgnn.graphs.graph import CsrGraph
 from sekgnn.kernel import kernel
+from sekgnn.registry import parameter
 from sekgnn.walks.ball import local_ball
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.colouring import option
 from sekgnn.wl.encodings.base import ExactEncoding, node_colours
 
 KEY_PROFILE = key_of("distance profile")
@@ -76,7 +76,7 @@ class DistanceProfile(ExactEncoding):
     name = "distances"
     beyond_words = "but joined or labelled in different ways"
 
-    num_shells: int = option(4, "shells that an encoding summarises")
+    num_shells: int = parameter(4, "shells that an encoding summarises")
 
     def __post_init__(self) -> None:
         """Check the parameters."""

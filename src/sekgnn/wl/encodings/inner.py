@@ -22,9 +22,9 @@ from sekgnn.digest import (
 )
 from sekgnn.graphs.graph import CsrGraph
 from sekgnn.kernel import kernel
+from sekgnn.registry import parameter
 from sekgnn.walks.ball import local_ball
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.colouring import option
 from sekgnn.wl.encodings.base import ExactEncoding, node_colours
 from sekgnn.wl.fwl2 import factors, pair_step, pair_types
 
@@ -170,9 +170,9 @@ class InnerWL(ExactEncoding):
     name = "inner_wl"
     beyond_words = "but joined or labelled in different ways"
 
-    radius: int = option(3, "h, radius of the ego-nets", several=True)
-    marked: bool = option(True, "let nodes know their distance to the centre")
-    internal: bool = option(False, "leave the centre out of its ego-net")
+    radius: int = parameter(3, "h, radius of the ego-nets", several=True)
+    marked: bool = parameter(True, "let nodes know their distance to the centre")
+    internal: bool = parameter(False, "leave the centre out of its ego-net")
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -305,8 +305,8 @@ class InnerFWL(ExactEncoding):
     name = "inner_fwl"
     beyond_words = "but joined or labelled in different ways"
 
-    radius: int = option(2, "h, radius of the ego-nets", several=True)
-    neighbours: bool = option(False, "mark each neighbour of the centre in turn")
+    radius: int = parameter(2, "h, radius of the ego-nets", several=True)
+    neighbours: bool = parameter(False, "mark each neighbour of the centre in turn")
 
     def __post_init__(self) -> None:
         """Check the parameters."""

@@ -21,10 +21,10 @@ from sekgnn.digest import Colours
 from sekgnn.encoding.walk_encoding import SCOPES, Scope, WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import Graph
+from sekgnn.registry import parameter
 from sekgnn.walks.ball import WalkScope
 from sekgnn.walks.digests import MAX_STEPS
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.colouring import option
 from sekgnn.wl.encodings.base import ExactEncoding, ExactValues, node_colours
 from sekgnn.wl.encodings.walk_kernels import WalkParts, walk_values
 from sekgnn.wl.words import against
@@ -67,18 +67,18 @@ class Walks(ExactEncoding):
 
     name = "walks"
 
-    scope: Scope = option(
+    scope: Scope = parameter(
         "graph", "where a walk lives: graph, ego or internal", several=True
     )
-    radius: int | None = option(None, "h, radius of the ego-nets", several=True)
-    num_shells: int = option(4, "shells that an encoding summarises")
-    walk_length: int = option(16, "l, steps of a walk")
-    parts: tuple[Part, ...] = option(PARTS, "some of f1 f2 f3")
-    pairs: Pairs = option("same", "f3 within the same shell, or between all shells")
-    multisets: bool = option(
+    radius: int | None = parameter(None, "h, radius of the ego-nets", several=True)
+    num_shells: int = parameter(4, "shells that an encoding summarises")
+    walk_length: int = parameter(16, "l, steps of a walk")
+    parts: tuple[Part, ...] = parameter(PARTS, "some of f1 f2 f3")
+    pairs: Pairs = parameter("same", "f3 within the same shell, or between all shells")
+    multisets: bool = parameter(
         True, "keep multisets over shells, or sum them, as a network does"
     )
-    self_loops: bool = option(True, "walk on A + I, or on A")
+    self_loops: bool = parameter(True, "walk on A + I, or on A")
 
     def __post_init__(self) -> None:
         """Check the parameters."""
