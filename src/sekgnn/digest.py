@@ -169,25 +169,7 @@ def number_colours(colours: Colours) -> tuple[Colours, NDArray[np.int64]]:
 @kernel
 def count_colours(colours: Colours, first: int) -> int:
     """Return the number of distinct colours of a few objects, from ``first`` on."""
-    size = 64
-    while size < 2 * colours.shape[0]:
-        size *= 2
-    table = np.zeros((size, 2), dtype=np.uint64)
-    mask = np.uint64(size - 1)
-    found, zero = 0, 0
-    for i in range(first, colours.shape[0]):
-        c0, c1 = colours[i, 0], colours[i, 1]
-        if c0 == 0 and c1 == 0:  # stands for a free slot
-            zero = 1
-            continue
-        slot = c0 & mask
-        while table[slot, 0] != c0 or table[slot, 1] != c1:
-            if table[slot, 0] == 0 and table[slot, 1] == 0:
-                table[slot, 0], table[slot, 1] = c0, c1
-                found += 1
-            else:
-                slot = (slot + np.uint64(1)) & mask
-    return found + zero
+    return number_colours(colours[first:])[0].shape[0]
 
 
 def colours_of(values: NDArray[Any], use: str) -> Colours:

@@ -101,7 +101,8 @@ def hop_pairs(
             _search(*search, True, out)
 
     run_chunks(fill, chunks, threads)
-    return HopPairs(*out, n, num_hops)
+    row, col, hop = out
+    return HopPairs(row, col, hop, n, num_hops)
 
 
 def shell_sizes(

@@ -218,14 +218,7 @@ def walk_value(f: Walks, item: LabelledGraph, v: int) -> Hashable:
 
 def walk_sums(item: LabelledGraph, f: Walks) -> list[Hashable]:
     """Return the sums over the shells of every node, as fractions."""
-    encoding = WalkEncoding(
-        num_shells=f.radius or f.num_shells,
-        walk_length=f.walk_length,
-        scope=f.scope,
-        radius=f.radius,
-        self_loops=f.self_loops,
-    )
-    table = brute_force_encoding(item.graph, encoding)
+    table = brute_force_encoding(item.graph, f.sums())
     return [tuple(row.ravel().tolist()) for row in table]
 
 

@@ -106,20 +106,24 @@ class Walks(ExactEncoding):
         if not (self.multisets or summed):
             raise ConfigError("sums keep every part and the pairs of each shell.")
 
+    def sums(self) -> WalkEncoding:
+        """Return what sums over each shell instead."""
+        return WalkEncoding(
+            num_shells=self.radius or self.num_shells,
+            walk_length=self.walk_length,
+            scope=self.scope,
+            radius=self.radius,
+            self_loops=self.self_loops,
+        )
+
     def colours(self, batch: Batch, threads: int | None = None) -> Colours:
         """Return the digest of every node's value."""
-        reach = self.num_shells if self.radius is None else self.radius
         if not self.multisets:
-            sums = WalkEncoding(
-                num_shells=reach,
-                walk_length=self.walk_length,
-                scope=self.scope,
-                radius=self.radius,
-                self_loops=self.self_loops,
-            )
-            return ExactValues(sums, "sums of step vectors").colours(batch, threads)
+            values = ExactValues(self.sums(), "sums of step vectors")
+            return values.colours(batch, threads)
         whole, centred = self.scope == "graph", self.scope != "internal"
         wanted = np.array([part in self.parts for part in PARTS], dtype=np.bool_)
+        reach = self.radius or self.num_shells
         scope = WalkScope(whole, reach, centred, int(self.self_loops))
         walks = WalkParts(scope, self.walk_length, wanted, self.pairs == "all")
         labels = batch.label_colours[: None if batch.has_node_labels else 0]
