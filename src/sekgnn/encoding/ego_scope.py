@@ -36,7 +36,7 @@ from sekgnn.walks.vector import add_rows, padded
 MAX_BLOCK = 32
 
 
-class Rows(NamedTuple):
+class EgoNet(NamedTuple):
     """The nodes of an ego-net, shell by shell, and scratch for as many.
 
     Attributes:
@@ -60,7 +60,7 @@ def add_block(
     width: int,
     block: int,
     first: int,
-    ego: Rows,
+    ego: EgoNet,
     plan: Plan,
     shift: int,
     raw: NDArray[np.float64],
@@ -155,7 +155,7 @@ def encode_ego_nets(
             for i in range(room):
                 ids[i] = i
                 ones[i] = 1.0
-        ego = Rows(bounds, shell_of, ids, ones, shell_sums)
+        ego = EgoNet(bounds, shell_of, ids, ones, shell_sums)
         for k in range(plan.radius + 1):
             for i in range(bounds[k], bounds[k + 1]):
                 shell_of[i] = k
