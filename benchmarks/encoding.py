@@ -59,13 +59,13 @@ def tu_throughput(data_root: Path, repeats: int) -> list[dict[str, Any]]:
     from torch_geometric.transforms import AddRandomWalkPE
 
     from sekgnn import WalkEncoding, encode_dataset
-    from sekgnn.encoding import encode_packed
+    from sekgnn.encoding import encode
     from sekgnn.graphs import from_pyg, pack
 
     torch.set_num_threads(1)
     every = WalkEncoding(num_shells=5, walk_length=32)
     inside = WalkEncoding(num_shells=2, walk_length=16, scope="internal", radius=2)
-    kernel = partial(encode_packed, dtype=np.float32, threads=1)
+    kernel = partial(encode, dtype=np.float32, threads=1)
     rows: list[dict[str, Any]] = []
     for name in TU_SETS:
         with tempfile.TemporaryDirectory() as root:
@@ -130,12 +130,14 @@ def make_graph(family: str, n: int) -> Any:
 def growth_work(job: str, graph: Any) -> Callable[[], object]:
     from sekgnn import WalkEncoding, encode, encode_sampled, return_probabilities
 
-    spec = WalkEncoding(num_shells=2, walk_length=4)
+    encoding = WalkEncoding(num_shells=2, walk_length=4)
     if job == "exact":
-        return lambda: encode(graph, spec, dtype=np.float32, threads=1, backend="push")
+        return lambda: encode(
+            graph, encoding, dtype=np.float32, threads=1, backend="push"
+        )
     if job == "returns":
         return lambda: return_probabilities(graph, 4, threads=1)
-    return lambda: encode_sampled(graph, spec, num_walks=16, threads=1)
+    return lambda: encode_sampled(graph, encoding, num_walks=16, threads=1)
 
 
 def measure_growth(family: str, job: str, n: int, repeats: int) -> dict[str, Any]:
@@ -206,16 +208,16 @@ def growth(repeats: int, quick: bool) -> list[dict[str, Any]]:
 def long_walk(quick: bool) -> dict[str, Any]:
     from sekgnn import WalkEncoding, encode, encode_sampled
 
-    spec = WalkEncoding(num_shells=2, walk_length=32)
+    encoding = WalkEncoding(num_shells=2, walk_length=32)
     small = make_graph("regular", 1_000)
-    estimate = encode_sampled(small, spec, num_walks=256, threads=1)
-    exact = encode(small, spec)
+    estimate = encode_sampled(small, encoding, num_walks=256, threads=1)
+    exact = encode(small, encoding)
     known = estimate.standard_error > 0
     z = (estimate.values - exact)[known] / estimate.standard_error[known]
     n = 10_000 if quick else 100_000
     graph = make_graph("regular", n)
     start = time.perf_counter()
-    result = encode_sampled(graph, spec, num_walks=64, threads=1)
+    result = encode_sampled(graph, encoding, num_walks=64, threads=1)
     seconds = time.perf_counter() - start
     row = {
         "nodes": n,

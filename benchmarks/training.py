@@ -63,7 +63,7 @@ SIZES = (10_000, 30_000, 100_000, 300_000)
 
 
 def proteins(data_root: Path) -> tuple[list[Any], Any]:
-    """Return PROTEINS with encodings and hops on every graph, and the spec."""
+    """Return PROTEINS with encodings and hops on every graph, and the encoding."""
     from torch_geometric.datasets import TUDataset
 
     from sekgnn import AddKHopEdges, WalkEncoding, encode_dataset
@@ -73,10 +73,10 @@ def proteins(data_root: Path) -> tuple[list[Any], Any]:
             data_root / "tu" / "PROTEINS" / "raw", Path(root) / "PROTEINS" / "raw"
         )
         dataset = TUDataset(root, "PROTEINS")
-    spec = WalkEncoding.paper()
-    encoded = encode_dataset(dataset, spec, threads=1)
+    encoding = WalkEncoding.paper()
+    encoded = encode_dataset(dataset, encoding, threads=1)
     add = AddKHopEdges(HOPS)
-    return [add(encoded[i]) for i in range(len(encoded))], spec
+    return [add(encoded[i]) for i in range(len(encoded))], encoding
 
 
 def without(graphs: list[Any], *names: str) -> list[Any]:
@@ -207,13 +207,13 @@ def with_egos(graphs: list[Any]) -> list[Any]:
     return out
 
 
-def sek_gin(spec: Any, norm: bool) -> Any:
+def sek_gin(encoding: Any, norm: bool) -> Any:
     from sekgnn.models import SEKGIN
 
     return SEKGIN(
         3,
         2,
-        spec,
+        encoding,
         hidden_channels=WIDTH,
         num_layers=LAYERS,
         num_hops=HOPS,
@@ -240,11 +240,11 @@ def trainer(model: nn.Module, loader: Any) -> Callable[[], None]:
 # 1. an epoch
 
 
-def check_equal(spec: Any, graphs: list[Any]) -> float:
+def check_equal(encoding: Any, graphs: list[Any]) -> float:
     """Return how far the two forms of SEK-GIN are apart; they share their weights."""
     from torch_geometric.data import Batch
 
-    model = sek_gin(spec, True).eval()
+    model = sek_gin(encoding, True).eval()
     batch = Batch.from_data_list(graphs[:BATCH])
     with torch.no_grad():
         return float((model(batch) - GatherScatter(model)(batch)).abs().max())
@@ -256,10 +256,13 @@ def epoch_times(data_root: Path, repeats: int) -> dict[str, Any]:
     from sekgnn.nn import HopLoader
 
     torch.set_num_threads(1)
-    graphs, spec = proteins(data_root)
+    graphs, encoding = proteins(data_root)
     pairs = ("hop_edge_index", "hop_order")
     plain = without(graphs, "sub_enc", *pairs)
-    report: dict[str, Any] = {"max_difference": check_equal(spec, graphs), "rows": []}
+    report: dict[str, Any] = {
+        "max_difference": check_equal(encoding, graphs),
+        "rows": [],
+    }
     for norm in (True, False):
         loaders = {
             "PyG GIN": DataLoader(plain, BATCH, shuffle=True),
@@ -268,8 +271,8 @@ def epoch_times(data_root: Path, repeats: int) -> dict[str, Any]:
         }
         models: dict[str, nn.Module] = {
             "PyG GIN": PyGGIN(norm),
-            "SEK-GIN": sek_gin(spec, norm),
-            "SEK-GIN, gather/scatter": GatherScatter(sek_gin(spec, norm)),
+            "SEK-GIN": sek_gin(encoding, norm),
+            "SEK-GIN, gather/scatter": GatherScatter(sek_gin(encoding, norm)),
         }
         epochs = {name: trainer(models[name], loaders[name]) for name in models}
         times: dict[str, list[float]] = {name: [] for name in models}
@@ -322,12 +325,12 @@ def measure_memory(what: str, data_root: Path) -> dict[str, Any]:
     from sekgnn.nn import HopLoader
 
     torch.set_num_threads(1)
-    graphs, spec = proteins(data_root)
+    graphs, encoding = proteins(data_root)
     loader: Any
     model: nn.Module
     if what == "SEK-GIN":
         loader = HopLoader(graphs, BATCH, num_hops=HOPS)
-        model = sek_gin(spec, True)
+        model = sek_gin(encoding, True)
     else:
         loader = DataLoader(with_egos(graphs), BATCH)
         model = EgoGNN()
@@ -373,14 +376,14 @@ def measure_growth(n: int, repeats: int) -> dict[str, Any]:
     from sekgnn.nn import HopLoader
 
     torch.set_num_threads(1)
-    spec = WalkEncoding(num_shells=1, walk_length=4)
+    encoding = WalkEncoding(num_shells=1, walk_length=4)
 
     def make(size: int) -> Any:
         graph = random_regular_graph(size, 6, np.random.default_rng(size))
-        encoding = encode(graph, spec, dtype=np.float32, threads=1, backend="push")
+        values = encode(graph, encoding, dtype=np.float32, threads=1, backend="push")
         return Data(
             edge_index=torch.from_numpy(graph.edge_index().copy()),
-            sub_enc=torch.from_numpy(encoding),
+            sub_enc=torch.from_numpy(values),
             num_nodes=size,
             y=torch.zeros(size, dtype=torch.long),
         )
@@ -390,7 +393,7 @@ def measure_growth(n: int, repeats: int) -> dict[str, Any]:
         model = SEKGIN(
             0,
             2,
-            spec,
+            encoding,
             hidden_channels=WIDTH,
             num_layers=LAYERS,
             num_hops=2,

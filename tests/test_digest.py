@@ -179,10 +179,10 @@ def test_step_vectors_digest_the_residues(g: Graph, steps: int, loops: bool) -> 
     """And the residues are those of the fractions."""
     n = g.num_nodes
     nodes, place = np.arange(n, dtype=np.int32), np.arange(n, dtype=np.int32)
-    rows, columns = induced(g.indptr, g.indices, nodes, n, True, int(loops), place)
+    rows, columns = induced(g.csr, nodes, n, True, int(loops), place)
     scratch = np.full((2, 2, n, n), 99, dtype=np.uint64)
     out = np.full((2, n, n), 99, dtype=np.uint64)
-    walk_digests(rows, columns, steps, STEP_KEYS, scratch, out)
+    walk_digests(rows, columns, steps, scratch, out)
     values = modular_landing(g, steps, self_loops=loops)
     fractions = landing(g, list(range(n)), steps, loops)
     for i in range(n):

@@ -95,9 +95,10 @@ def test_nothing_can_be_written(tmp_path: Path) -> None:
     code = textwrap.dedent(
         """
         import numpy as np
+        from sekgnn.graphs import path_graph
         from sekgnn.graphs.twins import find_twins
         twin_of = np.zeros(2, np.int32)
-        find_twins(np.array([0, 1, 2]), np.array([1, 0], np.int32), 0, 2, twin_of)
+        find_twins(path_graph(2).csr, 0, 2, twin_of)
         print(twin_of.tolist())
         """
     )

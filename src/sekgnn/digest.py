@@ -117,6 +117,32 @@ def multiset_digests(colours: Colours, ptr: NDArray[np.int64]) -> Colours:
 
 
 @kernel
+def find_key(
+    table: NDArray[np.int32], keys: Colours, k0: np.uint64, k1: np.uint64
+) -> int:
+    """Return the slot of ``table`` that holds the number of a key, or where it belongs.
+
+    Numbers are rows of ``keys``, ``[P, 2]``; free slots hold -1.
+    """
+    mask = np.uint64(table.size - 1)
+    slot = k0 & mask
+    while table[slot] >= 0 and (
+        keys[table[slot], 0] != k0 or keys[table[slot], 1] != k1
+    ):
+        slot = (slot + np.uint64(1)) & mask
+    return int(slot)
+
+
+@kernel
+def empty_table(room: int) -> NDArray[np.int32]:
+    """Return a table for ``room`` keys."""
+    size = 64
+    while size < 2 * room:
+        size *= 2
+    return np.full(size, -1, dtype=np.int32)
+
+
+@kernel
 def number_colours(colours: Colours) -> tuple[Colours, NDArray[np.int64]]:
     """Number the distinct colours in the order they are met.
 
@@ -125,52 +151,25 @@ def number_colours(colours: Colours) -> tuple[Colours, NDArray[np.int64]]:
         classes: The number of each object's colour, int64 ``[N]``.
     """
     count = colours.shape[0]
-    size = 64
-    while size < 2 * count:
-        size *= 2
-    table = np.full(size, -1, dtype=np.int64)
-    mask = np.uint64(size - 1)
+    table = empty_table(count)
     kept = np.empty((count, 2), dtype=np.uint64)
     classes = np.empty(count, dtype=np.int64)
     found = 0
     for i in range(count):
         c0, c1 = colours[i, 0], colours[i, 1]
-        slot = c0 & mask
-        number = table[slot]
-        while number >= 0 and (kept[number, 0] != c0 or kept[number, 1] != c1):
-            slot = (slot + np.uint64(1)) & mask
-            number = table[slot]
-        if number < 0:
-            number = found
-            table[slot] = number
-            kept[number, 0], kept[number, 1] = c0, c1
+        slot = find_key(table, kept, c0, c1)
+        if table[slot] < 0:
+            table[slot] = found
+            kept[found, 0], kept[found, 1] = c0, c1
             found += 1
-        classes[i] = number
+        classes[i] = table[slot]
     return kept[:found], classes
 
 
 @kernel
 def count_colours(colours: Colours, first: int) -> int:
     """Return the number of distinct colours of a few objects, from ``first`` on."""
-    size = 64
-    while size < 2 * colours.shape[0]:
-        size *= 2
-    table = np.zeros((size, 2), dtype=np.uint64)
-    mask = np.uint64(size - 1)
-    found, zero = 0, 0
-    for i in range(first, colours.shape[0]):
-        c0, c1 = colours[i, 0], colours[i, 1]
-        if c0 == 0 and c1 == 0:  # stands for a free slot
-            zero = 1
-            continue
-        slot = c0 & mask
-        while table[slot, 0] != c0 or table[slot, 1] != c1:
-            if table[slot, 0] == 0 and table[slot, 1] == 0:
-                table[slot, 0], table[slot, 1] = c0, c1
-                found += 1
-            else:
-                slot = (slot + np.uint64(1)) & mask
-    return found + zero
+    return number_colours(colours[first:])[0].shape[0]
 
 
 def colours_of(values: NDArray[Any], use: str) -> Colours:

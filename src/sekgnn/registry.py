@@ -6,8 +6,9 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from importlib import import_module
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, get_args
 
 from sekgnn.checks import nearest
 from sekgnn.errors import ConfigError
@@ -16,26 +17,19 @@ T = TypeVar("T")
 C = TypeVar("C", bound=Callable[..., Any])
 V = TypeVar("V")
 
+_ALWAYS_SHOWN = (
+    "num_hops", "num_shells", "walk_length", "radius", "encodings", "patterns",
+)  # fmt: skip
+"""Parameters that are named to people even at their defaults."""
+
 IMPORTED: list[str] = []
 """What a user asked to import; processes that this one starts import it too."""
 _REGISTRIES = (  # the first that takes a class; a module may be a model or a message
     ("sekgnn.encoding.substructure:ENCODINGS",),
-    ("sekgnn.wl.registry:EXACT_ENCODINGS",),
-    ("sekgnn.wl.registry:TESTS",),
+    ("sekgnn.wl.by_name:EXACT_ENCODINGS",),
+    ("sekgnn.wl.by_name:TESTS",),
     ("sekgnn.models.registry:MODELS", "sekgnn.nn.messages:MESSAGES"),
 )
-
-
-class Named:
-    """A class with a name: that it is registered by, or else its import path."""
-
-    name: ClassVar[str]
-
-    def __init_subclass__(cls, **more: Any) -> None:
-        """Name it; what registers it may give it a shorter name."""
-        super().__init_subclass__(**more)
-        if "name" not in vars(cls):
-            cls.name = f"{cls.__module__}:{cls.__qualname__}"
 
 
 class Registry(Mapping[str, type[T]], Generic[T]):
@@ -226,6 +220,114 @@ def import_named(name: str) -> None:
     raise ConfigError(f"{name!r} is no model, message, encoding or test.")
 
 
+def parameter(
+    default: Any, help: str, choices: tuple[str, ...] = (), **more: Any
+) -> Any:
+    """Return a field of a :class:`Named` class that is also a flag of commands.
+
+    Args:
+        default: Its default.
+        help: What the flag says of it.
+        choices: The values it can have, if they are few.
+        **more: ``shown`` as the default; ``several``, whether the flag takes several
+            values, for an encoding with each.
+    """
+    return field(default=default, metadata={"help": help, "choices": choices, **more})
+
+
+@dataclass(frozen=True)
+class Named:
+    """A frozen dataclass whose fields are parameters, and whose class has a name."""
+
+    kind: ClassVar[str]
+    """What it is, and the key of its name in :meth:`to_dict`."""
+    name: ClassVar[str]
+    """How files, the command line and the registry call it, or else its import path."""
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Name it; what registers it may give it a shorter name."""
+        super().__init_subclass__(**more)
+        if "name" not in vars(cls):
+            cls.name = f"{cls.__module__}:{cls.__qualname__}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the name and every parameter as plain JSON values."""
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {self.kind: self.name} | {key: plain(v) for key, v in values.items()}
+
+    def __str__(self) -> str:
+        """The name, and the parameters that are sizes or not at their defaults."""
+        words = [
+            f"{item.name}={_short(value)}"
+            for item in fields(self)
+            if (value := getattr(self, item.name)) != item.default
+            or (item.name in _ALWAYS_SHOWN and value is not None)
+        ]
+        return f"{self.name}({', '.join(words)})" if words else self.name
+
+
+def plain(value: Any) -> Any:
+    """Return a parameter as plain JSON values, as far as it is made of them."""
+    if isinstance(value, tuple):
+        return [plain(item) for item in value]
+    return value.to_dict() if hasattr(value, "to_dict") else value
+
+
+def frozen(value: Any) -> Any:
+    """Return lists as tuples, which a frozen dataclass can hash."""
+    return tuple(map(frozen, value)) if isinstance(value, list) else value
+
+
+def make(
+    kind: str,
+    given: Any,
+    base: Any,
+    find: Callable[[str], Any],
+    known: Callable[[object], Any],
+    parameters: Mapping[str, Any],
+) -> Any:
+    """Return what is ``given``, or make it from a name and parameters.
+
+    Args:
+        kind: What it is, such as ``"encoding"``.
+        given: A name, a mapping as :meth:`Named.to_dict` returns it, or an object.
+        base: The class, or classes, of such objects.
+        find: Returns the class of a name that a user typed.
+        known: Likewise of one in a mapping, which may come from a file; imports
+            nothing.
+        parameters: Further ones.
+
+    Raises:
+        ConfigError: If a name or a parameter cannot work.
+    """
+    if isinstance(given, base):
+        if parameters:
+            raise ConfigError(
+                f"give an object or its parameters, not both; got "
+                f"{', '.join(parameters)} beside {given}. To change one, use "
+                f"dataclasses.replace({kind}, ...)."
+            )
+        return given
+    if isinstance(given, Mapping):
+        parameters = {k: frozen(v) for k, v in given.items()} | dict(parameters)
+        if kind not in parameters:
+            raise ConfigError(
+                f'{kind} as a mapping needs its name under "{kind}"; got '
+                f"{sorted(parameters)}."
+            )
+        given, find = parameters.pop(kind), known
+    if not isinstance(given, str):
+        names = getattr(base, "__name__", None) or " or ".join(
+            one.__name__ for one in get_args(base)
+        )
+        raise ConfigError(
+            f"{kind} must be a name, a mapping or a {names}, got {given!r}; give "
+            "parameters by name, as in walk_length=8."
+        )
+    cls = find(given)
+    return build(cls, f"{kind} {cls.name!r}", parameters)
+
+
 def build(make: Callable[..., V], name: str, parameters: Mapping[str, Any]) -> V:
     """Return ``make(**parameters)``.
 
@@ -248,6 +350,12 @@ def build(make: Callable[..., V], name: str, parameters: Mapping[str, Any]) -> V
     if missing:
         raise ConfigError(f"{name} needs {', '.join(missing)}.")
     return make(**parameters)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "+".join(map(_short, value))
+    return str(value)
 
 
 def _path(cls: Any) -> str:

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from studies.theorem1.returns import Labels, together
 
 from sekgnn.digest import scramble
+from sekgnn.graphs.graph import CsrGraph
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
@@ -67,7 +68,7 @@ def shells_of(packed: PackedGraphs, radius: int, threads: int | None = None) -> 
 
     def work(start: int, stop: int) -> None:
         _count_shells(
-            packed.indptr, packed.indices, start, stop,
+            packed.csr, start, stop,
             found.sizes, found.inside, found.configurations,
         )  # fmt: skip
 
@@ -77,8 +78,7 @@ def shells_of(packed: PackedGraphs, radius: int, threads: int | None = None) -> 
 
 @kernel
 def _count_shells(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
+    graph: CsrGraph,
     start: int,
     stop: int,
     sizes: NDArray[np.int64],
@@ -86,12 +86,10 @@ def _count_shells(
     configurations: NDArray[np.int64],
 ) -> None:
     """Write the shells of nodes ``start..stop - 1``."""
-    place = np.full(indptr.size - 1, -1, dtype=np.int32)
+    place = np.full(graph.indptr.size - 1, -1, dtype=np.int32)
     radius = sizes.shape[1] - 1
     for v in range(start, stop):
-        _, bounds, rows, columns = local_ball(
-            indptr, indices, v, radius, True, 0, place
-        )
+        _, bounds, rows, columns = local_ball(graph, v, radius, True, 0, place)
         for k in range(radius + 1):
             sizes[v, k] = bounds[k + 1] - bounds[k]
             for a in range(bounds[k], bounds[k + 1]):
@@ -137,7 +135,7 @@ def context_sums(
     sums = np.empty((n, radius + 1, 2 * length), dtype=np.int64)
 
     def work(start: int, stop: int) -> None:
-        _add_context(packed.indptr, packed.indices, start, stop, flat, sums)
+        _add_context(packed.csr, start, stop, flat, sums)
 
     run_chunks(work, even_chunks(n, _CHUNK), threads)
     return sums.reshape(n, radius + 1, length, 2)
@@ -145,19 +143,18 @@ def context_sums(
 
 @kernel
 def _add_context(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
+    graph: CsrGraph,
     start: int,
     stop: int,
     keys: NDArray[np.int64],
     sums: NDArray[np.int64],
 ) -> None:
     """Write the sums of ``keys``, ``[N, W]``, over balls to ``sums [N, K + 1, W]``."""
-    place = np.full(indptr.size - 1, -1, dtype=np.int32)
+    place = np.full(graph.indptr.size - 1, -1, dtype=np.int32)
     radius, width = sums.shape[1] - 1, sums.shape[2]
     total = np.empty(width, dtype=np.int64)
     for v in range(start, stop):
-        nodes, bounds, _, _ = local_ball(indptr, indices, v, radius, True, 0, place)
+        nodes, bounds, _, _ = local_ball(graph, v, radius, True, 0, place)
         total[:] = 0
         for k in range(radius + 1):
             for a in range(bounds[k], bounds[k + 1]):
@@ -185,7 +182,7 @@ def rooted_labels(packed: PackedGraphs, radius: int, candidates: Labels) -> Labe
     seen: dict[bytes, bytes] = {}
 
     def form(v: int) -> bytes:
-        depths, edges = rooted_core(packed.indptr, packed.indices, v, radius, place)
+        depths, edges = rooted_core(packed.csr, v, radius, place)
         raw = depths.tobytes() + b"|" + edges.tobytes()
         if raw not in seen:
             seen[raw] = canonical_form(depths, edges)
@@ -196,8 +193,7 @@ def rooted_labels(packed: PackedGraphs, radius: int, candidates: Labels) -> Labe
 
 @kernel
 def rooted_core(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
+    graph: CsrGraph,
     centre: int,
     radius: int,
     place: NDArray[np.int32],
@@ -210,9 +206,7 @@ def rooted_core(
         depths: Distance from the centre, int32 ``[c]``.
         edges: Pairs of rows, the smaller first, int32 ``[m, 2]``.
     """
-    nodes, bounds, rows, columns = local_ball(
-        indptr, indices, centre, radius, True, 0, place
-    )
+    nodes, bounds, rows, columns = local_ball(graph, centre, radius, True, 0, place)
     size = nodes.size
     degree = np.diff(rows)
     kept = np.ones(size, dtype=np.bool_)
@@ -261,13 +255,11 @@ def internal_labels(
     )
 
     def invariant(i: int) -> int:
-        return _internal_invariant(
-            packed.indptr, packed.indices, int(first[i]), radius, place
-        )
+        return _internal_invariant(packed.csr, int(first[i]), radius, place)
 
     def form(i: int) -> bytes:
         _, _, rows, columns = local_ball(
-            packed.indptr, packed.indices, int(first[i]), radius, False, 0, place
+            packed.csr, int(first[i]), radius, False, 0, place
         )
         row = np.repeat(np.arange(rows.size - 1, dtype=np.int32), np.diff(rows))
         edges = np.stack([row, columns], axis=1)[row < columns]
@@ -279,8 +271,7 @@ def internal_labels(
 
 @kernel
 def _internal_invariant(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
+    graph: CsrGraph,
     centre: int,
     radius: int,
     place: NDArray[np.int32],
@@ -289,9 +280,7 @@ def _internal_invariant(
 
     A few rounds of colour refinement, hashed; different substructures may share it.
     """
-    nodes, _, rows, columns = local_ball(
-        indptr, indices, centre, radius, False, 0, place
-    )
+    nodes, _, rows, columns = local_ball(graph, centre, radius, False, 0, place)
     before = np.ones(nodes.size, dtype=np.uint64)
     after = np.empty_like(before)
     for _ in range(_ROUNDS):

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
+from sekgnn.graphs.graph import CsrGraph
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
@@ -90,8 +91,7 @@ def walk_back(
 
 @kernel
 def residues_of_nodes(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
+    graph: CsrGraph,
     start: int,
     stop: int,
     radius: int,
@@ -105,19 +105,17 @@ def residues_of_nodes(
     The radius is at least ⌈L/2⌉ unless ``ego``: then the walk stays on the ball, with
     the degrees that its nodes have there. ``loop`` is 1 with self-loops, else 0.
     """
-    place = np.full(indptr.size - 1, -1, dtype=np.int32)
+    place = np.full(graph.indptr.size - 1, -1, dtype=np.int32)
     work = np.empty((2, 64, 2), dtype=np.int64)
     for v in range(start, stop):
-        nodes, bounds, rows, columns = local_ball(
-            indptr, indices, v, radius, True, loop, place
-        )
+        nodes, bounds, rows, columns = local_ball(graph, v, radius, True, loop, place)
         if work.shape[1] < nodes.size:
             work = np.empty((2, 2 * nodes.size, 2), dtype=np.int64)
         degrees = np.empty(nodes.size, dtype=np.int64)
         for i in range(nodes.size):
             degrees[i] = rows[i + 1] - rows[i]
             if not ego:
-                degrees[i] = indptr[nodes[i] + 1] - indptr[nodes[i]] + loop
+                degrees[i] = graph.indptr[nodes[i] + 1] - graph.indptr[nodes[i]] + loop
         walk_back(bounds, rows, columns, degrees, inverses, work, out[v])
 
 
@@ -160,7 +158,7 @@ def return_residues(
 
     def work(start: int, stop: int) -> None:
         residues_of_nodes(
-            packed.indptr, packed.indices, start, stop,
+            packed.csr, start, stop,
             reach, radius is not None, loop, inverses, out,
         )  # fmt: skip
 

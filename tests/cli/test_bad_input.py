@@ -17,7 +17,7 @@ import pytest
 from typer.testing import Result
 
 from sekgnn.cli import encoding_job
-from sekgnn.encoding.encoder import encode_packed
+from sekgnn.encoding.encoder import encode
 from sekgnn.graphs import path_graph, to_graph6, write_npz
 
 from .conftest import Run
@@ -218,19 +218,19 @@ def test_interrupt_and_memory(
     source.write_text("Bw\nBw\n")
 
     def failing(error: BaseException) -> Callable[..., Any]:
-        def encode(packed: Any, *args: Any, **kwargs: Any) -> Any:
+        def replaced(packed: Any, *args: Any, **kwargs: Any) -> Any:
             if packed.num_graphs == 2:  # not while warming up
                 raise error
-            return encode_packed(packed, *args, **kwargs)
+            return encode(packed, *args, **kwargs)
 
-        return encode
+        return replaced
 
-    monkeypatch.setattr(encoding_job, "encode_packed", failing(KeyboardInterrupt()))
+    monkeypatch.setattr(encoding_job, "encode", failing(KeyboardInterrupt()))
     result = run("encode", source, "-o", output)
     assert result.exit_code == 130
     assert result.stderr.startswith("error: interrupted")
     assert [file.name for file in tmp_path.iterdir()] == ["in.g6"]
-    monkeypatch.setattr(encoding_job, "encode_packed", failing(MemoryError()))
+    monkeypatch.setattr(encoding_job, "encode", failing(MemoryError()))
     result = run("encode", source, "-o", output)
     check_failure(result, tmp_path, "not enough memory")
 
@@ -278,7 +278,7 @@ def encode(packed, *args, **kwargs):
     if packed.num_nodes == 3:  # not while warming up
         time.sleep(60)
 
-encoding_job.encode_packed = encode
+encoding_job.encode = encode
 main.main()
 """
 

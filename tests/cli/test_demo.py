@@ -44,10 +44,10 @@ def test_demo(run: Run, tmp_path: Path) -> None:
     assert internal["difference"]["first"] == pytest.approx(6 / 3)
     assert internal["difference"]["second"] == pytest.approx(6 * 7 / 27)
 
-    spec = encoding_from_dict(summary["encoding"]["spec"])
-    expected = np.concatenate(encode_many(demo_graphs(9, 3)[0], spec))
+    encoding = encoding_from_dict(summary["encoding"]["encoding"])
+    expected = np.concatenate(encode_many(demo_graphs(9, 3)[0], encoding))
     with np.load(folder / "encodings.npz") as file:
-        np.testing.assert_allclose(file["encoding"], expected, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(file["values"], expected, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ from .conftest import Run
 
 
 @pytest.mark.parametrize(
-    ("args", "spec"),
+    ("args", "encoding"),
     [
         ((), WalkEncoding()),
         (("--num-shells", 2, "--walk-length", 5), WalkEncoding(2, 5)),
@@ -58,7 +58,7 @@ from .conftest import Run
     ],
 )
 def test_npz_holds_the_librarys_values(
-    run: Run, g6: Path, tmp_path: Path, args: tuple[object, ...], spec: WalkEncoding
+    run: Run, g6: Path, tmp_path: Path, args: tuple[object, ...], encoding: WalkEncoding
 ) -> None:
     output = tmp_path / "out.npz"
     result = run("encode", g6, "--output", output, *args)
@@ -66,13 +66,13 @@ def test_npz_holds_the_librarys_values(
     assert result.stderr == ""
     graphs = read_graphs(g6)
     with np.load(output, allow_pickle=False) as file:
-        assert set(file.files) == {"encoding", "node_ptr", "channels", "spec"}
-        expected = np.concatenate(encode_many(graphs, spec))
-        np.testing.assert_allclose(file["encoding"], expected, atol=1e-13)
-        assert file["encoding"].dtype == np.float64
+        assert set(file.files) == {"values", "node_ptr", "channels", "encoding"}
+        expected = np.concatenate(encode_many(graphs, encoding))
+        np.testing.assert_allclose(file["values"], expected, atol=1e-13)
+        assert file["values"].dtype == np.float64
         assert file["node_ptr"].tolist() == [0, 4, 13, 24]
-        assert tuple(file["channels"].tolist()) == spec.channels
-        assert encoding_from_dict(json.loads(str(file["spec"]))) == spec
+        assert tuple(file["channels"].tolist()) == encoding.channels
+        assert encoding_from_dict(json.loads(str(file["encoding"]))) == encoding
 
 
 @pytest.mark.parametrize("first_step", [0, 1])
@@ -81,24 +81,24 @@ def test_parquet_holds_one_row_per_node(
 ) -> None:
     monkeypatch.setattr(encoding_job, "ROW_GROUP_NUMBERS", 200)
     output = tmp_path / "out.parquet"
-    spec = WalkEncoding(2, 3, first_step=first_step)
+    encoding = WalkEncoding(2, 3, first_step=first_step)
     args = ("--num-shells", 2, "--walk-length", 3, "--first-step", first_step)
     result = run("encode", g6, "-o", output, *args)
     assert result.exit_code == 0, result.output
-    expected = np.concatenate(encode_many(read_graphs(g6), spec))
+    expected = np.concatenate(encode_many(read_graphs(g6), encoding))
     file = pq.ParquetFile(output)
     assert file.num_row_groups > 2
     table = file.read()
     assert table.column("graph").to_pylist() == [0] * 4 + [1] * 9 + [2] * 11
     assert table.column("node").to_pylist() == [*range(4), *range(9), *range(11)]
     names = [
-        f"{channel}/{t}" for channel in spec.channels for t in range(first_step, 4)
+        f"{channel}/{t}" for channel in encoding.channels for t in range(first_step, 4)
     ]
     assert table.column_names == ["graph", "node", *names]
     values = np.stack([table.column(name).to_numpy() for name in names], axis=1)
     np.testing.assert_allclose(values.reshape(expected.shape), expected, atol=1e-13)
-    metadata = table.schema.metadata[b"sekgnn.spec"]
-    assert encoding_from_dict(json.loads(metadata)) == spec
+    metadata = table.schema.metadata[b"sekgnn.encoding"]
+    assert encoding_from_dict(json.loads(metadata)) == encoding
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".parquet"])
@@ -114,9 +114,7 @@ def test_pieces_make_no_difference(
     monkeypatch.setattr(encoding_job, "PIECE_NUMBERS", 1)
     assert run("encode", g6, "-o", cut).exit_code == 0
     if suffix == ".npz":
-        np.testing.assert_array_equal(
-            np.load(whole)["encoding"], np.load(cut)["encoding"]
-        )
+        np.testing.assert_array_equal(np.load(whole)["values"], np.load(cut)["values"])
     else:
         assert pq.read_table(whole).equals(pq.read_table(cut))
 
@@ -126,15 +124,15 @@ def test_json_is_one_object(run: Run, g6: Path, tmp_path: Path) -> None:
     result = run("encode", g6, "-o", output, "--dtype", "float32", "--json")
     assert result.exit_code == 0, result.output
     said = json.loads(result.stdout)
-    spec = WalkEncoding()
+    encoding = WalkEncoding()
     assert said["graphs"] == 3
     assert said["nodes"] == 24
     assert said["edges"] == 3 + 18 + 22
-    assert said["channels"] == list(spec.channels)
+    assert said["channels"] == list(encoding.channels)
     assert said["length"] == 16
-    assert said["shape"] == [24, 10, 16] == list(np.load(output)["encoding"].shape)
-    assert said["dtype"] == "float32" == str(np.load(output)["encoding"].dtype)
-    assert encoding_from_dict(said["spec"]) == spec
+    assert said["shape"] == [24, 10, 16] == list(np.load(output)["values"].shape)
+    assert said["dtype"] == "float32" == str(np.load(output)["values"].dtype)
+    assert encoding_from_dict(said["encoding"]) == encoding
     assert said["seconds"] > 0
     assert said["total_seconds"] >= said["seconds"]
     assert said["graphs_per_second"] == pytest.approx(3 / said["seconds"])
@@ -187,7 +185,7 @@ def test_graphs_without_nodes_or_edges(run: Run, tmp_path: Path) -> None:
     result = run("encode", tmp_path / "in.npz", "-o", tmp_path / "out.npz")
     assert result.exit_code == 0, result.output
     assert "encoded 1 graph (0 nodes, 0 edges)" in result.stdout
-    assert np.load(tmp_path / "out.npz")["encoding"].shape == (0, 10, 16)
+    assert np.load(tmp_path / "out.npz")["values"].shape == (0, 10, 16)
 
 
 def test_self_loops_are_a_note(run: Run, tmp_path: Path) -> None:
@@ -224,5 +222,5 @@ def test_an_existing_output_is_replaced(run: Run, g6: Path, tmp_path: Path) -> N
     output = tmp_path / "out.npz"
     output.write_text("old")
     assert run("encode", g6, "-o", output).exit_code == 0
-    assert np.load(output)["encoding"].shape[0] == 24
+    assert np.load(output)["values"].shape[0] == 24
     assert {file.name for file in tmp_path.iterdir()} == {"some.g6", "out.npz"}

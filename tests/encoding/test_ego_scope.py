@@ -13,9 +13,9 @@ from sekgnn.graphs import Graph, barabasi_albert_graph, path_graph
 from sekgnn.walks import PRIMES
 
 
-def ego_by_matrices(g: Graph, v: int, spec: WalkEncoding) -> np.ndarray:
+def ego_by_matrices(g: Graph, v: int, encoding: WalkEncoding) -> np.ndarray:
     """Sums of f1, f2, f3 and of their squares around ``v``, by dense matrices."""
-    (block,) = spec.blocks
+    (block,) = encoding.blocks
     scope, radius = block.scope, block.radius
     adjacency = g.adjacency()
     reach, levels = np.arange(g.num_nodes) == v, []
@@ -31,10 +31,10 @@ def ego_by_matrices(g: Graph, v: int, spec: WalkEncoding) -> np.ndarray:
     degrees = a.sum(1, keepdims=True)
     p = np.divide(a, degrees, out=np.zeros_like(a), where=degrees > 0)
     out, h = [], np.eye(len(a))
-    for _ in range(spec.walk_length):
+    for _ in range(encoding.walk_length):
         h = h @ p
         sums = [h[v, v]] if scope == "ego" else []
-        for x in (h, h**2)[: 1 + (spec.aggregate == "moments")]:
+        for x in (h, h**2)[: 1 + (encoding.aggregate == "moments")]:
             diagonal = [x.diagonal()[n].sum() for n in shells]
             pairs = list(pairwise(shells))
             if scope == "ego":
@@ -59,13 +59,13 @@ def test_ego_nets_larger_than_a_block(scope: Scope, radius: int) -> None:
     g = g.disjoint_union(path_graph(9))
     perm = np.random.default_rng(6).permutation(g.num_nodes)
     g = g.relabel(perm)
-    spec = WalkEncoding(
+    encoding = WalkEncoding(
         num_shells=3, walk_length=4, scope=scope, radius=radius, aggregate="moments"
     )
-    got = encode(g, spec)
+    got = encode(g, encoding)
     for v in range(g.num_nodes):
         np.testing.assert_allclose(
-            got[v], ego_by_matrices(g, v, spec), rtol=1e-10, atol=1e-12
+            got[v], ego_by_matrices(g, v, encoding), rtol=1e-10, atol=1e-12
         )
 
 
@@ -77,11 +77,11 @@ def test_exact_sums_stay_residues_in_large_shells() -> None:
     """
     n = 61
     g = Graph.from_edge_index(np.array(np.nonzero(1 - np.eye(n))), n)
-    spec = WalkEncoding(num_shells=1, walk_length=3, scope=("graph", "internal"))
-    got = encode_exact(g, spec)
+    encoding = WalkEncoding(num_shells=1, walk_length=3, scope=("graph", "internal"))
+    got = encode_exact(g, encoding)
     assert (got >= 0).all()
     assert (got < np.array(PRIMES)).all()
-    names = list(spec.channels)
+    names = list(encoding.channels)
     inside = got[:, names.index("internal1/across_diagonal/1")]
     inside = inside + got[:, names.index("internal1/across_off_diagonal/1")]
     np.testing.assert_array_equal(inside % np.array(PRIMES), n - 1)

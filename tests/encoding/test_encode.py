@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sekgnn.encoding import WalkEncoding, encode, encode_many, encode_packed
+from sekgnn.encoding import WalkEncoding, encode, encode_many
 from sekgnn.encoding.tasks import Backend
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import (
@@ -28,7 +28,7 @@ from sekgnn.testing import (
     assert_permutation_equivariant,
     brute_force_encoding,
     graphs,
-    specs,
+    walk_encodings,
 )
 
 BACKENDS: tuple[Backend, ...] = ("auto", "dense", "spectral", "push")
@@ -37,19 +37,19 @@ EVERYTHING = WalkEncoding(
 )
 
 
-def fits(spec: WalkEncoding, backend: Backend) -> bool:
-    return not (backend == "spectral" and spec.aggregate == "moments")
+def fits(encoding: WalkEncoding, backend: Backend) -> bool:
+    return not (backend == "spectral" and encoding.aggregate == "moments")
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @settings(max_examples=60)
-@given(g=graphs(max_nodes=7), spec=specs())
+@given(g=graphs(max_nodes=7), encoding=walk_encodings())
 def test_every_backend_matches_the_definition(
-    backend: Backend, g: Graph, spec: WalkEncoding
+    backend: Backend, g: Graph, encoding: WalkEncoding
 ) -> None:
-    if fits(spec, backend):
-        expected = brute_force_encoding(g, spec).astype(np.float64)
-        got = encode(g, spec, backend=backend)
+    if fits(encoding, backend):
+        expected = brute_force_encoding(g, encoding).astype(np.float64)
+        got = encode(g, encoding, backend=backend)
         np.testing.assert_allclose(got, expected, rtol=0, atol=1e-10)
 
 
@@ -58,18 +58,18 @@ def test_backends_agree_on_graphs_larger_than_their_blocks(backend: Backend) -> 
     """More landing nodes than one block of columns, more steps than one tile."""
     rng = np.random.default_rng(3)
     for aggregate in ("sum", "moments"):
-        spec = WalkEncoding(num_shells=3, walk_length=19, aggregate=aggregate)
-        if not fits(spec, backend):
+        encoding = WalkEncoding(num_shells=3, walk_length=19, aggregate=aggregate)
+        if not fits(encoding, backend):
             continue
         for g in (random_graph(150, 0.02, rng), barabasi_albert_graph(90, 3, rng)):
-            expected = powers_by_matrix_products(g, spec)
-            got = encode(g, spec, backend=backend)
+            expected = powers_by_matrix_products(g, encoding)
+            got = encode(g, encoding, backend=backend)
             np.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-10)
 
 
-def powers_by_matrix_products(g: Graph, spec: WalkEncoding) -> np.ndarray:
+def powers_by_matrix_products(g: Graph, encoding: WalkEncoding) -> np.ndarray:
     """``graph`` scope, sums (and squares), by dense numpy matrices."""
-    n, hops = g.num_nodes, spec.num_shells
+    n, hops = g.num_nodes, encoding.num_shells
     loops = g.adjacency() + np.eye(n)
     p = loops / loops.sum(1, keepdims=True)
     reach, shells = np.eye(n, dtype=bool), []
@@ -78,8 +78,8 @@ def powers_by_matrix_products(g: Graph, spec: WalkEncoding) -> np.ndarray:
         shells.append((wider & ~reach).astype(float))
         reach = wider
     out, h = [], np.eye(n)
-    exponents = (1, 2) if spec.aggregate == "moments" else (1,)
-    for _ in range(spec.walk_length):
+    exponents = (1, 2) if encoding.aggregate == "moments" else (1,)
+    for _ in range(encoding.walk_length):
         h = h @ p
         columns = [np.diag(h)]
         for exponent in exponents:
@@ -100,9 +100,11 @@ def test_encodings_are_permutation_equivariant(
     g: Graph, seed: int, backend: Backend
 ) -> None:
     perm = random.Random(seed).sample(range(g.num_nodes), g.num_nodes)
-    spec = WalkEncoding(num_shells=2, walk_length=9, scope=("graph", "ego", "internal"))
+    encoding = WalkEncoding(
+        num_shells=2, walk_length=9, scope=("graph", "ego", "internal")
+    )
     assert_permutation_equivariant(
-        lambda h: encode(h, spec, backend=backend), g, perm, atol=1e-12
+        lambda h: encode(h, encoding, backend=backend), g, perm, atol=1e-12
     )
 
 
@@ -111,9 +113,11 @@ def test_encodings_are_permutation_equivariant(
 def test_a_component_does_not_see_the_others(
     a: Graph, b: Graph, backend: Backend
 ) -> None:
-    spec = WalkEncoding(num_shells=2, walk_length=6, scope=("graph", "ego", "internal"))
-    both = encode(a.disjoint_union(b), spec, backend=backend)
-    apart = [encode(a, spec, backend=backend), encode(b, spec, backend=backend)]
+    encoding = WalkEncoding(
+        num_shells=2, walk_length=6, scope=("graph", "ego", "internal")
+    )
+    both = encode(a.disjoint_union(b), encoding, backend=backend)
+    apart = [encode(a, encoding, backend=backend), encode(b, encoding, backend=backend)]
     np.testing.assert_allclose(both, np.concatenate(apart), rtol=0, atol=1e-12)
 
 
@@ -128,12 +132,12 @@ def test_many_at_once_is_one_by_one(many: list[Graph]) -> None:
 def test_threads_and_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     many = [random_graph(int(rng.integers(1, 30)), 0.2, rng) for _ in range(20)]
-    one = encode_packed(pack(many), EVERYTHING, threads=1)
+    one = encode(pack(many), EVERYTHING, threads=1)
     monkeypatch.setattr("sekgnn.encoding.tasks.SMALL_GRAPHS_CHUNK", 7)
     for threads in (1, 2, None):
-        again = encode_packed(pack(many), EVERYTHING, threads=threads)
+        again = encode(pack(many), EVERYTHING, threads=threads)
         np.testing.assert_array_equal(again, one)
-    pushed = encode_packed(pack(many), EVERYTHING, threads=2, backend="push")
+    pushed = encode(pack(many), EVERYTHING, threads=2, backend="push")
     np.testing.assert_allclose(pushed, one, rtol=0, atol=1e-12)
 
 
@@ -148,9 +152,9 @@ def test_large_graphs_beside_small_ones(monkeypatch: pytest.MonkeyPatch) -> None
         path_graph(1),
     ]
     for aggregate in ("sum", "moments"):
-        spec = WalkEncoding(num_shells=2, walk_length=7, aggregate=aggregate)
-        got = encode_packed(pack(many), spec)
-        dense = encode_packed(pack(many), spec, backend="dense")
+        encoding = WalkEncoding(num_shells=2, walk_length=7, aggregate=aggregate)
+        got = encode(pack(many), encoding)
+        dense = encode(pack(many), encoding, backend="dense")
         np.testing.assert_allclose(got, dense, rtol=0, atol=1e-12)
 
 
@@ -165,18 +169,20 @@ def test_returns_on_complete_graphs_are_one_nth(n: int) -> None:
 @pytest.mark.parametrize("loop", [0, 1])
 def test_returns_on_cycles_by_their_eigenvalues(n: int, loop: int) -> None:
     r"""C_n: H_vv^(t) = mean over r of ((loop + 2 cos(2πr/n)) / (2 + loop))^t."""
-    spec = WalkEncoding(num_shells=2, walk_length=12, self_loops=bool(loop))
+    encoding = WalkEncoding(num_shells=2, walk_length=12, self_loops=bool(loop))
     values = (loop + 2 * np.cos(2 * np.pi * np.arange(n) / n)) / (2 + loop)
     expected = [np.mean(values**t) for t in range(1, 13)]
     for backend in BACKENDS:
-        got = encode(cycle_graph(n), spec, backend=backend)
+        got = encode(cycle_graph(n), encoding, backend=backend)
         np.testing.assert_allclose(got[:, 0], np.tile(expected, (n, 1)), atol=1e-13)
 
 
 def test_path_of_three_by_hand() -> None:
     """0 - 1 - 2 from node 0, t = 1: d = (2, 3, 2)."""
-    spec = WalkEncoding(num_shells=2, walk_length=1)
-    got = dict(zip(spec.channels, encode(path_graph(3), spec)[0, :, 0], strict=True))
+    encoding = WalkEncoding(num_shells=2, walk_length=1)
+    got = dict(
+        zip(encoding.channels, encode(path_graph(3), encoding)[0, :, 0], strict=True)
+    )
     assert got["graph/return"] == pytest.approx(1 / 2)
     assert got["graph/to_shell/1"] == pytest.approx(1 / 2)
     assert got["graph/to_shell/2"] == 0
@@ -187,18 +193,18 @@ def test_path_of_three_by_hand() -> None:
 
 def test_twins_are_walked_once_in_large_graphs_too() -> None:
     """K_n has one class of twins: half walks over all its nodes would take minutes."""
-    spec = WalkEncoding(num_shells=1, walk_length=4)
-    got = encode(complete_graph(1500), spec, backend="push")
-    dense = encode(complete_graph(1500), spec, backend="dense")
+    encoding = WalkEncoding(num_shells=1, walk_length=4)
+    got = encode(complete_graph(1500), encoding, backend="push")
+    dense = encode(complete_graph(1500), encoding, backend="dense")
     np.testing.assert_allclose(got, dense, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(got[:, 0], 1 / 1500, rtol=1e-12)
 
 
 def test_a_walk_always_lands_somewhere() -> None:
     """Summed over all shells of a connected graph, f1 + f2 is 1 at every step."""
-    spec = WalkEncoding(num_shells=4, walk_length=10)
+    encoding = WalkEncoding(num_shells=4, walk_length=10)
     for g in (petersen_graph(), path_graph(5), rook_graph(3)):
-        got = encode(g, spec)
+        got = encode(g, encoding)
         landed = got[:, 0] + got[:, 1:5].sum(1)
         np.testing.assert_allclose(landed, 1, rtol=0, atol=1e-13)
 
@@ -217,23 +223,29 @@ def test_internal_scope_separates_what_graph_scope_cannot() -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_corners(backend: Backend) -> None:
-    spec = WalkEncoding(num_shells=3, walk_length=4, scope=("graph", "ego", "internal"))
-    assert encode(path_graph(0), spec, backend=backend).shape == (0, 10 + 10 + 10, 4)
-    alone = encode(path_graph(1), spec, backend=backend)[0]
-    by_name = dict(zip(spec.channels, alone, strict=True))
+    encoding = WalkEncoding(
+        num_shells=3, walk_length=4, scope=("graph", "ego", "internal")
+    )
+    assert encode(path_graph(0), encoding, backend=backend).shape == (
+        0,
+        10 + 10 + 10,
+        4,
+    )
+    alone = encode(path_graph(1), encoding, backend=backend)[0]
+    by_name = dict(zip(encoding.channels, alone, strict=True))
     assert by_name.pop("graph/return").tolist() == [1, 1, 1, 1]
     assert by_name.pop("ego3/return").tolist() == [1, 1, 1, 1]
     assert all(not steps.any() for steps in by_name.values())
-    edgeless = encode(Graph.from_edge_index([[], []], 3), spec, backend=backend)
+    edgeless = encode(Graph.from_edge_index([[], []], 3), encoding, backend=backend)
     np.testing.assert_array_equal(edgeless, np.stack([alone] * 3))
 
 
 def test_without_self_loops_an_isolated_node_goes_nowhere() -> None:
-    spec = WalkEncoding(
+    encoding = WalkEncoding(
         num_shells=1, walk_length=3, self_loops=False, scope=("graph", "ego")
     )
     for backend in BACKENDS:
-        assert not encode(path_graph(1), spec, backend=backend).any()
+        assert not encode(path_graph(1), encoding, backend=backend).any()
 
 
 def test_hops_beyond_the_diameter_are_zero_and_change_nothing_else() -> None:
@@ -257,10 +269,10 @@ def test_float32_is_float64_rounded() -> None:
 def test_any_kind_of_graph_may_be_given() -> None:
     import networkx as nx
 
-    spec = WalkEncoding(num_shells=2, walk_length=4)
-    expected = encode(petersen_graph(), spec)
+    encoding = WalkEncoding(num_shells=2, walk_length=4)
+    expected = encode(petersen_graph(), encoding)
     for other in (nx.petersen_graph(), petersen_graph().to_scipy()):
-        assert np.sort(encode(other, spec), axis=0) == pytest.approx(
+        assert np.sort(encode(other, encoding), axis=0) == pytest.approx(
             np.sort(expected, axis=0)
         )
 

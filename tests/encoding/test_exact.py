@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from sekgnn.encoding import WalkEncoding, encode_exact
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs import Graph, path_graph, rook_graph, shrikhande_graph
-from sekgnn.testing import brute_force_encoding, graphs, specs
+from sekgnn.testing import brute_force_encoding, graphs, walk_encodings
 from sekgnn.walks import PRIMES, modular_landing, residues
 
 
 @settings(max_examples=80)
-@given(g=graphs(max_nodes=6), spec=specs())
-def test_residues_are_those_of_the_fractions(g: Graph, spec: WalkEncoding) -> None:
-    expected = brute_force_encoding(g, spec)
-    got = encode_exact(g, spec)
+@given(g=graphs(max_nodes=6), encoding=walk_encodings())
+def test_residues_are_those_of_the_fractions(g: Graph, encoding: WalkEncoding) -> None:
+    expected = brute_force_encoding(g, encoding)
+    got = encode_exact(g, encoding)
     assert got.shape == (*expected.shape, len(PRIMES))
     for place, fraction in np.ndenumerate(expected):
         assert tuple(got[place]) == residues(fraction)
@@ -32,9 +32,9 @@ def test_residues_are_those_of_the_fractions(g: Graph, spec: WalkEncoding) -> No
 def test_a_relabelled_copy_has_the_same_residues(g: Graph, seed: int) -> None:
     """Bit for bit, which float walks do not achieve."""
     perm = random.Random(seed).sample(range(g.num_nodes), g.num_nodes)
-    spec = WalkEncoding(num_shells=3, walk_length=12, scope=("graph", "internal"))
+    encoding = WalkEncoding(num_shells=3, walk_length=12, scope=("graph", "internal"))
     np.testing.assert_array_equal(
-        encode_exact(g.relabel(perm), spec)[perm], encode_exact(g, spec)
+        encode_exact(g.relabel(perm), encoding)[perm], encode_exact(g, encoding)
     )
 
 
@@ -50,9 +50,11 @@ def test_rook_and_shrikhande() -> None:
 
 
 def test_threads_change_nothing() -> None:
-    spec = WalkEncoding(num_shells=2, walk_length=4, scope=("graph", "ego"))
-    one = encode_exact(path_graph(150), spec, threads=1)
-    np.testing.assert_array_equal(encode_exact(path_graph(150), spec, threads=2), one)
+    encoding = WalkEncoding(num_shells=2, walk_length=4, scope=("graph", "ego"))
+    one = encode_exact(path_graph(150), encoding, threads=1)
+    np.testing.assert_array_equal(
+        encode_exact(path_graph(150), encoding, threads=2), one
+    )
 
 
 def test_modular_landing_adds_up_to_one() -> None:

@@ -27,7 +27,7 @@ from sekgnn.graphs import (
 )
 from sekgnn.testing import graphs
 from sekgnn.testing.brute_force import distances, landing
-from sekgnn.testing.strategies import specs
+from sekgnn.testing.strategies import walk_encodings
 
 Vectors = Counter[tuple[Fraction, ...]]
 
@@ -35,7 +35,9 @@ Vectors = Counter[tuple[Fraction, ...]]
 def learned() -> st.SearchStrategy[WalkEncoding]:
     """Draw any encoding by multisets."""
     plain: dict[str, Any] = {"merge": "concat", "first_step": 1, "shell_sizes": 0}
-    return specs().map(lambda spec: replace(spec, aggregate="learned", **plain))
+    return walk_encodings().map(
+        lambda encoding: replace(encoding, aggregate="learned", **plain)
+    )
 
 
 def rounded(x: Fraction) -> float:
@@ -43,17 +45,17 @@ def rounded(x: Fraction) -> float:
     return round(x * 2**52) / 2**52
 
 
-def defined(graph: Graph, spec: WalkEncoding, v: int) -> list[Vectors]:
+def defined(graph: Graph, encoding: WalkEncoding, v: int) -> list[Vectors]:
     """Return the multisets of a node, a channel after the other, as fractions."""
     reach, out = distances(graph)[v], []
-    walks = [(part, block) for part in spec.walks.values() for block in part.blocks]
+    walks = [(part, block) for part in encoding.walks.values() for block in part.blocks]
     for part, block in walks:
         nodes = list(range(graph.num_nodes))
         if block.scope != "graph":
             nodes = [u for u, d in reach.items() if d <= block.radius]
         if block.scope == "internal":
             nodes.remove(v)
-        h = landing(graph, nodes, spec.walk_length, bool(part.self_loops))
+        h = landing(graph, nodes, encoding.walk_length, bool(part.self_loops))
         hops = range(1, block.num_shells + 1)
         at = {k: [u for u, d in reach.items() if d == k] for k in hops}
         groups: list[list[tuple[int, int]]] = []
@@ -70,14 +72,14 @@ def defined(graph: Graph, spec: WalkEncoding, v: int) -> list[Vectors]:
 
 @given(graphs(max_nodes=7), learned())
 @settings(max_examples=60)
-def test_is_the_definition(graph: Graph, spec: WalkEncoding) -> None:
+def test_is_the_definition(graph: Graph, encoding: WalkEncoding) -> None:
     """Equal fractions are one vector, with their count, rounded to 52 bits."""
-    found = encode(graph, spec)
+    found = encode(graph, encoding)
     assert isinstance(found, RaggedEncoding)
-    assert found.vectors.shape[1] == spec.length
+    assert found.vectors.shape[1] == encoding.length
     for v in range(graph.num_nodes):
-        expected = defined(graph, spec, v)
-        assert len(expected) == spec.num_channels
+        expected = defined(graph, encoding, v)
+        assert len(expected) == encoding.num_channels
         for multiset, wanted in zip(found.multisets(v), expected, strict=True):
             left = sorted((*map(rounded, x), n) for x, n in wanted.items())
             assert sorted((*x.tolist(), n) for n, x in multiset) == left
@@ -86,16 +88,16 @@ def test_is_the_definition(graph: Graph, spec: WalkEncoding) -> None:
 @given(st.lists(graphs(max_nodes=7), min_size=1, max_size=3), learned(), st.randoms())
 @settings(max_examples=40)
 def test_numbering_threads_and_other_graphs_change_no_bit(
-    several: list[Graph], spec: WalkEncoding, rng: Any
+    several: list[Graph], encoding: WalkEncoding, rng: Any
 ) -> None:
     """Random graphs beside the small ones: there the order of a sum would matter."""
     draw = np.random.default_rng(rng.randrange(2**32))
     several = [*several, random_graph(18, 0.4, draw)]
     perms = [rng.sample(range(g.num_nodes), g.num_nodes) for g in several]
     moved = [g.relabel(p) for g, p in zip(several, perms, strict=True)]
-    together = encode_many(moved, spec, threads=2)
+    together = encode_many(moved, encoding, threads=2)
     for graph, perm, other in zip(several, perms, together, strict=True):
-        alone = encode(graph, spec, threads=1)
+        alone = encode(graph, encoding, threads=1)
         for name in PARTS[1:]:
             np.testing.assert_array_equal(getattr(other, name), getattr(alone, name))
         np.testing.assert_array_equal(other.rows[perm], alone.rows)
@@ -104,14 +106,14 @@ def test_numbering_threads_and_other_graphs_change_no_bit(
 @given(st.lists(graphs(1, 5), min_size=1, max_size=3), learned())
 @settings(max_examples=40)
 def test_exact_digests_are_equal_where_multisets_are(
-    several: list[Graph], spec: WalkEncoding
+    several: list[Graph], encoding: WalkEncoding
 ) -> None:
-    exact = spec.exact(pack(several)).reshape(-1, 2)
+    exact = encoding.exact(pack(several)).reshape(-1, 2)
     flat = [
         (c, frozenset(multiset.items()))
         for g in several
         for v in range(g.num_nodes)
-        for c, multiset in enumerate(defined(g, spec, v))
+        for c, multiset in enumerate(defined(g, encoding, v))
     ]
     numbers: dict[Any, int] = {}
     seen: dict[Any, int] = {}
@@ -122,21 +124,21 @@ def test_exact_digests_are_equal_where_multisets_are(
 
 def test_symmetric_graphs_keep_little() -> None:
     """All nodes of a rook's graph have one multiset per channel, of few vectors."""
-    spec = WalkEncoding(2, 8, ("graph", "internal"), 1, aggregate="learned")
-    found = encode(rook_graph(4), spec)
-    assert (found.rows == np.arange(spec.num_channels)).all()
-    assert len(found.vectors) == found.sizes.sum() <= 2 * spec.num_channels
+    encoding = WalkEncoding(2, 8, ("graph", "internal"), 1, aggregate="learned")
+    found = encode(rook_graph(4), encoding)
+    assert (found.rows == np.arange(encoding.num_channels)).all()
+    assert len(found.vectors) == found.sizes.sum() <= 2 * encoding.num_channels
     assert found.counts.sum() == 1 + 3 * (6 + 9) - 15 + 36 - 6 + 81 - 9 + 6 + 30
 
 
 def test_what_does_not_fit_is_refused_before_it_is_computed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    spec = WalkEncoding(2, 8, aggregate="learned")
+    encoding = WalkEncoding(2, 8, aggregate="learned")
     monkeypatch.setattr(module, "graph_multisets", None)
     monkeypatch.setattr(module, "MEMORY_LIMIT", 2**20)
     with pytest.raises(GraphInputError, match=r"GiB; .* Use fewer num_shells"):
-        encode(cycle_graph(200), spec)
+        encode(cycle_graph(200), encoding)
 
 
 def test_what_cannot_work_is_explained() -> None:
@@ -148,10 +150,10 @@ def test_what_cannot_work_is_explained() -> None:
     for bad, message in cases:
         with pytest.raises(ConfigError, match=message):
             WalkEncoding(aggregate="learned", **bad)
-    spec = WalkEncoding(walk_length=4, aggregate="learned")
+    encoding = WalkEncoding(walk_length=4, aggregate="learned")
     with pytest.raises(ConfigError, match="has no backends; leave out 'dense'"):
-        encode(path_graph(3), spec, backend="dense")
+        encode(path_graph(3), encoding, backend="dense")
     with pytest.raises(ConfigError, match="their digests are"):
-        encode_exact(path_graph(3), spec)
+        encode_exact(path_graph(3), encoding)
     with pytest.raises(ConfigError, match="no unbiased squares or multisets"):
-        encode_sampled(path_graph(3), spec)
+        encode_sampled(path_graph(3), encoding)

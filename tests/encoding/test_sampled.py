@@ -28,22 +28,22 @@ def small_power_law() -> Graph:
     return barabasi_albert_graph(30, 2, np.random.default_rng(1))
 
 
-@pytest.mark.parametrize("spec", SPECS)
-def test_the_mean_over_seeds_is_the_exact_value(spec: WalkEncoding) -> None:
+@pytest.mark.parametrize("encoding", SPECS)
+def test_the_mean_over_seeds_is_the_exact_value(encoding: WalkEncoding) -> None:
     """Averaged over S seeds the deviation shrinks like 1/√S: no bias is left."""
     g = small_power_law()
-    runs = [encode_sampled(g, spec, num_walks=200, seed=seed) for seed in range(25)]
+    runs = [encode_sampled(g, encoding, num_walks=200, seed=seed) for seed in range(25)]
     mean = np.mean([run.values for run in runs], axis=0)
     error = np.sqrt(np.mean([run.standard_error**2 for run in runs], axis=0) / 25)
-    z = (mean - encode(g, spec)) / np.maximum(error, 1e-4)
+    z = (mean - encode(g, encoding)) / np.maximum(error, 1e-4)
     assert np.abs(z).max() < 5.5
     assert abs(z.mean()) < 0.1
 
 
 def test_standard_errors_match_the_spread_over_seeds() -> None:
     """One walk event per channel, so the error is no bound but the thing itself."""
-    g, spec = small_power_law(), SPECS[0]
-    runs = [encode_sampled(g, spec, num_walks=100, seed=seed) for seed in range(60)]
+    g, encoding = small_power_law(), SPECS[0]
+    runs = [encode_sampled(g, encoding, num_walks=100, seed=seed) for seed in range(60)]
     spread = np.std([run.values for run in runs], axis=0, ddof=1)
     claimed = np.sqrt(np.mean([run.standard_error**2 for run in runs], axis=0))
     common = claimed > 0.02
@@ -52,17 +52,17 @@ def test_standard_errors_match_the_spread_over_seeds() -> None:
 
 def test_variances_are_unbiased_even_from_two_walks() -> None:
     """On a cycle every return at t = 1 has p = 1/3: variance p (1 - p) / M = 1/9."""
-    spec = WalkEncoding(num_shells=1, walk_length=1)
-    result = encode_sampled(cycle_graph(4000), spec, num_walks=2)
+    encoding = WalkEncoding(num_shells=1, walk_length=1)
+    result = encode_sampled(cycle_graph(4000), encoding, num_walks=2)
     variance = (result.standard_error[:, 0, 0] ** 2).mean()
     assert variance == pytest.approx(1 / 9, rel=0.1)
 
 
 def test_walks_from_different_shells_are_independent() -> None:
     """Whether the centre's walks stay says nothing of whether the shell's do."""
-    spec = WalkEncoding(num_shells=2, walk_length=1)
-    values = encode_sampled(cycle_graph(4000), spec, num_walks=2).values[:, :, 0]
-    stays = [spec.channels.index(f"graph/across_diagonal/{k}") for k in (1, 2)]
+    encoding = WalkEncoding(num_shells=2, walk_length=1)
+    values = encode_sampled(cycle_graph(4000), encoding, num_walks=2).values[:, :, 0]
+    stays = [encoding.channels.index(f"graph/across_diagonal/{k}") for k in (1, 2)]
     apart = np.corrcoef(values[:, [0, *stays]].T) - np.eye(3)
     assert np.abs(apart).max() < 0.1
 
@@ -83,10 +83,10 @@ def test_same_seed_same_walks_whatever_the_threads() -> None:
 
 
 def test_corners() -> None:
-    spec = WalkEncoding(num_shells=2, walk_length=3)
-    assert encode_sampled(path_graph(0), spec).values.shape == (0, 7, 3)
-    alone = encode_sampled(path_graph(1), spec).values[0]
-    np.testing.assert_array_equal(alone, encode(path_graph(1), spec)[0])
+    encoding = WalkEncoding(num_shells=2, walk_length=3)
+    assert encode_sampled(path_graph(0), encoding).values.shape == (0, 7, 3)
+    alone = encode_sampled(path_graph(1), encoding).values[0]
+    np.testing.assert_array_equal(alone, encode(path_graph(1), encoding)[0])
 
 
 @pytest.mark.parametrize(

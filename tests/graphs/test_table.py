@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sekgnn.errors import GraphInputError
-from sekgnn.graphs.table import read_table, read_text, text_lines
+from sekgnn.graphs.table import data_rows, read_text, text_lines
 
 fields = st.text(st.sampled_from("ab ,;\t\"'\r\n\u00e9\u2028"), max_size=5)
 
@@ -21,7 +21,7 @@ fields = st.text(st.sampled_from("ab ,;\t\"'\r\n\u00e9\u2028"), max_size=5)
 def test_columns_in_the_order_asked_for(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_bytes(b'\xef\xbb\xbfa, b ,c\r\n1," 2\n ",3\r\n\r\n4,5,\r\n')
-    rows = list(read_table(file, ["c", "a", "b"]))
+    rows = list(data_rows(file, ["c", "a", "b"]))
     assert [row.values for row in rows] == [("3", "1", "2"), ("", "4", "5")]
     assert [row.place for row in rows] == ["row 1 (line 2)", "row 2 (line 5)"]
 
@@ -30,11 +30,11 @@ def test_parquet_keeps_types(tmp_path: Path) -> None:
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     file = tmp_path / "a.parquet"
     pq.write_table(pa.table({"a": [1.5, None], "b": ["x", "y"]}), file)
-    rows = list(read_table(file, ["b", "a"]))
+    rows = list(data_rows(file, ["b", "a"]))
     assert [row.values for row in rows] == [("x", 1.5), ("y", None)]
     assert rows[1].place == "row 2"
     with pytest.raises(GraphInputError, match=r"no column 'B'.*Did you mean 'b'"):
-        list(read_table(file, ["B"]))
+        list(data_rows(file, ["B"]))
 
 
 def test_a_missing_column_and_the_hint(tmp_path: Path) -> None:
@@ -42,11 +42,11 @@ def test_a_missing_column_and_the_hint(tmp_path: Path) -> None:
     file.write_text("activity,y\n1,2\n")
     message = r"no column 'activty'; .*Did you mean 'activity'\? Name it\.$"
     with pytest.raises(GraphInputError, match=message):
-        list(read_table(file, ["activty"], "Name it."))
+        list(data_rows(file, ["activty"], "Name it."))
     with pytest.raises(
         GraphInputError, match=r"its columns are \['activity', 'y'\]\.$"
     ):
-        list(read_table(file, ["q"]))
+        list(data_rows(file, ["q"]))
 
 
 @given(
@@ -81,7 +81,7 @@ def test_any_fields_come_back_with_their_lines(
     file = tmp_path_factory.mktemp("table") / "a.csv"
     text = mark + (out.getvalue() if last_end else out.getvalue().removesuffix(end))
     file.write_bytes(text.encode())
-    found = list(read_table(file, ["b", "a"]))
+    found = list(data_rows(file, ["b", "a"]))
     assert [row.values for row in found] == [(b.strip(), a.strip()) for a, b in rows]
     assert [row.line for row in found] == lines
     assert [row.row for row in found] == list(range(1, len(rows) + 1))
@@ -114,17 +114,17 @@ def test_the_byte_is_counted_from_the_start_of_the_file(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_bytes(b"\xef\xbb\xbfa\n\xff\n")
     with pytest.raises(GraphInputError, match=r"is not UTF-8 text \(byte 5\)"):
-        list(read_table(file, ["a"]))
+        list(data_rows(file, ["a"]))
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
 def test_what_cannot_be_opened(tmp_path: Path, name: str) -> None:
     pytest.importorskip("pyarrow")
     with pytest.raises(GraphInputError, match="does not exist; check the path"):
-        list(read_table(tmp_path / name, ["a"]))
+        list(data_rows(tmp_path / name, ["a"]))
     (tmp_path / name).mkdir()
     with pytest.raises(GraphInputError, match="is a folder; a file was expected"):
-        list(read_table(tmp_path / name, ["a"]))
+        list(data_rows(tmp_path / name, ["a"]))
 
 
 def test_a_device_that_fails() -> None:
@@ -141,13 +141,13 @@ def test_a_field_that_is_too_long(tmp_path: Path) -> None:
         file.write_text(f"a\n{text}")
         message = rf"line {line}: field larger than field limit.*need a Parquet file"
         with pytest.raises(GraphInputError, match=message):
-            list(read_table(file, ["a"]))
+            list(data_rows(file, ["a"]))
 
 
 def test_rows_come_before_the_end_is_read(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_bytes(b"a,b\n" + b"1,2\n" * 30_000 + b"1,\xff\n1,2,3\n")
-    rows = read_table(file, ["b"])
+    rows = data_rows(file, ["b"])
     assert next(rows).values == ("2",)
     with pytest.raises(GraphInputError, match=r"\(byte 120006\)"):
         list(rows)
@@ -163,10 +163,10 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": values}), parquet_file, compression="none")
     del values
     for file in (csv_file, parquet_file):
-        list(zip(read_table(file, ["a"]), range(5), strict=False))  # imports
+        list(zip(data_rows(file, ["a"]), range(5), strict=False))  # imports
         tracemalloc.start()
         try:
-            count = sum(1 for _ in read_table(file, ["a"]))
+            count = sum(1 for _ in data_rows(file, ["a"]))
             _, peak = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
@@ -179,7 +179,7 @@ def test_parquet_rows_are_counted_over_batches_and_row_groups(tmp_path: Path) ->
     file = tmp_path / "a.parquet"
     table = pa.table({"a": list(range(5000)), "b": ["x"] * 5000})
     pq.write_table(table, file, row_group_size=1500)
-    rows = list(read_table(file, ["a", "a"]))
+    rows = list(data_rows(file, ["a", "a"]))
     assert [(row.row, row.values) for row in rows] == [
         (i + 1, (i, i)) for i in range(5000)
     ]

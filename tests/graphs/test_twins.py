@@ -12,7 +12,7 @@ from sekgnn.testing import graphs
 
 def twins_of(g: Graph) -> np.ndarray:
     twin_of = np.empty(g.num_nodes, dtype=np.int32)
-    find_twins(g.indptr, g.indices, 0, g.num_nodes, twin_of)
+    find_twins(g.csr, 0, g.num_nodes, twin_of)
     return twin_of
 
 
@@ -30,9 +30,7 @@ def test_twins_match_the_definition(g: Graph) -> None:
 def test_quotient_keeps_the_row_sums_of_the_walk(g: Graph) -> None:
     """Class sizes summed over a class's neighbours give its degree plus one."""
     twin_of = twins_of(g)
-    nodes, sizes, rows, columns = quotient(
-        g.indptr, g.indices, twin_of, 0, g.num_nodes, 1
-    )
+    nodes, sizes, rows, columns = quotient(g.csr, twin_of, 0, g.num_nodes, 1)
     assert nodes.tolist() == np.unique(twin_of).tolist()
     assert sizes.sum() == g.num_nodes
     for c, v in enumerate(nodes.tolist()):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from importlib import import_module
+from unittest.mock import patch
 
 import networkx as nx
 import numpy as np
@@ -14,14 +16,8 @@ from hypothesis import strategies as st
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.packed import pack
-from sekgnn.hops import (
-    HopKernel,
-    HopPairs,
-    hop_pairs,
-    hop_pairs_packed,
-    shell_sizes,
-)
-from sekgnn.hops.hop_pairs import sweep
+from sekgnn.hops import HopKernel, HopPairs, hop_pairs, shell_sizes
+from sekgnn.parallel import even_chunks
 from sekgnn.testing.strategies import graphs
 
 Triples = list[tuple[int, int, int]]
@@ -151,7 +147,7 @@ def test_packed_equals_one_by_one(
     kernel: HopKernel, cap: int | None, many: list[Graph]
 ) -> None:
     packed = pack(many)
-    together = hop_pairs_packed(packed, 3, kernel=kernel, max_neighbors=cap, seed=7)
+    together = hop_pairs(packed, 3, kernel=kernel, max_neighbors=cap, seed=7)
     expected: Triples = []
     for g, first in zip(many, packed.node_ptr.tolist(), strict=False):
         one = hop_pairs(g, 3, kernel=kernel, max_neighbors=cap, seed=7)
@@ -160,25 +156,18 @@ def test_packed_equals_one_by_one(
     assert together.num_nodes == packed.num_nodes
 
 
-@pytest.mark.parametrize("diffusion", [False, True])
+@pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("cap", [None, 2])
 @given(many=st.lists(graphs(max_nodes=7), max_size=4), size=st.integers(1, 9))
 def test_neither_threads_nor_chunks_change_the_answer(
-    diffusion: bool, cap: int | None, many: list[Graph], size: int
+    kernel: HopKernel, cap: int | None, many: list[Graph], size: int
 ) -> None:
     """Also checks that a search leaves no marks behind for the next source."""
     packed = pack(many)
-    alone, shared = (
-        sweep(
-            packed,
-            3,
-            diffusion=diffusion,
-            max_neighbors=cap,
-            threads=threads,
-            chunk_size=chunk_size,
-        )
-        for threads, chunk_size in ((1, 10**6), (2, size))
-    )
+    alone = hop_pairs(packed, 3, kernel=kernel, max_neighbors=cap, threads=1)
+    module = import_module("sekgnn.hops.hop_pairs")
+    with patch.object(module, "_chunks", lambda n, _: even_chunks(n, size)):
+        shared = hop_pairs(packed, 3, kernel=kernel, max_neighbors=cap, threads=2)
     assert triples(alone) == triples(shared)
 
 
@@ -202,7 +191,7 @@ def test_no_edges_no_pairs(kernel: HopKernel, n: int) -> None:
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_no_graphs_no_pairs(kernel: HopKernel) -> None:
-    assert hop_pairs_packed(pack([]), 2, kernel=kernel).num_pairs == 0
+    assert hop_pairs(pack([]), 2, kernel=kernel).num_pairs == 0
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

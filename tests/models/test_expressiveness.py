@@ -27,20 +27,20 @@ WIDTH: dict[str, Any] = {"hidden_channels": 16, "num_layers": 3}
 COPIES = 4
 
 
-def outputs(model: GraphModel, spec: Any, graphs: list[Graph]) -> torch.Tensor:
-    data = [dress(g, 4, spec=spec) for g in graphs]
+def outputs(model: GraphModel, encoding: Any, graphs: list[Graph]) -> torch.Tensor:
+    data = [dress(g, 4, encoding=encoding) for g in graphs]
     with torch.no_grad():
         out: torch.Tensor = model.double().eval()(Batch.from_data_list(data))
     return out / out.abs().max()
 
 
-def separates(model: GraphModel, spec: Any, a: Graph, b: Graph) -> bool:
+def separates(model: GraphModel, encoding: Any, a: Graph, b: Graph) -> bool:
     """Return whether the outputs differ by far more than by relabelling a graph.
 
     A relabelled copy itself must never be told from its graph, to 1e-9 of the output.
     """
     copies = [shuffled(g, seed) for g in (a, b) for seed in range(COPIES)]
-    out = outputs(model, spec, [a, b, *copies])
+    out = outputs(model, encoding, [a, b, *copies])
     of_a, of_b = out[2 : 2 + COPIES], out[2 + COPIES :]
     noise = torch.cat([of_a - out[0], of_b - out[1]]).abs().max()
     assert noise < 1e-9
@@ -51,8 +51,8 @@ def shuffled(graph: Graph, seed: int) -> Graph:
     return graph.relabel(np.random.default_rng(seed).permutation(graph.num_nodes))
 
 
-def sek(spec: WalkEncoding, kind: Any = SEKGNN) -> GraphModel:
-    model: GraphModel = kind(0, 8, spec, num_hops=4, **WIDTH)
+def sek(encoding: WalkEncoding, kind: Any = SEKGNN) -> GraphModel:
+    model: GraphModel = kind(0, 8, encoding, num_hops=4, **WIDTH)
     return model
 
 
@@ -91,9 +91,9 @@ INSIDE_TEST = SEK(4, tuple(Walks("internal", h, walk_length=8) for h in (1, 2)))
 def test_random_sek_gnns_separate_what_sek_1_wl_does(brec: BREC, index: int) -> None:
     torch.manual_seed(index)
     pair = brec[index]
-    for spec, test in ((GRAPH, GRAPH_TEST), (INSIDE, INSIDE_TEST)):
+    for encoding, test in ((GRAPH, GRAPH_TEST), (INSIDE, INSIDE_TEST)):
         verdict = compare(pair.first, pair.second, test).separated
-        assert separates(sek(spec), spec, pair.first, pair.second) == verdict
+        assert separates(sek(encoding), encoding, pair.first, pair.second) == verdict
 
 
 FOUR_VERTEX, DISTANCE_REGULAR, CFI = [360], [380, 381, 383, 394, 399], [262, 273]
@@ -111,14 +111,14 @@ def test_learned_multisets_separate_what_multisets_do(brec: BREC, index: int) ->
     torch.manual_seed(index)
     pair = brec[index]
     graphs = pair.first, pair.second
-    for spec, test in (
+    for encoding, test in (
         (LEARNED_GRAPH, GRAPH_TEST),
         (LEARNED_INSIDE, INSIDE_MULTISETS),
     ):
-        model = sek(spec).double()
-        both = Batch.from_data_list([dress(g, 4, spec=spec) for g in graphs])
+        model = sek(encoding).double()
+        both = Batch.from_data_list([dress(g, 4, encoding=encoding) for g in graphs])
         model.fit_inputs(partial(iter, [both]))
-        assert separates(model, spec, *graphs) == compare(*graphs, test).separated
+        assert separates(model, encoding, *graphs) == compare(*graphs, test).separated
     if index in (381, 394):
         assert not separates(sek(INSIDE), INSIDE, *graphs)
         assert compare(*graphs, INSIDE_MULTISETS).separated

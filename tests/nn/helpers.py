@@ -20,17 +20,21 @@ LEARNED = replace(SPEC, aggregate="learned")
 
 
 def dress(
-    graph: Graph, num_hops: int = 3, *, spec: WalkEncoding | None = SPEC, **more: Any
+    graph: Graph,
+    num_hops: int = 3,
+    *,
+    encoding: WalkEncoding | None = SPEC,
+    **more: Any,
 ) -> Data:
     """Return ``graph`` as ``Data`` with hops, f in float64, and the given fields."""
     data = AddKHopEdges(num_hops)(to_data(graph, **more))
-    return data if spec is None else encoded(data, spec)
+    return data if encoding is None else encoded(data, encoding)
 
 
-def encoded(data: Data, *specs: WalkEncoding) -> Data:
+def encoded(data: Data, *encodings: WalkEncoding) -> Data:
     """Return ``data`` with encodings in float64, of fields of their own."""
-    for spec in specs:
-        data = AddSubstructureEncoding(spec, dtype=torch.float64)(data)
+    for encoding in encodings:
+        data = AddSubstructureEncoding(encoding, dtype=torch.float64)(data)
     return data
 
 

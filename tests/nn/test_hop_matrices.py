@@ -17,7 +17,7 @@ from sekgnn.testing import graphs
 
 @given(graphs(max_nodes=7), st.integers(1, 4), st.randoms())
 def test_order_of_the_pairs_does_not_matter(graph: Graph, k: int, rng: object) -> None:
-    data = dress(graph, 4, spec=None)
+    data = dress(graph, 4, encoding=None)
     perm = torch.randperm(data.hop_order.numel())
     a = hops_of(data, k)
     b = hop_csr(data.hop_edge_index[:, perm], data.hop_order[perm], graph.num_nodes, k)
@@ -72,7 +72,7 @@ def test_edge_features_follow_the_pairs() -> None:
 
 
 def test_edges_that_do_not_fit_are_refused() -> None:
-    data = dress(path_graph(3), spec=None)
+    data = dress(path_graph(3), encoding=None)
     hops = hops_of(data, 1)
     one_way = data.edge_index[:, :3]
     with pytest.raises(GraphInputError, match="has 0 edges"):

@@ -22,7 +22,7 @@ WIDTH = 5
 
 
 def joined(graphs: list[Graph], dtype: torch.dtype = torch.float64) -> Multisets:
-    batch = Batch.from_data_list([dress(g, spec=LEARNED) for g in graphs])
+    batch = Batch.from_data_list([dress(g, encoding=LEARNED) for g in graphs])
     names = zip(PARTS, fields.SUB_ENC_PARTS, strict=True)
     parts = {part: batch[name] for part, name in names}
     parts["vectors"] = parts["vectors"].to(dtype)

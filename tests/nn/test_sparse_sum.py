@@ -26,7 +26,7 @@ def sampled(seed: int, num_nodes: int = 7) -> torch.Tensor:
 @settings(max_examples=40)
 @given(graphs(max_nodes=7), st.integers(1, 9))
 def test_is_the_matrix_product(graph: Graph, channels: int) -> None:
-    hops = hops_of(dress(graph, spec=None), 3)
+    hops = hops_of(dress(graph, encoding=None), 3)
     x = torch.randn(graph.num_nodes, channels, dtype=torch.float64)
     for k in (1, 2, 3):
         expected = dense(hops, k) @ x
@@ -91,7 +91,7 @@ def test_threads_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("num_nodes", [0, 1, 3])
 def test_no_pairs_give_zeros(num_nodes: int) -> None:
-    hops = hops_of(dress(empty_graph(num_nodes), spec=None), 2)
+    hops = hops_of(dress(empty_graph(num_nodes), encoding=None), 2)
     x = torch.randn(num_nodes, 4, requires_grad=True)
     out = csr_sum(x, hops.hop(2))
     assert out.shape == (num_nodes, 4)
@@ -103,7 +103,7 @@ def test_no_pairs_give_zeros(num_nodes: int) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_is_summed_in_float32(dtype: torch.dtype) -> None:
-    hops = hops_of(dress(petersen_graph(), spec=None), 1)
+    hops = hops_of(dress(petersen_graph(), encoding=None), 1)
     x = torch.randn(10, 4).to(dtype)
     exact = csr_sum(x.float(), hops.hop(1))
     out = csr_sum(x, hops.hop(1))
@@ -116,7 +116,7 @@ def test_half_precision_is_summed_in_float32(dtype: torch.dtype) -> None:
 
 
 def test_columns_need_not_be_contiguous() -> None:
-    hops = hops_of(dress(petersen_graph(), spec=None), 1)
+    hops = hops_of(dress(petersen_graph(), encoding=None), 1)
     x = torch.randn(4, 10).T
     torch.testing.assert_close(
         csr_sum(x, hops.hop(1)), csr_sum(x.contiguous(), hops.hop(1))
@@ -136,5 +136,5 @@ def test_operators_pass_pytorchs_own_check() -> None:
 
 
 def test_row_sizes_are_the_degrees() -> None:
-    csr: Csr = hops_of(dress(petersen_graph(), spec=None), 2).hop(2)
+    csr: Csr = hops_of(dress(petersen_graph(), encoding=None), 2).hop(2)
     assert csr.row_sizes().tolist() == [6] * 10

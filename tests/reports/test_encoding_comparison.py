@@ -54,8 +54,8 @@ def test_rook_and_shrikhande() -> None:
 
 
 def test_loops_step_0_and_shell_sizes_have_verdicts() -> None:
-    spec = WalkEncoding(1, 3, self_loops=(True, False), first_step=0, shell_sizes=2)
-    found = compare_graphs(path_graph(3), cycle_graph(3), spec)
+    encoding = WalkEncoding(1, 3, self_loops=(True, False), first_step=0, shell_sizes=2)
+    found = compare_graphs(path_graph(3), cycle_graph(3), encoding)
     assert [s.scope for s in found.scopes] == [
         "loops/graph", "no_loops/graph", "shell_sizes",
     ]  # fmt: skip
@@ -78,8 +78,8 @@ def test_why() -> None:
 @given(graphs(min_nodes=1, max_nodes=8), st.randoms())
 def test_a_relabelled_copy_is_never_separated(g: Graph, rng: object) -> None:
     perm = rng.sample(range(g.num_nodes), g.num_nodes)  # type: ignore[attr-defined]
-    spec = WalkEncoding(2, 4, scope=("graph", "ego", "internal"), radius=(1, 2))
-    found = compare_graphs(g, g.relabel(perm), spec)
+    encoding = WalkEncoding(2, 4, scope=("graph", "ego", "internal"), radius=(1, 2))
+    found = compare_graphs(g, g.relabel(perm), encoding)
     assert len(found.scopes) == 5
     for verdict in found.scopes:
         assert not verdict.separated

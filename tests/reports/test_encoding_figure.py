@@ -26,7 +26,7 @@ EMPTY = Graph.from_edge_index(np.zeros((2, 0), dtype=np.int64), 3)
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "spec"),
+    ("first", "second", "encoding"),
     [
         (
             rook_graph(4),
@@ -43,8 +43,8 @@ EMPTY = Graph.from_edge_index(np.zeros((2, 0), dtype=np.int64), 3)
         ),
     ],
 )
-def test_png(first: Graph, second: Graph, spec: WalkEncoding) -> None:
-    comparison = compare_graphs(first, second, spec)
+def test_png(first: Graph, second: Graph, encoding: WalkEncoding) -> None:
+    comparison = compare_graphs(first, second, encoding)
     png = comparison_png((first, second), NAMES, comparison)
     pixels = imread(io.BytesIO(png), format="png")
     height, width, _ = pixels.shape
@@ -76,8 +76,10 @@ def test_headline_follows_the_verdict(
     first: str, second: str, scope: tuple[str, ...], text: str
 ) -> None:
     known = {"rook": rook_graph(4), "shri": shrikhande_graph()}
-    spec = WalkEncoding(1, 4, scope=scope)  # type: ignore[arg-type]
-    assert _headline(NAMES, compare_graphs(known[first], known[second], spec)) == text
+    encoding = WalkEncoding(1, 4, scope=scope)  # type: ignore[arg-type]
+    assert (
+        _headline(NAMES, compare_graphs(known[first], known[second], encoding)) == text
+    )
 
 
 @given(graphs(min_nodes=1, max_nodes=9))

@@ -107,14 +107,14 @@ def contents(loader: BatchLoader) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize("spec", [SPEC, LEARNED], ids=["sum", "learned"])
+@pytest.mark.parametrize("encoding", [SPEC, LEARNED], ids=["sum", "learned"])
 def test_batches_carry_fields_encodings_and_numbers_of_their_graphs(
-    graphs: list[Any], spec: WalkEncoding
+    graphs: list[Any], encoding: WalkEncoding
 ) -> None:
     """The encoding is that of each graph alone."""
-    joined = JoinedGraphs(graphs, 2, spec)
-    alone = [AddSubstructureEncoding(spec)(graph.clone()) for graph in graphs]
-    names = fields.SUB_ENC_PARTS if spec.ragged else (fields.SUB_ENC,)
+    joined = JoinedGraphs(graphs, 2, encoding)
+    alone = [AddSubstructureEncoding(encoding)(graph.clone()) for graph in graphs]
+    names = fields.SUB_ENC_PARTS if encoding.ragged else (fields.SUB_ENC,)
     seen = 0
     for batch in joined.batches(np.arange(2, 12), 4, seed=1):
         numbers = batch[GRAPH_NUMBER].tolist()

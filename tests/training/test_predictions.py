@@ -138,5 +138,5 @@ def test_the_table_of_classes_names_them() -> None:
 
 
 def test_the_encoding_of_these_models_is_on_the_graphs() -> None:
-    """The tests above would not notice a spec that the graphs do not carry."""
+    """The tests above would not notice a encoding that the graphs do not carry."""
     assert make("SEKGIN").encoding == SPEC

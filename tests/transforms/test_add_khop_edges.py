@@ -26,7 +26,7 @@ from torch_geometric.nn import SimpleConv
 from sekgnn import fields
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import Graph, cycle_graph, pack, path_graph
-from sekgnn.hops import hop_pairs, hop_pairs_packed
+from sekgnn.hops import hop_pairs
 from sekgnn.testing import graphs
 from sekgnn.transforms import AddKHopEdges
 
@@ -82,7 +82,7 @@ def test_batching_shifts_the_pairs(kernel: Any, max_neighbors: int | None) -> No
     transform = AddKHopEdges(3, kernel=kernel, max_neighbors=max_neighbors)
     loader = DataLoader([transform(to_data(g)) for g in many], batch_size=len(many))
     batch = next(iter(loader))
-    pairs = hop_pairs_packed(pack(many), 3, kernel=kernel, max_neighbors=max_neighbors)
+    pairs = hop_pairs(pack(many), 3, kernel=kernel, max_neighbors=max_neighbors)
     found = zip(*batch.hop_edge_index.tolist(), batch.hop_order.tolist(), strict=True)
     expected = zip(
         pairs.col.tolist(), pairs.row.tolist(), pairs.hop.tolist(), strict=True

@@ -41,8 +41,8 @@ SPECS = [
 SMALL = SPECS[0]
 
 
-def expected(graph: Graph, spec: WalkEncoding = SMALL) -> torch.Tensor:
-    return torch.from_numpy(encode(graph, spec, dtype=np.float32))
+def expected(graph: Graph, encoding: WalkEncoding = SMALL) -> torch.Tensor:
+    return torch.from_numpy(encode(graph, encoding, dtype=np.float32))
 
 
 # --- what it computes
@@ -50,12 +50,16 @@ def expected(graph: Graph, spec: WalkEncoding = SMALL) -> torch.Tensor:
 
 @settings(max_examples=40)
 @given(graphs(max_nodes=7), st.sampled_from(SPECS))
-def test_equals_encode(graph: Graph, spec: WalkEncoding) -> None:
+def test_equals_encode(graph: Graph, encoding: WalkEncoding) -> None:
     data = to_data(graph)
-    out = AddSubstructureEncoding(spec)(data)
+    out = AddSubstructureEncoding(encoding)(data)
     assert out.sub_enc.dtype == torch.float32
-    assert out.sub_enc.shape == (graph.num_nodes, spec.num_channels, spec.walk_length)
-    torch.testing.assert_close(out.sub_enc, expected(graph, spec), rtol=0, atol=0)
+    assert out.sub_enc.shape == (
+        graph.num_nodes,
+        encoding.num_channels,
+        encoding.walk_length,
+    )
+    torch.testing.assert_close(out.sub_enc, expected(graph, encoding), rtol=0, atol=0)
     assert fields.SUB_ENC not in data  # the input is not changed
 
 

@@ -275,7 +275,7 @@ def test_hit_equals_miss(tmp_path: Path) -> None:
 def test_hit_does_not_compute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     encode_dataset(sources(), SMALL, cache_dir=tmp_path)
     module = sys.modules["sekgnn.transforms.encode_dataset"]
-    monkeypatch.delattr(module, "encode_packed")
+    monkeypatch.delattr(module, "encode")
     hit = encode_dataset(sources(), SMALL, cache_dir=tmp_path)
     assert_right(hit, mixed_graphs())
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sekgnn.graphs import Graph, barabasi_albert_graph, path_graph
 from sekgnn.testing import graphs
 from sekgnn.walks import return_probabilities
-from sekgnn.walks.ball import grow_ball, local_ball, new_table, walk_edges
+from sekgnn.walks.ball import grow_ball, local_ball, new_ball, with_degrees
 
 
 def star(leaves: int) -> Graph:
@@ -27,7 +27,7 @@ def test_degrees_beyond_sixteen_bits(leaves: int) -> None:
     """
     d = leaves + 1
     g = star(leaves)
-    edges = walk_edges(g.indptr, g.indices, True)
+    edges = with_degrees(g.csr, 1).indices
     np.testing.assert_array_equal(edges[:, 0], g.indices)
     np.testing.assert_array_equal(edges[:, 1], g.degrees[g.indices] + 1)
     got = return_probabilities(g, 2)
@@ -38,17 +38,11 @@ def test_degrees_beyond_sixteen_bits(leaves: int) -> None:
 
 def check_balls(g: Graph, depth: int, loop: int) -> None:
     """Search from every node in one memory, too small at first; compare with BFS."""
-    edges = walk_edges(g.indptr, g.indices, bool(loop))
-    bounds = np.zeros(depth + 2, dtype=np.int64)
-    nodes, columns = np.empty(1, dtype=np.int32), np.empty(0, dtype=np.int32)
-    degrees, rows = np.empty(1), np.zeros(2, dtype=np.int64)
-    table = new_table(1)
+    edges, ball = with_degrees(g.csr, loop), new_ball(depth, 1)
     distances = dict(nx.all_pairs_shortest_path_length(g.to_networkx()))
     for v in range(g.num_nodes):
-        nodes, degrees, rows, columns, table = grow_ball(
-            g.indptr, edges, v, loop,
-            bounds, nodes, degrees, rows, columns, table,
-        )  # fmt: skip
+        ball = grow_ball(edges, v, loop, ball)
+        bounds, nodes, degrees, rows, columns, table = ball
         for k in range(depth + 1):
             level = nodes[bounds[k] : bounds[k + 1]].tolist()
             assert sorted(level) == [
@@ -84,9 +78,7 @@ def test_local_balls_are_induced_subgraphs(with_centre: bool) -> None:
     place = np.full(g.num_nodes, -1, dtype=np.int32)
     distances = dict(nx.all_pairs_shortest_path_length(g.to_networkx()))
     for v in range(g.num_nodes):
-        nodes, bounds, rows, columns = local_ball(
-            g.indptr, g.indices, v, 2, with_centre, 1, place
-        )
+        nodes, bounds, rows, columns = local_ball(g.csr, v, 2, with_centre, 1, place)
         assert (place == -1).all()
         for k in range(3):
             level = nodes[bounds[k] : bounds[k + 1]].tolist()

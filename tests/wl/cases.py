@@ -13,7 +13,6 @@ from sekgnn.testing import labelled_graphs
 from sekgnn.wl import (
     SEK,
     DistanceProfile,
-    ExactEncoding,
     InnerFWL,
     InnerWL,
     Isomorphism,
@@ -27,6 +26,7 @@ from sekgnn.wl import (
     Walks,
     WLTest,
 )
+from sekgnn.wl.encodings.base import Encoding
 from sekgnn.wl.encodings.walks import PARTS, Pairs
 
 PAIRS: tuple[Pairs, ...] = get_args(Pairs)
@@ -57,7 +57,7 @@ def walks(draw: st.DrawFn) -> Walks:
     )
 
 
-def encodings() -> st.SearchStrategy[ExactEncoding]:
+def encodings() -> st.SearchStrategy[Encoding]:
     """Draw any substructure encoding function."""
     patterns = st.lists(st.sampled_from(PATTERNS), min_size=1, unique=True)
     return st.one_of(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sekgnn.encoding import RaggedEncoding, SubstructureEncoding, WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import Graph, LabelledGraph, cycle_graph, path_graph
-from sekgnn.testing import brute_force_encoding, graphs, specs
+from sekgnn.testing import brute_force_encoding, graphs, walk_encodings
 from sekgnn.wl import SEK, Batch, Walks, compare, partition
 from sekgnn.wl.encodings.base import ExactValues, as_exact
 
@@ -76,13 +76,15 @@ def test_colours_are_equal_exactly_for_equal_values(items: list[LabelledGraph]) 
     assert ExactValues(Around()).colours(Batch.of([])).shape == (0, 2)
 
 
-@given(specs(), st.lists(graphs(1, 5), min_size=1, max_size=2))
+@given(walk_encodings(), st.lists(graphs(1, 5), min_size=1, max_size=2))
 @settings(max_examples=40)
 def test_walk_encodings_are_equal_where_their_fractions_are(
-    spec: WalkEncoding, some: list[Graph]
+    encoding: WalkEncoding, some: list[Graph]
 ) -> None:
-    colours = ExactValues(spec).colours(Batch.of(map(LabelledGraph, some)))
-    rows = [tuple(row.ravel()) for g in some for row in brute_force_encoding(g, spec)]
+    colours = ExactValues(encoding).colours(Batch.of(map(LabelledGraph, some)))
+    rows = [
+        tuple(row.ravel()) for g in some for row in brute_force_encoding(g, encoding)
+    ]
     assert classes([row.tobytes() for row in colours]) == classes(rows)
 
 
@@ -93,15 +95,15 @@ def test_sums_of_walks_and_the_encoding_of_networks_agree() -> None:
         cycle_graph(3).disjoint_union(cycle_graph(3)),
     ]
     walks = Walks("internal", radius=2, walk_length=4, multisets=False)
-    spec = WalkEncoding(num_shells=2, walk_length=4, scope="internal", radius=2)
+    encoding = WalkEncoding(num_shells=2, walk_length=4, scope="internal", radius=2)
     for context in (True, False):
-        a, b = (SEK(2, (f,), context) for f in (walks, spec))
+        a, b = (SEK(2, (f,), context) for f in (walks, encoding))
         assert partition(some, a).tolist() == partition(some, b).tolist()
 
 
 def test_words() -> None:
     text = compare(cycle_graph(6), path_graph(6), SEK(1, (Degrees(),))).explain()
-    name = "own_degrees(length=2, floats=False)"
+    name = "own_degrees"
     assert f"{name}: degree [2, 2], square [4, 4]" in text
     said = "degree {0}, square {1} against {2}: degree {3}, square {4}"
     assert said.format([2, 2], [4, 4], name, [1, 1], [1, 1]) in text
@@ -112,9 +114,9 @@ def test_words() -> None:
         "own_around(): degrees {2 × [2]} against own_around(): degrees {1 × [2]}"
         in ragged
     )
-    spec = WalkEncoding(num_shells=1, walk_length=2)
-    walks = compare(cycle_graph(6), path_graph(6), SEK(1, (spec,))).explain()
-    assert f"a value of {spec} in both, but not the same value" in walks
+    encoding = WalkEncoding(num_shells=1, walk_length=2)
+    walks = compare(cycle_graph(6), path_graph(6), SEK(1, (encoding,))).explain()
+    assert f"a value of {encoding} in both, but not the same value" in walks
 
 
 def test_floats_and_other_things_are_refused() -> None:

@@ -141,7 +141,7 @@ def test_bad_input() -> None:
         WLFeatures().fit([])
     with pytest.raises(ConfigError, match="rounds must be at least 0, got -1"):
         WLFeatures(rounds=-1).fit(TRAIN)
-    with pytest.raises(ConfigError, match="khop has no parameter 'radius'"):
+    with pytest.raises(ConfigError, match="'khop' has no parameter 'radius'"):
         WLFeatures("khop", parameters={"radius": 1}).fit(TRAIN)
 
 

@@ -193,4 +193,4 @@ def test_wrong_colours_never_reach_a_kernel() -> None:
 
 def test_an_own_encoding_without_words() -> None:
     text = compare(cycle_graph(4), path_graph(4), SEK(1, (Degree(),))).explain()
-    assert "a value of plain_degree() in both, but not the same value" in text
+    assert "a value of plain_degree in both, but not the same value" in text

@@ -22,7 +22,6 @@ from sekgnn.hops import HopKernel
 from sekgnn.wl import (
     SEK,
     DistanceProfile,
-    ExactEncoding,
     InnerFWL,
     InnerWL,
     KHopWL,
@@ -35,6 +34,7 @@ from sekgnn.wl import (
     Walks,
     WLTest,
 )
+from sekgnn.wl.encodings.base import Encoding
 
 
 def rings(*sizes: int) -> Graph:
@@ -57,7 +57,7 @@ FAMILIES: dict[str, list[Graph]] = {
     ],
 }
 KERNELS: list[HopKernel] = ["shortest_path", "diffusion"]
-ENCODINGS: list[ExactEncoding] = [
+ENCODINGS: list[Encoding] = [
     Walks(walk_length=3, parts=("f1",)),
     Walks(walk_length=3, num_shells=2, parts=("f2",)),
     Walks(walk_length=3, num_shells=2, parts=("f3",)),
@@ -122,7 +122,7 @@ def labelled(family: str, kind: str) -> list[LabelledGraph]:
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("f", ENCODINGS, ids=str)
-def test_encodings(f: ExactEncoding, family: str) -> None:
+def test_encodings(f: Encoding, family: str) -> None:
     kinds = ["none"] if isinstance(f, PatternCounts) else ["none", "nodes"]
     kinds += ["edges"] if isinstance(f, InnerWL | InnerFWL) else []
     for kind in kinds:

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sekgnn.wl.encodings.walk_kernels import centre_value
+from sekgnn.walks.ball import WalkScope
+from sekgnn.wl.encodings.walk_kernels import WalkParts, centre_value
 
+Wanted = tuple[bool, ...]
 BOUNDS = np.array([0, 1, 3, 6, 6], dtype=np.int64)  # shells {1, 2}, {3, 4, 5} and none
 MEMBERS = np.arange(6, dtype=np.int32)
 SHELL = [0, 1, 1, 2, 2, 2]
@@ -24,26 +26,31 @@ def kind(i: int, j: int) -> tuple[int, int, bool]:
     return SHELL[i], SHELL[j], i == j
 
 
-def is_seen(i: int, j: int, centre: int, wanted: tuple[bool, ...], every: bool) -> bool:
+def is_seen(
+    i: int, j: int, centre: bool, wanted: tuple[bool, ...], every: bool
+) -> bool:
     """Say whether a pair is part of the value."""
     a, b, same = kind(i, j)
     if a == 0:
-        return centre >= 0 and (wanted[0] if same else wanted[1])
+        return centre and (wanted[0] if same else wanted[1])
     return b > 0 and wanted[2] and (every or a == b)
 
 
 def value(
-    pairs: NDArray[np.uint64], centre: int, wanted: tuple[bool, ...], every: bool
+    pairs: NDArray[np.uint64], centre: bool, wanted: Wanted, every: bool
 ) -> tuple[int, int]:
-    flags = np.array(wanted)
-    c0, c1 = centre_value(pairs, centre, MEMBERS, BOUNDS, flags, every)
+    scope = WalkScope(False, 3, centre, 0)
+    walks = WalkParts(scope, 1, np.array(wanted), every)
+    c0, c1 = centre_value(pairs, MEMBERS, BOUNDS, walks)
     return int(c0), int(c1)
 
 
 @pytest.mark.parametrize("every", [False, True])
-@pytest.mark.parametrize("centre", [0, -1])
+@pytest.mark.parametrize("centre", [True, False])
 @pytest.mark.parametrize("wanted", PARTS)
-def test_what_a_value_holds(wanted: tuple[bool, ...], centre: int, every: bool) -> None:
+def test_what_a_value_holds(
+    wanted: tuple[bool, ...], centre: bool, every: bool
+) -> None:
     rng = np.random.default_rng(1)
     pairs = rng.integers(0, 2**64, size=(2, 6, 6), dtype=np.uint64)
     before = value(pairs, centre, wanted, every)
@@ -65,11 +72,11 @@ def test_what_a_value_holds(wanted: tuple[bool, ...], centre: int, every: bool) 
 
 def test_empty_shells_at_the_end_are_nothing() -> None:
     pairs = np.arange(72, dtype=np.uint64).reshape(2, 6, 6)
-    wanted = np.ones(3, dtype=np.bool_)
+    walks = WalkParts(WalkScope(False, 3, True, 0), 1, np.ones(3, np.bool_), True)
     values = {
-        centre_value(pairs, 0, MEMBERS, np.array(bounds), wanted, True)
+        centre_value(pairs, MEMBERS, np.array(bounds), walks)
         for bounds in ([0, 1, 3, 6], [0, 1, 3, 6, 6], [0, 1, 3, 6, 6, 6])
     }
     assert len(values) == 1
-    fewer = centre_value(pairs, 0, MEMBERS, np.array([0, 1, 3]), wanted, True)
+    fewer = centre_value(pairs, MEMBERS, np.array([0, 1, 3]), walks)
     assert fewer not in values

@@ -18,9 +18,9 @@ from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.parallel import Progress, run_chunks
 from sekgnn.wl.batch import Batch
+from sekgnn.wl.by_name import make_test
 from sekgnn.wl.colouring import WLTest
 from sekgnn.wl.refinement import Refinement, refine
-from sekgnn.wl.registry import make_test
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def demo(
     check_positive("--seed", seed, 0)
     check_positive("--epochs", epochs, 0)
     output.mkdir(parents=True, exist_ok=True)
-    spec = WalkEncoding(
+    encoding = WalkEncoding(
         num_shells=2, walk_length=12, scope=("graph", "internal"), radius=1
     )
 
@@ -64,7 +64,11 @@ def demo(
         drawn, families = demo_graphs(graphs, seed, progress)
     with progress_bar("encoding") as progress:
         result = run_job(
-            drawn, spec, output / "encodings.npz", dtype="float32", progress=progress
+            drawn,
+            encoding,
+            output / "encodings.npz",
+            dtype="float32",
+            progress=progress,
         )
     for family, count in families.items():
         typer.echo(f"   {count:>6}  {family}")
@@ -72,7 +76,7 @@ def demo(
 
     typer.echo(f"\n2. Tell {NAMES[0]} from {NAMES[1]}, which 3-WL cannot")
     pair = (rook_graph(4), shrikhande_graph())
-    comparison = compare_graphs(*pair, spec)
+    comparison = compare_graphs(*pair, encoding)
     _print_tables(comparison)
     figure = output / "rook_shrikhande.png"
     png = comparison_png(pair, NAMES, comparison)
@@ -161,7 +165,7 @@ def _print_tables(comparison: Comparison) -> None:
         for step in _STEPS:
             cells = [str(step)]
             for verdict in comparison.scopes:
-                c = comparison.spec.channels.index(f"{verdict.scope}/{kind}")
+                c = comparison.encoding.channels.index(f"{verdict.scope}/{kind}")
                 a, b = (float(e[0, c, step - 1]) for e in comparison.encodings)
                 apart = abs(a - b) > verdict.tolerance
                 gap = f"[bold]{abs(a - b):.4f}[/bold]" if apart else "0"

@@ -17,7 +17,7 @@ from sekgnn.graphs.read_options import ReadOptions
 
 if TYPE_CHECKING:
     from sekgnn.encoding import SubstructureEncoding
-    from sekgnn.graphs.table import TableRow
+    from sekgnn.graphs.table import DataRow
 
 _READING, _WALKS = fields(ReadOptions), fields(WalkEncoding)
 _SHOWN = 10  # skipped rows listed in a note
@@ -83,12 +83,12 @@ def encode(
 ) -> None:
     """Compute the substructure encoding of every node of every graph.
 
-    An .npz file holds encoding (nodes x channels x length), node_ptr (where
-    each graph's nodes begin), channels (their names), spec (JSON) and, for
-    SMILES, rows (the data row of each graph, from 1).
+    An .npz file holds values (nodes x channels x length), node_ptr (where
+    each graph's nodes begin), channels (their names), encoding (JSON) and,
+    for SMILES, rows (the data row of each graph, from 1).
 
     A .parquet file holds one row per node: graph, node, for SMILES row, and
-    one column channel/t for each number; the spec is in its metadata.
+    one column channel/t for each number; the encoding is in its metadata.
     """
     from sekgnn.checks import check_choice, check_positive
     from sekgnn.cli.encoding_job import check_backend, check_output, run_job
@@ -100,15 +100,15 @@ def encode(
     check_choice("--dtype", dtype, ("float32", "float64"))
     if threads is not None:
         check_positive("--threads", threads)
-    spec = _encoding(encoding, preset, encoding_options or [], keys)
-    check_backend(backend, spec)
+    made = _encoding(encoding, preset, encoding_options or [], keys)
+    check_backend(backend, made)
     records, skipped = read_all(source, ReadOptions(**read), features=False)
     table = any(record.text is not None for record in records)
     rows = [record.row for record in records] if table else None
     with progress_bar("encoding", shown=not (quiet or json)) as progress:
         result = run_job(
             [record.graph for record in records],
-            spec,
+            made,
             output,
             rows=rows,
             backend=backend,
@@ -144,7 +144,7 @@ def _encoding(
     return make_encoding({**WalkEncoding.paper().to_dict(), **values})
 
 
-def _note_skipped(skipped: list[TableRow]) -> None:
+def _note_skipped(skipped: list[DataRow]) -> None:
     from sekgnn.cli.failures import note
 
     shown = "; ".join(f"{row.place}: {row.values[0]!r}" for row in skipped[:_SHOWN])

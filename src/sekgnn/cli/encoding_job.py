@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice
-from sekgnn.encoding.encoder import encode_packed
+from sekgnn.encoding.encoder import encode
 from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.encoding.tasks import BACKENDS
 from sekgnn.errors import ConfigError, OutputError
@@ -42,13 +42,13 @@ class Contents:
     """What a file of encodings says about itself.
 
     Attributes:
-        spec: How the encodings were computed.
+        encoding: How the encodings were computed.
         dtype: float32 or float64.
         node_ptr: Graph g owns nodes ``node_ptr[g]:node_ptr[g + 1]``, int64 ``[G + 1]``.
         rows: For tables of SMILES, the data row (from 1) of each graph, else None.
     """
 
-    spec: SubstructureEncoding
+    encoding: SubstructureEncoding
     dtype: np.dtype[Any]
     node_ptr: NDArray[np.int64]
     rows: NDArray[np.int64] | None = None
@@ -56,7 +56,7 @@ class Contents:
     @property
     def shape(self) -> tuple[int, int, int]:
         """N, C and L."""
-        return int(self.node_ptr[-1]), self.spec.num_channels, self.spec.length
+        return int(self.node_ptr[-1]), self.encoding.num_channels, self.encoding.length
 
 
 @dataclass(frozen=True)
@@ -84,16 +84,16 @@ class JobResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values."""
-        spec = self.contents.spec
+        encoding = self.contents.encoding
         return {
             "graphs": self.num_graphs,
             "nodes": self.contents.shape[0],
             "edges": self.num_edges,
-            "channels": list(spec.channels),
-            "length": spec.length,
+            "channels": list(encoding.channels),
+            "length": encoding.length,
             "shape": list(self.contents.shape),
             "dtype": str(self.contents.dtype),
-            "spec": spec.to_dict(),
+            "encoding": encoding.to_dict(),
             "seconds": self.seconds,
             "total_seconds": self.total_seconds,
             "graphs_per_second": self.num_graphs / max(self.seconds, 1e-9),
@@ -115,25 +115,25 @@ class JobResult:
         )
 
 
-def check_backend(backend: str, spec: SubstructureEncoding) -> None:
-    """Check that a backend is known and can compute ``spec``, before any work.
+def check_backend(backend: str, encoding: SubstructureEncoding) -> None:
+    """Check that a backend is known and can compute ``encoding``, before any work.
 
     Raises:
         ConfigError: If not, or the encoding cannot be written to a file.
     """
     check_choice("--backend", backend, BACKENDS)
-    if backend == "spectral" and getattr(spec, "aggregate", None) == "moments":
+    if backend == "spectral" and getattr(encoding, "aggregate", None) == "moments":
         raise ConfigError("--backend spectral has no moments; use dense or push.")
-    if spec.ragged:
+    if encoding.ragged:
         raise ConfigError(
-            f"encoding {spec.name!r} is ragged and cannot be written to a file; call "
-            "sekgnn.encode in Python."
+            f"encoding {encoding.name!r} is ragged and cannot be written to a file; "
+            "call sekgnn.encode in Python."
         )
 
 
 def run_job(
     graphs: Sequence[Graph],
-    spec: SubstructureEncoding,
+    encoding: SubstructureEncoding,
     output: Path,
     *,
     rows: Sequence[int] | None = None,
@@ -149,7 +149,7 @@ def run_job(
 
     Args:
         graphs: The graphs.
-        spec: What to compute.
+        encoding: What to compute.
         output: ``.npz`` or ``.parquet``.
         rows: For tables of SMILES, the data row (from 1) of each graph.
         backend: As for :func:`~sekgnn.encoding.encoder.encode`.
@@ -167,10 +167,10 @@ def run_job(
     kept = None if rows is None else np.array(rows, dtype=np.int64)
     sizes = [0, *(graph.num_nodes for graph in graphs)]
     node_ptr = np.cumsum(sizes, dtype=np.int64)
-    contents = Contents(spec, np.dtype(dtype), node_ptr, kept)
+    contents = Contents(encoding, np.dtype(dtype), node_ptr, kept)
     total = contents.shape[0]
     # load what was compiled before, so that the rate is that of the work
-    encode_packed(pack([path_graph(2)]), spec, threads=1, **options)
+    encode(pack([path_graph(2)]), encoding, threads=1, **options)
     seconds = 0.0
     with (
         atomic_path(output) as draft,
@@ -181,9 +181,9 @@ def run_job(
             begin, end = node_ptr[[first, last]].tolist()
             moved = within(progress, begin, end - begin, total)
             begun = clock()
-            block = encode_packed(
+            block = encode(
                 pack(graphs[first:last]),
-                spec,
+                encoding,
                 threads=threads,
                 progress=moved,
                 **options,
@@ -210,15 +210,15 @@ def _pieces(contents: Contents) -> list[tuple[int, int]]:
 
 @contextmanager
 def npz_writer(file: IO[bytes], contents: Contents) -> Iterator[Write]:
-    """Write ``encoding``, ``node_ptr``, ``channels``, ``spec`` and maybe ``rows``.
+    """Write ``values``, ``node_ptr``, ``channels``, ``encoding`` and maybe ``rows``.
 
     The archive is not compressed: walk probabilities hardly shrink, and an archive
     that is not can be written in pieces at the speed of the disk.
     """
     small = {
         "node_ptr": contents.node_ptr,
-        "channels": np.array(contents.spec.channels, dtype=np.str_),
-        "spec": np.array(json.dumps(contents.spec.to_dict())),
+        "channels": np.array(contents.encoding.channels, dtype=np.str_),
+        "encoding": np.array(json.dumps(contents.encoding.to_dict())),
     }
     if contents.rows is not None:
         small["rows"] = contents.rows
@@ -231,7 +231,7 @@ def npz_writer(file: IO[bytes], contents: Contents) -> Iterator[Write]:
         for name, array in small.items():
             with archive.open(f"{name}.npy", "w") as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
-        with archive.open("encoding.npy", "w", force_zip64=True) as member:
+        with archive.open("values.npy", "w", force_zip64=True) as member:
             np.lib.format.write_array_header_2_0(member, header)
             yield lambda block: member.write(np.ascontiguousarray(block).data)
 
@@ -241,7 +241,8 @@ def parquet_writer(file: IO[bytes], contents: Contents) -> Iterator[Write]:
     """Write one row per node: ``graph``, ``node``, maybe ``row``, then the numbers.
 
     The number of channel c at step t is the column ``c/t``, t from 1, or from the first
-    step of walks; the spec is JSON under the key ``sekgnn.spec`` of the metadata.
+    step of walks; the encoding is JSON under the key ``sekgnn.encoding`` of the
+    metadata.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -252,13 +253,13 @@ def parquet_writer(file: IO[bytes], contents: Contents) -> Iterator[Write]:
     if contents.rows is not None:
         fields.append(("row", pa.int64()))
     places = [name for name, _ in fields]
-    first = getattr(contents.spec, "first_step", 1)
+    first = getattr(contents.encoding, "first_step", 1)
     fields += [
         (f"{c}/{t + first}", number)
-        for c in contents.spec.channels
+        for c in contents.encoding.channels
         for t in range(length)
     ]
-    metadata = {"sekgnn.spec": json.dumps(contents.spec.to_dict())}
+    metadata = {"sekgnn.encoding": json.dumps(contents.encoding.to_dict())}
     schema = pa.schema(fields, metadata=metadata)
     height = max(1, ROW_GROUP_NUMBERS // max(1, channels * length))
     starts = contents.node_ptr

@@ -11,7 +11,7 @@ from typer.core import TyperCommand, TyperOption
 _WORDS = {  # where the words that an option takes are listed
     "--scope": ["encoding.walk_encoding:SCOPES"],
     "--parts": ["wl.encodings.walks:PARTS"],
-    "--encoding": ["wl.registry:EXACT_ENCODINGS", "encoding.substructure:ENCODINGS"],
+    "--encoding": ["wl.by_name:EXACT_ENCODINGS", "encoding.substructure:ENCODINGS"],
     "--patterns": ["encoding.patterns:PATTERNS"],
     "--category": ["datasets.brec:CATEGORIES"],
 }

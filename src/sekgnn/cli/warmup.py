@@ -69,7 +69,7 @@ def _tests() -> None:
     from sekgnn.errors import MissingExtraError
     from sekgnn.graphs import cycle_graph, path_graph
     from sekgnn.wl import compare
-    from sekgnn.wl.registry import EXACT_ENCODINGS, TESTS
+    from sekgnn.wl.by_name import EXACT_ENCODINGS, TESTS
 
     for name in TESTS:
         with suppress(MissingExtraError):
@@ -84,8 +84,8 @@ def _networks() -> None:
     import torch
     from torch_geometric.data import Data
 
-    from sekgnn.graphs import cycle_graph, pack
-    from sekgnn.hops import hop_pairs_packed
+    from sekgnn.graphs import cycle_graph
+    from sekgnn.hops import hop_pairs
     from sekgnn.nn import HopLoader
     from sekgnn.nn.decision_trees import DecisionTrees
     from sekgnn.nn.fused_hops import hop_mix
@@ -93,8 +93,7 @@ def _networks() -> None:
     from sekgnn.nn.sparse_sum import Csr, csr_sum
 
     DecisionTrees(1, 1)(torch.ones(1, 1))
-    packed = pack([cycle_graph(5)])
-    pairs = hop_pairs_packed(packed, 2)
+    pairs = hop_pairs(cycle_graph(5), 2)
     edges = torch.from_numpy(np.stack([pairs.col, pairs.row]))
     order = torch.from_numpy(pairs.hop.copy())
     plain = Data(edge_index=edges[:, order == 1], num_nodes=5)

@@ -110,7 +110,7 @@ def build_test(test: str, options: dict[str, Any]) -> WLTest:
     from sekgnn.errors import ConfigError
     from sekgnn.registry import build
     from sekgnn.wl import TESTS
-    from sekgnn.wl.registry import find_encoding
+    from sekgnn.wl.by_name import find_encoding
 
     if ":" not in test:
         check_choice("--test", test, TESTS)

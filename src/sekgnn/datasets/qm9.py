@@ -30,7 +30,7 @@ from sekgnn.files import cache_folder, write_atomically
 from sekgnn.graphs import Graph
 from sekgnn.graphs.extras import require
 from sekgnn.graphs.molecules import bond_features, hybridisation, parse_smiles
-from sekgnn.graphs.table import read_table
+from sekgnn.graphs.table import data_rows
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -317,7 +317,7 @@ def _read_parts(files: list[Path]) -> Iterator[tuple[str, str, int, list[float]]
     """Yield place, SMILES, number of atoms and targets."""
     names = ["SMILES", "N_atoms", *(target.column for target in QM9_TARGETS)]
     for file in files:
-        for row in read_table(file, names, "It should be a part of qm9pack 1.0.3."):
+        for row in data_rows(file, names, "It should be a part of qm9pack 1.0.3."):
             place = f"{file}, line {row.line}"
             smiles, *fields = row.values
             atoms, *targets = map(_number, [place] * 13, names[1:], fields)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from sekgnn.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from sekgnn.encoding.encoder import encode, encode_many, encode_packed
+    from sekgnn.encoding.encoder import encode, encode_many
     from sekgnn.encoding.exact import encode_exact
     from sekgnn.encoding.patterns import PatternCounts
     from sekgnn.encoding.ragged import RaggedEncoding
@@ -31,7 +31,6 @@ __all__ = [
     "encode",
     "encode_exact",
     "encode_many",
-    "encode_packed",
     "encode_sampled",
     "encoding_from_dict",
     "make_encoding",

@@ -1,15 +1,15 @@
 """From the raw sums that backends compute to the channels that users see.
 
 For a :class:`~sekgnn.encoding.walk_encoding.Block` every backend fills one array of raw
-sums ``[N, C_raw, L]`` laid out by :class:`RawLayout`. AGG and COMBINE are then one
-sparse linear map, :class:`OutputMap`, whose coefficients are rational numbers: the
-same map serves float64 (:func:`finish`) and exact arithmetic.
+sums ``[N, C_raw, L]`` laid out by a :class:`Plan`. AGG and COMBINE are then one sparse
+linear map, whose coefficients are rational numbers: the same map serves float64
+(:func:`finish`) and exact arithmetic.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sekgnn.encoding.walk_encoding import Block, WalkEncoding
 from sekgnn.kernel import kernel
 
-# positions in RawLayout.offsets
+# positions in Plan.offsets
 TO_SHELL, DIAGONAL, OFF_DIAGONAL, OUTWARD, INWARD, RETURN, SQUARES = range(7)
 
 KINDS = {
@@ -32,47 +32,7 @@ KINDS = {
 BY_ONE, BY_START, BY_PAIRS, BY_ALL_PAIRS, BY_NEXT_PAIRS, BY_NEXT = range(6)
 
 
-@dataclass(frozen=True)
-class RawLayout:
-    r"""Where each raw sum of a block stands in ``raw[v, :, t]``.
-
-    ``to_shell`` k: :math:`\sum_i H_{vi}`; ``across_diagonal`` k: :math:`\sum_i H_{ii}`;
-    ``across_off_diagonal`` k: :math:`\sum_{i \ne j} H_{ij}`, i and j in :math:`N_k(v)`;
-    ``outward`` k: :math:`\sum H_{ij}`, i in :math:`N_k(v)`, j in :math:`N_{k+1}(v)`;
-    ``inward`` k: the same from :math:`N_{k+1}(v)` to :math:`N_k(v)`. With squares,
-    channel c has its sum of squares at ``c + offsets[SQUARES]``. Last comes the return.
-
-    Attributes:
-        offsets: First channel of each kind, int64 ``[7]``, -1 where a kind is absent.
-        num_channels: C_raw.
-    """
-
-    offsets: NDArray[np.int64]
-    num_channels: int
-
-    @staticmethod
-    def of(block: Block, squares: bool) -> RawLayout:
-        """Return the layout of ``block``, with or without sums of squares."""
-        s = block.num_shells
-        offsets = np.full(7, -1, dtype=np.int64)
-        if block.scope == "internal":
-            offsets[DIAGONAL], offsets[OFF_DIAGONAL] = 0, s
-            offsets[OUTWARD], offsets[INWARD] = 2 * s, 3 * s - 1
-            total = 4 * s - 2
-        else:
-            offsets[TO_SHELL], offsets[DIAGONAL], offsets[OFF_DIAGONAL] = 0, s, 2 * s
-            total = 3 * s
-        if squares:
-            offsets[SQUARES] = total
-            total *= 2
-        if block.scope != "internal":
-            offsets[RETURN] = total
-            total += 1
-        return RawLayout(offsets, total)
-
-
-@dataclass(frozen=True)
-class Term:
+class Term(NamedTuple):
     """``out[target] += raw[source] / (divisor(hop) * denominator)``."""
 
     source: int
@@ -82,19 +42,73 @@ class Term:
     denominator: int
 
 
-@dataclass(frozen=True)
-class OutputMap:
-    """AGG and COMBINE of one block: names of the channels and the terms they sum."""
+class Plan(NamedTuple):
+    r"""What kernels need to know of one block.
 
-    names: tuple[str, ...]
-    terms: tuple[Term, ...]
+    Attributes:
+        loop: 1 with self-loops, else 0.
+        with_centre: Whether a walk may step on the centre.
+        radius: How far from the centre it may go; 0 in ``graph`` scope: anywhere.
+        num_shells: K.
+        offsets: Where each kind of raw sum begins in ``raw[v, :, t]``, int64 ``[7]``,
+            -1 where it is absent: ``to_shell`` k, :math:`\sum_i H_{vi}`;
+            ``across_diagonal`` k, :math:`\sum_i H_{ii}`; ``across_off_diagonal`` k,
+            :math:`\sum_{i \ne j} H_{ij}`, i and j in :math:`N_k(v)`; ``outward`` k,
+            :math:`\sum H_{ij}`, i in :math:`N_k(v)`, j in :math:`N_{k+1}(v)`;
+            ``inward`` k, the same from :math:`N_{k+1}(v)` to :math:`N_k(v)`; the
+            return. The sum of squares of channel c is at ``c + offsets[SQUARES]``.
+        num_raw: C_raw.
+        terms: A :class:`Term` per row, int64 ``[T, 5]``; targets are channels of the
+            whole encoding.
+    """
 
-    def arrays(self) -> NDArray[np.int64]:
-        """Return the terms as int64 ``[T, 5]`` for the compiled :func:`finish`."""
-        rows = [
-            (t.source, t.target, t.divisor, t.hop, t.denominator) for t in self.terms
-        ]
-        return np.array(rows, dtype=np.int64).reshape(-1, 5)
+    loop: int
+    with_centre: bool
+    radius: int
+    num_shells: int
+    offsets: NDArray[np.int64]
+    num_raw: int
+    terms: NDArray[np.int64]
+
+
+def plans(encoding: WalkEncoding) -> Iterator[tuple[Plan, tuple[str, ...]]]:
+    """Yield every block of every walk, with the names of its channels."""
+    channel = 0
+    for prefix, part in encoding.walks.items():
+        for block in part.blocks:
+            offsets, num_raw = raw_layout(block, part.aggregate == "moments")
+            names, terms = output_map(part, block)
+            table = np.array(terms, dtype=np.int64).reshape(-1, len(Term._fields))
+            table[:, 1] += channel
+            channel += len(names)
+            loop, centre = int(bool(part.self_loops)), block.scope != "internal"
+            yield (
+                Plan(
+                    loop, centre, block.radius, block.num_shells, offsets, num_raw,
+                    table,
+                ),
+                tuple(f"{prefix}{block.label}/{name}" for name in names),
+            )  # fmt: skip
+
+
+def raw_layout(block: Block, squares: bool) -> tuple[NDArray[np.int64], int]:
+    """Return ``offsets`` and ``num_raw`` of a :class:`Plan`."""
+    s = block.num_shells
+    offsets = np.full(7, -1, dtype=np.int64)
+    if block.scope == "internal":
+        offsets[DIAGONAL], offsets[OFF_DIAGONAL] = 0, s
+        offsets[OUTWARD], offsets[INWARD] = 2 * s, 3 * s - 1
+        total = 4 * s - 2
+    else:
+        offsets[TO_SHELL], offsets[DIAGONAL], offsets[OFF_DIAGONAL] = 0, s, 2 * s
+        total = 3 * s
+    if squares:
+        offsets[SQUARES] = total
+        total *= 2
+    if block.scope != "internal":
+        offsets[RETURN] = total
+        total += 1
+    return offsets, total
 
 
 def _kinds(block: Block) -> Iterator[tuple[int, int]]:
@@ -123,12 +137,11 @@ def _divisor(aggregate: str, kind: int, merged: bool) -> int:
     return BY_ONE
 
 
-def output_map(spec: WalkEncoding, block: Block) -> OutputMap:
-    """Return the map from the raw sums of ``block`` to its output channels."""
-    squares = spec.aggregate == "moments"
-    offsets = RawLayout.of(block, squares).offsets
-    if spec.merge == "concat":
-        return _concatenated(spec.aggregate, block, offsets)
+def output_map(encoding: WalkEncoding, block: Block) -> tuple[list[str], list[Term]]:
+    """Return the channels of ``block`` and how they follow from its raw sums."""
+    offsets = raw_layout(block, encoding.aggregate == "moments")[0].tolist()
+    if encoding.merge == "concat":
+        return _concatenated(encoding.aggregate, block, offsets)
     parts = ["return", "to_shell", "across"]
     if block.scope == "internal":
         parts = ["across", "neighbouring"][: 1 + (block.num_shells > 1)]
@@ -139,47 +152,45 @@ def output_map(spec: WalkEncoding, block: Block) -> OutputMap:
         OUTWARD: "neighbouring",
         INWARD: "neighbouring",
     }
-    merge = spec.merge == "mean"
+    merge = encoding.merge == "mean"
     share = len(parts) if merge else 1
     terms = []
     if offsets[RETURN] >= 0:
-        terms.append(Term(int(offsets[RETURN]), 0, BY_ONE, 1, share))
+        terms.append(Term(offsets[RETURN], 0, BY_ONE, 1, share))
     for kind, hops in _kinds(block):
         if not hops:
             continue
         target = 0 if merge else parts.index(part_of[kind])
-        both_ways = spec.aggregate == "mean" and kind in (OUTWARD, INWARD)
-        divisor = _divisor(spec.aggregate, kind, merged=True)
+        both_ways = encoding.aggregate == "mean" and kind in (OUTWARD, INWARD)
+        divisor = _divisor(encoding.aggregate, kind, merged=True)
         for k in range(1, hops + 1):
-            source = int(offsets[kind]) + k - 1
             denominator = share * hops * (2 if both_ways else 1)
-            terms.append(Term(source, target, divisor, k, denominator))
-    names = ["mean"] if merge else parts
-    return OutputMap(tuple(f"{block.label}/{name}" for name in names), tuple(terms))
+            terms.append(Term(offsets[kind] + k - 1, target, divisor, k, denominator))
+    return ["mean"] if merge else parts, terms
 
 
 def _concatenated(
-    aggregate: str, block: Block, offsets: NDArray[np.int64]
-) -> OutputMap:
+    aggregate: str, block: Block, offsets: list[int]
+) -> tuple[list[str], list[Term]]:
     names: list[str] = []
     terms: list[Term] = []
 
     def add(name: str, source: int, divisor: int, hop: int) -> None:
         terms.append(Term(source, len(names), divisor, hop, 1))
-        names.append(f"{block.label}/{name}")
+        names.append(name)
 
     if offsets[RETURN] >= 0:
-        add("return", int(offsets[RETURN]), BY_ONE, 1)
+        add("return", offsets[RETURN], BY_ONE, 1)
     for kind, hops in _kinds(block):
         divisor = _divisor(aggregate, kind, merged=False)
         for k in range(1, hops + 1):
-            add(f"{KINDS[kind]}/{k}", int(offsets[kind]) + k - 1, divisor, k)
+            add(f"{KINDS[kind]}/{k}", offsets[kind] + k - 1, divisor, k)
     if offsets[SQUARES] >= 0:
         for kind, hops in _kinds(block):
             for k in range(1, hops + 1):
-                source = int(offsets[SQUARES] + offsets[kind]) + k - 1
+                source = offsets[SQUARES] + offsets[kind] + k - 1
                 add(f"{KINDS[kind]}/{k}/squares", source, BY_ONE, k)
-    return OutputMap(tuple(names), tuple(terms))
+    return names, terms
 
 
 @kernel
@@ -215,14 +226,14 @@ def finish(
     node: int,
     out: NDArray[np.float64],
 ) -> None:
-    """Add what an :class:`OutputMap` gives to ``out``; an empty shell gives nothing.
+    """Add what the terms of a :class:`Plan` give; an empty shell gives nothing.
 
     Args:
         raw: Channel c of the node is ``raw[at + c * stride:][:L]``, flat.
         at: Where the node's channels begin.
         stride: At least L.
         sizes: Shell sizes of the node, int64 ``[S]``.
-        terms: From :meth:`OutputMap.arrays`, ``[T, 5]``.
+        terms: Of the plan.
         node: Row of ``out`` that is added to.
         out: float32 or float64 ``[N, C, L]``.
     """

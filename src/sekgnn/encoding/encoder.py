@@ -1,4 +1,4 @@
-"""Encode graphs, with any encoding: one, several, or packed."""
+"""Encode graphs, one or many, with any encoding."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sekgnn.checks import check_choice
+from sekgnn.encoding.channels import plans
 from sekgnn.encoding.ragged import RaggedEncoding
-from sekgnn.encoding.size_steps import add_shell_sizes, laid_out
+from sekgnn.encoding.size_steps import with_shell_sizes
 from sekgnn.encoding.substructure import SubstructureEncoding, make_encoding
 from sekgnn.encoding.tasks import BACKENDS, Backend, encoding_tasks
 from sekgnn.encoding.walk_encoding import WalkEncoding
@@ -39,7 +40,8 @@ def encode(
 
     Args:
         graph: A :class:`~sekgnn.graphs.Graph`, or anything
-            :func:`~sekgnn.graphs.as_graph` takes: PyG ``Data``, networkx, scipy, RDKit.
+            :func:`~sekgnn.graphs.as_graph` takes: PyG ``Data``, networkx, scipy, RDKit;
+            or many graphs as :func:`~sekgnn.graphs.pack` joins them.
         encoding: What to compute, an object or a name; ``WalkEncoding()`` by default.
         backend: How walks in ``graph`` scope are computed: ``"dense"`` (explicit
             powers), ``"spectral"`` (one eigendecomposition, no ``moments``), ``"push"``
@@ -64,69 +66,7 @@ def encode(
         >>> encode(cycle_graph(3), encoding)[0, 0].round(3).tolist()
         [0.333, 0.333]
     """
-    packed = pack([as_graph(graph)])
-    return encode_packed(
-        packed,
-        encoding,
-        backend=backend,
-        dtype=dtype,
-        threads=threads,
-        progress=progress,
-    )
-
-
-def encode_many(
-    graphs: Sequence[Any],
-    encoding: Encoding | None = None,
-    *,
-    backend: Backend = "auto",
-    dtype: DTypeLike = np.float64,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> list[Any]:
-    """Return :func:`encode` of every graph, by one compiled call over all of them.
-
-    Args:
-        graphs: At least one graph, each as for :func:`encode`.
-        encoding: As for :func:`encode`.
-        backend: As for :func:`encode`.
-        dtype: As for :func:`encode`.
-        threads: As for :func:`encode`.
-        progress: As for :func:`encode`.
-
-    Returns:
-        One ``[n_g, C, L]`` per graph, views of one array.
-
-    Raises:
-        GraphInputError: If there are no graphs, or one is not usable.
-    """
-    if len(graphs) == 0:
-        raise GraphInputError("no graphs to encode: the dataset is empty.")
-    packed = pack([as_graph(graph) for graph in graphs])
-    out = encode_packed(
-        packed,
-        encoding,
-        backend=backend,
-        dtype=dtype,
-        threads=threads,
-        progress=progress,
-    )
-    if isinstance(out, RaggedEncoding):
-        starts = packed.node_ptr.tolist()
-        return [out.graph(g, *starts[g : g + 2]) for g in range(len(graphs))]
-    return np.split(out, packed.node_ptr[1:-1])
-
-
-def encode_packed(
-    packed: PackedGraphs,
-    encoding: Encoding | None = None,
-    *,
-    backend: Backend = "auto",
-    dtype: DTypeLike = np.float64,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> Any:
-    """Return the encodings of packed graphs, ``[N, C, L]``; see :func:`encode`."""
+    packed = graph if isinstance(graph, PackedGraphs) else pack([as_graph(graph)])
     made = make_encoding(encoding)
     kind = _float_type(dtype)
     check_choice("backend", backend, BACKENDS)
@@ -144,6 +84,32 @@ def encode_packed(
     return made.checked(values, packed.num_nodes, dtype=kind)
 
 
+def encode_many(
+    graphs: Sequence[Any], encoding: Encoding | None = None, **options: Any
+) -> list[Any]:
+    """Return :func:`encode` of every graph, by one compiled call over all of them.
+
+    Args:
+        graphs: At least one graph, each as for :func:`encode`.
+        encoding: As for :func:`encode`.
+        **options: Likewise.
+
+    Returns:
+        One ``[n_g, C, L]`` per graph, views of one array.
+
+    Raises:
+        GraphInputError: If there are no graphs, or one is not usable.
+    """
+    if len(graphs) == 0:
+        raise GraphInputError("no graphs to encode: the dataset is empty.")
+    packed = pack([as_graph(graph) for graph in graphs])
+    out = encode(packed, encoding, **options)
+    if isinstance(out, RaggedEncoding):
+        starts = packed.node_ptr.tolist()
+        return [out.graph(g, *starts[g : g + 2]) for g in range(len(graphs))]
+    return np.split(out, packed.node_ptr[1:-1])
+
+
 def encode_walks(
     packed: PackedGraphs,
     encoding: WalkEncoding,
@@ -158,54 +124,35 @@ def encode_walks(
             'the spectral form has no squares: use backend="dense" or "push" '
             'with aggregate="moments".'
         )
-    n, walks = packed.num_nodes, encoding.walks.values()
-    rounds = len(walks) + (encoding.sized_shells > 0)
-    shares = [within(progress, i * n, n, rounds * n) for i in range(rounds)]
-    out = laid_out(
-        encoding,
-        [
-            _later_steps(packed, part, backend, np.dtype(dtype), threads, share)
-            for part, share in zip(walks, shares, strict=False)
-        ],
-    )
-    if encoding.sized_shells:
-        sizes = shell_sizes(
-            packed, encoding.sized_shells, threads=threads, progress=shares[-1]
+    n, blocks = packed.num_nodes, list(plans(encoding))
+    width = sum(len(names) for _, names in blocks)
+    out = np.zeros((n, width, encoding.walk_length), dtype=dtype)
+    alone = np.arange(n, dtype=np.int32)
+    twin_of = alone.copy()
+    if any(plan.loop for plan, _ in blocks):
+        find_twins(packed.csr, 0, n, twin_of)
+    tasks = [
+        task
+        for plan, _ in blocks
+        for task in encoding_tasks(
+            packed,
+            plan,
+            twin_of if plan.loop else alone,
+            cast("Backend", backend),
+            out,
         )
-        add_shell_sizes(encoding, sizes, out)
-    return out
-
-
-def _later_steps(
-    packed: PackedGraphs,
-    encoding: WalkEncoding,
-    backend: str,
-    kind: np.dtype[Any],
-    threads: int | None,
-    progress: Progress | None,
-) -> NDArray[Any]:
-    """Return steps t = 1..l of walks with or without self-loops, ``[N, C, l]``."""
-    n = packed.num_nodes
-    twin_of = np.arange(n, dtype=np.int32)
-    if encoding.self_loops:
-        indptr, indices = packed.indptr, packed.indices
-        find_twins(indptr, indices, 0, n, twin_of)
-    out = np.zeros((n, encoding.num_channels, encoding.length), dtype=kind)
-    tasks = encoding_tasks(packed, encoding, twin_of, cast("Backend", backend), out)
-    total = sum(stop - start for task in tasks for start, stop in task.chunks)
+    ]
+    total = sum(task.size for task in tasks) + n * bool(encoding.sized_shells)
     done = 0
     for task in tasks:
-        run_chunks(task.work, task.chunks, threads, _shifted(progress, done, total))
-        done += sum(stop - start for start, stop in task.chunks)
-    twins = np.flatnonzero(twin_of != np.arange(n))
+        share = within(progress, done, task.size, total)
+        run_chunks(task.work, task.chunks, threads, share)
+        done += task.size
+    twins = np.flatnonzero(twin_of != alone)
     out[twins] = out[twin_of[twins]]
-    return out
-
-
-def _shifted(progress: Progress | None, before: int, total: int) -> Progress | None:
-    if progress is None:
-        return None
-    return lambda done, _: progress(before + done, total)
+    share = within(progress if encoding.sized_shells else None, done, n, total)
+    sizes = shell_sizes(packed, encoding.sized_shells, threads=threads, progress=share)
+    return with_shell_sizes(encoding, out, sizes)
 
 
 def _float_type(dtype: DTypeLike) -> np.dtype[Any]:

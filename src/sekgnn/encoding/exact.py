@@ -15,15 +15,15 @@ from sekgnn.encoding.channels import (
     RETURN,
     SQUARES,
     TO_SHELL,
-    RawLayout,
+    Plan,
     divisor_value,
-    output_map,
+    plans,
 )
-from sekgnn.encoding.size_steps import add_shell_sizes, laid_out
-from sekgnn.encoding.walk_encoding import Block, WalkEncoding
+from sekgnn.encoding.size_steps import with_shell_sizes
+from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.convert import as_graph
-from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.graph import CsrGraph, Graph
 from sekgnn.graphs.packed import pack
 from sekgnn.graphs.twins import quotient
 from sekgnn.hops import shell_sizes
@@ -59,17 +59,10 @@ def add_step(
     t: int,
     raw: NDArray[np.int64],
 ) -> None:
-    """Add one step's values around one centre to its raw sums.
+    """Add the values of step t + 1 around one centre to its raw sums, ``[C_raw, L]``.
 
-    Args:
-        landing: :math:`H^{(t + 1)}` modulo ``prime``, ``[s, s]``.
-        centre: Row of the centre.
-        members: Rows of the others, shell by shell.
-        bounds: Shell k is ``members[bounds[k - 1]:bounds[k]]``, ``[S + 1]``.
-        offsets: Of the :class:`~sekgnn.encoding.channels.RawLayout`.
-        prime: p.
-        t: Step, from 0.
-        raw: ``[C_raw, L]``.
+    ``landing`` is :math:`H^{(t + 1)}` modulo ``prime``, ``[s, s]``. Shell k of the row
+    ``centre`` is ``members[bounds[k - 1]:bounds[k]]``.
     """
     num_shells = bounds.size - 1
     squares = offsets[SQUARES]
@@ -103,7 +96,7 @@ def finish_exact(
     prime: int,
     out: NDArray[np.int64],
 ) -> None:
-    """Apply an :class:`~sekgnn.encoding.channels.OutputMap` modulo ``prime``."""
+    """Apply the terms of a :class:`~sekgnn.encoding.channels.Plan` modulo ``prime``."""
     sizes = np.diff(bounds)
     for i in range(terms.shape[0]):
         whole = divisor_value(terms[i, 2], terms[i, 3], sizes)
@@ -117,23 +110,15 @@ def finish_exact(
 
 @kernel
 def exact_graph_scope(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    loop: int,
-    num_shells: int,
-    offsets: NDArray[np.int64],
-    num_raw: int,
-    terms: NDArray[np.int64],
-    prime: int,
-    out: NDArray[np.int64],
+    graph: CsrGraph, plan: Plan, prime: int, out: NDArray[np.int64]
 ) -> None:
     """Write the residues of all nodes in ``graph`` scope, ``out`` is ``[n, C, L]``."""
     n, steps = out.shape[0], out.shape[2]
     alone = np.arange(n).astype(np.int32)
-    _, ones, rows, columns = quotient(indptr, indices, alone, 0, n, loop)
-    members, bounds = class_shells(ones, rows, columns, num_shells)
+    _, ones, rows, columns = quotient(graph, alone, 0, n, plan.loop)
+    members, bounds = class_shells(ones, rows, columns, plan.num_shells)
     inverses = inverse_degrees(rows, prime)
-    raw = np.zeros((n, num_raw, steps), dtype=np.int64)
+    raw = np.zeros((n, plan.num_raw, steps), dtype=np.int64)
     before, after = np.zeros((n, n), dtype=np.int64), np.empty((n, n), dtype=np.int64)
     for v in range(n):
         before[v, v] = 1
@@ -141,24 +126,17 @@ def exact_graph_scope(
         modular_step(rows, columns, inverses, prime, before, after)
         before, after = after, before
         for v in range(n):
-            add_step(before, v, members, bounds[v], offsets, prime, t, raw[v])
+            add_step(before, v, members, bounds[v], plan.offsets, prime, t, raw[v])
     for v in range(n):
-        finish_exact(raw[v], bounds[v], terms, prime, out[v])
+        finish_exact(raw[v], bounds[v], plan.terms, prime, out[v])
 
 
 @kernel
 def exact_ego_nets(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
+    graph: CsrGraph,
     start: int,
     stop: int,
-    loop: int,
-    radius: int,
-    num_shells: int,
-    with_centre: bool,
-    offsets: NDArray[np.int64],
-    num_raw: int,
-    terms: NDArray[np.int64],
+    plan: Plan,
     prime: int,
     place: NDArray[np.int32],
     out: NDArray[np.int64],
@@ -167,13 +145,13 @@ def exact_ego_nets(
     steps = out.shape[2]
     for v in range(start, stop):
         nodes, bounds, rows, columns = local_ball(
-            indptr, indices, v, radius, with_centre, loop, place
+            graph, v, plan.radius, plan.with_centre, plan.loop, place
         )
         s = nodes.size
         members = np.arange(s).astype(np.int32)
-        shells = bounds[1 : num_shells + 2]
+        shells = bounds[1 : plan.num_shells + 2]
         inverses = inverse_degrees(rows, prime)
-        raw = np.zeros((num_raw, steps), dtype=np.int64)
+        raw = np.zeros((plan.num_raw, steps), dtype=np.int64)
         before = np.zeros((s, s), dtype=np.int64)
         after = np.empty((s, s), dtype=np.int64)
         for i in range(s):
@@ -181,13 +159,13 @@ def exact_ego_nets(
         for t in range(steps):
             modular_step(rows, columns, inverses, prime, before, after)
             before, after = after, before
-            add_step(before, 0, members, shells, offsets, prime, t, raw)
-        finish_exact(raw, shells, terms, prime, out[v])
+            add_step(before, 0, members, shells, plan.offsets, prime, t, raw)
+        finish_exact(raw, shells, plan.terms, prime, out[v])
 
 
 def encode_exact(
     graph: Any,
-    spec: WalkEncoding | None = None,
+    encoding: WalkEncoding | None = None,
     *,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -200,13 +178,13 @@ def encode_exact(
 
     Args:
         graph: As for :func:`~sekgnn.encoding.encoder.encode`.
-        spec: What to compute.
+        encoding: What to compute.
         threads: Threads; ``None`` for all usable cores.
         progress: Called with (done, total) nodes.
 
     Returns:
         Residues modulo :data:`~sekgnn.walks.modular.PRIMES`, int64
-        ``[n, spec.num_channels, spec.length, 2]``.
+        ``[n, encoding.num_channels, encoding.length, 2]``.
 
     Raises:
         ConfigError: If the encoding is ragged.
@@ -214,76 +192,52 @@ def encode_exact(
 
     Example:
         >>> from sekgnn.graphs import complete_graph
-        >>> spec = WalkEncoding(num_shells=1, walk_length=1)
-        >>> third = encode_exact(complete_graph(3), spec)[0, 0, 0]
+        >>> encoding = WalkEncoding(num_shells=1, walk_length=1)
+        >>> third = encode_exact(complete_graph(3), encoding)[0, 0, 0]
         >>> (3 * third % PRIMES).tolist()
         [1, 1]
     """
-    spec = WalkEncoding() if spec is None else spec
-    if spec.ragged:
+    encoding = WalkEncoding() if encoding is None else encoding
+    if encoding.ragged:
         raise ConfigError(
             'aggregate="learned" keeps multisets, not numbers: their digests are '
-            "spec.exact(pack([graph]))."
+            "encoding.exact(pack([graph]))."
         )
     g = as_graph(graph)
-    n = g.num_nodes
-    _check_size(g, spec)
-    blocks = [(part, block) for part in spec.walks.values() for block in part.blocks]
-    sizes = shell_sizes(pack([g]), spec.sized_shells, threads=threads)
+    n, place = g.num_nodes, PerThread(lambda: np.full(g.num_nodes, -1, dtype=np.int32))
+    _check_size(g, encoding)
+    blocks = list(plans(encoding))
+    width = sum(len(names) for _, names in blocks)
+    sizes = shell_sizes(pack([g]), encoding.sized_shells, threads=threads)
     done, total = 0, n * len(blocks) * len(PRIMES)
-    out = np.empty((n, spec.num_channels, spec.length, len(PRIMES)), dtype=np.int64)
-    for p, prime in enumerate(PRIMES):
-        results = []
-        for part, block in blocks:
-            mapping = output_map(part, block)
-            layout = RawLayout.of(block, part.aggregate == "moments")
-            result = np.zeros((n, len(mapping.names), part.length), dtype=np.int64)
-            _run_block(g, part, block, layout, mapping.arrays(), prime, threads, result)
-            results.append(result)
+    parts = []
+
+    def run(plan: Plan, prime: int, out: NDArray[np.int64]) -> None:
+        def work(start: int, stop: int) -> None:
+            exact_ego_nets(g.csr, start, stop, plan, prime, place.value, out)
+
+        if plan.radius:
+            run_chunks(work, even_chunks(n, 64), threads)
+        else:
+            exact_graph_scope(g.csr, plan, prime, out)
+
+    for prime in PRIMES:
+        walks = np.zeros((n, width, encoding.walk_length), dtype=np.int64)
+        for plan, _ in blocks:
+            run(plan, prime, walks)
             done += n
             if progress is not None:
                 progress(done, total)
-        whole = laid_out(spec, results)
-        add_shell_sizes(spec, sizes, whole, prime)
-        out[..., p] = whole
-    return out
+        parts.append(with_shell_sizes(encoding, walks, sizes, prime))
+    return np.stack(parts, axis=-1)
 
 
-def _run_block(
-    g: Graph,
-    spec: WalkEncoding,
-    block: Block,
-    layout: RawLayout,
-    terms: NDArray[np.int64],
-    prime: int,
-    threads: int | None,
-    result: NDArray[np.int64],
-) -> None:
-    loop, n = int(bool(spec.self_loops)), g.num_nodes
-    if block.scope == "graph":
-        exact_graph_scope(
-            g.indptr, g.indices, loop, block.num_shells,
-            layout.offsets, layout.num_channels, terms, prime, result,
-        )  # fmt: skip
-        return
-    place = PerThread(lambda: np.full(n, -1, dtype=np.int32))
-
-    def work(start: int, stop: int) -> None:
-        exact_ego_nets(
-            g.indptr, g.indices, start, stop, loop,
-            block.radius, block.num_shells, block.scope == "ego",
-            layout.offsets, layout.num_channels, terms, prime, place.value, result,
-        )  # fmt: skip
-
-    run_chunks(work, even_chunks(n, 64), threads)
-
-
-def _check_size(g: Graph, spec: WalkEncoding) -> None:
+def _check_size(g: Graph, encoding: WalkEncoding) -> None:
     """Refuse what needs residues over too many pairs of nodes."""
-    for block in spec.blocks:
+    for block in encoding.blocks:
         most, what = g.num_nodes, "the graph"
         if block.scope != "graph":
-            most = largest_ball(g.indptr, g.indices, block.radius)
+            most = largest_ball(g.csr, block.radius)
             what = f"an ego-net of radius {block.radius}"
         if most > PAIRS_LIMIT:
             raise GraphInputError(

@@ -22,9 +22,11 @@ from sekgnn.encoding.channels import (
     OFF_DIAGONAL,
     RETURN,
     TO_SHELL,
+    Plan,
     finish,
 )
-from sekgnn.encoding.dense import PLANES, dense_sums, tile_size
+from sekgnn.encoding.dense import PLANES, Classes, dense_sums, tile_size
+from sekgnn.graphs.graph import CsrGraph
 from sekgnn.graphs.twins import quotient
 from sekgnn.hops.levels import class_shells
 from sekgnn.kernel import kernel
@@ -32,128 +34,96 @@ from sekgnn.walks.vector import WIDTH, add_rows, padded
 
 
 @kernel
-def prepare(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    twin_of: NDArray[np.int32],
-    first: int,
-    count: int,
-    loop: int,
-    num_shells: int,
-) -> tuple[
-    NDArray[np.int32],
-    NDArray[np.float64],
-    NDArray[np.float64],
-    NDArray[np.int64],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int64],
-    NDArray[np.int64],
-]:
-    """Return what both methods need of the graph of ``count`` nodes from ``first`` on.
-
-    Returns:
-        ``nodes``, ``sizes``, ``rows`` and ``columns`` of
-        :func:`~sekgnn.graphs.twins.quotient`, with the padded ``degrees`` third;
-        ``members`` and ``bounds`` of :func:`~sekgnn.hops.levels.class_shells`; and
-        :math:`|N_k|` of each class, int64 ``[q, K]``.
-    """
-    nodes, sizes, rows, columns = quotient(indptr, indices, twin_of, first, count, loop)
-    q = nodes.size
-    degrees = np.zeros(padded(q))
-    for c in range(q):
+def classes_of(
+    graph: CsrGraph, twin_of: NDArray[np.int32], first: int, stop: int, plan: Plan
+) -> Classes:
+    """Return the classes and shells of the graph of nodes ``first..stop - 1``."""
+    nodes, sizes, rows, columns = quotient(
+        graph, twin_of, first, stop - first, plan.loop
+    )
+    degrees = np.zeros(padded(nodes.size))
+    for c in range(nodes.size):
         v = first + nodes[c]
-        degrees[c] = indptr[v + 1] - indptr[v] + loop
-    members, bounds = class_shells(sizes, rows, columns, num_shells)
-    counts = np.empty((q, num_shells), dtype=np.int64)
-    for c in range(q):
-        for k in range(num_shells):
+        degrees[c] = graph.indptr[v + 1] - graph.indptr[v] + plan.loop
+    members, bounds = class_shells(sizes, rows, columns, plan.num_shells)
+    return Classes(nodes, sizes, rows, columns, degrees, members, bounds)
+
+
+@kernel
+def finish_classes(
+    classes: Classes,
+    plan: Plan,
+    steps: int,
+    raw: NDArray[np.float64],
+    first: int,
+    out: NDArray[np.float64],
+) -> None:
+    """Write the first node of every class, of a graph from node ``first`` on."""
+    nodes, sizes, members = classes.nodes, classes.sizes, classes.members
+    counts = np.empty(plan.num_shells, dtype=np.int64)
+    for c in range(nodes.size):
+        for k in range(plan.num_shells):
             total = 0
-            for a in range(bounds[c, k], bounds[c, k + 1]):
+            for a in range(classes.bounds[c, k], classes.bounds[c, k + 1]):
                 total += np.int64(sizes[members[a]]) - (members[a] == c)
-            counts[c, k] = total
-    return nodes, sizes, degrees, rows, columns, members, bounds, counts
+            counts[k] = total
+        at = c * plan.num_raw * steps
+        finish(raw, at, steps, counts, plan.terms, first + nodes[c], out)
 
 
 @kernel
 def encode_dense(
     node_ptr: NDArray[np.int64],
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
+    graph: CsrGraph,
     twin_of: NDArray[np.int32],
     start: int,
     stop: int,
-    loop: int,
-    num_shells: int,
-    offsets: NDArray[np.int64],
-    num_raw: int,
-    terms: NDArray[np.int64],
+    plan: Plan,
     left_over: NDArray[np.bool_],
     out: NDArray[np.float64],
 ) -> None:
-    """Encode graphs ``start..stop - 1`` by explicit powers.
+    """Add the values of graphs ``start..stop - 1`` by explicit powers.
 
-    Args:
-        node_ptr: First node of each graph, ``[G + 1]``.
-        indptr: Row starts.
-        indices: Neighbours.
-        twin_of: From :func:`~sekgnn.graphs.twins.find_twins`, or each node itself.
-        start: First graph.
-        stop: One past the last graph.
-        loop: 1 with self-loops, else 0.
-        num_shells: K.
-        offsets: Of the :class:`~sekgnn.encoding.channels.RawLayout`.
-        num_raw: C_raw.
-        terms: Of the :class:`~sekgnn.encoding.channels.OutputMap`.
-        left_over: Set for graphs that :func:`encode_spectral` does faster, ``[stop -
-            start]``; if empty, no graph is left to it.
-        out: ``[N, C, L]``, added to for the first twin of each class of these graphs.
+    ``left_over`` is set for graphs that :func:`encode_spectral` does faster, ``[stop -
+    start]``; if it is empty, no graph is left to it. ``out``, ``[N, C, L]``, is added
+    to for the smallest twin of each class.
     """
     steps = padded(out.shape[2])
-    planes, tile = np.empty(0), np.empty(0)  # kept: fresh memory is slow to touch
+    planes, pairs = np.empty(0), np.empty(0)  # kept: fresh memory is slow to touch
     for g in range(start, stop):
         first = node_ptr[g]
-        nodes, sizes, degrees, rows, columns, members, bounds, counts = prepare(
-            indptr, indices, twin_of, first, node_ptr[g + 1] - first, loop, num_shells
-        )
-        q = nodes.size
+        classes = classes_of(graph, twin_of, first, node_ptr[g + 1], plan)
+        q, bounds = classes.nodes.size, classes.bounds
         if q == 0:
             continue
         if left_over.size:  # rough costs in nanoseconds, fitted once on a 2.3 GHz core
-            walking = 1.3 * q * columns.size + 1.0 * q * q
+            walking = 1.3 * q * classes.columns.size + 1.0 * q * q
             for c in range(q):
-                for k in range(num_shells):
+                for k in range(plan.num_shells):
                     size = bounds[c, k + 1] - bounds[c, k]
                     walking += 1.5 * size * (size - 1)
             if 3e4 + 1.5 * q * q * q < walking * steps / WIDTH:
                 left_over[g - start] = True
                 continue
-        pairs = tile_size(q, degrees.size)
-        if tile.size < pairs * steps:
-            planes, tile = np.empty(pairs * PLANES), np.empty(pairs * steps)
-        raw = np.zeros(q * num_raw * steps)
-        dense_sums(
-            rows, columns, sizes, degrees, members, bounds, offsets,
-            num_raw, steps, planes, tile, raw,
-        )  # fmt: skip
-        for c in range(q):
-            at = c * num_raw * steps
-            finish(raw, at, steps, counts[c], terms, first + nodes[c], out)
+        room = tile_size(q, classes.degrees.size)
+        if pairs.size < room * steps:
+            planes, pairs = np.empty(room * PLANES), np.empty(room * steps)
+        raw = np.zeros(q * plan.num_raw * steps)
+        dense_sums(classes, plan, steps, planes, pairs, raw)
+        finish_classes(classes, plan, steps, raw, first, out)
 
 
 @kernel
 def eigenvectors(
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int32],
-    sizes: NDArray[np.float64],
-    degrees: NDArray[np.float64],
+    classes: Classes,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the eigenvalues of S, ``[q]``, and Q, ``[q, q]``."""
+    sizes, degrees, rows = classes.sizes, classes.degrees, classes.rows
     q = sizes.size
     matrix = np.zeros((q, q))
     for c in range(q):
         for e in range(rows[c], rows[c + 1]):
-            u = columns[e]
+            u = classes.columns[e]
             matrix[c, u] = np.sqrt(sizes[c] * sizes[u] / (degrees[c] * degrees[u]))
     values, vectors = np.linalg.eigh(matrix)
     scaled = np.zeros((q, q))
@@ -167,22 +137,14 @@ def eigenvectors(
 
 @kernel
 def spectral_sums(
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int32],
-    sizes: NDArray[np.float64],
-    degrees: NDArray[np.float64],
-    members: NDArray[np.int32],
-    bounds: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    num_raw: int,
-    steps: int,
-    flat: NDArray[np.float64],
+    classes: Classes, plan: Plan, steps: int, flat: NDArray[np.float64]
 ) -> None:
     """Do what :func:`~sekgnn.encoding.dense.dense_sums` does, but without squares."""
-    q = sizes.size
-    raw = flat.reshape((q, num_raw, steps))
-    width = degrees.size
-    values, scaled = eigenvectors(rows, columns, sizes, degrees)
+    sizes, degrees, offsets = classes.sizes, classes.degrees, plan.offsets
+    members, bounds = classes.members, classes.bounds
+    q, width = sizes.size, degrees.size
+    raw = flat.reshape((q, plan.num_raw, steps))
+    values, scaled = eigenvectors(classes)
     powers = np.ones((q, steps))
     for r in range(q):
         power = 1.0
@@ -198,7 +160,7 @@ def spectral_sums(
             returns[v, t] *= degrees[v]
             raw[v, offsets[RETURN], t] = returns[v, t]
     starts, ends = np.zeros(q * width), np.zeros(q * width)
-    for k in range(bounds.shape[1] - 1):
+    for k in range(plan.num_shells):
         present = False
         for v in range(q):
             low, high = bounds[v, k], bounds[v, k + 1]
@@ -241,16 +203,11 @@ def spectral_sums(
 @kernel
 def encode_spectral(
     node_ptr: NDArray[np.int64],
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
+    graph: CsrGraph,
     twin_of: NDArray[np.int32],
     start: int,
     stop: int,
-    loop: int,
-    num_shells: int,
-    offsets: NDArray[np.int64],
-    num_raw: int,
-    terms: NDArray[np.int64],
+    plan: Plan,
     chosen: NDArray[np.bool_],
     out: NDArray[np.float64],
 ) -> None:
@@ -262,15 +219,7 @@ def encode_spectral(
     for g in range(start, stop):
         if not chosen[g - start]:
             continue
-        first = node_ptr[g]
-        nodes, sizes, degrees, rows, columns, members, bounds, counts = prepare(
-            indptr, indices, twin_of, first, node_ptr[g + 1] - first, loop, num_shells
-        )
-        raw = np.zeros(nodes.size * num_raw * steps)
-        spectral_sums(
-            rows, columns, sizes, degrees, members, bounds, offsets,
-            num_raw, steps, raw,
-        )  # fmt: skip
-        for c in range(nodes.size):
-            at = c * num_raw * steps
-            finish(raw, at, steps, counts[c], terms, first + nodes[c], out)
+        classes = classes_of(graph, twin_of, node_ptr[g], node_ptr[g + 1], plan)
+        raw = np.zeros(classes.nodes.size * plan.num_raw * steps)
+        spectral_sums(classes, plan, steps, raw)
+        finish_classes(classes, plan, steps, raw, node_ptr[g], out)

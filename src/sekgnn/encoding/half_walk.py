@@ -18,30 +18,37 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.encoding.channels import DIAGONAL, OFF_DIAGONAL, RETURN, TO_SHELL, finish
+from sekgnn.encoding.channels import (
+    DIAGONAL,
+    OFF_DIAGONAL,
+    RETURN,
+    TO_SHELL,
+    Plan,
+    finish,
+)
+from sekgnn.graphs.graph import CsrGraph
 from sekgnn.kernel import kernel
-from sekgnn.walks.ball import grow_ball, new_table
+from sekgnn.walks.ball import Ball, grow_ball, new_ball
 from sekgnn.walks.vector import add_rows, padded
 
 
 @kernel
 def step_outward(
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int32],
-    degrees: NDArray[np.float64],
-    edge: int,
-    inner: int,
+    ball: Ball,
+    level: int,
     width: int,
     ids: NDArray[np.int32],
     ones: NDArray[np.float64],
     before: NDArray[np.float64],
     after: NDArray[np.float64],
 ) -> None:
-    """Write ``after = P @ before``, whose support grows by one level.
+    """Write ``after = P @ before``, whose support grows to include ``level``.
 
-    Rows below ``inner`` gather from their neighbours; the new level, from
-    ``inner`` on, is reached from the level before it, ``edge..inner - 1``.
+    Nearer rows gather from their neighbours; the new level is reached from the level
+    before it.
     """
+    bounds, _, degrees, rows, columns, _ = ball
+    edge, inner = bounds[level - 1], bounds[level]
     for a in range(inner):
         add_rows(
             after, a * width, 0.0, 1.0 / degrees[a] if degrees[a] > 0 else 0.0,
@@ -90,14 +97,14 @@ def write_products(
 @kernel
 def finish_pairs(
     returns: NDArray[np.float64],
-    nodes: NDArray[np.int32],
-    bounds: NDArray[np.int64],
-    centre: int,
+    ball: Ball,
     offsets: NDArray[np.int64],
     steps: int,
     raw: NDArray[np.float64],
 ) -> None:
     """Write the return and the diagonals; take the diagonals out of the pair sums."""
+    bounds, nodes = ball.bounds, ball.nodes
+    centre = nodes[0]
     for t in range(steps):
         raw[offsets[RETURN] * steps + t] = returns[centre, t]
     for k in range(offsets[DIAGONAL] - offsets[TO_SHELL]):
@@ -113,56 +120,34 @@ def finish_pairs(
 
 @kernel
 def half_walk_nodes(
-    indptr: NDArray[np.int64],
-    edges: NDArray[np.int32],
+    graph: CsrGraph,
     twin_of: NDArray[np.int32],
     start: int,
     stop: int,
-    loop: int,
-    num_shells: int,
+    plan: Plan,
     returns: NDArray[np.float64],
-    offsets: NDArray[np.int64],
-    num_raw: int,
-    terms: NDArray[np.int64],
     out: NDArray[np.float64],
 ) -> None:
-    """Encode nodes ``start..stop - 1``.
+    """Add the values of nodes ``start..stop - 1`` that are their smallest twins.
 
-    Args:
-        indptr: Row starts.
-        edges: From :func:`~sekgnn.walks.ball.walk_edges`.
-        twin_of: The smallest twin of each node; the others are left alone.
-        start: First node.
-        stop: One past the last node.
-        loop: 1 with self-loops, else 0.
-        num_shells: K.
-        returns: :math:`H_{vv}` of every node, from
-            :func:`~sekgnn.walks.returns.half_walk_returns`, ``[N, L]``.
-        offsets: Of the :class:`~sekgnn.encoding.channels.RawLayout`; no squares.
-        num_raw: C_raw.
-        terms: Of the :class:`~sekgnn.encoding.channels.OutputMap`.
-        out: ``[N, C, L]``, added to for these nodes.
+    ``graph`` is from :func:`~sekgnn.walks.ball.with_degrees`, ``plan`` has no squares,
+    ``returns`` are those of every node, from
+    :func:`~sekgnn.walks.returns.half_walk_returns`, and ``out`` is ``[N, C, L]``.
     """
-    steps = out.shape[2]
+    steps, num_shells, offsets = out.shape[2], plan.num_shells, plan.offsets
     half = (steps + 1) // 2
     width = padded(2 * num_shells + 1)
-    raw = np.zeros(num_raw * steps)
+    raw = np.zeros(plan.num_raw * steps)
     counts = np.zeros(num_shells, dtype=np.int64)
-    bounds = np.zeros(num_shells + half + 2, dtype=np.int64)
-    nodes, columns = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int32)
-    rows = np.zeros(65, dtype=np.int64)
-    degrees, ones = np.empty(64), np.empty(0)
-    ids = np.empty(0, dtype=np.int32)
+    ones, ids = np.empty(0), np.empty(0, dtype=np.int32)
     before, after = np.empty(0), np.empty(0)
-    table = new_table(64)
+    ball = new_ball(num_shells + half, 64)
     sums = np.zeros((2, num_shells))
     for v in range(start, stop):
         if twin_of[v] != v:
             continue
-        nodes, degrees, rows, columns, table = grow_ball(
-            indptr, edges, v, loop,
-            bounds, nodes, degrees, rows, columns, table,
-        )  # fmt: skip
+        ball = grow_ball(graph, v, plan.loop, ball)
+        bounds, degrees = ball.bounds, ball.degrees
         found = bounds[bounds.size - 1]
         if ones.size < found:
             ones, ids = np.empty(2 * found), np.empty(2 * found, dtype=np.int32)
@@ -181,12 +166,8 @@ def half_walk_nodes(
                 before[a * width + k] = 1.0
                 before[a * width + num_shells + k] = 1.0 / degrees[a]
         for s in range(1, half + 1):
-            edge, inner = bounds[num_shells + s - 1], bounds[num_shells + s]
-            outer = bounds[num_shells + s + 1]
-            step_outward(
-                rows, columns, degrees, edge, inner, width, ids, ones,
-                before, after,
-            )  # fmt: skip
+            inner, outer = bounds[num_shells + s], bounds[num_shells + s + 1]
+            step_outward(ball, num_shells + s, width, ids, ones, before, after)
             last = 2 * s if 2 * s < steps else steps
             for t in range(2 * s - 2, last):
                 odd = t == 2 * s - 2
@@ -196,5 +177,5 @@ def half_walk_nodes(
                     raw[(offsets[TO_SHELL] + k) * steps + t] = sums[0, k]
                     raw[(offsets[OFF_DIAGONAL] + k) * steps + t] = sums[1, k]
             before, after = after, before
-        finish_pairs(returns, nodes, bounds, v, offsets, steps, raw)
-        finish(raw, 0, steps, counts, terms, v, out)
+        finish_pairs(returns, ball, offsets, steps, raw)
+        finish(raw, 0, steps, counts, plan.terms, v, out)

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from sekgnn.digest import Colours, key_of, spread
-from sekgnn.encoding.channels import output_map
+from sekgnn.digest import Colours, empty_table, find_key, key_of, spread
+from sekgnn.encoding.channels import plans
 from sekgnn.encoding.ragged import RaggedEncoding
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import GraphInputError
+from sekgnn.graphs.graph import CsrGraph
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.hops.levels import sort_range
 from sekgnn.kernel import kernel
@@ -29,8 +30,8 @@ from sekgnn.parallel import (
     resolve_threads,
     run_chunks,
 )
-from sekgnn.walks.ball import ball_nodes, induced
-from sekgnn.walks.digests import STEP_KEYS, walk_digests
+from sekgnn.walks.ball import WalkScope, ball_nodes, walk_place
+from sekgnn.walks.digests import walk_digests
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -100,30 +101,6 @@ def walk_floats(
 
 
 @kernel
-def find_key(table: Ints, keys: Colours, k0: np.uint64, k1: np.uint64) -> int:
-    """Return the slot of ``table`` that holds the number of a key, or where it belongs.
-
-    Numbers are rows of ``keys``, ``[P, 2]``; free slots hold -1.
-    """
-    mask = np.uint64(table.size - 1)
-    slot = k0 & mask
-    while table[slot] >= 0 and (
-        keys[table[slot], 0] != k0 or keys[table[slot], 1] != k1
-    ):
-        slot = (slot + np.uint64(1)) & mask
-    return int(slot)
-
-
-@kernel
-def empty_table(room: int) -> Ints:
-    """Return a table for ``room`` keys."""
-    size = 64
-    while size < 2 * room:
-        size *= 2
-    return np.full(size, -1, dtype=np.int32)
-
-
-@kernel
 def number_pairs(
     digests: Colours,
     floats: Floats,
@@ -133,20 +110,12 @@ def number_pairs(
     found: int,
     numbers: Ints,
 ) -> tuple[Ints, Colours, Floats, int]:
-    """Number the step vectors of all pairs; equal ones get the same number.
+    """Write the number of the step vector of every pair, the same for equal ones.
 
-    Args:
-        digests: From :func:`~sekgnn.walks.digests.walk_digests`, ``[2, s, s]``.
-        floats: From :func:`walk_floats`, ``[s, s, L]``.
-        table: Of the numbers that are known already.
-        keys: Their keys, ``[P, 2]``, with room.
-        vectors: Their floats, ``[P, L]``, with room.
-        found: How many there are.
-        numbers: Written, ``[s, s]``.
-
-    Returns:
-        ``table``, ``keys`` and ``vectors``, replaced where they were too small, and the
-        new ``found``.
+    ``digests`` are from :func:`~sekgnn.walks.digests.walk_digests`, ``floats`` from
+    :func:`walk_floats`. Of those ``found`` already, ``table`` knows the numbers,
+    ``keys``, ``[P, 2]``, and ``vectors``, ``[P, L]``, have room for more. All four are
+    returned, replaced where they were too small.
     """
     s, steps = floats.shape[0], floats.shape[2]
     for i in range(s):
@@ -216,28 +185,18 @@ def tally_pairs(
 
 @kernel
 def graph_multisets(
-    indptr: NDArray[np.int64],
-    indices: Ints,
+    graph: CsrGraph,
     start: int,
     stop: int,
     blocks: NDArray[np.int64],
     pairs: NDArray[np.int64],
     steps: int,
-    step_keys: NDArray[np.uint64],
     place: Ints,
 ) -> tuple[Ints, Ints, Ints, Ints, Floats, NDArray[np.int64], Colours]:
     """Return the multisets of the graph of nodes ``start..stop - 1``.
 
-    Args:
-        indptr: Row starts.
-        indices: Neighbours.
-        start: First node.
-        stop: One past the last node.
-        blocks: See :func:`_plan`, ``[B, 5]``.
-        pairs: See :func:`_plan`, ``[C, 3]``.
-        steps: L.
-        step_keys: :data:`~sekgnn.walks.digests.STEP_KEYS`.
-        place: Scratch, -1 everywhere, one per node; as it was on return.
+    ``blocks`` and ``pairs`` are those of :func:`_channels`; ``place`` is scratch, -1
+    everywhere, one per node, and as it was on return.
 
     Returns:
         The arrays of a :class:`~sekgnn.encoding.RaggedEncoding`, ``tables`` without the
@@ -252,39 +211,29 @@ def graph_multisets(
     known, multisets = empty_table(n * channels), 0
     members, counts = np.empty(256, dtype=np.int32), np.empty(256, dtype=np.int32)
     tally, seen = np.zeros(64, dtype=np.int32), np.empty(64, dtype=np.int32)
-    size, filled = -1, 0
+    filled = 0
     lanes = np.empty((2, 0, 0), dtype=np.uint64)
     residues = np.empty((2, 2, 0, 0), dtype=np.uint64)
     scratch, floats = np.empty((4, 0, 0)), np.empty((0, 0, steps))
     numbers = np.empty((0, 0), dtype=np.int32)
     for b in range(blocks.shape[0]):
-        radius, loop = blocks[b, 1], blocks[b, 3]
-        whole, with_centre = blocks[b, 0] == 1, blocks[b, 2] == 1
+        scope = WalkScope(
+            blocks[b, 0] == 1, blocks[b, 1], blocks[b, 2] == 1, blocks[b, 3]
+        )
         first = blocks[b, 4]
         last = blocks[b + 1, 4] if b + 1 < blocks.shape[0] else channels
         for v in range(start, stop):
-            at, bounds = ball_nodes(indptr, indices, v, radius, place)
-            inside, s = at, bounds[radius + 1]
-            if whole:
-                for i in range(s):
-                    place[at[i]] = -1
-                    at[i] -= start
-                s = n
-            if whole and v == start:
-                inside = np.empty(n, dtype=np.int32)
-                for i in range(n):
-                    inside[i], place[start + i] = start + i, i
-            if not whole or v == start:
-                near, columns = induced(
-                    indptr, indices, inside, s, with_centre, loop, place
-                )
-                if s != size:
-                    size = s
+            at, bounds, nodes, near, columns = walk_place(
+                graph, start, stop, v, scope, place
+            )
+            s = nodes.size
+            if s:
+                if s != lanes.shape[1]:
                     lanes = np.empty((2, s, s), dtype=np.uint64)
                     residues = np.empty((2, 2, s, s), dtype=np.uint64)
                     scratch, floats = np.empty((4, s, s)), np.empty((s, s, steps))
                     numbers = np.empty((s, s), dtype=np.int32)
-                walk_digests(near, columns, steps, step_keys, residues, lanes)
+                walk_digests(near, columns, steps, residues, lanes)
                 walk_floats(near, columns, scratch, floats)
                 table, keys, vectors, found = number_pairs(
                     lanes, floats, table, keys, vectors, found, numbers
@@ -292,9 +241,6 @@ def graph_multisets(
                 if tally.size < found:
                     tally = np.zeros(2 * found, dtype=np.int32)
                     seen = np.empty(2 * found, dtype=np.int32)
-            if not whole:  # rows are in the order of the shells
-                for i in range(s):
-                    at[i] = i
             for c in range(first, last):
                 different = tally_pairs(
                     numbers, at, bounds, pairs[c, 0], pairs[c, 1], pairs[c, 2],
@@ -423,19 +369,16 @@ def in_order(
 
 @kernel
 def count_pairs(
-    indptr: NDArray[np.int64],
-    indices: Ints,
-    blocks: NDArray[np.int64],
-    pairs: NDArray[np.int64],
+    graph: CsrGraph, blocks: NDArray[np.int64], pairs: NDArray[np.int64]
 ) -> tuple[int, int]:
     """Return the pairs in all multisets, and the nodes of the largest ego-net."""
     total, most = 0, 0
-    place = np.full(indptr.size - 1, -1, dtype=np.int32)
+    place = np.full(graph.indptr.size - 1, -1, dtype=np.int32)
     for b in range(blocks.shape[0]):
         first = blocks[b, 4]
         last = blocks[b + 1, 4] if b + 1 < blocks.shape[0] else pairs.shape[0]
         for v in range(place.size):
-            nodes, bounds = ball_nodes(indptr, indices, v, blocks[b, 1], place)
+            nodes, bounds = ball_nodes(graph, v, blocks[b, 1], place)
             inside = bounds[bounds.size - 1]
             for i in range(inside):
                 place[nodes[i]] = -1
@@ -450,7 +393,7 @@ def count_pairs(
 
 def encode_multisets(
     packed: PackedGraphs,
-    spec: WalkEncoding,
+    encoding: WalkEncoding,
     dtype: DTypeLike,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -460,35 +403,35 @@ def encode_multisets(
     Raises:
         GraphInputError: If they would need more than :data:`MEMORY_LIMIT`.
     """
-    parts = _run(packed, spec, np.dtype(dtype), threads, progress)
+    parts = _run(packed, encoding, np.dtype(dtype), threads, progress)
     return RaggedEncoding(*(np.concatenate(arrays) for arrays in parts[:-1]))
 
 
-def multiset_digests(
-    packed: PackedGraphs, spec: WalkEncoding, threads: int | None = None
+def exact_multisets(
+    packed: PackedGraphs, encoding: WalkEncoding, threads: int | None = None
 ) -> NDArray[np.int64]:
     """Return a digest of every multiset, equal exactly where they are, ``[N, C, 2]``.
 
     Raises:
         GraphInputError: As :func:`encode_multisets`.
     """
-    parts = _run(packed, spec, np.dtype(np.float32), threads, None)
+    parts = _run(packed, encoding, np.dtype(np.float32), threads, None)
     digests = [d[rows] for rows, d in zip(parts[0], parts[-1], strict=True)]
     return np.concatenate(digests).view(np.int64)
 
 
 def _run(
     packed: PackedGraphs,
-    spec: WalkEncoding,
+    encoding: WalkEncoding,
     dtype: np.dtype[Any],
     threads: int | None,
     progress: Progress | None,
 ) -> list[list[NDArray[Any]]]:
     """Return what :func:`graph_multisets` does, as one list of arrays per part."""
-    blocks, pairs = _plan(spec)
-    _check_memory(packed, spec, blocks, pairs, dtype, threads)
+    blocks, pairs = _channels(encoding)
+    _check_memory(packed, encoding, blocks, pairs, dtype, threads)
     starts = packed.node_ptr.tolist()
-    graphs = len(starts) - 1
+    graphs, steps = len(starts) - 1, encoding.walk_length
     parts: list[list[NDArray[Any]]] = [[np.empty(0)] * graphs for _ in range(7)]
     place = PerThread(lambda: np.full(starts[-1], -1, dtype=np.int32))
 
@@ -496,9 +439,8 @@ def _run(
         for g in range(first, last):
             start, stop = starts[g : g + 2]
             rows, sizes, members, counts, vectors, tables, digests = graph_multisets(
-                packed.indptr, packed.indices, start, stop, blocks, pairs,
-                spec.walk_length, STEP_KEYS, place.value,
-            )  # fmt: skip
+                packed.csr, start, stop, blocks, pairs, steps, place.value
+            )
             vectors = vectors.astype(dtype)
             found: list[NDArray[Any]] = [
                 rows, sizes, members, counts, vectors, tables[None], digests,
@@ -510,7 +452,7 @@ def _run(
     return parts
 
 
-def _plan(spec: WalkEncoding) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _channels(encoding: WalkEncoding) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the scopes and the channels as the kernels read them.
 
     Returns:
@@ -521,44 +463,40 @@ def _plan(spec: WalkEncoding) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """
     blocks: list[tuple[int, ...]] = []
     pairs: list[tuple[int, int, int]] = []
-    walks = [(part, block) for part in spec.walks.values() for block in part.blocks]
-    for part, block in walks:
-        whole = block.scope == "graph"
-        radius = block.num_shells if whole else block.radius
-        centre, loop = int(block.scope != "internal"), int(bool(part.self_loops))
-        blocks.append((int(whole), radius, centre, loop, len(pairs)))
-        for name in output_map(part, block).names:
-            _, kind, *hop = name.split("/")
-            k = int(hop[0]) if hop else 0
+    for plan, names in plans(encoding):
+        whole, radius = plan.radius == 0, plan.radius or plan.num_shells
+        blocks.append((whole, radius, plan.with_centre, plan.loop, len(pairs)))
+        for name in names:
+            *_, kind, hop = name.split("/")
+            k = int(hop) if hop.isdigit() else 0
             pairs.append(
                 {
-                    "return": (0, 0, SAME),
                     "to_shell": (0, k, ALL),
                     "across_diagonal": (k, k, SAME),
                     "across_off_diagonal": (k, k, OTHER),
                     "outward": (k, k + 1, ALL),
                     "inward": (k + 1, k, ALL),
-                }[kind]
+                }.get(kind, (0, 0, SAME))  # the return
             )
     return np.array(blocks), np.array(pairs)
 
 
 def _check_memory(
     packed: PackedGraphs,
-    spec: WalkEncoding,
+    encoding: WalkEncoding,
     blocks: NDArray[np.int64],
     pairs: NDArray[np.int64],
     dtype: np.dtype[Any],
     threads: int | None,
 ) -> None:
     """Refuse what would not fit, before anything is computed."""
-    total, most = count_pairs(packed.indptr, packed.indices, blocks, pairs)
+    total, most = count_pairs(packed.csr, blocks, pairs)
     sizes = np.diff(packed.node_ptr)
     if blocks[:, 0].any():
         most = max(most, int(sizes.max(initial=0)))
     at_once = min(resolve_threads(threads), max(sizes.size, 1))
-    needed = total * (8 + spec.walk_length * dtype.itemsize)
-    needed += at_once * most**2 * (16 * spec.walk_length + 108)
+    needed = total * (8 + encoding.walk_length * dtype.itemsize)
+    needed += at_once * most**2 * (16 * encoding.walk_length + 108)
     if needed > MEMORY_LIMIT:
         raise GraphInputError(
             f'aggregate="learned" keeps up to {total:,} pairs of these graphs, walks '

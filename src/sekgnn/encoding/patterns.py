@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,12 @@ from numpy.typing import DTypeLike, NDArray
 
 from sekgnn.checks import check_choice
 from sekgnn.encoding.substructure import SubstructureEncoding, register_encoding
-from sekgnn.encoding.walk_encoding import about
 from sekgnn.errors import ConfigError
+from sekgnn.graphs.graph import CsrGraph
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress, even_chunks, run_chunks
+from sekgnn.registry import parameter
 
 LONGEST_CYCLE, LARGEST_CLIQUE = 8, 6
 PATTERNS = (
@@ -24,10 +25,9 @@ PATTERNS = (
 
 
 @kernel
-def adjacent(
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], a: int, b: int
-) -> bool:
+def adjacent(graph: CsrGraph, a: int, b: int) -> bool:
     """Tell whether two nodes are neighbours, by bisection."""
+    indptr, indices = graph
     low, high = indptr[a], indptr[a + 1]
     while low < high:
         middle = (low + high) // 2
@@ -40,8 +40,7 @@ def adjacent(
 
 @kernel
 def cycles_through(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
+    graph: CsrGraph,
     v: int,
     longest: int,
     shared: NDArray[np.int64],
@@ -52,17 +51,11 @@ def cycles_through(
 
     A path v, p1, ..., pd closes to a cycle of d + 2 nodes through every common
     neighbour of pd and v that is not on it, so that the last node need not be tried.
-    Every cycle is met twice, once per direction.
-
-    Args:
-        indptr: Row starts.
-        indices: Neighbours.
-        v: The node.
-        longest: Longest cycle, at least 3.
-        shared: Scratch, 0 everywhere; as it was on return.
-        on_path: Scratch, false everywhere; as it was on return.
-        counts: Written, ``[longest + 1]``.
+    Every cycle is met twice, once per direction. ``shared`` and ``on_path`` are
+    scratch, 0 and false everywhere, and as they were on return; ``counts`` is
+    ``[longest + 1]``.
     """
+    indptr, indices = graph
     counts[:] = 0
     for e in range(indptr[v], indptr[v + 1]):
         for f in range(indptr[indices[e]], indptr[indices[e] + 1]):
@@ -83,9 +76,7 @@ def cycles_through(
             continue
         closings = shared[u]
         for i in range(1, depth + 1):
-            if adjacent(indptr, indices, path[i], u) and adjacent(
-                indptr, indices, path[i], v
-            ):
+            if adjacent(graph, path[i], u) and adjacent(graph, path[i], v):
                 closings -= 1
         counts[depth + 3] += closings
         if depth + 3 < longest:
@@ -101,24 +92,14 @@ def cycles_through(
 
 @kernel
 def cliques_through(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    v: int,
-    largest: int,
-    counts: NDArray[np.int64],
+    graph: CsrGraph, v: int, largest: int, counts: NDArray[np.int64]
 ) -> None:
-    """Count the cliques with ``v`` of each size up to ``largest``.
+    """Count the cliques with ``v`` of each size up to ``largest``, at least 2.
 
     The other nodes are chosen among the neighbours in rising order, so that every
-    clique is met once.
-
-    Args:
-        indptr: Row starts.
-        indices: Neighbours.
-        v: The node.
-        largest: Largest clique, at least 2.
-        counts: Written, ``[largest + 1]``.
+    clique is met once. ``counts`` is ``[largest + 1]``.
     """
+    indptr, indices = graph
     counts[:] = 0
     chosen = np.empty(largest, dtype=np.int64)
     edge = np.empty(largest, dtype=np.int64)
@@ -132,7 +113,7 @@ def cliques_through(
         edge[depth] += 1
         fits = True
         for i in range(depth):
-            fits = fits and adjacent(indptr, indices, chosen[i], u)
+            fits = fits and adjacent(graph, chosen[i], u)
         if fits:
             counts[depth + 2] += 1
             if depth + 2 < largest:
@@ -142,9 +123,8 @@ def cliques_through(
 
 
 @kernel
-def pattern_counts(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
+def count_patterns(
+    graph: CsrGraph,
     start: int,
     stop: int,
     longest: int,
@@ -153,26 +133,19 @@ def pattern_counts(
 ) -> None:
     """Write the counts of nodes ``start..stop - 1`` in the order of ``PATTERNS``.
 
-    Args:
-        indptr: Row starts.
-        indices: Neighbours.
-        start: First node.
-        stop: After the last node.
-        longest: Longest cycle; below 3 for none.
-        largest: Largest clique; below 4 for none.
-        out: ``[N, len(PATTERNS)]``.
+    A ``longest`` cycle below 3 and a ``largest`` clique below 4 stand for none.
     """
-    shared = np.zeros(indptr.size - 1, dtype=np.int64)
-    on_path = np.zeros(indptr.size - 1, dtype=np.bool_)
+    shared = np.zeros(graph.indptr.size - 1, dtype=np.int64)
+    on_path = np.zeros(graph.indptr.size - 1, dtype=np.bool_)
     cycles = np.zeros(longest + 1, dtype=np.int64)
     cliques = np.zeros(largest + 1, dtype=np.int64)
     for v in range(start, stop):
         if longest >= 3:
-            cycles_through(indptr, indices, v, longest, shared, on_path, cycles)
+            cycles_through(graph, v, longest, shared, on_path, cycles)
         for length in range(3, longest + 1):
             out[v, length - 3] = cycles[length]
         if largest >= 4:
-            cliques_through(indptr, indices, v, largest, cliques)
+            cliques_through(graph, v, largest, cliques)
         for size in range(4, largest + 1):
             out[v, LONGEST_CYCLE - 2 + size - 4] = cliques[size]
 
@@ -201,13 +174,12 @@ class PatternCounts(SubstructureEncoding):
 
     length = 1
 
-    patterns: tuple[str, ...] = field(
-        default=("cycle3", "cycle4", "cycle5", "clique4"),
-        metadata=about("patterns to count", PATTERNS),
+    patterns: tuple[str, ...] = parameter(
+        ("cycle3", "cycle4", "cycle5", "clique4"),
+        "patterns to count",
+        choices=PATTERNS,
     )
-    log1p: bool = field(
-        default=False, metadata=about("take log(1 + count) of each count")
-    )
+    log1p: bool = parameter(False, "take log(1 + count) of each count")
 
     def __post_init__(self) -> None:
         """Check the parameters; one string may name several, with commas."""
@@ -242,9 +214,7 @@ class PatternCounts(SubstructureEncoding):
         )
 
         def work(start: int, stop: int) -> None:
-            pattern_counts(
-                graphs.indptr, graphs.indices, start, stop, longest, largest, out
-            )
+            count_patterns(graphs.csr, start, stop, longest, largest, out)
 
         run_chunks(work, even_chunks(n, 256), threads, progress)
         return out[:, [PATTERNS.index(name) for name in self.patterns], None]

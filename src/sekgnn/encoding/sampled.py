@@ -16,23 +16,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
+from sekgnn.digest import scramble
 from sekgnn.encoding.channels import (
     DIAGONAL,
     OFF_DIAGONAL,
     RETURN,
     TO_SHELL,
-    RawLayout,
+    Plan,
     divisor_value,
-    output_map,
+    plans,
 )
-from sekgnn.encoding.size_steps import add_shell_sizes, laid_out
+from sekgnn.encoding.size_steps import with_shell_sizes
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.convert import as_graph
-from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.graph import CsrGraph
 from sekgnn.graphs.packed import pack
 from sekgnn.hops import shell_sizes
-from sekgnn.hops.sampling import absorb, mix
+from sekgnn.hops.sampling import absorb
 from sekgnn.kernel import kernel
 from sekgnn.parallel import PerThread, Progress, even_chunks, run_chunks, within
 
@@ -65,59 +66,37 @@ def below(state: np.uint64, count: int) -> np.int64:
 
 
 @kernel
-def next_node(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    node: np.int64,
-    loop: int,
-    state: np.uint64,
-) -> np.int64:
+def next_node(graph: CsrGraph, node: np.int64, loop: int, state: np.uint64) -> np.int64:
     """Return where one step from ``node`` leads; -1 if there is nowhere to go."""
-    low = indptr[node]
-    degree = indptr[node + 1] - low
+    low = graph.indptr[node]
+    degree = graph.indptr[node + 1] - low
     if degree + loop == 0:
         return np.int64(-1)
     choice = below(state, degree + loop)
-    return np.int64(node if choice == degree else indices[low + choice])
+    return np.int64(node if choice == degree else graph.indices[low + choice])
 
 
 @kernel
 def sample_nodes(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
+    graph: CsrGraph,
     start: int,
     stop: int,
-    loop: int,
-    num_shells: int,
+    plan: Plan,
     num_walks: int,
     seed: np.uint64,
-    offsets: NDArray[np.int64],
-    num_raw: int,
-    terms: NDArray[np.int64],
     shell_of: NDArray[np.int32],
     values: NDArray[np.float64],
     variances: NDArray[np.float64],
 ) -> None:
-    """Estimate nodes ``start..stop - 1``.
+    """Add estimates of nodes ``start..stop - 1`` to two arrays ``[N, C, L]``.
 
-    Args:
-        indptr: Row starts.
-        indices: Neighbours.
-        start: First node.
-        stop: One past the last node.
-        loop: 1 with self-loops, else 0.
-        num_shells: K.
-        num_walks: M.
-        seed: Walks of v depend on it and on v alone.
-        offsets: Of the :class:`~sekgnn.encoding.channels.RawLayout`.
-        num_raw: C_raw.
-        terms: Of the :class:`~sekgnn.encoding.channels.OutputMap`.
-        shell_of: Scratch, -1 everywhere, ``[N]``; as it was on return.
-        values: Added to, ``[N, C, L]``.
-        variances: Added to, ``[N, C, L]``.
+    Walks of v depend on the seed and on v alone; ``plan`` has no squares; ``shell_of``
+    is scratch, -1 everywhere, ``[N]``, and as it was on return.
     """
+    indptr, indices = graph
+    num_shells, offsets, terms = plan.num_shells, plan.offsets, plan.terms
     steps = values.shape[2]
-    hits = np.zeros((num_raw, steps), dtype=np.int64)
+    hits = np.zeros((plan.num_raw, steps), dtype=np.int64)
     sizes = np.zeros(num_shells, dtype=np.int64)
     bounds = np.zeros(num_shells + 2, dtype=np.int64)
     nodes = np.empty(64, dtype=np.int32)
@@ -142,7 +121,7 @@ def sample_nodes(
             bounds[k + 1] = found
             sizes[k - 1] = bounds[k + 1] - bounds[k]
         hits[:] = 0
-        origin = absorb(mix(seed), v)
+        origin = absorb(scramble(seed), v)
         for k in range(num_shells + 1):
             if bounds[k + 1] == bounds[k]:
                 continue
@@ -153,7 +132,7 @@ def sample_nodes(
                 at = first
                 for t in range(steps):
                     state += step_word
-                    at = next_node(indptr, indices, at, loop, mix(state))
+                    at = next_node(graph, at, plan.loop, scramble(state))
                     if at < 0:
                         break
                     shell = shell_of[at]
@@ -184,7 +163,7 @@ def sample_nodes(
 
 def encode_sampled(
     graph: Any,
-    spec: WalkEncoding | None = None,
+    encoding: WalkEncoding | None = None,
     *,
     num_walks: int = 256,
     seed: int = 0,
@@ -195,15 +174,15 @@ def encode_sampled(
 
     Args:
         graph: As for :func:`~sekgnn.encoding.encoder.encode`.
-        spec: ``scope="graph"``; any aggregate but ``moments``, whose squares would be
-            biased. Defaults to 32 steps.
+        encoding: ``scope="graph"``; any aggregate but ``moments``, whose squares would
+            be biased. Defaults to 32 steps.
         num_walks: M, walks from each node and from each of its shells.
         seed: The result depends on it, not on ``threads``.
         threads: Threads; ``None`` for all usable cores.
         progress: Called with (done, total) nodes.
 
     Raises:
-        ConfigError: If the spec cannot be sampled.
+        ConfigError: If the encoding cannot be sampled.
 
     Example:
         >>> from sekgnn.graphs import cycle_graph
@@ -211,53 +190,40 @@ def encode_sampled(
         >>> result.values.shape
         (5, 10, 4)
     """
-    spec = WalkEncoding(walk_length=32) if spec is None else spec
+    encoding = WalkEncoding(walk_length=32) if encoding is None else encoding
     check_positive("num_walks", num_walks, minimum=2)
     if check_positive("seed", seed, minimum=0) >= 2**64:
         raise ConfigError(f"seed must be below 2^64, got {seed}.")
-    if spec.scope != ("graph",):
+    if encoding.scope != ("graph",):
         raise ConfigError(
-            f'sampling walks on the whole graph: use scope="graph", got {spec.scope}. '
-            "Ego-nets are exact at any graph size with encode()."
+            f'sampling walks on the whole graph: use scope="graph", got '
+            f"{encoding.scope}. Ego-nets are exact at any graph size with encode()."
         )
-    if spec.aggregate in ("moments", "learned"):
+    if encoding.aggregate in ("moments", "learned"):
         raise ConfigError(
             f"sampling has no unbiased squares or multisets: use "
-            f'aggregate="sum", got {spec.aggregate!r}.'
+            f'aggregate="sum", got {encoding.aggregate!r}.'
         )
     g = as_graph(graph)
-    n, walks = g.num_nodes, spec.walks.values()
-    parts = []
-    for i, part in enumerate(walks):
-        share = within(progress, i * n, n, len(walks) * n)
-        parts.append(_later_steps(g, part, num_walks, seed, threads, share))
-    values, variances = (laid_out(spec, arrays) for arrays in zip(*parts, strict=True))
-    sizes = shell_sizes(pack([g]), spec.sized_shells, threads=threads)
-    add_shell_sizes(spec, sizes, values)
-    return SampledEncoding(values, np.sqrt(variances), num_walks, seed)
-
-
-def _later_steps(
-    g: Graph,
-    spec: WalkEncoding,
-    num_walks: int,
-    seed: int,
-    threads: int | None,
-    progress: Progress | None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return estimates of steps t = 1..l and their variances, ``[n, C, l]`` each."""
-    (block,) = spec.blocks
-    layout, terms = RawLayout.of(block, False), output_map(spec, block).arrays()
-    values = np.zeros((g.num_nodes, spec.num_channels, spec.length))
+    n, blocks = g.num_nodes, list(plans(encoding))
+    width = sum(len(names) for _, names in blocks)
+    values = np.zeros((n, width, encoding.walk_length))
     variances = np.zeros_like(values)
-    shell_of = PerThread(lambda: np.full(g.num_nodes, -1, dtype=np.int32))
+    shell_of = PerThread(lambda: np.full(n, -1, dtype=np.int32))
+    for i, (plan, _) in enumerate(blocks):
 
-    def work(start: int, stop: int) -> None:
-        sample_nodes(
-            g.indptr, g.indices, start, stop, int(bool(spec.self_loops)),
-            spec.num_shells, num_walks, np.uint64(seed), layout.offsets,
-            layout.num_channels, terms, shell_of.value, values, variances,
-        )  # fmt: skip
+        def work(start: int, stop: int, plan: Plan = plan) -> None:
+            sample_nodes(
+                g.csr, start, stop, plan, num_walks, np.uint64(seed),
+                shell_of.value, values, variances,
+            )  # fmt: skip
 
-    run_chunks(work, even_chunks(g.num_nodes, 256), threads, progress)
-    return values, variances
+        share = within(progress, i * n, n, len(blocks) * n)
+        run_chunks(work, even_chunks(n, 256), threads, share)
+    sizes = shell_sizes(pack([g]), encoding.sized_shells, threads=threads)
+    return SampledEncoding(
+        with_shell_sizes(encoding, values, sizes),
+        np.sqrt(with_shell_sizes(encoding, variances, None)),
+        num_walks,
+        seed,
+    )

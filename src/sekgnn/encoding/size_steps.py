@@ -7,7 +7,6 @@ are then those of all steps. The sizes themselves can be channels of their own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,9 @@ from sekgnn.encoding.channels import (
     DIAGONAL,
     RETURN,
     SQUARES,
-    RawLayout,
+    Plan,
     divisor_value,
-    output_map,
+    plans,
 )
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.kernel import kernel
@@ -28,29 +27,24 @@ from sekgnn.walks.modular import inverse
 
 @kernel
 def write_first_step(
-    sizes: NDArray[np.int64],
-    num_shells: int,
-    offsets: NDArray[np.int64],
-    terms: NDArray[np.int64],
-    prime: int,
-    out: NDArray[Any],
+    sizes: NDArray[np.int64], plan: Plan, prime: int, out: NDArray[Any]
 ) -> None:
     """Add t = 0 of one block to ``out[:, :, 0]``.
 
     Args:
         sizes: Shell sizes, ``[N, >= num_shells]``.
-        num_shells: S, of the block.
-        offsets: Of the :class:`~sekgnn.encoding.channels.RawLayout`.
-        terms: Of the :class:`~sekgnn.encoding.channels.OutputMap`.
+        plan: Of the block.
         prime: Compute modulo this number; 0 for floats.
         out: ``[N, C, L]``.
     """
+    offsets, terms = plan.offsets, plan.terms
+    diagonal = offsets[DIAGONAL]
     for i in range(terms.shape[0]):
         source, target, hop = terms[i, 0], terms[i, 1], terms[i, 3]
         back = source == offsets[RETURN]
         if offsets[SQUARES] >= 0 and source >= offsets[SQUARES]:
             source -= offsets[SQUARES]
-        if not (back or offsets[DIAGONAL] <= source < offsets[DIAGONAL] + num_shells):
+        if not (back or diagonal <= source < diagonal + plan.num_shells):
             continue
         for v in range(sizes.shape[0]):
             whole = divisor_value(terms[i, 2], hop, sizes[v]) * terms[i, 4]
@@ -64,49 +58,36 @@ def write_first_step(
                 out[v, target, 0] = (out[v, target, 0] + part) % prime
 
 
-def laid_out(spec: WalkEncoding, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Return the walks of ``spec.walks`` in their places of the whole encoding.
+def with_shell_sizes(
+    encoding: WalkEncoding,
+    walks: NDArray[Any],
+    sizes: NDArray[np.int64] | None,
+    prime: int = 0,
+) -> NDArray[Any]:
+    """Return the whole encoding: step 0 and channels of shell sizes as asked for.
 
     Args:
-        spec: What is computed.
-        parts: Channels of the walks, in order, ``[N, C_i, l]`` each.
+        encoding: What is computed.
+        walks: Steps 1..l of all walks, ``[N, C_walks, l]``.
+        sizes: :func:`~sekgnn.hops.shell_sizes` of every node, up to
+            ``encoding.sized_shells``; ``None`` to leave their places zero.
+        prime: Compute modulo this number; 0 for floats.
 
     Returns:
-        ``[N, C, L]``, zero where :func:`add_shell_sizes` writes.
+        ``[N, C, L]``; ``walks`` itself if there is nothing to add.
     """
-    if len(parts) == 1 and parts[0].shape[1:] == (spec.num_channels, spec.length):
-        return parts[0]
-    shape = len(parts[0]), spec.num_channels, spec.length
-    out = np.zeros(shape, dtype=parts[0].dtype)
-    end = 0
-    for part in parts:
-        begin, end = end, end + part.shape[1]
-        out[:, begin:end, 1 - spec.first_step :] = part
+    if not encoding.sized_shells:
+        return walks
+    num_nodes, channels, _ = walks.shape
+    shape = num_nodes, encoding.num_channels, encoding.length
+    out = np.zeros(shape, dtype=walks.dtype)
+    out[:, :channels, 1 - encoding.first_step :] = walks
+    if sizes is None:
+        return out
+    if encoding.first_step == 0:
+        for plan, _ in plans(encoding):
+            write_first_step(sizes, plan, prime, out)
+    first = channels * encoding.length
+    numbers = out.reshape(num_nodes, encoding.num_features)  # a view
+    numbers[:, first : first + encoding.shell_sizes] = sizes[:, : encoding.shell_sizes]
     return out
-
-
-def add_shell_sizes(
-    spec: WalkEncoding, sizes: NDArray[np.int64], out: NDArray[Any], prime: int = 0
-) -> None:
-    """Add step 0 and the channels of shell sizes to ``out``, as far as asked for.
-
-    Args:
-        spec: What is computed.
-        sizes: :func:`~sekgnn.hops.shell_sizes` of every node, up to
-            ``spec.sized_shells``.
-        out: From :func:`laid_out`, ``[N, C, L]``.
-        prime: Compute modulo this number; 0 for floats.
-    """
-    channel = 0
-    for part in spec.walks.values():
-        for block in part.blocks:
-            mapping = output_map(part, block)
-            if spec.first_step == 0:
-                offsets = RawLayout.of(block, part.aggregate == "moments").offsets
-                terms = mapping.arrays()
-                terms[:, 1] += channel
-                write_first_step(sizes, block.num_shells, offsets, terms, prime, out)
-            channel += len(mapping.names)
-    first = channel * spec.length
-    numbers = out.reshape(len(out), spec.num_features)  # a view
-    numbers[:, first : first + spec.shell_sizes] = sizes[:, : spec.shell_sizes]

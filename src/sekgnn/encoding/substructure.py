@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from abc import ABC
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sekgnn.errors import ConfigError
-from sekgnn.registry import Named, Registry, build
+from sekgnn.registry import Named, Registry, make
 
 if TYPE_CHECKING:  # configs and help texts read parameters only: be quick to import
     from numpy.typing import DTypeLike
@@ -54,6 +54,7 @@ class SubstructureEncoding(Named, ABC):
         [[2, 4, 8]]
     """
 
+    kind = "encoding"
     version: ClassVar[int] = 1
 
     if TYPE_CHECKING:  # for type checkers only: a dataclass would take them as defaults
@@ -203,20 +204,15 @@ class SubstructureEncoding(Named, ABC):
                 "could not be read again; write "
                 '@register_encoding("...") above the class, with a name of its own.'
             )
-        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        values = super().to_dict()
         try:
-            plain: dict[str, Any] = json.loads(json.dumps(values, allow_nan=False))
+            json.dumps(values, allow_nan=False)
         except (TypeError, ValueError) as error:
             raise ConfigError(
                 f"the parameters of encoding {cls.name!r} must be numbers, strings, "
-                f"booleans, None or tuples of them, got {values!r} ({error})."
+                f"booleans, None or tuples of them, got {self!r} ({error})."
             ) from error
-        return {"encoding": cls.name, **plain}
-
-    def __str__(self) -> str:
-        """The name and the parameters, for people."""
-        words = [f"{item.name}={getattr(self, item.name)}" for item in fields(self)]
-        return f"{self.name}({', '.join(words)})"
+        return values
 
 
 ENCODINGS = Registry(
@@ -253,33 +249,16 @@ def make_encoding(
         >>> make_encoding("walks", walk_length=8).num_features
         80
     """
-    if isinstance(encoding, SubstructureEncoding):
-        if parameters:
-            raise ConfigError(
-                f"give an encoding or its parameters, not both; got "
-                f"{', '.join(parameters)} beside {encoding}. To change one, use "
-                "dataclasses.replace(encoding, ...)."
-            )
-        return encoding
-    look_up = ENCODINGS.find
-    if isinstance(encoding, Mapping):
-        look_up = ENCODINGS.known  # it may come from a file
-        given = {key: _frozen(value) for key, value in encoding.items()}
-        parameters = given | parameters
-        encoding = parameters.pop("encoding", None)
-        if encoding is None:
-            raise ConfigError(
-                f'an encoding as a mapping needs its name under "encoding", one of '
-                f"{list(ENCODINGS)}; got {sorted(parameters)}."
-            )
-    name = "walks" if encoding is None else encoding
-    if not isinstance(name, str):
-        raise ConfigError(
-            f"encoding must be a name, a mapping or a SubstructureEncoding, got "
-            f"{name!r}; give parameters by name, as in walk_length=8."
-        )
-    cls = look_up(name)
-    return build(cls, f"encoding {cls.name!r}", parameters)
+    given = "walks" if encoding is None else encoding
+    made: SubstructureEncoding = make(
+        "encoding",
+        given,
+        SubstructureEncoding,
+        ENCODINGS.find,
+        ENCODINGS.known,
+        parameters,
+    )
+    return made
 
 
 def encoding_from_dict(values: Mapping[str, Any]) -> SubstructureEncoding:
@@ -292,8 +271,3 @@ def encoding_from_dict(values: Mapping[str, Any]) -> SubstructureEncoding:
     """
     ENCODINGS.known(values.get("encoding"))
     return make_encoding(values)
-
-
-def _frozen(value: Any) -> Any:
-    """Return lists as tuples, which a frozen dataclass can hash."""
-    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value

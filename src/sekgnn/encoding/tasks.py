@@ -9,15 +9,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.encoding.channels import SQUARES, RawLayout, output_map
+from sekgnn.encoding.channels import SQUARES, Plan
 from sekgnn.encoding.ego_scope import encode_ego_nets
 from sekgnn.encoding.graph_scope import encode_dense, encode_spectral
 from sekgnn.encoding.half_walk import half_walk_nodes
-from sekgnn.encoding.walk_encoding import Block, WalkEncoding
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.parallel import PerThread, even_chunks
-from sekgnn.walks.ball import walk_edges
+from sekgnn.walks.ball import with_degrees
 from sekgnn.walks.returns import half_walk_returns
 
 Backend = Literal["auto", "dense", "spectral", "push"]
@@ -43,41 +42,24 @@ class Task:
     chunks: list[tuple[int, int]]
     work: Callable[[int, int], None]
 
-
-@dataclass(frozen=True)
-class Plan:
-    """What the kernels need to know of one block."""
-
-    block: Block
-    loop: int
-    steps: int
-    layout: RawLayout
-    terms: NDArray[np.int64]
-    num_channels: int
-
-    @staticmethod
-    def of(spec: WalkEncoding, block: Block, first_channel: int) -> Plan:
-        """Return the plan of a block whose output starts at ``first_channel``."""
-        mapping = output_map(spec, block)
-        terms = mapping.arrays()
-        terms[:, 1] += first_channel
-        layout = RawLayout.of(block, spec.aggregate == "moments")
-        loop, steps = int(bool(spec.self_loops)), spec.walk_length
-        return Plan(block, loop, steps, layout, terms, len(mapping.names))
+    @property
+    def size(self) -> int:
+        """How much there is to do."""
+        return sum(stop - start for start, stop in self.chunks)
 
 
 def encoding_tasks(
-    packed: PackedGraphs,
-    spec: WalkEncoding,
+    graphs: PackedGraphs,
+    plan: Plan,
     twin_of: NDArray[np.int32],
     backend: Backend,
     out: NDArray[Any],
 ) -> list[Task]:
-    """Return what has to be done, one task after the other, to fill ``out``.
+    """Return what has to be done, one task after the other, for one block.
 
     Args:
-        packed: The graphs.
-        spec: What to compute.
+        graphs: The graphs.
+        plan: What to compute.
         twin_of: The smallest twin of each node; only these are computed.
         backend: As for :func:`~sekgnn.encoding.encoder.encode`.
         out: Zero, ``[N, C, L]``.
@@ -85,32 +67,9 @@ def encoding_tasks(
     Raises:
         GraphInputError: If a graph is too large for the backend.
     """
-    tasks: list[Task] = []
-    first_channel = 0
-    for block in spec.blocks:
-        plan = Plan.of(spec, block, first_channel)
-        first_channel += plan.num_channels
-        if block.scope == "graph":
-            tasks += _graph_tasks(packed, plan, twin_of, backend, out)
-        else:
-            centre = block.scope == "ego"
-            chunks = _node_chunks(0, packed.num_nodes)
-            tasks.append(
-                _ego_task(
-                    packed, plan, twin_of, block.radius, centre, False, chunks, out
-                )
-            )
-    return tasks
-
-
-def _graph_tasks(
-    graphs: PackedGraphs,
-    plan: Plan,
-    twin_of: NDArray[np.int32],
-    backend: Backend,
-    out: NDArray[Any],
-) -> list[Task]:
-    """Small graphs together, graph by graph; large ones alone, node by node."""
+    if plan.radius:
+        chunks = _node_chunks(0, graphs.num_nodes)
+        return [_ego_task(graphs, plan, twin_of, False, chunks, out)]
     sizes = np.diff(graphs.node_ptr)
     limit = {"auto": SMALL_GRAPH, "push": -1}.get(backend, MATRIX_LIMIT)
     large = np.flatnonzero(sizes > limit)
@@ -120,14 +79,11 @@ def _graph_tasks(
             f"backend={backend!r} needs memory for {n} x {n} numbers "
             f'(several GiB); use backend="push" or "auto".'
         )
+    squares = plan.offsets[SQUARES] >= 0
 
     def small(start: int, stop: int) -> None:
-        common = (
-            graphs.node_ptr, graphs.indptr, graphs.indices, twin_of, start, stop,
-            plan.loop, plan.block.num_shells, plan.layout.offsets,
-            plan.layout.num_channels, plan.terms,
-        )  # fmt: skip
-        free = backend == "auto" and plan.layout.offsets[SQUARES] < 0
+        common = graphs.node_ptr, graphs.csr, twin_of, start, stop, plan
+        free = backend == "auto" and not squares
         chosen = np.full(stop - start if free else 0, False)
         if backend == "spectral":
             chosen = np.full(stop - start, True)
@@ -139,9 +95,9 @@ def _graph_tasks(
     tasks = [Task(_graph_chunks(sizes, limit), small)]
     starts = graphs.node_ptr.tolist()
     chunks = [c for g in large.tolist() for c in _node_chunks(*starts[g : g + 2])]
-    if chunks and plan.layout.offsets[SQUARES] >= 0:
-        reach = plan.block.num_shells + plan.steps // 2
-        tasks.append(_ego_task(graphs, plan, twin_of, reach, True, True, chunks, out))
+    if chunks and squares:
+        reach = plan._replace(radius=plan.num_shells + out.shape[2] // 2)
+        tasks.append(_ego_task(graphs, reach, twin_of, True, chunks, out))
     elif chunks:
         tasks += _half_walk_tasks(graphs, plan, twin_of, chunks, out)
     return tasks
@@ -155,77 +111,35 @@ def _half_walk_tasks(
     out: NDArray[Any],
 ) -> list[Task]:
     """First the returns of all nodes, which every node needs of its shells."""
-    edges = walk_edges(graphs.indptr, graphs.indices, bool(plan.loop))
-    returns = np.empty((graphs.num_nodes, plan.steps))
+    edges = with_degrees(graphs.csr, plan.loop)
+    returns = np.empty((graphs.num_nodes, out.shape[2]))
 
     def walk_back(start: int, stop: int) -> None:
-        half_walk_returns(
-            graphs.indptr,
-            edges,
-            twin_of,
-            start,
-            stop,
-            plan.loop,
-            returns,
-        )
-
-    def walk_out(start: int, stop: int) -> None:
-        half_walk_nodes(
-            graphs.indptr,
-            edges,
-            twin_of,
-            start,
-            stop,
-            plan.loop,
-            plan.block.num_shells,
-            returns,
-            plan.layout.offsets,
-            plan.layout.num_channels,
-            plan.terms,
-            out,
-        )
+        half_walk_returns(edges, twin_of, start, stop, plan.loop, returns)
 
     def copy_to_twins(start: int, stop: int) -> None:
         twins = start + np.flatnonzero(twin_of[start:stop] != np.arange(start, stop))
         returns[twins] = returns[twin_of[twins]]
 
-    return [
-        Task(chunks, walk_back),
-        Task(chunks, copy_to_twins),
-        Task(chunks, walk_out),
-    ]
+    def walk_out(start: int, stop: int) -> None:
+        half_walk_nodes(edges, twin_of, start, stop, plan, returns, out)
+
+    return [Task(chunks, work) for work in (walk_back, copy_to_twins, walk_out)]
 
 
 def _ego_task(
     graphs: PackedGraphs,
     plan: Plan,
     twin_of: NDArray[np.int32],
-    radius: int,
-    with_centre: bool,
     global_degrees: bool,
     chunks: list[tuple[int, int]],
     out: NDArray[Any],
 ) -> Task:
-    n = graphs.num_nodes
-    place = PerThread(lambda: np.full(n, -1, dtype=np.int32))
+    place = PerThread(lambda: np.full(graphs.num_nodes, -1, dtype=np.int32))
 
     def work(start: int, stop: int) -> None:
         encode_ego_nets(
-            graphs.indptr,
-            graphs.indices,
-            twin_of,
-            start,
-            stop,
-            plan.loop,
-            radius,
-            plan.block.num_shells,
-            with_centre,
-            global_degrees,
-            plan.layout.offsets,
-            plan.layout.num_channels,
-            plan.terms,
-            place.value,
-            out,
+            graphs.csr, twin_of, start, stop, plan, global_degrees, place.value, out
         )
 
     return Task(chunks, work)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,14 @@ from numpy.typing import DTypeLike, NDArray
 
 from sekgnn.checks import check_positive
 from sekgnn.encoding.substructure import SubstructureEncoding, register_encoding
-from sekgnn.encoding.walk_encoding import about
 from sekgnn.errors import GraphInputError
+from sekgnn.graphs.graph import CsrGraph
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.graphs.twins import quotient
 from sekgnn.hops.levels import class_shells
 from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress, even_chunks, run_chunks
+from sekgnn.registry import parameter
 from sekgnn.walks.modular import PRIMES
 
 PAIRS_LIMIT = 8_192
@@ -28,8 +29,7 @@ GRAPHS_CHUNK = 32
 @kernel
 def count_walks(
     node_ptr: NDArray[np.int64],
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
+    graph: CsrGraph,
     first: int,
     last: int,
     num_shells: int,
@@ -38,21 +38,13 @@ def count_walks(
 ) -> None:
     """Write the sums of all nodes of graphs ``first..last - 1``.
 
-    Args:
-        node_ptr: Where each graph's nodes begin, ``[G + 1]``.
-        indptr: Row starts of the union.
-        indices: Neighbours.
-        first: First graph.
-        last: After the last graph.
-        num_shells: K.
-        prime: Count modulo this number; 0 for floats as they are.
-        out: Zero, ``[N, 1 + 3 K, L]``: return, then for every k to the shell, its
-            diagonal, the rest.
+    They are counted modulo ``prime``; 0 is for floats as they are. ``out`` is zero,
+    ``[N, 1 + 3 K, L]``: return, then for every k to the shell, its diagonal, the rest.
     """
     for g in range(first, last):
         begin, n = node_ptr[g], node_ptr[g + 1] - node_ptr[g]
         alone = np.arange(node_ptr[g + 1]).astype(np.int32)
-        _, ones, rows, columns = quotient(indptr, indices, alone, begin, n, 0)
+        _, ones, rows, columns = quotient(graph, alone, begin, n, 0)
         members, bounds = class_shells(ones, rows, columns, num_shells)
         before, after = np.zeros((n, n), out.dtype), np.zeros((n, n), out.dtype)
         for v in range(n):
@@ -109,13 +101,9 @@ class WalkCounts(SubstructureEncoding):
         [0.0, 2.0, 2.0, 6.0]
     """
 
-    num_shells: int = field(
-        default=3, metadata=about("K, number of shells to summarise")
-    )
-    walk_length: int = field(default=8, metadata=about("l, number of steps of a walk"))
-    log1p: bool = field(
-        default=False, metadata=about("take log(1 + count) of each count")
-    )
+    num_shells: int = parameter(3, "K, number of shells to summarise")
+    walk_length: int = parameter(8, "l, number of steps of a walk")
+    log1p: bool = parameter(False, "take log(1 + count) of each count")
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -175,9 +163,8 @@ class WalkCounts(SubstructureEncoding):
 
         def work(first: int, last: int) -> None:
             count_walks(
-                graphs.node_ptr, graphs.indptr, graphs.indices, first, last,
-                self.num_shells, prime, out,
-            )  # fmt: skip
+                graphs.node_ptr, graphs.csr, first, last, self.num_shells, prime, out
+            )
 
         run_chunks(
             work, even_chunks(graphs.num_graphs, GRAPHS_CHUNK), threads, progress

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.encoding.substructure import SubstructureEncoding, register_encoding
 from sekgnn.errors import ConfigError
+from sekgnn.registry import parameter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,11 +30,6 @@ MERGES: tuple[Merge, ...] = ("concat", "parts", "mean")
 
 SHELL_SIZES = "shell_sizes"
 """What channels of shell sizes are called, before the distances that they hold."""
-
-
-def about(help: str, choices: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the metadata of a field, from which flags take their help."""
-    return {"help": help, "choices": choices}
 
 
 @dataclass(frozen=True)
@@ -97,38 +93,28 @@ class WalkEncoding(SubstructureEncoding):
         ConfigError: If a value cannot work.
 
     Example:
-        >>> spec = WalkEncoding(num_shells=2, walk_length=8, scope="internal")
-        >>> spec.num_channels
+        >>> encoding = WalkEncoding(num_shells=2, walk_length=8, scope="internal")
+        >>> encoding.num_channels
         6
     """
 
-    num_shells: int = field(
-        default=3, metadata=about("K, number of shells around a node to summarise")
+    num_shells: int = parameter(3, "K, number of shells around a node to summarise")
+    walk_length: int = parameter(16, "l, number of steps of a walk")
+    scope: Scope | tuple[Scope, ...] = parameter(
+        "graph", "where the walks live", choices=SCOPES
     )
-    walk_length: int = field(default=16, metadata=about("l, number of steps of a walk"))
-    scope: Scope | tuple[Scope, ...] = field(
-        default="graph", metadata=about("where the walks live", SCOPES)
+    radius: int | tuple[int, ...] | None = parameter(
+        None, "h, radius of ego-nets in scopes ego and internal", shown="K"
     )
-    radius: int | tuple[int, ...] | None = field(
-        default=None,
-        metadata=about("h, radius of ego-nets in scopes ego and internal")
-        | {"shown": "K"},
+    aggregate: Aggregate = parameter(
+        "sum", "AGG, how a shell is summarised", choices=AGGREGATES
     )
-    aggregate: Aggregate = field(
-        default="sum", metadata=about("AGG, how a shell is summarised", AGGREGATES)
+    merge: Merge = parameter("concat", "how f1, f2 and f3 are joined", choices=MERGES)
+    self_loops: bool | tuple[bool, ...] = parameter(
+        True, "walk on A + I, on A, or (both flags) on both"
     )
-    merge: Merge = field(
-        default="concat", metadata=about("how f1, f2 and f3 are joined", MERGES)
-    )
-    self_loops: bool | tuple[bool, ...] = field(
-        default=True, metadata=about("walk on A + I, on A, or (both flags) on both")
-    )
-    first_step: int = field(
-        default=1, metadata=about("first step of the walks: 1, or 0, where H = I")
-    )
-    shell_sizes: int = field(
-        default=0, metadata=about("add the numbers of nodes at distances 1 to D")
-    )
+    first_step: int = parameter(1, "first step of the walks: 1, or 0, where H = I")
+    shell_sizes: int = parameter(0, "add the numbers of nodes at distances 1 to D")
 
     def __post_init__(self) -> None:
         """Check every value; scope and radius become tuples, one loop value a bool."""
@@ -234,14 +220,9 @@ class WalkEncoding(SubstructureEncoding):
     @cached_property
     def channels(self) -> tuple[str, ...]:
         """Names of the output channels, each a vector of ``length`` numbers."""
-        from sekgnn.encoding.channels import output_map
+        from sekgnn.encoding.channels import plans
 
-        names = [
-            f"{prefix}{name}"
-            for prefix, part in self.walks.items()
-            for block in part.blocks
-            for name in output_map(part, block).names
-        ]
+        names = [name for _, block in plans(self) for name in block]
         last = self.shell_sizes
         for k in range(1, last + 1, self.length):
             names.append(f"{SHELL_SIZES}/{k}-{min(k + self.length - 1, last)}")
@@ -288,11 +269,11 @@ class WalkEncoding(SubstructureEncoding):
         import numpy as np
 
         from sekgnn.encoding.exact import encode_exact
-        from sekgnn.encoding.multisets import multiset_digests
+        from sekgnn.encoding.multisets import exact_multisets
         from sekgnn.graphs.packed import unpack
 
         if self.ragged:
-            return multiset_digests(graphs, self, threads)
+            return exact_multisets(graphs, self, threads)
         parts = [encode_exact(g, self, threads=threads) for g in unpack(graphs)]
         return np.concatenate(parts)
 

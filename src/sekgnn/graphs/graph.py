@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,18 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
 
 IntArray = NDArray[np.integer[Any]]
+
+
+class CsrGraph(NamedTuple):
+    """A graph as kernels take it: neighbours in compressed sparse rows.
+
+    Attributes:
+        indptr: Row starts, int64 ``[n + 1]``.
+        indices: Neighbours, int32.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
 
 
 class Graph:
@@ -101,6 +113,11 @@ class Graph:
             )
         row, col = edges
         return cls(*clean_edges(row, col, n, undirected=undirected, loops=loops))
+
+    @property
+    def csr(self) -> CsrGraph:
+        """The arrays together."""
+        return CsrGraph(self.indptr, self.indices)
 
     @property
     def num_nodes(self) -> int:

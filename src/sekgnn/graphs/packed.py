@@ -18,7 +18,7 @@ from sekgnn.graphs.cleaning import (
     clean_edges,
     edge_array,
 )
-from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.graph import CsrGraph, Graph
 
 _CELLS = 1 << 20  # entries of a stack of matrices: 8 MB
 
@@ -46,6 +46,11 @@ class PackedGraphs:
             locked = np.ascontiguousarray(getattr(self, name)).view()
             locked.flags.writeable = False
             object.__setattr__(self, name, locked)
+
+    @property
+    def csr(self) -> CsrGraph:
+        """The union."""
+        return CsrGraph(self.indptr, self.indices)
 
     @property
     def num_graphs(self) -> int:

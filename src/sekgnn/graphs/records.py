@@ -28,7 +28,7 @@ from sekgnn.graphs.molecules import (
 )
 from sekgnn.graphs.npz import read_npz
 from sekgnn.graphs.read_options import DEFAULTS, FORMATS, ReadOptions
-from sekgnn.graphs.table import TableRow, read_table, read_text
+from sekgnn.graphs.table import DataRow, data_rows, read_text
 from sekgnn.graphs.tu_folder import tu_records
 
 SUFFIXES = {
@@ -47,7 +47,7 @@ SUFFIXES = {
 }
 """Formats by suffix; ``.txt`` is an edge list or graph6, a folder is a TU folder."""
 
-OnInvalid = Callable[[TableRow], object]
+OnInvalid = Callable[[DataRow], object]
 """Called with rows whose SMILES, the first of their values, cannot be read."""
 
 _EDGE_LINE = re.compile(r"\d+(\s+|\s*,\s*)\d+((\s+|\s*,\s*)\S+)?")
@@ -78,7 +78,7 @@ def read_all(
     targets: Sequence[str] = (),
     *,
     features: bool = True,
-) -> tuple[list[GraphRecord], list[TableRow]]:
+) -> tuple[list[GraphRecord], list[DataRow]]:
     """Return all records of a file or folder, and the rows that were left out.
 
     Takes and raises what :func:`read_records` does, but one error names all invalid
@@ -87,7 +87,7 @@ def read_all(
     Raises:
         GraphInputError: Also if there are no graphs.
     """
-    invalid: list[TableRow] = []
+    invalid: list[DataRow] = []
     told = invalid.append
     read = read_records(path, options, targets, features=features, on_invalid=told)
     records = list(read)
@@ -271,11 +271,11 @@ def _molecule(
 
 def _smiles_rows(
     path: str | Path, smiles: str, targets: Sequence[str]
-) -> Iterator[TableRow]:
+) -> Iterator[DataRow]:
     """Yield the rows of a table, or the first word of every line of ``.smi`` files."""
     if Path(path).suffix.lower() != ".smi":
         hint = "Name the one with the SMILES with smiles (--smiles)."
-        yield from read_table(path, [smiles, *targets], hint)
+        yield from data_rows(path, [smiles, *targets], hint)
         return
     if targets:
         raise GraphInputError(
@@ -285,11 +285,11 @@ def _smiles_rows(
     lines = enumerate(read_text(path).splitlines(), start=1)
     filled = ((number, line.split()) for number, line in lines if line.strip())
     for row, (number, words) in enumerate(filled, start=1):
-        yield TableRow(row, number, (words[0],))
+        yield DataRow(row, number, (words[0],))
 
 
 def invalid_smiles(
-    path: str | Path, column: str, rows: Sequence[TableRow]
+    path: str | Path, column: str, rows: Sequence[DataRow]
 ) -> GraphInputError:
     """Return one error for all rows that hold no valid SMILES."""
     count = f"{len(rows)} SMILES in column {column!r}"

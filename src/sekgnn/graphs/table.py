@@ -20,7 +20,7 @@ _BUFFER_BYTES = 2**18  # read ahead in each of its columns, not whole row groups
 
 
 @dataclass(frozen=True)
-class TableRow:
+class DataRow:
     """One row of a table.
 
     Attributes:
@@ -70,9 +70,9 @@ def read_text(path: str | Path) -> str:
         ) from None
 
 
-def read_table(
+def data_rows(
     path: str | Path, columns: Sequence[str], hint: str = ""
-) -> Iterator[TableRow]:
+) -> Iterator[DataRow]:
     """Yield the rows of a table; memory does not grow with its length.
 
     Nothing is read before the first row is asked for, and a fault in the file is
@@ -127,9 +127,7 @@ def _open(path: str | Path) -> BinaryIO:
         raise
 
 
-def _csv_rows(
-    path: str | Path, columns: Sequence[str], hint: str
-) -> Iterator[TableRow]:
+def _csv_rows(path: str | Path, columns: Sequence[str], hint: str) -> Iterator[DataRow]:
     """Yield the rows of a text table; the heading shows the delimiter."""
     lines = text_lines(path)
     start: list[str] = []  # blank lines and the heading
@@ -157,7 +155,7 @@ def _csv_rows(
                     f"{path}, line {begin}: {len(fields)} fields, but the header has "
                     f"{len(names)}; quote fields that contain {delimiter!r}."
                 )
-            yield TableRow(row, begin, tuple(fields[p].strip() for p in places))
+            yield DataRow(row, begin, tuple(fields[p].strip() for p in places))
     except csv.Error as error:
         advice = " Longer fields need a Parquet file." * ("field limit" in str(error))
         raise GraphInputError(
@@ -170,7 +168,7 @@ def _csv_rows(
 
 def _parquet_rows(
     path: str | Path, columns: Sequence[str], hint: str
-) -> Iterator[TableRow]:
+) -> Iterator[DataRow]:
     """Yield the rows of a Parquet file."""
     arrow = require("pyarrow", None)
     parquet = require("pyarrow.parquet", None)
@@ -186,7 +184,7 @@ def _parquet_rows(
                 values = [batch.column(name).to_pylist() for name in columns]
                 for fields in zip(*values, strict=True):
                     row += 1
-                    yield TableRow(row, None, fields)
+                    yield DataRow(row, None, fields)
         except (arrow.ArrowException, OSError) as error:
             raise GraphInputError(
                 f"{path} is not a readable Parquet file ({error}); it may be cut short."

@@ -10,29 +10,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.graphs.graph import CsrGraph
 from sekgnn.kernel import kernel
 
 
 @kernel
 def find_twins(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    start: int,
-    stop: int,
-    twin_of: NDArray[np.int32],
+    graph: CsrGraph, start: int, stop: int, twin_of: NDArray[np.int32]
 ) -> None:
     """Write the smallest twin (or itself) of nodes ``start..stop - 1``.
 
     Twins are adjacent, so only smaller neighbours are candidates; a candidate's closed
-    neighbourhood is compared entry by entry.
-
-    Args:
-        indptr: Row starts.
-        indices: Neighbours, sorted within a row.
-        start: First node.
-        stop: One past the last node; the range must not cut a graph in two.
-        twin_of: Written at ``[start:stop]``.
+    neighbourhood is compared entry by entry. The range must not cut a graph in two.
     """
+    indptr, indices = graph
     for v in range(start, stop):
         twin_of[v] = v
         low, high = indptr[v], indptr[v + 1]
@@ -61,8 +52,7 @@ def find_twins(
 
 @kernel
 def quotient(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
+    graph: CsrGraph,
     twin_of: NDArray[np.int32],
     first: int,
     count: int,
@@ -70,17 +60,10 @@ def quotient(
 ) -> tuple[
     NDArray[np.int32], NDArray[np.float64], NDArray[np.int64], NDArray[np.int32]
 ]:
-    """Return the graph on twin classes.
+    """Return the graph of ``count`` nodes from ``first`` on, on its twin classes.
 
-    Args:
-        indptr: Row starts of the packed graphs.
-        indices: Neighbours of the packed graphs.
-        twin_of: From :func:`~sekgnn.graphs.twins.find_twins`; ``v`` itself everywhere
-            leaves the graph as it is.
-        first: First node of the graph.
-        count: n.
-        loop: 1 if the walk has self-loops: a class then neighbours itself; twins may
-            only be merged in this case.
+    ``twin_of`` is from :func:`find_twins`; ``v`` itself everywhere leaves the graph as
+    it is. With ``loop`` = 1 a class neighbours itself; twins may only be merged then.
 
     Returns:
         nodes: A node (number in the graph) of each class, int32 ``[q]``, increasing.
@@ -88,6 +71,7 @@ def quotient(
         rows: Row starts of the quotient, int64 ``[q + 1]``.
         columns: Neighbouring classes, int32.
     """
+    indptr, indices = graph
     class_of = np.empty(count, dtype=np.int32)
     nodes = np.empty(count, dtype=np.int32)
     sizes = np.zeros(count)

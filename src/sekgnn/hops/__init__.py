@@ -1,6 +1,6 @@
 """K-hop neighbourhoods N_k(v), as index pairs."""
 
-from sekgnn.hops.hop_pairs import HopKernel, hop_pairs, hop_pairs_packed, shell_sizes
+from sekgnn.hops.hop_pairs import HopKernel, hop_pairs, shell_sizes
 from sekgnn.hops.pairs import HopPairs
 
-__all__ = ["HopKernel", "HopPairs", "hop_pairs", "hop_pairs_packed", "shell_sizes"]
+__all__ = ["HopKernel", "HopPairs", "hop_pairs", "shell_sizes"]

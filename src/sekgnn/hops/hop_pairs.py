@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.errors import ConfigError
-from sekgnn.graphs.graph import Graph
-from sekgnn.graphs.packed import PackedGraphs
+from sekgnn.graphs.graph import CsrGraph, Graph
+from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.hops.levels import next_level, sort_range
 from sekgnn.hops.pairs import HopPairs
 from sekgnn.hops.sampling import hop_state, sample_level
@@ -31,7 +31,7 @@ _CHUNKS_PER_WORKER = 32
 
 
 def hop_pairs(
-    graph: Graph,
+    graphs: Graph | PackedGraphs,
     num_hops: int,
     *,
     kernel: HopKernel = "shortest_path",
@@ -49,7 +49,8 @@ def hop_pairs(
     Hops that do not exist (K beyond the diameter, isolated nodes) are empty.
 
     Args:
-        graph: The graph, n nodes.
+        graphs: One graph, or many, whose nodes then have the numbers of their union;
+            the pairs are those graph by graph, samples included.
         num_hops: K, at least 1.
         kernel: ``"shortest_path"`` or ``"diffusion"``.
         max_neighbors: Keep at most this many nodes of each :math:`N_k(v)`, drawn
@@ -70,55 +71,38 @@ def hop_pairs(
         >>> hop_pairs(path, 2, kernel="diffusion").counts().tolist()
         [[1, 2], [2, 1], [1, 2]]
     """
-    node_ptr = np.array([0, graph.num_nodes], dtype=np.int64)
-    return hop_pairs_packed(
-        PackedGraphs(node_ptr, graph.indptr, graph.indices),
-        num_hops,
-        kernel=kernel,
-        max_neighbors=max_neighbors,
-        seed=seed,
-        threads=threads,
-    )
-
-
-def hop_pairs_packed(
-    packed: PackedGraphs,
-    num_hops: int,
-    *,
-    kernel: HopKernel = "shortest_path",
-    max_neighbors: int | None = None,
-    seed: int = 0,
-    threads: int | None = None,
-) -> HopPairs:
-    """Return the pairs of many graphs, with the node numbers of their union.
-
-    Equal to :func:`hop_pairs` graph by graph, samples included, shifted by
-    ``packed.node_ptr`` and sorted by (hop, row, col) over the whole union.
-
-    Args:
-        packed: The graphs, N nodes together.
-        num_hops: K, at least 1.
-        kernel: As in :func:`hop_pairs`.
-        max_neighbors: As in :func:`hop_pairs`.
-        seed: As in :func:`hop_pairs`.
-        threads: As in :func:`hop_pairs`.
-
-    Raises:
-        ConfigError: If a parameter cannot work.
-    """
     check_choice("kernel", kernel, get_args(HopKernel))
+    check_positive("num_hops", num_hops)
     if max_neighbors is not None:
-        max_neighbors = check_positive("max_neighbors", max_neighbors)
+        check_positive("max_neighbors", max_neighbors)
     if check_positive("seed", seed, minimum=0) >= 2**64:
         raise ConfigError(f"seed must be below 2^64, got {seed}.")
-    return sweep(
-        packed,
-        check_positive("num_hops", num_hops),
-        diffusion=kernel == "diffusion",
-        max_neighbors=max_neighbors,
-        seed=int(seed),
-        threads=threads,
-    )
+    packed = pack([graphs]) if isinstance(graphs, Graph) else graphs
+    n, diffusion = packed.num_nodes, kernel == "diffusion"
+    room = _largest(packed)
+    depth = num_hops if diffusion else min(num_hops, max(room - 1, 0))  # d < n
+    cap = room if max_neighbors is None else min(max_neighbors, room)
+    chunks = _chunks(n, threads)
+
+    ends = np.zeros(depth * n + 1, dtype=np.int64)
+    sizes = ends[1:].reshape(depth, n)
+    _count(packed, diffusion, sizes, chunks, threads)
+    if cap < room:
+        np.minimum(sizes, cap, out=sizes)
+    np.cumsum(ends, out=ends)  # ends[k n + v] is now where hop k + 1 of v begins
+    starts = ends[:-1].reshape(depth, n)
+    out = np.empty((3, ends[-1]), dtype=np.int64)
+
+    def fill(start: int, stop: int) -> None:
+        search = packed.csr, start, stop, diffusion, room, starts
+        if cap < room:
+            _sample(*search, packed.node_ptr, cap, np.uint64(seed), out)
+        else:
+            _search(*search, True, out)
+
+    run_chunks(fill, chunks, threads)
+    row, col, hop = out
+    return HopPairs(row, col, hop, n, num_hops)
 
 
 def shell_sizes(
@@ -159,30 +143,27 @@ def shell_sizes(
 
 @compiled
 def _search(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
+    graph: CsrGraph,
     start: int,
     stop: int,
     diffusion: bool,
     room: int,
     places: NDArray[np.int64],
     write: bool,
-    row: NDArray[np.int64],
-    col: NDArray[np.int64],
-    hop: NDArray[np.int64],
+    out: NDArray[np.int64],
 ) -> None:
     """Write the size of hop k + 1 of v to ``places[k, v]``, or the hop itself there.
 
-    A hop is sorted by col.
+    ``out`` receives row, col and hop, ``[3, M]``, a hop sorted by col.
     """
-    mark = np.zeros(indptr.size - 1, np.uint8)
+    mark = np.zeros(graph.indptr.size - 1, np.uint8)
     queue = np.empty(2 * room, np.int32)
     for v in range(start, stop):
         queue[0] = v
         mark[v] = not diffusion
         begin, end = 0, 1
         for k in range(places.shape[0]):
-            begin, end = next_level(indptr, indices, diffusion, queue, begin, end, mark)
+            begin, end = next_level(graph, diffusion, queue, begin, end, mark)
             if begin == end:
                 break
             if not write:
@@ -191,9 +172,7 @@ def _search(
             sort_range(queue, begin, end)
             for i in range(begin, end):
                 place = places[k, v] + i - begin
-                row[place] = v
-                col[place] = queue[i]
-                hop[place] = k + 1
+                out[0, place], out[1, place], out[2, place] = v, queue[i], k + 1
         if not diffusion:
             for i in range(end):
                 mark[queue[i]] = 0
@@ -201,8 +180,7 @@ def _search(
 
 @compiled
 def _sample(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
+    graph: CsrGraph,
     start: int,
     stop: int,
     diffusion: bool,
@@ -211,24 +189,22 @@ def _sample(
     node_ptr: NDArray[np.int64],
     cap: int,
     seed: np.uint64,
-    row: NDArray[np.int64],
-    col: NDArray[np.int64],
-    hop: NDArray[np.int64],
+    out: NDArray[np.int64],
 ) -> None:
     """Write at most ``cap`` nodes of hop k + 1 of v from ``starts[k, v]`` on."""
-    mark = np.zeros(indptr.size - 1, np.uint8)
+    mark = np.zeros(graph.indptr.size - 1, np.uint8)
     queue = np.empty(2 * room, np.int32)
     keys, nodes = np.empty(cap, np.uint64), np.empty(cap, np.int32)
-    graph = 0
+    number = 0  # of the graph
     for v in range(start, stop):
-        while node_ptr[graph + 1] <= v:
-            graph += 1
-        first = node_ptr[graph]
+        while node_ptr[number + 1] <= v:
+            number += 1
+        first = node_ptr[number]
         queue[0] = v
         mark[v] = not diffusion
         begin, end = 0, 1
         for k in range(starts.shape[0]):
-            begin, end = next_level(indptr, indices, diffusion, queue, begin, end, mark)
+            begin, end = next_level(graph, diffusion, queue, begin, end, mark)
             if begin == end:
                 break
             size = min(cap, end - begin)
@@ -241,64 +217,14 @@ def _sample(
                     nodes[i] = queue[begin + i]
             for i in range(size):
                 place = starts[k, v] + i
-                row[place] = v
-                col[place] = nodes[i]
-                hop[place] = k + 1
+                out[0, place], out[1, place], out[2, place] = v, nodes[i], k + 1
         if not diffusion:
             for i in range(end):
                 mark[queue[i]] = 0
 
 
-def sweep(
-    packed: PackedGraphs,
-    num_hops: int,
-    *,
-    diffusion: bool,
-    max_neighbors: int | None = None,
-    seed: int = 0,
-    threads: int | None = None,
-    chunk_size: int | None = None,
-) -> HopPairs:
-    """Return the hops of every node; parameters are taken as checked.
-
-    Args:
-        packed: The graphs, N nodes together.
-        num_hops: K.
-        diffusion: Which rule of :mod:`sekgnn.hops.levels`.
-        max_neighbors: At most this many nodes per node and hop, or ``None``.
-        seed: In [0, 2^64); only used with ``max_neighbors``.
-        threads: Threads, ``None`` for all cores. Never changes the answer.
-        chunk_size: Source nodes per chunk, ``None`` to choose. Never changes the
-            answer.
-    """
-    n = packed.num_nodes
-    room = int(np.diff(packed.node_ptr).max(initial=0))
-    depth = num_hops if diffusion else min(num_hops, max(room - 1, 0))  # d < n
-    cap = room if max_neighbors is None else min(max_neighbors, room)
-    csr = packed.indptr, packed.indices
-    chunks = _chunks(n, threads) if chunk_size is None else even_chunks(n, chunk_size)
-
-    ends = np.zeros(depth * n + 1, dtype=np.int64)
-    sizes = ends[1:].reshape(depth, n)
-    _count(packed, diffusion, sizes, chunks, threads)
-    if cap < room:
-        np.minimum(sizes, cap, out=sizes)
-    np.cumsum(ends, out=ends)  # ends[k n + v] is now where hop k + 1 of v begins
-    starts = ends[:-1].reshape(depth, n)
-    row, col, hop = (np.empty(ends[-1], dtype=np.int64) for _ in range(3))
-
-    def fill(start: int, stop: int) -> None:
-        if cap < room:
-            _sample(
-                *csr, start, stop, diffusion, room, starts,
-                packed.node_ptr, cap, np.uint64(seed),
-                row, col, hop,
-            )  # fmt: skip
-        else:
-            _search(*csr, start, stop, diffusion, room, starts, True, row, col, hop)
-
-    run_chunks(fill, chunks, threads)
-    return HopPairs(row, col, hop, n, num_hops)
+def _largest(packed: PackedGraphs) -> int:
+    return int(np.diff(packed.node_ptr).max(initial=0))
 
 
 def _chunks(num_nodes: int, threads: int | None) -> list[tuple[int, int]]:
@@ -316,13 +242,9 @@ def _count(
     progress: Progress | None = None,
 ) -> None:
     """Write the size of hop k + 1 of v to ``sizes[k, v]``, which is zero."""
-    room = int(np.diff(packed.node_ptr).max(initial=0))
-    none = np.empty(0, dtype=np.int64)
+    room, none = _largest(packed), np.empty((3, 0), dtype=np.int64)
 
     def count(start: int, stop: int) -> None:
-        _search(
-            packed.indptr, packed.indices, start, stop, diffusion, room,
-            sizes, False, none, none, none,
-        )  # fmt: skip
+        _search(packed.csr, start, stop, diffusion, room, sizes, False, none)
 
     run_chunks(count, chunks, threads, progress)

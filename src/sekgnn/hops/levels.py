@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.graphs.graph import CsrGraph
 from sekgnn.kernel import kernel
 
 _SHORT = 16
@@ -24,8 +25,7 @@ _SHORT = 16
 
 @kernel
 def next_level(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
+    graph: CsrGraph,
     diffusion: bool,
     queue: NDArray[np.int32],
     begin: int,
@@ -35,8 +35,7 @@ def next_level(
     """Write the next level to ``queue``; return where it begins and ends.
 
     Args:
-        indptr: Row starts, int64 ``[n + 1]``.
-        indices: Neighbours, int32 ``[2 m]``.
+        graph: The graph, n nodes.
         diffusion: Take all marks back; two halves of ``queue`` then take turns, so it
             needs room for twice the nodes of the largest graph.
         queue: Holds the level in ``queue[begin:end]``; receives the next one.
@@ -44,6 +43,7 @@ def next_level(
         end: End of the level.
         mark: 1 for nodes that must not be written (again), uint8 ``[n]``.
     """
+    indptr, indices = graph
     place = end
     if diffusion:
         half = queue.size // 2

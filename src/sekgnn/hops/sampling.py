@@ -13,34 +13,24 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.digest import scramble
 from sekgnn.hops.levels import sort_range
 from sekgnn.kernel import kernel
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # odd, 2^64 / golden ratio
-_MULTIPLIER_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MULTIPLIER_2 = np.uint64(0x94D049BB133111EB)
-_SHIFT_1, _SHIFT_2, _SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
-
-
-@kernel
-def mix(value: np.uint64) -> np.uint64:
-    """Return a bijective scramble of 64 bits (the finaliser of SplitMix64)."""
-    value = (value ^ (value >> _SHIFT_1)) * _MULTIPLIER_1
-    value = (value ^ (value >> _SHIFT_2)) * _MULTIPLIER_2
-    return value ^ (value >> _SHIFT_3)
 
 
 @kernel
 def absorb(state: np.uint64, word: int) -> np.uint64:
     """Return the state after the integer ``word >= 0``; bijective in ``word``."""
-    mixed: np.uint64 = mix(state + (np.uint64(word) + np.uint64(1)) * _STEP)
+    mixed: np.uint64 = scramble(state + (np.uint64(word) + np.uint64(1)) * _STEP)
     return mixed
 
 
 @kernel
 def hop_state(seed: np.uint64, node: int, hop: int) -> np.uint64:
     """Return what the keys of one hop of one node start from; ``node`` is local."""
-    state: np.uint64 = absorb(absorb(mix(seed), node), hop)
+    state: np.uint64 = absorb(absorb(scramble(seed), node), hop)
     return state
 
 

@@ -55,8 +55,8 @@ class SEKGNN(GraphModel):
 
     Example:
         >>> from sekgnn import WalkEncoding
-        >>> spec = WalkEncoding(num_shells=1, walk_length=8, scope="internal")
-        >>> model = SEKGNN(0, 1, spec, hidden_channels=8, num_layers=2, num_hops=2)
+        >>> encoding = WalkEncoding(num_shells=1, walk_length=8, scope="internal")
+        >>> model = SEKGNN(0, 1, encoding, hidden_channels=8, num_layers=2, num_hops=2)
         >>> model.num_parameters
         965
     """

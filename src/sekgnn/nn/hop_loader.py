@@ -17,7 +17,7 @@ from sekgnn.encoding.ragged import PARTS, RaggedEncoding
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.cleaning import Undirected
 from sekgnn.graphs.packed import PackedGraphs
-from sekgnn.hops import HopKernel, HopPairs, hop_pairs_packed
+from sekgnn.hops import HopKernel, HopPairs, hop_pairs
 from sekgnn.nn.graph_store import GraphStore, positions
 from sekgnn.nn.kernels import (
     cut_indices,
@@ -125,7 +125,7 @@ class HopStore:
     def _computed(self, seed: int) -> Rows:
         """Return the rows from a search in every graph."""
         assert self.graphs is not None
-        pairs: HopPairs = hop_pairs_packed(
+        pairs: HopPairs = hop_pairs(
             self.graphs,
             self.num_hops,
             kernel=self.kernel,

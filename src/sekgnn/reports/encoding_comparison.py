@@ -96,13 +96,13 @@ class Comparison:
     """The encodings of two graphs and what tells them apart.
 
     Attributes:
-        spec: What was computed.
+        encoding: What was computed.
         scopes: One verdict per block of walks, in order, then one of shell sizes, if
             they are encoded.
         encodings: Both graphs', float64 ``[n, C, L]`` each.
     """
 
-    spec: WalkEncoding
+    encoding: WalkEncoding
     scopes: tuple[ScopeComparison, ...]
     encodings: tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -120,7 +120,7 @@ class Comparison:
 
 
 def compare_graphs(
-    first: Graph, second: Graph, spec: WalkEncoding, *, tolerance: float = TOLERANCE
+    first: Graph, second: Graph, encoding: WalkEncoding, *, tolerance: float = TOLERANCE
 ) -> Comparison:
     """Encode two graphs and compare the multisets of their nodes' encodings.
 
@@ -130,7 +130,7 @@ def compare_graphs(
     Args:
         first: A graph.
         second: Another with as many nodes.
-        spec: What to compare.
+        encoding: What to compare.
         tolerance: Up to where values count as equal.
 
     Raises:
@@ -139,8 +139,8 @@ def compare_graphs(
 
     Example:
         >>> from sekgnn.graphs import rook_graph, shrikhande_graph
-        >>> spec = WalkEncoding(num_shells=1, walk_length=4, scope="internal")
-        >>> found = compare_graphs(rook_graph(4), shrikhande_graph(), spec)
+        >>> encoding = WalkEncoding(num_shells=1, walk_length=4, scope="internal")
+        >>> found = compare_graphs(rook_graph(4), shrikhande_graph(), encoding)
         >>> found.scopes[0].difference.step
         3
     """
@@ -149,25 +149,25 @@ def compare_graphs(
             f"the graphs have {first.num_nodes} and {second.num_nodes} nodes; only "
             "graphs with the same number of nodes, at least one, are compared."
         )
-    a, b = encode_many([first, second], spec)
+    a, b = encode_many([first, second], encoding)
     widths = {
-        f"{prefix}{block.label}": len(output_map(part, block).names)
-        for prefix, part in spec.walks.items()
+        f"{prefix}{block.label}": len(output_map(part, block)[0])
+        for prefix, part in encoding.walks.items()
         for block in part.blocks
     }
-    if spec.shell_sizes:
-        widths[SHELL_SIZES] = spec.num_channels - sum(widths.values())
+    if encoding.shell_sizes:
+        widths[SHELL_SIZES] = encoding.num_channels - sum(widths.values())
     verdicts = []
     begin = 0
     for label, width in widths.items():
         here = slice(begin, begin + width)
         found = compare_multisets(
-            a[:, here], b[:, here], label, spec.channels[here], tolerance,
-            spec.first_step,
+            a[:, here], b[:, here], label, encoding.channels[here], tolerance,
+            encoding.first_step,
         )  # fmt: skip
         verdicts.append(found)
         begin = here.stop
-    return Comparison(spec, tuple(verdicts), (a, b))
+    return Comparison(encoding, tuple(verdicts), (a, b))
 
 
 def compare_multisets(
@@ -242,7 +242,7 @@ def explain_neighbours(
     text += " A walk that must avoid the node stays in the part where it starts."
     degrees = {int(degree) for graph in graphs for degree in graph.degrees}
     back = d.channel == "internal1/across_diagonal/1"
-    if back and comparison.spec.aggregate == "sum" and len(degrees) == 1:
+    if back and comparison.encoding.aggregate == "sum" and len(degrees) == 1:
         size = degrees.pop()
         text += (
             f" After {d.step} steps it is back at its start with probability "

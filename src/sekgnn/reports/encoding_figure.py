@@ -158,15 +158,15 @@ def _draw_curves(
     legend: bool,
 ) -> None:
     """Draw a few channels of one scope over the steps, both graphs."""
-    spec = comparison.spec
-    steps = np.arange(spec.first_step, spec.walk_length + 1)
+    encoding = comparison.encoding
+    steps = np.arange(encoding.first_step, encoding.walk_length + 1)
     top = 0.0
     for kind in _SHOWN:
         channel = f"{verdict.scope}/{kind}"
-        if channel not in spec.channels:
+        if channel not in encoding.channels:
             continue
-        c = spec.channels.index(channel)
-        curves = [encoding[:, c].mean(axis=0) for encoding in comparison.encodings]
+        c = encoding.channels.index(channel)
+        curves = [values[:, c].mean(axis=0) for values in comparison.encodings]
         axes.plot(
             steps, curves[0], color=FIRST, linewidth=5, alpha=0.55, label=names[0]
         )

@@ -10,7 +10,7 @@ from sekgnn.testing.brute_force_wl import (  # noqa: E402
     brute_force_values,
 )
 from sekgnn.testing.equivariance import assert_permutation_equivariant  # noqa: E402
-from sekgnn.testing.strategies import graphs, labelled_graphs, specs  # noqa: E402
+from sekgnn.testing.strategies import graphs, labelled_graphs, walk_encodings  # noqa: E402
 
 __all__ = [
     "assert_permutation_equivariant",
@@ -19,5 +19,5 @@ __all__ = [
     "brute_force_values",
     "graphs",
     "labelled_graphs",
-    "specs",
+    "walk_encodings",
 ]

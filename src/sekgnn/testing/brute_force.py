@@ -71,9 +71,9 @@ def _over(values: Steps, divisor: int) -> Steps:
 
 
 def _block_channels(
-    spec: WalkEncoding, block: Block, shells: list[list[int]], h: Any, v: int
+    encoding: WalkEncoding, block: Block, shells: list[list[int]], h: Any, v: int
 ) -> Iterator[Steps]:
-    length = spec.length
+    length = encoding.length
     inside = block.scope == "internal"
     pairs: dict[str, Callable[[int], list[Steps]]] = {
         "to_shell": lambda k: [h[v, i] for i in shells[k]],
@@ -90,25 +90,25 @@ def _block_channels(
 
     def aggregate(kinds: tuple[str, ...], k: int) -> Steps:
         values = [x for kind in kinds for x in pairs[kind](k)]
-        if spec.aggregate == "landing":
+        if encoding.aggregate == "landing":
             parts = [
                 _over(_total(pairs[kind](k), length), starting_nodes(kind, k))
                 for kind in kinds
             ]
             return _total(parts, length)
         total = _total(values, length)
-        return _over(total, len(values)) if spec.aggregate == "mean" else total
+        return _over(total, len(values)) if encoding.aggregate == "mean" else total
 
     s = block.num_shells
     names = ["diagonal", "off", "outward", "inward"] if inside else list(pairs)[:3]
     hops = {name: range(1, s if name.endswith("ward") else s + 1) for name in names}
-    if spec.merge == "concat":
+    if encoding.merge == "concat":
         if not inside:
             yield h[v, v]
         for name in names:
             for k in hops[name]:
                 yield aggregate((name,), k)
-        if spec.aggregate == "moments":
+        if encoding.aggregate == "moments":
             for name in names:
                 for k in hops[name]:
                     yield _total([[x * x for x in p] for p in pairs[name](k)], length)
@@ -122,24 +122,30 @@ def _block_channels(
     for group in groups:
         over = [aggregate(group, k) for k in hops[group[0]]]
         parts.append(_over(_total(over, length), len(over)))
-    if spec.merge == "mean":
+    if encoding.merge == "mean":
         parts = [_over(_total(parts, length), len(parts))]
     yield from parts
 
 
-def brute_force_encoding(graph: Graph, spec: WalkEncoding) -> NDArray[np.object_]:
+def brute_force_encoding(graph: Graph, encoding: WalkEncoding) -> NDArray[np.object_]:
     """Return f of every node by summing over every pair of nodes, as the paper says.
 
     Returns:
-        Fractions, object array ``[n, spec.num_channels, spec.length]``.
+        Fractions, object array ``[n, encoding.num_channels, encoding.length]``.
     """
     n = graph.num_nodes
-    out = np.full((n, spec.num_channels, spec.length), Fraction(0), dtype=object)
+    out = np.full(
+        (n, encoding.num_channels, encoding.length), Fraction(0), dtype=object
+    )
     reach = distances(graph)
-    loops = spec.self_loops if isinstance(spec.self_loops, tuple) else [spec.self_loops]
+    loops = (
+        encoding.self_loops
+        if isinstance(encoding.self_loops, tuple)
+        else [encoding.self_loops]
+    )
     for v in range(n):
         channels: list[Steps] = []
-        for self_loops, block in product(loops, spec.blocks):
+        for self_loops, block in product(loops, encoding.blocks):
             nodes = list(range(n))
             if block.scope != "graph":
                 nodes = [u for u, d in reach[v].items() if d <= block.radius]
@@ -149,12 +155,14 @@ def brute_force_encoding(graph: Graph, spec: WalkEncoding) -> NDArray[np.object_
                 [u for u, d in reach[v].items() if d == k]
                 for k in range(block.num_shells + 2)
             ]
-            h = landing(graph, nodes, spec.walk_length, self_loops, spec.first_step)
-            channels += _block_channels(spec, block, shells, h, v)
+            h = landing(
+                graph, nodes, encoding.walk_length, self_loops, encoding.first_step
+            )
+            channels += _block_channels(encoding, block, shells, h, v)
         for c, steps in enumerate(channels):
             out[v, c] = steps
-        for k in range(spec.shell_sizes):
-            c, place = divmod(k, spec.length)
+        for k in range(encoding.shell_sizes):
+            c, place = divmod(k, encoding.length)
             size = [*reach[v].values()].count(k + 1)
             out[v, len(channels) + c, place] = Fraction(size)
     return out
@@ -210,14 +218,7 @@ def walk_value(f: Walks, item: LabelledGraph, v: int) -> Hashable:
 
 def walk_sums(item: LabelledGraph, f: Walks) -> list[Hashable]:
     """Return the sums over the shells of every node, as fractions."""
-    spec = WalkEncoding(
-        num_shells=f.radius or f.num_shells,
-        walk_length=f.walk_length,
-        scope=f.scope,
-        radius=f.radius,
-        self_loops=f.self_loops,
-    )
-    table = brute_force_encoding(item.graph, spec)
+    table = brute_force_encoding(item.graph, f.sums())
     return [tuple(row.ravel().tolist()) for row in table]
 
 

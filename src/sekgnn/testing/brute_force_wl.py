@@ -23,7 +23,6 @@ from sekgnn.testing.brute_force import (
 from sekgnn.wl import (
     SEK,
     DistanceProfile,
-    ExactEncoding,
     InnerFWL,
     InnerWL,
     Isomorphism,
@@ -37,6 +36,7 @@ from sekgnn.wl import (
     Walks,
     WLTest,
 )
+from sekgnn.wl.encodings.base import Encoding
 
 Graphs = Sequence[LabelledGraph]
 Values = list[list[Hashable]]
@@ -170,7 +170,7 @@ def inner_fwl_values(graphs: Graphs, f: InnerFWL) -> Values:
     return by_graph(graphs, found)
 
 
-def brute_force_values(f: ExactEncoding, graphs: Graphs) -> Values:
+def brute_force_values(f: Encoding, graphs: Graphs) -> Values:
     """Return f of every node of every graph; equal values for equal f.
 
     Args:
@@ -199,7 +199,7 @@ def brute_force_values(f: ExactEncoding, graphs: Graphs) -> Values:
     return [[one(item, v) for v in range(item.num_nodes)] for item in graphs]
 
 
-def hops_of(item: LabelledGraph, num_hops: int, kernel: str) -> list[list[list[int]]]:
+def hop_lists(item: LabelledGraph, num_hops: int, kernel: str) -> list[list[list[int]]]:
     """Return the nodes at hop k = 1..K of every node v, as ``[v][k - 1]``."""
     if kernel == "shortest_path":
         return [
@@ -220,7 +220,7 @@ def _hop_step(graphs: Graphs, num_hops: int, kernel: str, colours: Numbers) -> V
     """K-hop 1-WL; the label of an edge counts at hop 1."""
     out: Values = []
     for item, c in zip(graphs, colours, strict=True):
-        edges, rows = edges_of(item), hops_of(item, num_hops, kernel)
+        edges, rows = edges_of(item), hop_lists(item, num_hops, kernel)
         values: list[Hashable] = []
         for v, (near, *shells) in enumerate(rows):
             first = tuple(sorted((edges[v, u], c[u]) for u in near))
@@ -239,14 +239,14 @@ def _subgraph_step(graphs: Graphs, test: SubgraphWL, colours: Numbers) -> Values
 def _sek_first(graphs: Graphs, test: SEK) -> Values:
     """Label, f and, where wanted, the multiset of these over all hops."""
     parts = [node_labels(graphs)]
-    parts += [brute_force_values(f, graphs) for f in test.exact_encodings]
+    parts += [brute_force_values(f, graphs) for f in test.encodings]
     joined = zip(*parts, strict=True)
     values = numbered([list(zip(*of_graph, strict=True)) for of_graph in joined])
     if not test.context:
         return [list(graph) for graph in values]
     out: Values = []
     for item, value in zip(graphs, values, strict=True):
-        rows = hops_of(item, test.num_hops, test.kernel)
+        rows = hop_lists(item, test.num_hops, test.kernel)
         around = [sorted(value[u] for shell in row for u in shell) for row in rows]
         out.append(list(zip(value, map(tuple, around), strict=True)))
     return out

@@ -80,7 +80,9 @@ def labelled_graphs(
     return build()
 
 
-def specs(max_hops: int = 3, max_steps: int = 5) -> st.SearchStrategy[WalkEncoding]:
+def walk_encodings(
+    max_hops: int = 3, max_steps: int = 5
+) -> st.SearchStrategy[WalkEncoding]:
     """Draw any :class:`~sekgnn.encoding.WalkEncoding` of arrays, with small numbers."""
 
     @st.composite

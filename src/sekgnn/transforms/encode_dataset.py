@@ -16,7 +16,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sekgnn import fields
-from sekgnn.encoding.encoder import Encoding, encode_packed
+from sekgnn.encoding.encoder import Encoding, encode
 from sekgnn.encoding.ragged import RaggedEncoding, Values
 from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.errors import ConfigError, GraphInputError, OutputError
@@ -203,7 +203,7 @@ def encode_cached(
     """
 
     def compute() -> Values:
-        values: Values = encode_packed(
+        values: Values = encode(
             packed, encoding, dtype=dtype, threads=threads, progress=progress
         )
         return values

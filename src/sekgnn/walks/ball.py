@@ -7,34 +7,29 @@ node.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.graphs.graph import CsrGraph
 from sekgnn.kernel import kernel
 
 
 @kernel
 def ball_nodes(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    centre: int,
-    radius: int,
-    place: NDArray[np.int32],
+    graph: CsrGraph, centre: int, radius: int, place: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return the nodes within ``radius`` of ``centre``, nearest first.
 
-    Args:
-        indptr: Row starts.
-        indices: Neighbours.
-        centre: v.
-        radius: h.
-        place: -1 everywhere; then the position of every node found, which the caller
-            has to take back.
+    ``place`` is -1 everywhere; then the position of every node found, which the caller
+    has to take back.
 
     Returns:
         nodes: Node numbers, int32; with unused room at the end.
         bounds: Shell k is ``nodes[bounds[k]:bounds[k + 1]]``, int64 ``[h + 2]``.
     """
+    indptr, indices = graph
     nodes = np.empty(64, dtype=np.int32)
     nodes[0] = centre
     place[centre] = 0
@@ -60,8 +55,7 @@ def ball_nodes(
 
 @kernel
 def local_ball(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
+    graph: CsrGraph,
     centre: int,
     radius: int,
     with_centre: bool,
@@ -70,14 +64,9 @@ def local_ball(
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
     """Return the subgraph induced on the nodes within ``radius`` of ``centre``.
 
-    Args:
-        indptr: Row starts.
-        indices: Neighbours.
-        centre: v.
-        radius: h.
-        with_centre: If false, the centre keeps its row 0 but loses its edges.
-        loop: 1 to list every node among its own neighbours, else 0.
-        place: Scratch, -1 everywhere, one per node of the graph; as it was on return.
+    Without the centre, it keeps its row 0 but loses its edges. With ``loop`` = 1 every
+    node is listed among its own neighbours. ``place`` is scratch, -1 everywhere, one
+    per node of the graph, and as it was on return.
 
     Returns:
         nodes: Node numbers, nearest first, int32 ``[s]``.
@@ -85,16 +74,15 @@ def local_ball(
         rows: Row starts, int64 ``[s + 1]``.
         columns: Neighbours as rows, int32.
     """
-    nodes, bounds = ball_nodes(indptr, indices, centre, radius, place)
+    nodes, bounds = ball_nodes(graph, centre, radius, place)
     found = bounds[radius + 1]
-    rows, columns = induced(indptr, indices, nodes, found, with_centre, loop, place)
+    rows, columns = induced(graph, nodes, found, with_centre, loop, place)
     return nodes[:found], bounds, rows, columns
 
 
 @kernel
 def induced(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
+    graph: CsrGraph,
     nodes: NDArray[np.int32],
     found: int,
     with_centre: bool,
@@ -103,15 +91,10 @@ def induced(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return row starts and columns of the subgraph on the first ``found`` nodes.
 
-    Args:
-        indptr: Row starts.
-        indices: Neighbours.
-        nodes: The nodes, at least ``[found]``.
-        found: How many belong to it.
-        with_centre: If false, the first node keeps its row but loses its edges.
-        loop: 1 to list every node among its own neighbours, else 0.
-        place: Their positions, -1 for all others; -1 everywhere on return.
+    ``place`` are their positions, -1 for all others, and -1 everywhere on return; the
+    rest is as in :func:`local_ball`.
     """
+    indptr, indices = graph
     ends = found
     for i in range(found):
         ends += indptr[nodes[i] + 1] - indptr[nodes[i]]
@@ -135,18 +118,111 @@ def induced(
     return rows, columns[:filled]
 
 
-def walk_edges(
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], self_loops: bool
-) -> NDArray[np.int32]:
-    """Return ``indices`` with the degree the walk sees beside each node, ``[E, 2]``.
+class WalkScope(NamedTuple):
+    """Where a walk lives.
+
+    Attributes:
+        whole: On the whole graph, or else on the ego-net.
+        radius: Of the ego-net, or how many shells there are.
+        with_centre: Whether it may step on the centre.
+        loop: 1 with self-loops, else 0.
+    """
+
+    whole: bool
+    radius: int
+    with_centre: bool
+    loop: int
+
+
+@kernel
+def walk_place(
+    graph: CsrGraph,
+    start: int,
+    stop: int,
+    v: int,
+    scope: WalkScope,
+    place: NDArray[np.int32],
+) -> tuple[
+    NDArray[np.int32],
+    NDArray[np.int64],
+    NDArray[np.int32],
+    NDArray[np.int64],
+    NDArray[np.int32],
+]:
+    """Return the shells around v, and the small graph on which its walks live.
+
+    Nodes ``start..stop - 1``, with v among them, are one graph if the scope is the
+    whole of it. All of them then share one place, which is returned with the first.
+
+    Returns:
+        members: Rows of that graph, shell by shell, the centre first, int32.
+        bounds: Shell k is ``members[bounds[k]:bounds[k + 1]]``, int64 ``[h + 2]``.
+        nodes: The node of each row, int32 ``[s]``; s = 0: the place is as it was.
+        rows: Row starts, int64 ``[s + 1]``.
+        columns: Neighbours as rows, int32.
+    """
+    members, bounds = ball_nodes(graph, v, scope.radius, place)
+    found = bounds[scope.radius + 1]
+    nodes = members[:found].copy()
+    if scope.whole:
+        nodes = np.empty(stop - start if v == start else 0, dtype=np.int32)
+        for i in range(found):
+            place[members[i]] = -1
+            members[i] -= start
+        for i in range(nodes.size):
+            nodes[i], place[start + i] = start + i, i
+    else:
+        for i in range(found):
+            members[i] = i
+    rows, columns = induced(
+        graph, nodes, nodes.size, scope.with_centre, scope.loop, place
+    )
+    return members, bounds, nodes, rows, columns
+
+
+def with_degrees(graph: CsrGraph, loop: int) -> CsrGraph:
+    """Return the graph with the degree the walk sees beside each neighbour, ``[E, 2]``.
 
     A search needs the degree of every node it meets; read where the node is met, it
     costs no way to memory of its own.
     """
-    degrees = (np.diff(indptr) + int(self_loops)).astype(np.int32)
-    edges = np.stack([indices, degrees[indices]], axis=1)
+    degrees = (np.diff(graph.indptr) + loop).astype(np.int32)
+    edges = np.stack([graph.indices, degrees[graph.indices]], axis=1)
     edges.flags.writeable = False
-    return edges
+    return CsrGraph(graph.indptr, edges)
+
+
+class Ball(NamedTuple):
+    """What :func:`grow_ball` found, in memory that its next search uses again.
+
+    Attributes:
+        bounds: Level k is ``nodes[bounds[k]:bounds[k + 1]]``, int64 ``[depth + 2]``.
+        nodes: Nearest first, int32; with unused room at the end, as all that follow.
+        degrees: Of each node, as the walk sees them, float64.
+        rows: Row starts of all nodes but those of the last level, int64.
+        columns: Neighbours, by their place in ``nodes``, int32.
+        table: Empty, from :func:`new_table`.
+    """
+
+    bounds: NDArray[np.int64]
+    nodes: NDArray[np.int32]
+    degrees: NDArray[np.float64]
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int32]
+    table: NDArray[np.int32]
+
+
+@kernel
+def new_ball(depth: int, room: int) -> Ball:
+    """Return memory for balls of that depth, with room for some nodes at first."""
+    return Ball(
+        np.zeros(depth + 2, dtype=np.int64),
+        np.empty(room, dtype=np.int32),
+        np.empty(room),
+        np.zeros(room + 1, dtype=np.int64),
+        np.empty(room, dtype=np.int32),
+        new_table(room),
+    )
 
 
 @kernel
@@ -173,44 +249,17 @@ def slot_of(table: NDArray[np.int32], node: int) -> int:
 
 
 @kernel
-def grow_ball(
-    indptr: NDArray[np.int64],
-    edges: NDArray[np.int32],
-    centre: int,
-    loop: int,
-    bounds: NDArray[np.int64],
-    nodes: NDArray[np.int32],
-    degrees: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int32],
-    table: NDArray[np.int32],
-) -> tuple[
-    NDArray[np.int32],
-    NDArray[np.float64],
-    NDArray[np.int64],
-    NDArray[np.int32],
-    NDArray[np.int32],
-]:
-    """Search to the depth that ``bounds`` has room for, remembering the edges met.
+def grow_ball(graph: CsrGraph, centre: int, loop: int, ball: Ball) -> Ball:
+    """Search to the depth that ``ball`` has room for, remembering the edges met.
 
     Which nodes are known is kept in a hash table as large as the ball, which stays in
     cache where an array over all nodes of a large graph would not.
 
-    Args:
-        indptr: Row starts.
-        edges: From :func:`walk_edges`.
-        centre: v.
-        loop: 1 to list every node among its own neighbours, else 0.
-        bounds: Written: level k is ``nodes[bounds[k]:bounds[k + 1]]``, ``[depth + 2]``.
-        nodes: Written, nearest first; replaced if it is too small.
-        degrees: Written, the degree of each; likewise.
-        rows: Written: row starts of all nodes but those of the last level; likewise.
-        columns: Written: neighbours, by their place in ``nodes``; likewise.
-        table: From :func:`new_table`; empty again on return; likewise.
-
-    Returns:
-        ``nodes``, ``degrees``, ``rows``, ``columns`` and ``table``.
+    ``graph`` is from :func:`with_degrees`; with ``loop`` = 1 every node is listed among
+    its own neighbours. Returns the ball, in larger arrays where its own were too small.
     """
+    indptr, edges = graph
+    bounds, nodes, degrees, rows, columns, table = ball
     nodes[0] = centre
     degrees[0] = indptr[centre + 1] - indptr[centre] + loop
     slot = slot_of(table, centre)
@@ -272,22 +321,18 @@ def grow_ball(
     else:
         for a in range(found - 1, -1, -1):  # last in, first out: no probe is cut short
             table[slot_of(table, nodes[a]), 0] = -1
-    return nodes, degrees, rows, columns, table
+    return Ball(bounds, nodes, degrees, rows, columns, table)
 
 
 @kernel
-def largest_ball(
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], radius: int
-) -> int:
+def largest_ball(graph: CsrGraph, radius: int) -> int:
     """Return the most nodes that any node has within ``radius``, itself counted."""
     most = 0
-    place = np.empty(indptr.size - 1, dtype=np.int32)
+    place = np.full(graph.indptr.size - 1, -1, dtype=np.int32)
     for v in range(place.size):
-        place[v] = -1
-    for v in range(place.size):
-        nodes, bounds = ball_nodes(indptr, indices, v, radius, place)
+        nodes, bounds = ball_nodes(graph, v, radius, place)
         found = bounds[radius + 1]
         for i in range(found):
             place[nodes[i]] = -1
-        most = found if found > most else most
+        most = max(most, found)
     return most

@@ -42,7 +42,6 @@ def walk_digests(
     rows: NDArray[np.int64],
     columns: NDArray[np.int32],
     steps: int,
-    keys: NDArray[np.uint64],
     scratch: NDArray[np.uint64],
     out: Colours,
 ) -> None:
@@ -50,9 +49,8 @@ def walk_digests(
 
     With the word :math:`w_t = 2^{32} (H^{(t)}_{ij} \bmod p) + (H^{(t)}_{ij} \bmod q)`,
     lane a is :math:`\sum_t k_{ta} w_t` modulo :math:`2^{64}`.
-    ``rows`` and ``columns`` list the self-loops of the walk, ``keys`` are
-    :data:`STEP_KEYS`, ``scratch`` is ``[2, 2, s, s]``, ``out`` is ``[2, s, s]``: lane,
-    from, to.
+    ``rows`` and ``columns`` list the self-loops of the walk, ``scratch`` is
+    ``[2, 2, s, s]``, ``out`` is ``[2, s, s]``: lane, from, to.
     """
     s = rows.size - 1
     for i in range(s):
@@ -65,7 +63,7 @@ def walk_digests(
         scratch[0, 1, i, i] = np.uint64(1)
     now = 0
     for t in range(steps):
-        k0, k1 = keys[t, 0], keys[t, 1]
+        k0, k1 = STEP_KEYS[t, 0], STEP_KEYS[t, 1]
         after = 1 - now
         for i in range(s):
             for j in range(s):

@@ -44,15 +44,10 @@ def modular_step(
     before: NDArray[np.int64],
     after: NDArray[np.int64],
 ) -> None:
-    """Write ``after = P @ before`` modulo ``prime``.
+    """Write ``after = P @ before`` modulo ``prime``, both ``[n, W]``.
 
-    Args:
-        rows: Row starts, self-loops listed, ``[n + 1]``.
-        columns: Neighbours.
-        inverses: Inverse degrees modulo ``prime``, 0 for a degree of 0, ``[n]``.
-        prime: p.
-        before: Residues, int64 ``[n, W]``.
-        after: Written, ``[n, W]``.
+    ``rows`` and ``columns`` list the self-loops of the walk, ``inverses`` are from
+    :func:`inverse_degrees`.
     """
     n, width = before.shape
     for i in range(n):
@@ -67,7 +62,7 @@ def modular_step(
 
 @kernel
 def inverse_degrees(rows: NDArray[np.int64], prime: int) -> NDArray[np.int64]:
-    """Return the inverse of every row length modulo ``prime``, int64 ``[n]``."""
+    """Return the inverse of every row length modulo ``prime``, or 0, int64 ``[n]``."""
     out = np.zeros(rows.size - 1, dtype=np.int64)
     for i in range(out.size):
         if rows[i + 1] > rows[i]:
@@ -92,9 +87,7 @@ def modular_landing(
     check_positive("walk_length", walk_length)
     n = graph.num_nodes
     alone = np.arange(n, dtype=np.int32)
-    _, _, rows, columns = quotient(
-        graph.indptr, graph.indices, alone, 0, n, int(self_loops)
-    )
+    _, _, rows, columns = quotient(graph.csr, alone, 0, n, int(self_loops))
     out = np.empty((walk_length, n, n, len(PRIMES)), dtype=np.int64)
     for p, prime in enumerate(PRIMES):
         inverses = inverse_degrees(rows, prime)

@@ -11,48 +11,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
-from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.graph import CsrGraph, Graph
 from sekgnn.graphs.twins import find_twins
 from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress, even_chunks, run_chunks
-from sekgnn.walks.ball import grow_ball, new_table, walk_edges
+from sekgnn.walks.ball import grow_ball, new_ball, with_degrees
 
 
 @kernel
 def half_walk_returns(
-    indptr: NDArray[np.int64],
-    edges: NDArray[np.int32],
+    graph: CsrGraph,
     twin_of: NDArray[np.int32],
     start: int,
     stop: int,
     loop: int,
     out: NDArray[np.float64],
 ) -> None:
-    """Write the returns of nodes ``start..stop - 1``.
+    """Write the returns of nodes ``start..stop - 1`` that are their smallest twins.
 
-    Args:
-        indptr: Row starts.
-        edges: From :func:`~sekgnn.walks.ball.walk_edges`.
-        twin_of: The smallest twin of each node; the others are left alone.
-        start: First node.
-        stop: One past the last node.
-        loop: 1 with self-loops, else 0.
-        out: ``[N, L]``, written for these nodes, the first twins among them.
+    ``graph`` is from :func:`~sekgnn.walks.ball.with_degrees`, ``loop`` is 1 with
+    self-loops, else 0, ``out`` is ``[N, L]``.
     """
     steps = out.shape[1]
     half = (steps + 1) // 2
-    bounds = np.zeros(half + 2, dtype=np.int64)
-    nodes, columns = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int32)
-    rows = np.zeros(65, dtype=np.int64)
-    degrees, before, after = np.empty(64), np.empty(0), np.empty(0)
-    table = new_table(64)
+    before, after = np.empty(0), np.empty(0)
+    ball = new_ball(half, 64)
     for v in range(start, stop):
         if twin_of[v] != v:
             continue
-        nodes, degrees, rows, columns, table = grow_ball(
-            indptr, edges, v, loop,
-            bounds, nodes, degrees, rows, columns, table,
-        )  # fmt: skip
+        ball = grow_ball(graph, v, loop, ball)
+        bounds, _, degrees, rows, columns, _ = ball
         found = bounds[half + 1]
         if before.size < found:
             before, after = np.empty(2 * found), np.empty(2 * found)
@@ -108,14 +96,14 @@ def return_probabilities(
     """
     check_positive("walk_length", walk_length)
     n, loop = graph.num_nodes, int(self_loops)
-    edges = walk_edges(graph.indptr, graph.indices, self_loops)
+    edges = with_degrees(graph.csr, loop)
     twin_of = np.arange(n, dtype=np.int32)
     if self_loops:
-        find_twins(graph.indptr, graph.indices, 0, n, twin_of)
+        find_twins(graph.csr, 0, n, twin_of)
     out = np.empty((n, walk_length))
 
     def work(start: int, stop: int) -> None:
-        half_walk_returns(graph.indptr, edges, twin_of, start, stop, loop, out)
+        half_walk_returns(edges, twin_of, start, stop, loop, out)
 
     run_chunks(work, even_chunks(n, 1024), threads, progress)
     return out[twin_of]

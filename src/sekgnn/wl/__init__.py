@@ -3,11 +3,20 @@
 from typing import TYPE_CHECKING
 
 from sekgnn.digest import colours_of
+from sekgnn.encoding.patterns import PatternCounts
 from sekgnn.lazy import lazy_names
 from sekgnn.wl.batch import Batch
+from sekgnn.wl.by_name import (
+    EXACT_ENCODINGS,
+    TESTS,
+    make_exact_encoding,
+    make_test,
+    register_exact_encoding,
+    register_test,
+)
 from sekgnn.wl.colouring import Colouring, Source, WLTest
 from sekgnn.wl.encodings.base import ExactEncoding
-from sekgnn.wl.encodings.counts import DistanceProfile, PatternCounts
+from sekgnn.wl.encodings.distances import DistanceProfile
 from sekgnn.wl.encodings.inner import InnerFWL, InnerWL
 from sekgnn.wl.encodings.walks import Walks
 from sekgnn.wl.fwl2 import PairColouring, TwoFWL
@@ -16,14 +25,6 @@ from sekgnn.wl.graph_classes import partition, wl_hash
 from sekgnn.wl.hop_wl import HopColouring, Hops, KHopWL, OneWL
 from sekgnn.wl.isomorphism import Isomorphism
 from sekgnn.wl.refinement import Refinement, refine
-from sekgnn.wl.registry import (
-    EXACT_ENCODINGS,
-    TESTS,
-    make_exact_encoding,
-    make_test,
-    register_exact_encoding,
-    register_test,
-)
 from sekgnn.wl.sek import SEK, SEKTwoFWL
 from sekgnn.wl.subgraph import SubgraphWL
 from sekgnn.wl.verdict import Verdict, compare

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,6 @@ MEMORY_LIMIT = 8 * 2**30
 """Bytes that one run of a test may need; :meth:`WLTest.check_memory`."""
 UNKNOWN_DIFFERENCE = "their first colours differ"
 """What is said of first colours of which nothing more is known."""
-_ALWAYS_SHOWN = ("num_hops", "num_shells", "radius", "encodings")
-"""Parameters that are named to people even at their defaults."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,17 +94,6 @@ class Colouring(ABC):
         return out
 
 
-def option(default: Any, help: str, *, several: bool = False) -> Any:
-    """Return a field of a test or an encoding that is also a flag of commands.
-
-    Args:
-        default: Its default.
-        help: What the flag says of it.
-        several: Whether the flag takes several values, for an encoding with each.
-    """
-    return field(default=default, metadata={"help": help, "several": several})
-
-
 @dataclass(frozen=True)
 class WLTest(Named, ABC):
     """A test of the Weisfeiler-Lehman family, with its parameters.
@@ -117,6 +104,7 @@ class WLTest(Named, ABC):
     ``@register_test("name")`` makes it known by name.
     """
 
+    kind = "test"
     objects: ClassVar[str] = "nodes"
     """What it colours."""
     complete: ClassVar[bool] = False
@@ -147,31 +135,3 @@ class WLTest(Named, ABC):
                 "GiB (sekgnn.wl.colouring.MEMORY_LIMIT). Use a test with less memory, "
                 "such as 1wl, khop or sek with ego scopes, or smaller graphs."
             )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the name and every parameter as plain JSON values."""
-        return {"test": self.name} | {
-            item.name: plain(getattr(self, item.name)) for item in fields(self)
-        }
-
-    def __str__(self) -> str:
-        """The name and the parameters, for people."""
-        words = [
-            f"{f.name}={_short(getattr(self, f.name))}"
-            for f in fields(self)
-            if getattr(self, f.name) != f.default or f.name in _ALWAYS_SHOWN
-        ]
-        return f"{self.name}({', '.join(words)})" if words else self.name
-
-
-def plain(value: Any) -> Any:
-    """Return a parameter as plain JSON values."""
-    if isinstance(value, tuple):
-        return [plain(item) for item in value]
-    return value.to_dict() if hasattr(value, "to_dict") else value
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, tuple):
-        return "+".join(_short(item) for item in value)
-    return str(value)

@@ -14,9 +14,9 @@ from sekgnn.digest import Colours, number_colours
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.extras import require
 from sekgnn.wl.batch import as_batch
+from sekgnn.wl.by_name import make_test
 from sekgnn.wl.colouring import WLTest
 from sekgnn.wl.refinement import Refinement, refine
-from sekgnn.wl.registry import make_test
 
 require("sklearn", "sklearn")
 

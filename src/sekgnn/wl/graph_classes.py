@@ -12,13 +12,10 @@ from numpy.typing import NDArray
 
 from sekgnn.errors import ConfigError
 from sekgnn.wl.batch import as_batch
+from sekgnn.wl.by_name import make_test
 from sekgnn.wl.colouring import WLTest
 from sekgnn.wl.isomorphism import Isomorphism
 from sekgnn.wl.refinement import refine
-from sekgnn.wl.registry import make_test
-
-_HASHED_AS = {"num_hops": "hops", "num_shells": "hops", "walk_length": "steps"}
-"""Parameters that hashes of the format ``wl1:`` know by another name."""
 
 
 def partition(
@@ -87,20 +84,9 @@ def wl_hash(
         )
     batch = as_batch([graph], node_labels=node_labels, edge_labels=edge_labels)
     run = refine(chosen, batch, keep_history=False, threads=threads)
-    content = json.dumps(_hashed(chosen.to_dict()), sort_keys=True)
+    content = json.dumps(chosen.to_dict(), sort_keys=True)
     digest = hashlib.sha256(content.encode())
     digest.update(f"|{run.rounds}|{batch.has_node_labels}|".encode())
     digest.update(str(batch.has_edge_labels).encode())
     digest.update(run.digests[-1, 0].astype("<u8").tobytes())
     return f"wl1:{digest.hexdigest()[:32]}"
-
-
-def _hashed(value: Any) -> Any:
-    """Return parameters under the names of the hash's format."""
-    if isinstance(value, list):
-        return [_hashed(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    names = {key: _HASHED_AS.get(key, key) for key in value}
-    unique = len(set(names.values())) == len(names)
-    return {names[k] if unique else k: _hashed(v) for k, v in value.items()}

@@ -22,11 +22,12 @@ from sekgnn.digest import (
     spread_all,
 )
 from sekgnn.errors import ConfigError
-from sekgnn.hops import HopKernel, hop_pairs_packed
+from sekgnn.hops import HopKernel, hop_pairs
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
+from sekgnn.registry import parameter
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.colouring import Colouring, Source, WLTest, option
+from sekgnn.wl.colouring import Colouring, Source, WLTest
 
 _CHUNK = 65_536
 
@@ -65,8 +66,8 @@ class KHopWL(WLTest):
 
     name = "khop"
 
-    num_hops: int = option(4, "K, number of hops of message passing")
-    kernel: HopKernel = option(
+    num_hops: int = parameter(4, "K, number of hops of message passing")
+    kernel: HopKernel = parameter(
         "shortest_path", "kernel that defines a hop: shortest_path or diffusion"
     )
 
@@ -139,7 +140,7 @@ class Hops:
             self.rows = packed.indptr[None]
             self.columns = packed.indices
             return
-        pairs = hop_pairs_packed(packed, num_hops, kernel=kernel, threads=threads)
+        pairs = hop_pairs(packed, num_hops, kernel=kernel, threads=threads)
         slot = (pairs.hop.astype(np.int64) - 1) * packed.num_nodes + pairs.row
         sizes = np.bincount(slot, minlength=num_hops * packed.num_nodes)
         ends = np.cumsum(sizes).reshape(num_hops, packed.num_nodes)

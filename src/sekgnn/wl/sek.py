@@ -21,19 +21,18 @@ from sekgnn.digest import (
     spread,
     spread_all,
 )
-from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.hops import HopKernel
 from sekgnn.kernel import kernel
+from sekgnn.registry import parameter
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.colouring import Colouring, WLTest, option
-from sekgnn.wl.encodings.base import ExactEncoding, as_exact
+from sekgnn.wl.colouring import Colouring, WLTest
+from sekgnn.wl.encodings.base import Encoding, ExactEncoding, as_exact
 from sekgnn.wl.encodings.walks import walk_family
 from sekgnn.wl.fwl2 import PairColouring, TwoFWL
 from sekgnn.wl.hop_wl import HopColouring, Hops
 
 KEY_CONTEXT = key_of("context of a node")
-Encoding = ExactEncoding | SubstructureEncoding
 DEFAULT_ENCODINGS: tuple[Encoding, ...] = walk_family()
 
 
@@ -59,12 +58,12 @@ class SEK(WLTest):
 
     name = "sek"
 
-    num_hops: int = option(4, "K, number of hops of message passing")
-    encodings: tuple[Encoding, ...] = option(
+    num_hops: int = parameter(4, "K, number of hops of message passing")
+    encodings: tuple[Encoding, ...] = parameter(
         DEFAULT_ENCODINGS, "substructure encodings f"
     )
-    context: bool = option(True, "start also from the multiset of f within K hops")
-    kernel: HopKernel = option(
+    context: bool = parameter(True, "start also from the multiset of f within K hops")
+    kernel: HopKernel = parameter(
         "shortest_path", "kernel that defines a hop: shortest_path or diffusion"
     )
 

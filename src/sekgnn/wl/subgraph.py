@@ -8,8 +8,9 @@ import numpy as np
 
 from sekgnn.checks import check_positive
 from sekgnn.digest import KEY_OWN, KEY_PART, Colours, absorb_all, spread_all
+from sekgnn.registry import parameter
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.colouring import Colouring, Source, WLTest, option
+from sekgnn.wl.colouring import Colouring, Source, WLTest
 from sekgnn.wl.encodings.inner import ego_net_colours
 from sekgnn.wl.hop_wl import HopColouring, Hops
 
@@ -30,8 +31,8 @@ class SubgraphWL(WLTest):
 
     name = "subgraph"
 
-    radius: int = option(3, "h, radius of the ego-nets")
-    marked: bool = option(False, "let nodes know their distance to the centre")
+    radius: int = parameter(3, "h, radius of the ego-nets")
+    marked: bool = parameter(False, "let nodes know their distance to the centre")
 
     def __post_init__(self) -> None:
         """Check the parameters."""

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from sekgnn.digest import colour_text, number_colours
 from sekgnn.wl.batch import as_batch
+from sekgnn.wl.by_name import make_test
 from sekgnn.wl.colouring import WLTest
 from sekgnn.wl.refinement import Refinement, refine
-from sekgnn.wl.registry import make_test
 from sekgnn.wl.words import ColourWords
 
 _SHOWN_CLASSES = 50

@@ -106,7 +106,7 @@ def test_core_of_the_petersen_graph(radius: int, nodes: int, edges: int) -> None
     """Within 1 a tree, of which only the root is left; within 2 all of it."""
     g = petersen_graph()
     place = np.full(10, -1, dtype=np.int32)
-    depths, pairs = rooted_core(g.indptr, g.indices, 3, radius, place)
+    depths, pairs = rooted_core(g.csr, 3, radius, place)
     assert (depths.size, len(pairs)) == (nodes, edges)
     assert depths[0] == 0
     assert (place == -1).all()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -19,7 +19,6 @@ from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.parallel import PerThread, even_chunks, run_chunks
 from sekgnn.registry import Named
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.colouring import plain
 
 _SHOWN, _WIDTH = 3, 60
 
@@ -36,6 +35,7 @@ class ExactEncoding(Named, ABC):
     :class:`~sekgnn.encoding.SubstructureEncoding`, which networks take, too.
     """
 
+    kind = "encoding"
     beyond_words: ClassVar[str] = "but not the same value"
     """What is said of two different values with the same words."""
 
@@ -59,17 +59,6 @@ class ExactEncoding(Named, ABC):
     def memory(self, sizes: Sequence[int]) -> int:
         """Return roughly how many bytes it needs beyond the colours."""
         return 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the name and every parameter as plain JSON values."""
-        return {"encoding": self.name} | {
-            item.name: plain(getattr(self, item.name)) for item in fields(self)
-        }
-
-    def __str__(self) -> str:
-        """The name and the parameters, for people."""
-        words = [f"{f.name}={getattr(self, f.name)}" for f in fields(self)]
-        return f"{self.name}({', '.join(words)})"
 
 
 @dataclass(frozen=True)
@@ -129,7 +118,8 @@ class ExactValues(ExactEncoding):
                 for multiset in values.multisets(v)
             ]
         else:
-            texts = [str(row) for row in values[v].tolist()] if values.ndim == 3 else []
+            rows = values[v].tolist() if values.ndim == 3 else []
+            texts = [str(row[0] if len(row) == 1 else row) for row in rows]
         return dict(zip(self.f.channels, texts, strict=False))
 
     def words(self, batch: Batch, node: int) -> str:
@@ -165,7 +155,11 @@ class ExactValues(ExactEncoding):
         return str(self.f)
 
 
-def as_exact(f: ExactEncoding | SubstructureEncoding) -> ExactEncoding:
+Encoding = ExactEncoding | SubstructureEncoding
+"""What a test may take."""
+
+
+def as_exact(f: Encoding) -> ExactEncoding:
     """Return an encoding as one that gives colours.
 
     Raises:

@@ -20,10 +20,11 @@ from sekgnn.digest import (
     multiset_digest,
     spread,
 )
+from sekgnn.graphs.graph import CsrGraph
 from sekgnn.kernel import kernel
+from sekgnn.registry import parameter
 from sekgnn.walks.ball import local_ball
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.colouring import option
 from sekgnn.wl.encodings.base import ExactEncoding, node_colours
 from sekgnn.wl.fwl2 import factors, pair_step, pair_types
 
@@ -33,8 +34,7 @@ KEY_DISTANCE = key_of("distance to the centre")
 
 @kernel
 def ball_edge_labels(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
+    graph: CsrGraph,
     edge_labels: NDArray[np.int64],
     nodes: NDArray[np.int32],
     with_centre: bool,
@@ -45,6 +45,7 @@ def ball_edge_labels(
     There are none where ``edge_labels``, in the order of ``indices``, is empty.
     ``place`` is scratch, -1 everywhere, and as it was on return.
     """
+    indptr, indices = graph
     if edge_labels.size == 0:
         return np.empty(0, dtype=np.int64)
     total = 0
@@ -105,8 +106,7 @@ def refine_ball(
 
 @kernel
 def ego_digests(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
+    graph: CsrGraph,
     edge_labels: NDArray[np.int64],
     colours: Colours,
     start: int,
@@ -120,11 +120,9 @@ def ego_digests(
     """Write the digest of the refined ego-nets of nodes ``start..stop - 1``."""
     for v in range(start, stop):
         nodes, bounds, rows, columns = local_ball(
-            indptr, indices, v, radius, with_centre, 0, place
+            graph, v, radius, with_centre, 0, place
         )
-        labels = ball_edge_labels(
-            indptr, indices, edge_labels, nodes, with_centre, place
-        )
+        labels = ball_edge_labels(graph, edge_labels, nodes, with_centre, place)
         inner = colours[nodes]
         if marked:
             for k in range(bounds.size - 1):
@@ -152,8 +150,8 @@ def ego_net_colours(
     return node_colours(
         batch,
         lambda start, stop, place, out: ego_digests(
-            batch.packed.indptr, batch.packed.indices, batch.edge_labels, colours,
-            start, stop, radius, with_centre, marked, place, out,
+            batch.packed.csr, batch.edge_labels, colours, start, stop,
+            radius, with_centre, marked, place, out,
         ),
         threads,
     )  # fmt: skip
@@ -172,9 +170,9 @@ class InnerWL(ExactEncoding):
     name = "inner_wl"
     beyond_words = "but joined or labelled in different ways"
 
-    radius: int = option(3, "h, radius of the ego-nets", several=True)
-    marked: bool = option(True, "let nodes know their distance to the centre")
-    internal: bool = option(False, "leave the centre out of its ego-net")
+    radius: int = parameter(3, "h, radius of the ego-nets", several=True)
+    marked: bool = parameter(True, "let nodes know their distance to the centre")
+    internal: bool = parameter(False, "leave the centre out of its ego-net")
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -191,9 +189,8 @@ class InnerWL(ExactEncoding):
         """Say the ego-net's size, and the degrees inside it."""
         place = np.full(batch.packed.num_nodes, -1, dtype=np.int32)
         nodes, _, rows, _ = local_ball(
-            batch.packed.indptr, batch.packed.indices, node, self.radius,
-            not self.internal, 0, place,
-        )  # fmt: skip
+            batch.packed.csr, node, self.radius, not self.internal, 0, place
+        )
         first = int(self.internal)
         degrees = np.sort(np.diff(rows)[first:])[::-1].tolist()
         centre = " without its centre" if self.internal else ""
@@ -259,8 +256,7 @@ def mark_distances(
 
 @kernel
 def ego_pair_digests(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
+    graph: CsrGraph,
     edge_labels: NDArray[np.int64],
     colours: Colours,
     start: int,
@@ -272,8 +268,8 @@ def ego_pair_digests(
 ) -> None:
     """Write the digest of the ego-nets of nodes ``start..stop - 1``."""
     for v in range(start, stop):
-        nodes, _, rows, columns = local_ball(indptr, indices, v, radius, True, 0, place)
-        labels = ball_edge_labels(indptr, indices, edge_labels, nodes, True, place)
+        nodes, _, rows, columns = local_ball(graph, v, radius, True, 0, place)
+        labels = ball_edge_labels(graph, edge_labels, nodes, True, place)
         twice = colours[nodes]
         once = np.empty_like(twice)
         mark_distances(rows, columns, 0, twice, once)
@@ -309,8 +305,8 @@ class InnerFWL(ExactEncoding):
     name = "inner_fwl"
     beyond_words = "but joined or labelled in different ways"
 
-    radius: int = option(2, "h, radius of the ego-nets", several=True)
-    neighbours: bool = option(False, "mark each neighbour of the centre in turn")
+    radius: int = parameter(2, "h, radius of the ego-nets", several=True)
+    neighbours: bool = parameter(False, "mark each neighbour of the centre in turn")
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -322,8 +318,8 @@ class InnerFWL(ExactEncoding):
         return node_colours(
             batch,
             lambda start, stop, place, out: ego_pair_digests(
-                batch.packed.indptr, batch.packed.indices, batch.edge_labels,
-                batch.label_colours, start, stop, radius, self.neighbours, place, out,
+                batch.packed.csr, batch.edge_labels, batch.label_colours,
+                start, stop, radius, self.neighbours, place, out,
             ),
             threads,
             chunk=16,

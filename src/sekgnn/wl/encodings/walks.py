@@ -21,11 +21,12 @@ from sekgnn.digest import Colours
 from sekgnn.encoding.walk_encoding import SCOPES, Scope, WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import Graph
-from sekgnn.walks.digests import MAX_STEPS, STEP_KEYS
+from sekgnn.registry import parameter
+from sekgnn.walks.ball import WalkScope
+from sekgnn.walks.digests import MAX_STEPS
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.colouring import option
 from sekgnn.wl.encodings.base import ExactEncoding, ExactValues, node_colours
-from sekgnn.wl.encodings.walk_kernels import walk_values
+from sekgnn.wl.encodings.walk_kernels import WalkParts, walk_values
 from sekgnn.wl.words import against
 
 Part = Literal["f1", "f2", "f3"]
@@ -66,20 +67,20 @@ class Walks(ExactEncoding):
 
     name = "walks"
 
-    scope: Scope = option(
+    scope: Scope = parameter(
         "graph", "where the walks live: graph, ego or internal", several=True
     )
-    radius: int | None = option(None, "h, radius of the ego-nets", several=True)
-    num_shells: int = option(4, "number of shells that an encoding summarises")
-    walk_length: int = option(16, "l, number of steps of a walk")
-    parts: tuple[Part, ...] = option(
+    radius: int | None = parameter(None, "h, radius of the ego-nets", several=True)
+    num_shells: int = parameter(4, "number of shells that an encoding summarises")
+    walk_length: int = parameter(16, "l, number of steps of a walk")
+    parts: tuple[Part, ...] = parameter(
         PARTS, "parts of the encoding to use: f1, f2 or f3"
     )
-    pairs: Pairs = option("same", "shells that f3 pairs: same or all")
-    multisets: bool = option(
+    pairs: Pairs = parameter("same", "shells that f3 pairs: same or all")
+    multisets: bool = parameter(
         True, "keep multisets over shells, or else sum them, as a network does"
     )
-    self_loops: bool = option(True, "walk on A + I, or else on A")
+    self_loops: bool = parameter(True, "walk on A + I, or else on A")
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -107,30 +108,31 @@ class Walks(ExactEncoding):
         if not (self.multisets or summed):
             raise ConfigError("sums keep every part and the pairs of each shell.")
 
+    def sums(self) -> WalkEncoding:
+        """Return what sums over each shell instead."""
+        return WalkEncoding(
+            num_shells=self.radius or self.num_shells,
+            walk_length=self.walk_length,
+            scope=self.scope,
+            radius=self.radius,
+            self_loops=self.self_loops,
+        )
+
     def colours(self, batch: Batch, threads: int | None = None) -> Colours:
         """Return the digest of every node's value."""
-        whole = self.radius is None
-        reach = self.num_shells if self.radius is None else self.radius
         if not self.multisets:
-            sums = WalkEncoding(
-                num_shells=reach,
-                walk_length=self.walk_length,
-                scope=self.scope,
-                radius=self.radius,
-                self_loops=self.self_loops,
-            )
-            return ExactValues(sums, "sums of step vectors").colours(batch, threads)
-        indptr, indices = batch.packed.indptr, batch.packed.indices
+            values = ExactValues(self.sums(), "sums of step vectors")
+            return values.colours(batch, threads)
+        whole, centred = self.scope == "graph", self.scope != "internal"
         wanted = np.array([part in self.parts for part in PARTS], dtype=np.bool_)
-        walk = (
-            self.walk_length, int(self.self_loops), wanted, self.pairs == "all",
-            batch.label_colours, batch.has_node_labels, STEP_KEYS,
-        )  # fmt: skip
-        centred = self.scope != "internal"
+        reach = self.radius or self.num_shells
+        scope = WalkScope(whole, reach, centred, int(self.self_loops))
+        walks = WalkParts(scope, self.walk_length, wanted, self.pairs == "all")
+        labels = batch.label_colours[: None if batch.has_node_labels else 0]
         return node_colours(
             batch,
             lambda start, stop, place, out: walk_values(
-                indptr, indices, start, stop, whole, reach, centred, *walk, place, out
+                batch.packed.csr, start, stop, walks, labels, place, out
             ),
             threads,
             None if whole else 256,

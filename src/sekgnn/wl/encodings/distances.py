@@ -1,4 +1,4 @@
-"""f from counts: how each shell is joined, which small patterns hold a node."""
+"""f from distances: how the nodes of each shell are joined."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
-from sekgnn.digest import Colours, colours_of, key_of, spread
-from sekgnn.encoding.patterns import PATTERNS
-from sekgnn.encoding.patterns import PatternCounts as Counts
+from sekgnn.digest import Colours, key_of, spread
+from sekgnn.graphs.graph import CsrGraph
 from sekgnn.kernel import kernel
+from sekgnn.registry import parameter
 from sekgnn.walks.ball import local_ball
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.colouring import option
 from sekgnn.wl.encodings.base import ExactEncoding, node_colours
 
 KEY_PROFILE = key_of("distance profile")
@@ -39,8 +38,7 @@ def shell_degrees(
 
 @kernel
 def profiles(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
+    graph: CsrGraph,
     labels: Colours,
     start: int,
     stop: int,
@@ -50,9 +48,7 @@ def profiles(
 ) -> None:
     """Write the digest of the profiles of nodes ``start..stop - 1``."""
     for v in range(start, stop):
-        nodes, bounds, rows, columns = local_ball(
-            indptr, indices, v, num_shells, True, 0, place
-        )
+        nodes, bounds, rows, columns = local_ball(graph, v, num_shells, True, 0, place)
         degrees = shell_degrees(bounds, rows, columns)
         s0, s1 = KEY_PROFILE, np.uint64(0)
         for k in range(1, num_shells + 1):
@@ -80,7 +76,7 @@ class DistanceProfile(ExactEncoding):
     name = "distances"
     beyond_words = "but joined or labelled in different ways"
 
-    num_shells: int = option(4, "number of shells that an encoding summarises")
+    num_shells: int = parameter(4, "number of shells that an encoding summarises")
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -91,8 +87,8 @@ class DistanceProfile(ExactEncoding):
         return node_colours(
             batch,
             lambda start, stop, place, out: profiles(
-                batch.packed.indptr, batch.packed.indices, batch.label_colours,
-                start, stop, self.num_shells, place, out,
+                batch.packed.csr, batch.label_colours, start, stop, self.num_shells,
+                place, out,
             ),
             threads,
         )  # fmt: skip
@@ -100,13 +96,12 @@ class DistanceProfile(ExactEncoding):
     def words(self, batch: Batch, node: int) -> str:
         """Say the profile of every shell that has nodes."""
         place = np.full(batch.packed.num_nodes, -1, dtype=np.int32)
-        packed, shells = batch.packed, self.num_shells
         _, bounds, rows, columns = local_ball(
-            packed.indptr, packed.indices, node, shells, True, 0, place
+            batch.packed.csr, node, self.num_shells, True, 0, place
         )
         degrees = shell_degrees(bounds, rows, columns)
         said = []
-        for k in range(1, shells + 1):
+        for k in range(1, self.num_shells + 1):
             part = degrees[bounds[k] : bounds[k + 1]].tolist()
             counts = sorted(Counter(map(tuple, part)).items())
             if counts:
@@ -114,40 +109,3 @@ class DistanceProfile(ExactEncoding):
                 said.append(f"distance {k}: {text}")
         profile = "; ".join(said) or "no other nodes"
         return f"edges (inwards, within, outwards) at {profile}"
-
-
-@dataclass(frozen=True)
-class PatternCounts(ExactEncoding):
-    """How many small patterns contain a node; see :mod:`sekgnn.encoding.patterns`.
-
-    Args:
-        patterns: Some of ``"cycle3"`` to ``"cycle8"`` and ``"clique4"`` to
-            ``"clique6"``.
-    """
-
-    name = "patterns"
-
-    patterns: tuple[str, ...] = option(
-        ("cycle3", "cycle4", "cycle5", "clique4"),
-        f"patterns to count: {', '.join(PATTERNS)}",
-    )
-
-    def __post_init__(self) -> None:
-        """Check the parameters."""
-        Counts(self.patterns)
-
-    def counts(self, batch: Batch, threads: int | None = None) -> NDArray[np.int64]:
-        """Return how many of each pattern contain each node, int64 ``[N, P]``."""
-        return Counts(self.patterns).exact(batch.packed, threads=threads)[:, :, 0]
-
-    def colours(self, batch: Batch, threads: int | None = None) -> Colours:
-        """Return the digest of every node's counts."""
-        return colours_of(self.counts(batch, threads), "pattern counts")
-
-    def words(self, batch: Batch, node: int) -> str:
-        """Say the counts."""
-        counts = self.counts(batch)[node].tolist()
-        return "in " + ", ".join(
-            f"{count} × {pattern}"
-            for pattern, count in zip(self.patterns, counts, strict=True)
-        )

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from sekgnn.checks import nearest
 from sekgnn.encoding.substructure import ENCODINGS, SubstructureEncoding
 from sekgnn.errors import ConfigError
-from sekgnn.registry import Registry, build, import_own
+from sekgnn.registry import Registry, import_own, make
 from sekgnn.wl.colouring import WLTest
-from sekgnn.wl.encodings.base import ExactEncoding
-from sekgnn.wl.encodings.counts import DistanceProfile, PatternCounts
+from sekgnn.wl.encodings.base import Encoding, ExactEncoding
+from sekgnn.wl.encodings.distances import DistanceProfile
 from sekgnn.wl.encodings.inner import InnerFWL, InnerWL
 from sekgnn.wl.encodings.walks import Walks
 from sekgnn.wl.fwl2 import TwoFWL
 from sekgnn.wl.fwl3 import ThreeFWL
 from sekgnn.wl.hop_wl import KHopWL, OneWL
 from sekgnn.wl.isomorphism import Isomorphism
-from sekgnn.wl.sek import SEK, Encoding, SEKTwoFWL
+from sekgnn.wl.sek import SEK, SEKTwoFWL
 from sekgnn.wl.subgraph import SubgraphWL
 
 TESTS: Registry[WLTest] = Registry("test", WLTest)  # type: ignore[type-abstract]
@@ -39,7 +39,7 @@ for _test in (
     OneWL, KHopWL, SubgraphWL, SEK, TwoFWL, SEKTwoFWL, ThreeFWL, Isomorphism,
 ):  # fmt: skip
     register_test(_test.name)(_test)
-for _encoding in (Walks, InnerWL, InnerFWL, DistanceProfile, PatternCounts):
+for _encoding in (Walks, InnerWL, InnerFWL, DistanceProfile):
     register_exact_encoding(_encoding.name)(_encoding)
 
 
@@ -59,20 +59,16 @@ def make_test(test: str | WLTest, **parameters: Any) -> WLTest:
         >>> make_test("khop", num_hops=2)
         KHopWL(num_hops=2, kernel='shortest_path')
     """
-    if isinstance(test, WLTest):
-        if parameters:
-            raise ConfigError("parameters go with a test's name, not with a test.")
-        return test
-    cls = TESTS.find(test) if isinstance(test, str) else TESTS.known(test)
     if "encodings" in parameters:
         given = parameters["encodings"]
-        single = isinstance(given, str | Mapping | ExactEncoding | SubstructureEncoding)
+        single = isinstance(given, str | Mapping | Encoding)
         chosen = [given] if single else given
         parameters["encodings"] = tuple(make_exact_encoding(item) for item in chosen)
-    return build(cls, cls.name, parameters)
+    made: WLTest = make("test", test, WLTest, TESTS.find, TESTS.known, parameters)
+    return made
 
 
-def find_encoding(name: object) -> type[ExactEncoding] | type[SubstructureEncoding]:
+def find_encoding(name: str) -> type[ExactEncoding] | type[SubstructureEncoding]:
     """Return the encoding that a user named; an exact one where two have the name.
 
     Raises:
@@ -121,21 +117,7 @@ def make_exact_encoding(
         >>> print(make_exact_encoding("walks", scope="internal", radius=1))
         internal[h=1](l=16)
     """
-    if isinstance(encoding, ExactEncoding | SubstructureEncoding):
-        if parameters:
-            raise ConfigError(
-                "parameters go with an encoding's name, not with an encoding."
-            )
-        return encoding
-    look_up = find_encoding
-    if isinstance(encoding, Mapping):
-        look_up = known_encoding  # it may come from a file
-        parameters = {
-            key: tuple(value) if isinstance(value, list) else value
-            for key, value in (dict(encoding) | parameters).items()
-            if key != "encoding"
-        }
-        encoding = encoding.get("encoding", "")
-    found = look_up(encoding)
-    make: Callable[..., Encoding] = found
-    return build(make, found.name, parameters)
+    made: Encoding = make(
+        "encoding", encoding, Encoding, find_encoding, known_encoding, parameters
+    )
+    return made

@@ -113,7 +113,7 @@ def test_an_encoding_of_ones_own() -> None:
         encodings=[{"encoding": "degree", "exact": False}],
     )  # fmt: skip
     assert same.round == 1
-    assert str(Degree()) == "degree(exact=True)"
+    assert str(Degree(exact=False)) == "degree(exact=False)"
 
     class Other(Degree):
         pass
@@ -169,15 +169,15 @@ def test_encodings_in_any_form() -> None:
         (lambda: make_test("2-fwl"), "test must be one of ['1wl', 'khop', 'subgraph', "
          "'sek', '2fwl', 'sek2fwl', '3fwl', 'isomorphism'], got '2-fwl'. Did you mean "
          "'2fwl'?"),
-        (lambda: make_test(OneWL), "test must be one of"),  # type: ignore
-        (lambda: make_test("khop", hop=3), "khop has no parameter 'hop'; it takes "
-         "num_hops, kernel."),
-        (lambda: make_test("1wl", num_hops=3), "1wl has no parameter 'num_hops'; it "
+        (lambda: make_test(OneWL), "test must be a name"),  # type: ignore
+        (lambda: make_test("khop", hop=3), "test 'khop' has no parameter 'hop'; it "
+         "takes num_hops, kernel."),
+        (lambda: make_test("1wl", num_hops=3), "'1wl' has no parameter 'num_hops'; it "
          "takes no parameters."),
-        (lambda: make_test(OneWL(), num_hops=3), "parameters go with a test's name"),
+        (lambda: make_test(OneWL(), num_hops=3), "give an object or its parameters"),
         (lambda: make_exact_encoding("walk"), "Did you mean 'walks'?"),
-        (lambda: make_exact_encoding({"walk_length": 3}), "encoding must be one of"),
-        (lambda: make_exact_encoding(Walks(), walk_length=3), "parameters go with an"),
+        (lambda: make_exact_encoding({"walk_length": 3}), "needs its name under"),
+        (lambda: make_exact_encoding(Walks(), walk_length=3), "give an object or"),
         (lambda: make_exact_encoding("walks", walk_lenght=3), "mean 'walk_length'?"),
         (lambda: make_test("sek", encodings=[]), "encodings must not be empty"),
         (lambda: make_test("sek", encodings=["nothing at all"]), "one of ['walks',"),
@@ -224,7 +224,7 @@ def test_as_many_steps_as_there_are_keys() -> None:
         (SubgraphWL(marked=True), "subgraph(radius=3, marked=True)"),
         (
             SEK(2, (Walks(walk_length=3), PatternCounts(("cycle3",))), context=False),
-            "sek(num_hops=2, encodings=graph(l=3)+patterns(patterns=('cycle3',)), "
+            "sek(num_hops=2, encodings=graph(l=3)+patterns(patterns=cycle3), "
             "context=False)",
         ),
     ],
