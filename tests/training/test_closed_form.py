@@ -243,7 +243,7 @@ def test_the_head_is_numpys_solution(lines: Path) -> None:
     """What `represent` gives, and targets: the weakest penalty is least squares."""
     settings = config(lines, "size", model="gin", norm="none", dtype="float64")
     training = Training(settings)
-    model, (batch,) = training.model(), [*training.prepare().batches([*range(9)], 99)]
+    model, (batch,) = training.model(), [*training.prepare().batches(np.arange(9), 99)]
     goal = training.objective()
     with torch.no_grad():
         z = model.represent(model.prepare(batch))[:, :3].numpy()  # fewer than graphs

@@ -168,6 +168,6 @@ def _panel(axes: Any, curve: StepCurve) -> None:
     if curve.metric == "test_accuracy":
         from matplotlib.ticker import PercentFormatter
 
-        axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     elif "log10" not in curve.metric:
         axes.set_yscale("log")
