@@ -62,16 +62,25 @@ bench: install
 	$(BIN)/python -m benchmarks.brec_memory
 	$(BIN)/python -m benchmarks.training --output results/benchmarks/training.json
 
-CONFIGS := $(wildcard configs/*/*.yaml)
-MISSING = $(foreach c,$(CONFIGS),$(if $(wildcard results/runs/$(basename $(notdir $(c)))/record.json),,$(basename $(notdir $(c)))))
+# Shortest first: a config's place is that of the first pattern that it fits.
+ORDER := *-closed-form *-ridge-* *[!n]-forest-* *-lbfgs* MUTAG-* PTC_MR-* BZR-* COX2-* ENZYMES-* IMDB-* PROTEINS-* \
+  *-steps* *
+unique = $(if $1,$(firstword $1) $(call unique,$(filter-out $(firstword $1),$1)))
+name = $(basename $(notdir $1))
+CONFIGS = $(call unique,$(foreach p,$(ORDER),$(sort $(wildcard configs/*/$(p).yaml))))
+DONE = $(foreach c,$(CONFIGS),$(if $(wildcard results/runs/$(call name,$c)/record.json),$c))
+MISSING = $(filter-out $(DONE),$(CONFIGS))
 
 results: install
-	@echo "$(words $(CONFIGS)) configs, $(words $(MISSING)) not trained yet: $(MISSING)"
-	for config in $(CONFIGS); do \
+	@echo "done, $(words $(DONE)): $(call name,$(DONE))"
+	@echo "missing, $(words $(MISSING)): $(call name,$(MISSING))"
+	@trap 'exit 130' INT; failed=; \
+	for config in $(MISSING); do \
 	  $(BIN)/sekgnn train --config $$config --quiet \
-	    --output results/runs/$$(basename $$config .yaml) || exit 1; \
-	done
-	$(BIN)/sekgnn report results/runs/* --output results/training
+	    --output results/runs/$$(basename $$config .yaml) || failed="$$failed $$config"; \
+	done; \
+	$(BIN)/sekgnn report results/runs/* --output results/training || failed="$$failed report"; \
+	test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
 
 clean:
 	rm -rf $(VENV) demo dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -14,8 +14,10 @@ from sekgnn.brec.trained import TrainedBoard
 from sekgnn.reports.brec_page import brec_page, trained_page
 from sekgnn.reports.finished_runs import load_runs
 from sekgnn.reports.paired_differences import paired_differences, paired_markdown
-from sekgnn.reports.paper_numbers import paper_number
+from sekgnn.reports.paper_numbers import ablation_steps, paper_number
+from sekgnn.reports.run_report import STEPS_FIGURE, STEPS_FILE
 from sekgnn.reports.run_table import show_result, show_value, table_markdown, table_rows
+from sekgnn.reports.step_curves import step_curves, step_markdown
 from sekgnn.training.config import RunConfig
 from sekgnn.training.run_folder import read_config
 from sekgnn.training.run_record import RunRecord
@@ -23,6 +25,7 @@ from sekgnn.training.run_record import RunRecord
 ROOT = Path(__file__).parents[1]
 RUNS = ROOT / "results" / "runs"
 README = (ROOT / "README.md").read_text("utf-8")
+METRICS = {"counting": "test_mae", "graph_property": "test_log10_mse"}
 NAMES = {"SEK-GIN": "sek-gin", "K-GIN+": "k-gin", "GIN": "gin"}
 
 
@@ -56,6 +59,26 @@ def test_the_table_is_made_of_the_records() -> None:
     pairs = paired_differences(runs)
     made = table_markdown(table_rows(runs)) + paired_markdown(pairs)
     assert (ROOT / "results" / "training" / "table.md").read_text("utf-8") == made
+
+
+def test_the_steps_are_made_of_the_records() -> None:
+    curves = step_curves(table_rows(load_runs(sorted(RUNS.iterdir()))))
+    file = ROOT / "results" / "training" / STEPS_FILE
+    made = step_markdown(curves, STEPS_FIGURE) if curves else ""
+    assert (file.read_text("utf-8") if file.exists() else "") == made
+
+
+@pytest.mark.parametrize("file", sorted(ROOT.glob("configs/ablation/*")))
+def test_every_config_of_the_ablation_has_a_number(file: Path) -> None:
+    config = RunConfig.from_dict(read_config(file))
+    metric = METRICS.get(config.data, "test_accuracy")
+    steps = ablation_steps(config.data, config.to_dict())
+    target = config.target or ("y",)
+    number = paper_number(
+        config.data, target, config.model, config.protocol, metric, steps
+    )
+    assert number is not None
+    assert file.stem == f"{number.target or number.data}-steps{number.steps}"
 
 
 @pytest.mark.parametrize("path", sorted(RUNS.iterdir()), ids=lambda path: path.name)

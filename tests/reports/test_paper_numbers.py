@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sekgnn.datasets import QM9_TARGETS, TU_NAMES
 from sekgnn.models.options import MODEL_KINDS
-from sekgnn.reports.paper_numbers import PAPER_NUMBERS, PaperNumber, paper_number
-from sekgnn.training.config import PROTOCOL_NAMES
+from sekgnn.reports.paper_numbers import (
+    PAPER_NUMBERS,
+    PaperNumber,
+    ablation_steps,
+    paper_number,
+)
+from sekgnn.training.config import PROTOCOL_NAMES, RunConfig
 
 METHODS = {
     "gin": "GIN",
@@ -28,6 +34,11 @@ SYNTHETIC = {  # the paper's columns
     "star3": 6,
     "cycle4": 7,
 }
+ABLATION = (
+    "triangle", "tailed_triangle", "star3", "cycle4", "is_connected", "diameter",
+    "spectral_radius",
+)  # fmt: skip
+ABLATION_TU = ("IMDB-BINARY", "PROTEINS", "BZR", "MUTAG")
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +55,12 @@ def table_of(paper: str, label: str) -> list[list[str]]:
     """Return the cells of one of the paper's tables, without their decoration."""
     end = paper.index(rf"\label{{{label}}}")
     start = paper.rindex(r"\begin{tabular}", 0, end)
-    text = paper[paper.index(r"\toprule", start) : end]
-    text = re.sub(r"\\color\[HTML\]\{\w+\}|\\(text)?bf|\\midrule|\\toprule", "", text)
+    start = min(
+        place for rule in (r"\toprule", r"\hline")
+        if (place := paper.find(rule, start)) > 0
+    )  # fmt: skip
+    rules = r"|\\midrule|\\toprule|\\hline"
+    text = re.sub(r"\\color\[HTML\]\{\w+\}|\\(text)?bf" + rules, "", paper[start:end])
     text = text.replace("{", "").replace("}", "")
     return [
         [" ".join(cell.split()) for cell in line.split("&")]
@@ -61,6 +76,12 @@ def printed(paper: str, row: PaperNumber) -> str:
         assert table[0][column] == METHODS[row.model]
         place = [target.name for target in QM9_TARGETS].index(row.target)
         return table[place + 1][column]
+    if row.steps is not None:
+        method = rf"SEK-GIN(\#steps={row.steps})"
+        (line,) = [line for line in table if line[0] == method]
+        if row.table == "exp:ab_study1":
+            return line[1 + ABLATION.index(row.target)]
+        return line[1 + ABLATION_TU.index(row.data)]
     dagger = "†" if row.protocol == "wijesinghe2022" else ""
     (line,) = [line for line in table if line[0] == dagger + METHODS[row.model]]
     if row.table == "exp:syn":
@@ -71,7 +92,7 @@ def printed(paper: str, row: PaperNumber) -> str:
 @pytest.mark.dataset
 def test_every_number_is_in_the_paper(paper: str) -> None:
     for row in PAPER_NUMBERS:
-        scale = 100 if row.metric == "test_accuracy" else 1
+        scale = 100 if row.table == "exp:tudataset" else 1
         numbers = [float(text) for text in printed(paper, row).split("±")]
         ours = [row.value] if row.spread is None else [row.value, row.spread]
         assert [scale * number for number in ours] == pytest.approx(numbers), row
@@ -79,7 +100,9 @@ def test_every_number_is_in_the_paper(paper: str) -> None:
 
 @pytest.mark.dataset
 def test_no_number_of_our_models_is_missing(paper: str) -> None:
-    places = {(r.table, r.data, r.target, r.model, r.protocol) for r in PAPER_NUMBERS}
+    places = {
+        (r.table, r.data, r.target, r.model, r.protocol, r.steps) for r in PAPER_NUMBERS
+    }
     synthetic = 5 * 7
     accuracies = sum(
         "±" in cell
@@ -87,7 +110,7 @@ def test_no_number_of_our_models_is_missing(paper: str) -> None:
         if line[0].lstrip("†") in METHODS.values()
         for cell in line[1:]
     )
-    assert len(places) == synthetic + accuracies + 2 * 12
+    assert len(places) == synthetic + accuracies + 2 * 12 + 5 * (7 + 4)
 
 
 def test_names_are_names_of_this_library() -> None:
@@ -103,8 +126,11 @@ def test_names_are_names_of_this_library() -> None:
 def test_a_number_is_found_once_and_only_for_what_it_was_measured_on() -> None:
     for row in PAPER_NUMBERS:
         names = (row.target or "any",)
-        found = paper_number(row.data, names, row.model, row.protocol, row.metric)
-        assert found == row
+        key = (row.data, names, row.model)
+        assert paper_number(*key, row.protocol, row.metric, row.steps) == row
+        for steps in {None, 0, 8, 12} - {row.steps}:
+            other = paper_number(*key, row.protocol, row.metric, steps)
+            assert other is None or other.steps == steps
         for protocol in {"nested", "holdout", "xu2019", "last epoch"} - {row.protocol}:
             other = paper_number(row.data, names, row.model, protocol, row.metric)
             assert other is None or other.protocol == protocol
@@ -125,3 +151,26 @@ def test_only_the_doubtful_count_stands_beside_both_errors(model: str) -> None:
         assert "MSE" in mae.note and mae.note == mse.note
     else:
         assert mse is None and not mae.note
+
+
+def test_a_run_is_of_an_ablation_only_with_its_settings() -> None:
+    walks = {"scope": ("graph",), "aggregate": "landing", "merge": "parts"}
+    given: dict[str, Any]
+    given = {"data": "counting", "model": "sek-gin", "num_layers": 6, "num_hops": 5,
+             "combine": "sum", "fusion": "weighted", "walk_length": 24,
+             **walks}  # fmt: skip
+    assert ablation_steps("counting", RunConfig(**given).to_dict()) == 24
+    bare = RunConfig(**{**given, "encoding": "none"}).to_dict()
+    assert ablation_steps("graph_property", bare) == 0
+    others: tuple[dict[str, Any], ...] = (
+        {"num_layers": 5}, {"num_hops": 3}, {"combine": "geometric"}, {"combine": None},
+        {"readout": "mean"}, {"aggregate": "sum"}, {"merge": "concat"},
+        {"scope": ("graph", "internal")}, {"fusion": None}, {"model": "sek-gnn"},
+    )  # fmt: skip
+    for other in others:
+        config = RunConfig(**{**given, **other}).to_dict()
+        assert ablation_steps("counting", config) is None, other
+    small = RunConfig(**{**given, "num_layers": 2, "num_hops": 3}).to_dict()
+    assert ablation_steps("imdb-binary", small) == 24
+    assert ablation_steps("COX2", small) is None  # not in the paper's table
+    assert ablation_steps("counting", small) is ablation_steps("counting", {}) is None

@@ -176,3 +176,12 @@ def test_one_run_and_several() -> None:
     assert "sekgnn: 1 run" in page_of(as_run(folds())).texts
     both = page_of(as_run(folds(), "a"), as_run(folds(), "b"))
     assert "sekgnn: 2 runs" in both.texts
+
+
+def test_a_mean_over_seeds_links_to_its_first_run() -> None:
+    first = holdout()
+    second = replace(first, config={**first.config, "seed": 1})
+    page = page_of(as_run(first, "a"), as_run(second, "b"))
+    assert "a, mean of 2 seeds" in page.cells
+    links = [value for name, value in page.attributes if name == "href"]
+    assert links == ["#run-1"] * 2 + ["#run-2"] * 2 + ["#run-1"] * 2

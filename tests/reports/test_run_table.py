@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,6 +24,7 @@ from sekgnn.reports.run_table import (
     table_rows,
     table_terminal,
 )
+from sekgnn.training.config import RunConfig
 from sekgnn.training.run_record import Result, RunRecord
 
 
@@ -235,3 +237,57 @@ def test_the_first_result_leads() -> None:
         record, results=(*record.results, Result("test_mae", 9.0, None, "x", "y"))
     )
     assert len(table_rows([as_run(other)])) == 4
+
+
+def seeded(seed: int, mae: float, **keys: Any) -> RunRecord:
+    """Return a run with one seed; its other settings are always the same."""
+    record = holdout(metrics={"test_mae": mae, "test_mse": 2 * mae})
+    config = RunConfig(data="counting", model="sek-gin", seed=seed, **keys)
+    return replace(record, config=config.to_dict(), seconds=10.0 * (seed + 1))
+
+
+def test_runs_that_differ_in_the_seed_have_a_mean() -> None:
+    runs = [
+        as_run(seeded(0, 0.01), "x"),
+        as_run(seeded(0, 0.5, epochs=7), "other"),
+        as_run(seeded(1, 0.03, baseline=False), "x-seed1"),  # changes no result
+        as_run(seeded(2, 0.02, epochs=7), "z"),
+        as_run(seeded(2, 0.02), "x-seed2"),
+    ]
+    rows = table_rows(runs)
+    means = [row for row in rows if row.seeds > 1]
+    assert [(row.run, row.seeds, row.metric) for row in means] == [
+        ("other", 2, "test_mae"),
+        ("other", 2, "test_mse"),
+        ("x", 3, "test_mae"),
+        ("x", 3, "test_mse"),
+    ]
+    assert rows[-2:] == means[-2:]  # after the last of its runs
+    mae = means[2]
+    assert mae.value == pytest.approx(0.02)
+    assert mae.spread == pytest.approx(math.sqrt(2e-4 / 3))
+    assert mae.paper == rows[0].paper and mae.seconds == pytest.approx(20)
+    shown = read_table(table_markdown(means))[2]
+    assert shown["run"] == "x, mean of 3 seeds"
+    assert shown["value"] == "0.02 ± 0.008165"
+    assert "mean of 3 seeds" in table_terminal(rows, 120)
+
+
+def test_the_same_seed_twice_and_other_data_have_no_mean() -> None:
+    one = seeded(0, 0.01)
+    other = replace(seeded(1, 0.01), data={**one.data, "fingerprint": "another"})
+    rows = table_rows([as_run(one, "a"), as_run(one, "b"), as_run(other, "c")])
+    assert {row.seeds for row in rows} == {1}
+
+
+def test_a_mean_is_of_numbers_that_all_seeds_have() -> None:
+    less = holdout(metrics={"test_mae": 0.03})
+    less = replace(less, config=seeded(1, 0).config)
+    rows = table_rows([as_run(seeded(0, 0.01), "a"), as_run(less, "b")])
+    assert [row.metric for row in rows if row.seeds > 1] == ["test_mae"]
+
+
+def test_a_run_that_diverged_makes_no_mean() -> None:
+    runs = [as_run(seeded(0, math.inf), "a"), as_run(seeded(1, 0.01), "b")]
+    means = [row for row in table_rows(runs) if row.seeds > 1]
+    assert [row["value"] for row in read_table(table_markdown(means))] == ["–", "–"]

@@ -38,7 +38,9 @@ def report(
     Writes report.html, table.md and, for every run, RUN-curves.png and
     RUN-predictions.png (if it has predictions.csv) to the output folder. A
     number of the paper stands beside a result that can be compared with it;
-    runs on the same folds are compared fold by fold.
+    runs on the same folds are compared fold by fold, and runs that differ
+    only in the seed are averaged. Runs of the paper's ablation over lengths
+    of walks make steps.md and steps.png, too.
     """
     from sekgnn.cli.failures import note
     from sekgnn.cli.progress import progress_bar
@@ -60,8 +62,9 @@ def report(
         typer.echo(table_terminal(made.rows, width))
         if made.pairs:
             typer.echo(paired_terminal(made.pairs))
-        pictures = len(made.files) - 2
-        typer.echo(f"wrote report.html, table.md and {pictures} PNG to {output}")
+        pages = sorted(name for name in made.files if not name.endswith(".png"))
+        pictures = len(made.files) - len(pages)
+        typer.echo(f"wrote {', '.join(pages)} and {pictures} PNG to {output}")
 
 
 def _json(made: Report) -> str:

@@ -38,12 +38,14 @@ from sekgnn.reports.run_table import (
     table_markdown,
     table_rows,
 )
+from sekgnn.reports.step_curves import step_curves, step_markdown, step_png
 from sekgnn.training.config import RunConfig, config_fields
 from sekgnn.training.run_folder import CONFIG_FILE
 from sekgnn.training.run_record import RECORD_FILE, RunRecord
 
 PAGE_FILE = "report.html"
 TABLE_FILE = "table.md"
+STEPS_FILE, STEPS_FIGURE = "steps.md", "steps.png"
 Figures = Mapping[str, bytes]
 _PARTS = ("train", "val", "test")
 _SHOWN = 12  # classes or targets that are named
@@ -114,7 +116,8 @@ def write_report(
 ) -> Report:
     """Make a table, figures and one page from finished runs.
 
-    Everything is read and drawn before the first file is written.
+    Runs of the paper's ablation get a page and a figure of their own, ``steps.md`` and
+    ``steps.png``. Everything is read and drawn before the first file is written.
 
     Args:
         runs: Run folders or their ``record.json``.
@@ -144,6 +147,10 @@ def write_report(
     pairs = paired_differences(found, list(metrics))
     files[TABLE_FILE] = (table_markdown(rows) + paired_markdown(pairs)).encode()
     files[PAGE_FILE] = run_page(found, rows, figures, pairs).encode()
+    curves = step_curves(rows)
+    if curves:
+        files[STEPS_FILE] = step_markdown(curves, STEPS_FIGURE).encode()
+        files[STEPS_FIGURE] = step_png(curves)
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     write_files(folder, files)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import io
+import json
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from sekgnn.errors import ConfigError
 from sekgnn.reports.finished_runs import Run
-from sekgnn.reports.paper_numbers import PaperNumber, paper_number
+from sekgnn.reports.paper_numbers import PaperNumber, ablation_steps, paper_number
+from sekgnn.training.config import config_fields
 from sekgnn.training.run_record import Result, RunRecord
 
 _COLUMNS = (
@@ -27,23 +31,25 @@ NOTHING = "–"
 
 @dataclass(frozen=True)
 class TableRow:
-    """One reported number of one run.
+    """One reported number of one run, or its mean over runs with different seeds.
 
     Attributes:
-        run: Name of the run.
+        run: Name of the run; of a mean, of the first.
         data: What was learned from.
         targets: What was predicted.
         model: Key of the model.
         protocol: Whose number it is.
         metric: Such as ``test_mae``.
         value: The number.
-        spread: Standard deviation over the folds.
+        spread: Standard deviation over the folds; of a mean, over the seeds (ddof 0).
         selected_on: What the epoch was chosen by, in words.
         epoch: The chosen epoch, where there is one.
         epochs: Epochs trained, of the longest fold.
         parameters: Learned numbers.
-        seconds: Training time of the run.
+        seconds: Training time of the run; of a mean, the mean.
         paper: The published number, if there is one.
+        steps: Of a run of the paper's ablation, the length of walks; 0 is without f.
+        seeds: Runs whose mean it is.
     """
 
     run: str
@@ -60,6 +66,8 @@ class TableRow:
     parameters: int
     seconds: float
     paper: PaperNumber | None = None
+    steps: int | None = None
+    seeds: int = 1
 
     @property
     def difference(self) -> float | None:
@@ -104,6 +112,8 @@ def reported(record: RunRecord, metrics: Sequence[str] = ()) -> list[Result]:
 def table_rows(runs: Sequence[Run], metrics: Sequence[str] = ()) -> list[TableRow]:
     """Return the rows of the table, run by run.
 
+    Runs that differ only in their seed are followed by their mean.
+
     Args:
         runs: In the order of the table.
         metrics: Only these, instead of each run's own.
@@ -111,9 +121,16 @@ def table_rows(runs: Sequence[Run], metrics: Sequence[str] = ()) -> list[TableRo
     Raises:
         ConfigError: If no run has any of ``metrics``.
     """
-    rows = [
-        _row(run, result) for run in runs for result in reported(run.record, metrics)
+    each = [
+        [_row(run, result) for result in reported(run.record, metrics)] for run in runs
     ]
+    rows = []
+    groups = _same_but_seed(runs)
+    for i, own in enumerate(each):
+        rows += own
+        for group in groups:
+            if i == group[-1]:
+                rows += _means([each[j] for j in group])
     if not rows and runs:
         known = {r.metric for run in runs for r in run.record.results}
         known |= {
@@ -123,6 +140,42 @@ def table_rows(runs: Sequence[Run], metrics: Sequence[str] = ()) -> list[TableRo
             f"no run has {', '.join(metrics)}; available: {', '.join(sorted(known))}."
         )
     return rows
+
+
+def _same_but_seed(runs: Sequence[Run]) -> list[list[int]]:
+    """Return the places of runs of which only the seeds differ, two or more a group."""
+    free = {item.name for item in config_fields() if item.metadata.get("free")}
+    groups: dict[str, dict[Any, int]] = {}
+    for i, run in enumerate(runs):
+        config = {k: v for k, v in run.record.config.items() if k not in free}
+        seed = config.pop("seed", None)
+        data = [run.record.data.get(name) for name in ("fingerprint", "targets")]
+        key = json.dumps([config, data], sort_keys=True, default=str)
+        groups.setdefault(key, {}).setdefault(seed, i)
+    return [[*group.values()] for group in groups.values() if len(group) > 1]
+
+
+def _means(runs: Sequence[Sequence[TableRow]]) -> list[TableRow]:
+    """Return the means of the numbers that all runs have."""
+    found = [{(row.protocol, row.metric): row for row in rows} for rows in runs]
+    means = []
+    for key, first in found[0].items():
+        rows = [own[key] for own in found if key in own]
+        if len(rows) == len(found):
+            values = np.array([row.value for row in rows])
+            with np.errstate(invalid="ignore"):  # a diverged run shows in the mean
+                value, spread = float(values.mean()), float(values.std())
+            mean = replace(
+                first,
+                value=value,
+                spread=spread,
+                epoch=None,
+                epochs=max(row.epochs for row in rows),
+                seconds=sum(row.seconds for row in rows) / len(rows),
+                seeds=len(rows),
+            )
+            means.append(mean)
+    return means
 
 
 def dataset_name(record: RunRecord) -> str:
@@ -140,10 +193,12 @@ def _row(run: Run, result: Result) -> TableRow:
     epoch = result.epoch
     if epoch is None and len(record.folds) == 1:
         epoch = record.folds[0].kept_epoch
+    data = dataset_name(record)
+    steps = ablation_steps(data, record.config)
     curves = [curve for fold in record.folds for curve in fold.curves.values()]
     return TableRow(
         run=run.name,
-        data=str(record.data.get("name") or dataset_name(record)),
+        data=str(record.data.get("name") or data),
         targets=targets,
         model=model,
         protocol=result.protocol,
@@ -155,9 +210,8 @@ def _row(run: Run, result: Result) -> TableRow:
         epochs=max(map(len, curves), default=0),
         parameters=record.num_parameters,
         seconds=record.seconds,
-        paper=paper_number(
-            dataset_name(record), targets, model, result.protocol, result.metric
-        ),
+        paper=paper_number(data, targets, model, result.protocol, result.metric, steps),
+        steps=steps,
     )
 
 
@@ -172,7 +226,8 @@ def cells(rows: Sequence[TableRow]) -> tuple[list[str], list[list[str]], list[st
     body = []
     for row in rows:
         line = [
-            row.run, row.data, _few(row.targets), row.model, row.protocol, row.metric,
+            _named(row), row.data, _few(row.targets), row.model, row.protocol,
+            row.metric,
             show_result(row.metric, row.value, row.spread), row.selected_on,
             str(row.epochs) if row.epoch is None else f"{row.epoch} of {row.epochs}",
             f"{row.parameters:,}", show_seconds(row.seconds),
@@ -181,6 +236,10 @@ def cells(rows: Sequence[TableRow]) -> tuple[list[str], list[list[str]], list[st
             line += _paper_cells(row, notes)
         body.append(line)
     return head, body, [f"{_mark(i)} {note}" for i, note in enumerate(notes)]
+
+
+def _named(row: TableRow) -> str:
+    return row.run if row.seeds == 1 else f"{row.run}, mean of {row.seeds} seeds"
 
 
 def _few(names: Sequence[str]) -> str:
