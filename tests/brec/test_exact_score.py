@@ -183,7 +183,7 @@ def test_parameters_and_bad_values() -> None:
         score_exact("1wl", pairs=PAIRS, seed=-1)
     with pytest.raises(ConfigError, match="test must be one of"):
         score_exact("2wl", pairs=PAIRS)
-    with pytest.raises(ConfigError, match="not with a test"):
+    with pytest.raises(ConfigError, match="give an object or its parameters"):
         score_exact(KHopWL(2), pairs=PAIRS, num_hops=2)
 
 

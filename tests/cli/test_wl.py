@@ -324,7 +324,7 @@ def test_own_encodings_and_tests_by_import_path(
     args = ("cycle:6", "path:6", "--num-hops", 1, "--encoding")
     result = run("wl", *args, path, "--walk-length", 3)
     assert result.exit_code == SEPARATED, result.stderr
-    assert "degree [6] against own-degree(walk_length=3): degree [3]" in result.stdout
+    assert "degree 6 against own-degree(walk_length=3): degree 3" in result.stdout
     assert run("wl", *args, "own-degree", "patterns").exit_code == SEPARATED
     floats = run("wl", *args, "own_wl_pieces:Share")
     assert floats.exit_code == FAILED

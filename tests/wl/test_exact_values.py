@@ -111,8 +111,7 @@ def test_words() -> None:
     assert "degree [2, 2, 2," in long and " ... against own_degrees(" in long
     ragged = compare(cycle_graph(4), path_graph(4), SEK(1, (Around(),))).explain()
     assert (
-        "own_around(): degrees {2 × [2]} against own_around(): degrees {1 × [2]}"
-        in ragged
+        "own_around: degrees {2 × [2]} against own_around: degrees {1 × [2]}" in ragged
     )
     encoding = WalkEncoding(num_shells=1, walk_length=2)
     walks = compare(cycle_graph(6), path_graph(6), SEK(1, (encoding,))).explain()
