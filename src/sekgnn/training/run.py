@@ -76,7 +76,7 @@ def train(
             ``pyg_task(dataset)`` or ``networkx_task(graphs, targets)``.
         output: The run folder; ``runs/DATA-MODEL`` by default.
         config: A config or YAML file that ``keys`` change.
-        preset: Keys that a YAML file and ``keys`` change, by name (``docs/training.md``).
+        preset: Name of keys that a YAML file and ``keys`` change: ``"small"``, ...
         data_root: The data folder of benchmarks; what ``SEKGNN_DATA`` names by default.
         jobs: Folds to train at a time, each in a process of its own. A script that asks
             for more than one needs the usual ``if __name__ == "__main__":``.
