@@ -88,8 +88,8 @@ def _verdict(found: Found) -> str:
     lists = {kind: "; ".join(words) or "none" for kind, words in kinds.items()}
     return (
         "## Which defaults follow\n\n"
-        f"Changes that are clear enough to be defaults: {lists['change']}. Changes that "
-        f"are not: {lists['stay']}. Presets: {lists['preset']}."
+        f"Changes that are clear enough to be defaults: {lists['change']}. Changes "
+        f"that are not: {lists['stay']}. Presets: {lists['preset']}."
     )
 
 
