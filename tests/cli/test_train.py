@@ -86,6 +86,20 @@ def test_a_table_of_molecules_end_to_end(
     assert json.loads(again.stdout) == values
 
 
+def test_flags_change_a_preset(run: Run, tmp_path: Path) -> None:
+    write_lines(tmp_path / "data.jsonl", records())
+    words = ("train", "data.jsonl", "--target", "ring", "--preset", "small")
+    result = run(*words, *SMALL, "--ensemble", 2, "-o", "out", "--quiet")
+    assert result.exit_code == 0, result.output
+    config = RunRecord.load(tmp_path / "out").config
+    shown = [config[k] for k in ("hidden_channels", "ensemble", "keep", "schedule")]
+    assert shown == [8, 2, "last", "cosine"]
+    result = run("train", "data.jsonl", "--target", "ring", "--preset", "smal")
+    assert result.exit_code == 2
+    assert "one of ['lbfgs', 'small']" in result.stderr
+    assert "lbfgs or small" in run("train", "--help").output
+
+
 def test_numbers_that_are_not_defined_are_null(run: Run, tmp_path: Path) -> None:
     """One test graph: its area under the curve is NaN, which is not JSON."""
     items = records(20)

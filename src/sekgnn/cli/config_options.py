@@ -25,9 +25,12 @@ with_config_options = with_flags(
 
 
 def merged_config(
-    data: str | None, file: Path | None, keys: dict[str, Any]
+    data: str | None,
+    file: Path | None,
+    keys: dict[str, Any],
+    preset: str | None = None,
 ) -> RunConfig:
-    """Return the config of a file, changed by the argument and the flags given.
+    """Return a preset, changed by a file, changed by the argument and the flags given.
 
     Raises:
         ConfigError: If the file or a key is wrong.
@@ -38,4 +41,5 @@ def merged_config(
         if name in keys:
             flag = f"--{name.replace('_', '-')}"
             keys[name] = dict(name_and_value(flag, text) for text in keys[name])
-    return load_config(file, keys if data is None else {**keys, "data": data})
+    given = keys if data is None else {**keys, "data": data}
+    return load_config(file, given, preset)

@@ -9,6 +9,7 @@ import typer
 
 from sekgnn.cli.config_options import merged_config, with_config_options
 from sekgnn.cli.shared_options import ConfigFile, DataRoot, Json, Quiet, Threads
+from sekgnn.training.run_folder import PRESET_NAMES
 
 if TYPE_CHECKING:
     from sekgnn.training.run_record import RunRecord
@@ -32,6 +33,13 @@ def train(
         ),
     ] = None,
     config: ConfigFile = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help=f"config keys to begin with: {' or '.join(PRESET_NAMES)}",
+            show_default="none",
+        ),
+    ] = None,
     data_root: DataRoot = None,
     jobs: Annotated[
         int | None,
@@ -50,7 +58,7 @@ def train(
     The folder holds config.yaml, model.safetensors, metrics.csv, predictions.csv and
     record.json. If the run is interrupted, the same command continues it.
     """
-    settings = merged_config(data, config, keys)
+    settings = merged_config(data, config, keys, preset)
     from sekgnn.checks import check_positive
     from sekgnn.cli.failures import resumable
     from sekgnn.cli.progress import progress_stages

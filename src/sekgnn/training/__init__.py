@@ -8,6 +8,7 @@ from sekgnn.training.run_record import FoldRecord, Result, RunRecord
 
 if TYPE_CHECKING:
     from sekgnn.training.run import train
+    from sekgnn.training.run_folder import load_preset
     from sekgnn.training.sources import load_data
     from sekgnn.training.training import Training
 
@@ -18,6 +19,7 @@ __all__ = [
     "RunRecord",
     "Training",
     "load_data",
+    "load_preset",
     "train",
 ]
 

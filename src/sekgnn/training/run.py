@@ -58,6 +58,7 @@ def train(
     output: str | os.PathLike[str] | None = None,
     *,
     config: str | os.PathLike[str] | RunConfig | None = None,
+    preset: str | None = None,
     data_root: str | Path | None = None,
     jobs: int = 1,
     encoding_progress: Progress | None = None,
@@ -75,6 +76,7 @@ def train(
             ``pyg_task(dataset)`` or ``networkx_task(graphs, targets)``.
         output: The run folder; ``runs/DATA-MODEL`` by default.
         config: A config or YAML file that ``keys`` change.
+        preset: Name of keys that a YAML file and ``keys`` change: ``"small"``, ...
         data_root: The data folder of benchmarks; what ``SEKGNN_DATA`` names by default.
         jobs: Folds to train at a time, each in a process of its own. A script that asks
             for more than one needs the usual ``if __name__ == "__main__":``.
@@ -103,7 +105,7 @@ def train(
     """
     if isinstance(data, str | os.PathLike):
         keys, data = {**keys, "data": str(data)}, None
-    settings = load_config(config, keys)
+    settings = load_config(config, keys, preset)
     place = default_folder(settings) if output is None else Path(output)
     main = is_main_process()
     if main:

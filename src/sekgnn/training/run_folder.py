@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from sekgnn.checks import check_choice
 from sekgnn.errors import ConfigError, OutputError
 from sekgnn.files import write_files
 from sekgnn.training.config import RunConfig
@@ -23,6 +24,9 @@ CURVES_FILE = "metrics.csv"
 FOREST_FOLDER = "forest"
 _LOCK_FILE = ".lock"
 _OWN_KEYS = ("model", "message", "encoding")
+_PRESETS = Path(__file__).with_name("presets")
+PRESET_NAMES = tuple(sorted(file.stem for file in _PRESETS.glob("*.yaml")))
+"""Of the presets of training, which lie beside this file."""
 
 
 def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -45,8 +49,23 @@ def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
     return values
 
 
+def load_preset(name: str) -> dict[str, Any]:
+    """Return the config keys of a preset.
+
+    Raises:
+        ConfigError: If there is none of this name; lists those there are.
+
+    Example:
+        >>> load_preset("small")["schedule"]
+        'cosine'
+    """
+    return read_config(_PRESETS / f"{check_choice('preset', name, PRESET_NAMES)}.yaml")
+
+
 def load_config(
-    base: str | os.PathLike[str] | RunConfig | None, changes: Mapping[str, Any]
+    base: str | os.PathLike[str] | RunConfig | None,
+    changes: Mapping[str, Any],
+    preset: str | None = None,
 ) -> RunConfig:
     """Return a config, or that of a YAML file or the default one, with other keys.
 
@@ -54,16 +73,30 @@ def load_config(
         base: The config or file, which imports nothing.
         changes: What a user typed: ``package.module:Class`` is imported
             (:func:`import_typed`).
+        preset: Keys that both change. Its ``refit`` is left out where nothing can be
+            refitted: with another protocol, or if the best epoch is kept.
 
     Raises:
-        ConfigError: If the file or a key is wrong.
+        ConfigError: If the file, a key or the preset is wrong.
     """
     if isinstance(base, RunConfig):
+        if preset is not None:
+            raise ConfigError(
+                "a RunConfig has a value for every key, so a preset would change "
+                "nothing; give preset with a YAML file, or with keys alone."
+            )
         values: Mapping[str, Any] = base.to_dict()
     else:
         values = {} if base is None else read_config(base)
     both = [*values.items(), *import_typed(changes).items()]
-    return RunConfig.from_dict({str(k).replace("-", "_"): v for k, v in both})
+    own = {str(k).replace("-", "_"): v for k, v in both}
+    if preset is None:
+        return RunConfig.from_dict(own)
+    keys = {**load_preset(preset), **own}
+    validates = keys.get("protocol", "holdout") in ("holdout", "nested")
+    if "refit" not in own and not (validates and keys.get("keep") == "last"):
+        keys.pop("refit", None)
+    return RunConfig.from_dict(keys)
 
 
 def import_typed(keys: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""Which defaults and presets of training are good, on validation graphs alone."""
