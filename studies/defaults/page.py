@@ -28,9 +28,9 @@ beyond {ERRORS:.0f} standard errors. A change becomes a default if it is clearly
 on {TASKS_NEEDED} tasks and worse on none."""
 
 DECISION = """What was done with it: no default was changed. The rule names `skip`, and
-`head mlp` misses it by one task, but all three tasks that they win are regressions: with
-`skip` both accuracies are lower (within two standard errors), with `head mlp` that of
-BZR clearly is. Multisets cannot be pooled for a skip, and the paper's networks have
+`head mlp` misses it by one task, but the three tasks that they win are regressions:
+with `skip` both accuracies are lower (within two standard errors), with `head mlp` that
+of BZR clearly is. Multisets cannot be pooled for a skip, and the paper's networks have
 neither. The skip is in the preset `lbfgs`, which ran for 15 of its 60 epochs here.
 Standardising (`scale`) is not shown to be better than none, before batch normalisation;
 nor is the preset `small` shown to be better than defaults of the same width and rate,
