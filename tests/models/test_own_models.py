@@ -124,7 +124,7 @@ def test_signatures_and_help_come_from_the_options() -> None:
     assert known["num_layers"].default == 3 and "message" not in known
     assert known["encoding"].default is inspect.Parameter.empty
     assert inspect.signature(GIN).parameters["jump"].default == "last"
-    assert "which layers make up the result" in str(SEKGIN.__doc__).lower()
+    assert "how the outputs of layers are joined" in str(SEKGIN.__doc__).lower()
     assert shown_default("message") == "gin; gine_plus for k-gin"
     with pytest.raises(ConfigError, match=r"'gin' has no option 'fusion'"):
         GIN(3, 2, fusion="mean")

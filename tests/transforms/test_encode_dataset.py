@@ -354,7 +354,7 @@ def test_the_same_graphs_told_otherwise_share_a_file(tmp_path: Path) -> None:
 
 
 def assert_rebuilt(folder: Path, message: str = "") -> None:
-    with pytest.warns(CacheWarning, match=f"not used, .*{message}.*made again"):
+    with pytest.warns(CacheWarning, match=f"not used, .*{message}.*it is rebuilt"):
         encoded = encode_dataset(sources(), SMALL, cache_dir=folder)
     assert not encoded.from_cache
     assert_right(encoded, mixed_graphs())
