@@ -126,9 +126,10 @@ def summarise(
     The two protocols that select on the test folds are different readings of the same
     curves, so a run of one reports both, and the last epoch, which selects nothing.
     """
-    both = ("xu2019", "wijesinghe2022")
     if config.watched != "test" or not config.has_epochs:
-        names = {config.protocol: None, **dict.fromkeys(both)}
+        names = [config.protocol]
+        if config.watched == "test":  # without epochs both readings are one
+            names += {"xu2019", "wijesinghe2022"} - {config.protocol}
         return tuple(
             _over_folds(
                 f"test_{metric}",
@@ -136,7 +137,7 @@ def summarise(
                 name,
                 selected_on(config),
             )
-            for name in (names if config.protocol in both else [config.protocol])
+            for name in names
             for metric in METRICS[kind]
         )
     metric = f"test_{METRICS[kind][0]}"
