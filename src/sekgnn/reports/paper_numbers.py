@@ -60,8 +60,8 @@ BEST_PUBLISHED = {
     "diameter": -3.9695,  # K-GIN+
     "spectral_radius": -5.6821,  # SEK-GIN
 }
-"""The best of the paper's ``exp:syn`` that is a true MAE (so not SEK-GIN's counts), or a
-log10 of an MSE on test graphs (so not SEK-PPGN's properties)."""
+"""The best of the paper's ``exp:syn`` that is a true MAE (not SEK-GIN's counts), or a
+log10 of an MSE on test graphs (not SEK-PPGN's properties)."""
 
 _PROPERTIES = ("is_connected", "diameter", "spectral_radius")
 _PATTERNS = ("triangle", "tailed_triangle", "star3", "cycle4")
