@@ -9,6 +9,14 @@ if TYPE_CHECKING:
     from sekgnn.models.graph_inputs import GraphInputs
     from sekgnn.models.graph_model import GraphModel, register_model
     from sekgnn.models.hop_encoder import HopEncoder
+    from sekgnn.models.kernel_machine import (
+        FGW,
+        GNTK,
+        WWL,
+        KernelMachine,
+        RetGK,
+        WLSubtree,
+    )
     from sekgnn.models.model_file import load_model, load_models, save_model
     from sekgnn.models.networks import (
         GIN,
@@ -24,20 +32,26 @@ if TYPE_CHECKING:
     from sekgnn.models.registry import MODELS, build_model
 
 __all__ = [
+    "FGW",
     "GIN",
+    "GNTK",
     "MODELS",
     "PPGN",
     "SEKGIN",
     "SEKGNN",
     "SEKPPGN",
+    "WWL",
     "Forest",
     "GraphInputs",
     "GraphModel",
     "HopEncoder",
     "KHopGNN",
+    "KernelMachine",
     "ModelOptions",
     "PairEncoder",
+    "RetGK",
     "Ridge",
+    "WLSubtree",
     "build_model",
     "load_model",
     "load_models",

@@ -7,6 +7,7 @@ option is a field of :class:`ModelOptions` and its use in a layer or encoder.
 from __future__ import annotations
 
 import inspect
+import math
 import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -28,9 +29,15 @@ from sekgnn.nn.choices import (
 )
 
 Level = Literal["graph", "node"]
+Link = Literal["none", "softmax", "sigmoid"]
+"""What turns outputs into predictions: numbers, classes, or labels one by one."""
+_VALIDATED = "chosen on validation graphs"
+LINKS: tuple[Link, ...] = get_args(Link)
 
 
-def option(part: str, help: str, default: Any, choices: Any = None) -> Any:
+def option(
+    part: str, help: str, default: Any, choices: Any = None, unset: str = ""
+) -> Any:
     """Return a field of :class:`ModelOptions`.
 
     Args:
@@ -39,11 +46,13 @@ def option(part: str, help: str, default: Any, choices: Any = None) -> Any:
         help: What it does, for constructors, configs and flags.
         default: What it is if left out; the first choice if ``None``.
         choices: A ``Literal`` type.
+        unset: What ``None`` means, in words.
     """
     known = get_args(choices)
     default = known[0] if known and default is None else default
     return field(
-        default=default, metadata={"part": part, "help": help, "choices": known}
+        default=default,
+        metadata={"part": part, "help": help, "choices": known, "unset": unset},
     )
 
 
@@ -112,9 +121,37 @@ class ModelOptions:
         "all", "dropout probability, after every layer and before the head", 0.0
     )
     n_estimators: int = option("trees", "number of trees in a forest", 300)
-    max_depth: int | None = option("trees", "largest depth of a tree in a forest", None)
+    max_depth: int | None = option(
+        "trees", "largest depth of a tree in a forest", None, unset="unlimited"
+    )
     min_samples_leaf: int = option(
         "trees", "smallest number of training rows in a leaf of a tree", 1
+    )
+    svm_c: float | None = option(
+        "kernel",
+        "C of a support vector machine, over the mean of k(G, G)",
+        None,
+        unset=_VALIDATED,
+    )
+    gamma: float | None = option(
+        "distance", "γ of a kernel exp(-γ d) of distances d", None, unset=_VALIDATED
+    )
+    rounds: int | None = option(
+        "colours",
+        "rounds in which a kernel refines colours",
+        None,
+        unset=f"{_VALIDATED}; 2 for fgw",
+    )
+    alpha: float = option(
+        "transport", "weight of structure against colours in fgw, 0 to 1", 0.5
+    )
+    return_steps: int = option("returns", "length of the walks of retgk", 50)
+    blocks: int | None = option(
+        "tangent", "number of blocks of gntk", None, unset=_VALIDATED
+    )
+    mlp_layers: int = option("tangent", "layers of the perceptron of a gntk block", 2)
+    degree_scale: bool = option(
+        "tangent", "average over neighbours in gntk, or else add them up", True
     )
 
     def __post_init__(self) -> None:
@@ -125,7 +162,7 @@ class ModelOptions:
                 object.__setattr__(self, item.name, check_positive(item.name, value))
             if item.metadata["choices"]:
                 check_choice(item.name, value, item.metadata["choices"])
-        for name in ("share_hops", "skip"):
+        for name in ("share_hops", "skip", "degree_scale"):
             if not isinstance(getattr(self, name), bool):
                 raise ConfigError(
                     f"{name} must be true or false, got {getattr(self, name)!r}."
@@ -135,6 +172,19 @@ class ModelOptions:
         if not real or not 0 <= float(self.dropout) < 1:
             raise ConfigError(f"dropout must be a number in [0, 1), got {dropout!r}.")
         object.__setattr__(self, "dropout", float(self.dropout))
+        for name in ("svm_c", "gamma", "alpha"):
+            self._check_above_zero(name, 1.0 if name == "alpha" else math.inf)
+
+    def _check_above_zero(self, name: str, high: float) -> None:
+        """Refuse what is not a number above 0, up to a bound."""
+        value: object = getattr(self, name)
+        if value is None:
+            return
+        real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if not real or not 0 < float(getattr(self, name)) <= high or value == math.inf:
+            bound = "" if high == math.inf else f" and at most {high:g}"
+            raise ConfigError(f"{name} must be above 0{bound}, got {value!r}.")
+        object.__setattr__(self, name, float(getattr(self, name)))
 
 
 OPTION_NAMES = tuple(item.name for item in fields(ModelOptions))
@@ -161,6 +211,8 @@ class ModelKind:
     Attributes:
         parts: Parts of :func:`option`, besides those of all networks.
         network: Whether it is one.
+        edges: Whether it can read edge features.
+        chooses: What a model without epochs chooses on validation graphs, in words.
         defaults: Where they differ from :class:`ModelOptions`.
         fixed: Options that it does not have, but its encoders read.
     """
@@ -171,6 +223,8 @@ class ModelKind:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     network: bool = True
+    edges: bool = True
+    chooses: str = ""
 
     def options(self) -> dict[str, Any]:
         """Return the options of the model and their defaults."""
@@ -197,6 +251,18 @@ class ModelKind:
         return ModelOptions(**{**self.fixed, **own, **given})
 
 
+def _kernel(*parts: str, defaults: Mapping[str, Any] | None = None) -> ModelKind:
+    """Return the kind of a kernel machine."""
+    return ModelKind(
+        ("kernel", *parts),
+        defaults or {},
+        {"num_hops": 1},
+        network=False,
+        edges=False,
+        chooses="C and the kernel's parameters",
+    )
+
+
 MODEL_KINDS: dict[str, ModelKind] = {
     "sek-gin": ModelKind(
         ("hops", "inject", "encoding", "fusion", "skip", "jump"),
@@ -210,9 +276,17 @@ MODEL_KINDS: dict[str, ModelKind] = {
     ),
     "ppgn": ModelKind((), fixed={"num_hops": 1}),
     "ridge": ModelKind(
-        ("encoding", "readout"), fixed={"num_hops": 1, "skip": True}, network=False
+        ("encoding", "readout"),
+        fixed={"num_hops": 1, "skip": True},
+        network=False,
+        chooses="the penalty",
     ),
     "forest": ModelKind(("encoding", "trees"), fixed={"num_hops": 1}, network=False),
+    "wl": _kernel("colours"),
+    "wwl": _kernel("colours", "distance"),
+    "fgw": _kernel("colours", "distance", "transport"),
+    "retgk": _kernel("returns", "distance"),
+    "gntk": _kernel("tangent", "jump", defaults={"jump": "concat"}),
 }
 """Every model by name; ``register_model`` adds to them."""
 
@@ -227,9 +301,10 @@ def shown_default(name: str) -> str:
         >>> shown_default("jump")
         'attention; last for gin'
     """
-    general = next(item.default for item in fields(ModelOptions) if item.name == name)
+    item = next(item for item in fields(ModelOptions) if item.name == name)
+    general = item.default
     words = [f"no-{name.replace('_', '-')}" if general is False else str(general)]
-    words = ["unlimited"] if general is None else words
+    words = [item.metadata["unset"]] if general is None else words
     for model, kind in MODEL_KINDS.items():
         if kind.options().get(name, general) != general:
             words.append(f"{kind.options()[name]} for {model}")
@@ -256,7 +331,10 @@ def signature_of(kind: ModelKind, *, encoding: Any) -> inspect.Signature:
                 "encoding", must, default=encoding, annotation="SubstructureEncoding"
             )
         )
-    rest = [("edge_channels", 0, "int"), ("level", "graph", "Level")]
+    rest: list[tuple[str, Any, str]] = []
+    if kind.edges:
+        rest.append(("edge_channels", 0, "int"))
+    rest.append(("level", "graph", "Level"))
     own = [(name, value, types[name]) for name, value in kind.options().items()]
     more = [
         inspect.Parameter(name, named, default=value, annotation=annotation)
@@ -278,9 +356,8 @@ def arguments_doc(kind: ModelKind) -> str:
         help, choices = known[name]["help"], known[name]["choices"]
         words = f": {', '.join(choices[:-1])} or {choices[-1]}" if choices else ""
         lines.append(f"{name}: {help[0].upper()}{help[1:]}{words} (default {value!r}).")
-    lines += [
-        "edge_channels: Width of ``edge_attr``; 0 where it is not read.",
-        'level: One output per ``"graph"`` or per ``"node"``.',
-    ]
+    if kind.edges:
+        lines.append("edge_channels: Width of ``edge_attr``; 0 where it is not read.")
+    lines.append('level: One output per ``"graph"`` or per ``"node"``.')
     body = "\n".join(f"    {line}" for line in lines)
     return f"\n\nArgs:\n{body}\n\nRaises:\n    ConfigError: If a value cannot work.\n"

@@ -141,13 +141,9 @@ def grow_forest(
         seed: Fixes the trees.
     """
     table = read_table(model, train, model.features)
-    if objective.kind in ("binary", "multiclass"):
-        model.grow(*table, "softmax", seed)
-    elif objective.is_least_squares:
-        wanted = objective.wanted(table.y.double())
-        model.grow(table.x, wanted, table.mask, "none", seed)
-    else:
-        model.grow(*table, "sigmoid", seed)
+    if objective.link == "none":
+        table = table._replace(y=objective.wanted(table.y.double()))
+    model.grow(*table, objective.link, seed)
 
 
 def solve_linear(

@@ -13,6 +13,7 @@ from torchmetrics import functional as tm
 from sekgnn.checks import check_choice
 from sekgnn.datasets.targets import TaskKind
 from sekgnn.errors import ConfigError
+from sekgnn.models.options import Link
 
 METRICS: dict[TaskKind, tuple[str, ...]] = {
     "binary": ("accuracy", "balanced_accuracy", "f1", "auroc"),
@@ -76,6 +77,13 @@ class Objective:
             }
             each = losses[self.loss](out, wanted, reduction="none")  # [G, T]
         return each[mask].sum(), mask.sum()
+
+    @property
+    def link(self) -> Link:
+        """What turns outputs into predictions."""
+        if self.kind in ("binary", "multiclass"):
+            return "softmax"
+        return "none" if self.is_least_squares else "sigmoid"
 
     @property
     def is_least_squares(self) -> bool:

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sekgnn.checks import check_choice
+from sekgnn.checks import check_choice, check_memory
 from sekgnn.datasets import GraphTask, read_task, stream_task
 from sekgnn.datasets.graph_task import Y_MASK, edge_width
 from sekgnn.errors import GraphInputError, GraphInputWarning, ModelFileError
@@ -39,8 +39,6 @@ from sekgnn.training.run_folder import (
 from sekgnn.training.run_record import RECORD_FILE, RunRecord
 from sekgnn.training.task_note import TaskNote
 from sekgnn.training.training import Training
-
-_MEMORY_SHARE = 0.5  # of the machine's memory that one graph may take
 
 
 class Predictor:
@@ -201,16 +199,11 @@ def _without_targets(data: Any, model: GraphModel) -> Any:
 
 def _check_pairs(model: GraphModel, nodes: int, place: str) -> None:
     """Refuse a graph whose pairs of nodes would not fit in memory."""
-    try:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):
-        return
-    needed = 4 * nodes * nodes * model.hidden_channels * 4
-    if needed > _MEMORY_SHARE * memory:
-        raise GraphInputError(
-            f"{place}: {nodes} nodes are too many for a model of all pairs of nodes, "
-            f"which would take about {needed / 2**30:.0f} GiB; use sek-gin."
-        )
+    check_memory(
+        4 * nodes * nodes * model.hidden_channels * 4,
+        f"{place}: {nodes} nodes are too many for a model of all pairs of nodes, which",
+        "use sek-gin",
+    )
 
 
 @dataclass(frozen=True)
