@@ -7,7 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from sekgnn.cli.shared_options import Json, Quiet, SkipInvalid, SmilesColumn, Threads
+from sekgnn.cli.shared_options import (
+    Device,
+    Json,
+    Quiet,
+    SkipInvalid,
+    SmilesColumn,
+    Threads,
+)
 
 
 def predict(
@@ -29,6 +36,7 @@ def predict(
         int, typer.Option(help="number of graphs in memory at a time")
     ] = 1024,
     threads: Threads = 1,
+    accelerator: Device = "auto",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -54,7 +62,7 @@ def predict(
     from sekgnn.training.predictor import Predictor, predict_stream
 
     torch.set_num_threads(threads)
-    predictor = Predictor.load(run)
+    predictor = Predictor.load(run, accelerator)
     options: dict[str, Any] = {
         "smiles": smiles,
         "skip_invalid": skip_invalid,

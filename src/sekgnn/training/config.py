@@ -27,7 +27,8 @@ LOSSES = ("mse", "mae", "huber", "bce")
 OPTIMIZERS = ("adam", "adamw", "lbfgs", "soap")
 CLOSED_FORMS = ("none", "before", "after", "both")
 DTYPES = ("float32", "float64")
-ACCELERATORS = ("auto", "cpu", "gpu", "mps", "tpu")
+DEVICES = ("auto", "cpu", "gpu", "mps")
+ACCELERATORS = (*DEVICES, "tpu")
 
 
 def key(section: str, help: str, default: Any = None, **more: Any) -> Any:
@@ -255,7 +256,7 @@ class RunConfig(_ModelKeys):
     tensorboard: bool = key("training", "write TensorBoard logs", False)
 
     accelerator: str = key(
-        "machine", "device to train on", "cpu", choices=ACCELERATORS, free=True
+        "machine", "device to train on", "auto", choices=ACCELERATORS, free=True
     )
     devices: int = key(
         "machine", "number of processes, or GPUs, per machine", 1, free=True, low=1

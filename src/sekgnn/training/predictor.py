@@ -22,7 +22,8 @@ from sekgnn.errors import GraphInputError, GraphInputWarning, ModelFileError
 from sekgnn.models import GraphModel, load_models
 from sekgnn.models.model_file import read_about
 from sekgnn.training.batches import JoinedGraphs
-from sekgnn.training.config import RunConfig
+from sekgnn.training.config import DEVICES, RunConfig
+from sekgnn.training.lightning_trainer import available_device
 from sekgnn.training.predictions import (
     mean_prediction,
     predict_batches,
@@ -61,18 +62,24 @@ class Predictor:
         self.note = self.notes[0]
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Predictor:
+    def load(cls, path: str | os.PathLike[str], accelerator: str = "auto") -> Predictor:
         """Return the predictor in a run folder or a model file.
 
         Reading it runs no code from it. An ensemble gives all its networks, and a run
         of several folds all their models, when all have finished.
 
+        Args:
+            path: The folder or file.
+            accelerator: Device to predict on, as in :class:`RunConfig`.
+
         Raises:
             ModelFileError: If there is none, or it is damaged or foreign.
+            ConfigError: If there is no such device.
 
         Warns:
             GraphInputWarning: If the run has not finished: the model is its best yet.
         """
+        check_choice("accelerator", accelerator, DEVICES)
         place = Path(path)
         files = [place]
         if place.is_dir():
@@ -94,6 +101,8 @@ class Predictor:
         for file in files:
             note = TaskNote.from_dict(read_about(file).get("task", {}))
             members = load_models(file)
+            for model in members:
+                model.to(available_device(accelerator, model.precision))
             models += members
             notes += [note] * len(members)
         return cls(models, notes)
@@ -297,6 +306,7 @@ def evaluate_run(
     folder: str | os.PathLike[str],
     part: str = "test",
     data_root: str | Path | None = None,
+    accelerator: str = "auto",
 ) -> list[dict[str, float]]:
     """Return the metrics of a run's models on a part of its own data, fold by fold.
 
@@ -304,6 +314,7 @@ def evaluate_run(
         folder: Of the run.
         part: ``"train"``, ``"val"`` or ``"test"``.
         data_root: The data folder of benchmarks.
+        accelerator: Device to predict on.
 
     Raises:
         ModelFileError: If a model is missing or damaged.
@@ -319,7 +330,7 @@ def evaluate_run(
             f"the data of {folder} has changed since, and with it the split; name the "
             "file to evaluate on all of it."
         )
-    whole = Predictor.load(place)
+    whole = Predictor.load(place, accelerator)
     size = config.ensemble + config.with_forest
     if len(whole.models) != len(training.splits) * size:
         raise ModelFileError(
@@ -347,6 +358,7 @@ def evaluate_file(
     *,
     smiles: str | None = None,
     skip_invalid: bool = False,
+    accelerator: str = "auto",
 ) -> dict[str, float]:
     """Return the metrics of a run's model on other graphs, whose targets are known.
 
@@ -356,12 +368,13 @@ def evaluate_file(
         target: Columns or keys of the targets; those of the training data by default.
         smiles: Column of the SMILES; that of the training data by default.
         skip_invalid: Leave out SMILES that rdkit cannot read.
+        accelerator: Device to predict on.
 
     Raises:
         ModelFileError: If the model is missing or damaged.
         GraphInputError: If the file is wrong or does not fit the model.
     """
-    predictor = Predictor.load(folder)
+    predictor = Predictor.load(folder, accelerator)
     note = predictor.note
     options = note.reader_options(path, smiles=smiles, skip_invalid=skip_invalid)
     names = () if Path(path).is_dir() else target or note.targets

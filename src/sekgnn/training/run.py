@@ -23,6 +23,7 @@ from sekgnn.training.baseline import Baseline, make_baseline, summarise_baseline
 from sekgnn.training.callbacks import EpochReport
 from sekgnn.training.config import RunConfig
 from sekgnn.training.ensemble import fit_members
+from sekgnn.training.lightning_trainer import available_device
 from sekgnn.training.predictions import mean_prediction, prediction_table
 from sekgnn.training.processes import run_processes
 from sekgnn.training.protocols import selected_on, summarise
@@ -292,6 +293,7 @@ def _record(
 ) -> RunRecord:
     config = training.config
     selects = config.keeps_best
+    place = available_device(config.accelerator, config.dtype)
     return RunRecord(
         config=config.to_dict(),
         data=described,
@@ -306,7 +308,7 @@ def _record(
         commit=source_commit(),
         started=started,
         seconds=sum(fold.seconds for fold in folds),
-        device=f"{config.accelerator}, {torch.get_num_threads()} threads",
+        device=f"{place}, {torch.get_num_threads()} threads",
         baseline=summarise_baseline(training, folds),
     )
 
