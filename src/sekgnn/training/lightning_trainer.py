@@ -99,7 +99,7 @@ def available_device(accelerator: str, dtype: str | None = None) -> str:
             return place
     if accelerator == "auto":
         return "cpu"
-    why = " for float64" if found["mps"] else ""
+    why = " for float64" if mps else ""
     raise ConfigError(
         f"accelerator={accelerator!r} is not available here{why}: torch sees no such "
         "device; use cpu or auto."
