@@ -1,4 +1,4 @@
-"""What README and results/ say is what the records say."""
+"""What docs/results.md and results/ say is what the records say."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from sekgnn.training.run_record import RunRecord
 
 ROOT = Path(__file__).parents[1]
 RUNS = ROOT / "results" / "runs"
-README = (ROOT / "README.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "results.md").read_text("utf-8")
 METRICS = {"counting": "test_mae", "graph_property": "test_log10_mse"}
-COLUMNS = {  # of the README's tables: names of runs end so
+COLUMNS = {  # of the page's tables: names of runs end so
     "closed form": "closed-form",
     "SEK-GIN": "sek-gin-lbfgs",
     "K-GIN+": "k-gin-lbfgs",
@@ -41,15 +41,15 @@ COLUMNS = {  # of the README's tables: names of runs end so
 
 
 def table(heading: str) -> list[list[str]]:
-    """Return the cells of the README's table whose first heading is this."""
-    rows = re.search(rf"^\| {re.escape(heading)} \|.*(?:\n\|.*)*", README, re.M)
+    """Return the cells of the page's table whose first heading is this."""
+    rows = re.search(rf"^\| {re.escape(heading)} \|.*(?:\n\|.*)*", PAGE, re.M)
     assert rows is not None
     return [[c.strip() for c in row.strip("|").split("|")] for row in
             rows.group().splitlines()]  # fmt: skip
 
 
 def cell(run: str, metric: str, protocol: str = "holdout", paper: bool = False) -> str:
-    """Return a cell of the README: our number and perhaps, in brackets, the paper's."""
+    """Return a cell of the page: our number and perhaps, in brackets, the paper's."""
     if not (RUNS / run).exists():
         return NOTHING
     record = RunRecord.load(RUNS / run)
@@ -115,7 +115,7 @@ def test_the_page_of_trained_networks_is_made_of_the_record(file: Path) -> None:
     assert file.with_suffix(".md").read_text("utf-8") == trained_page(board)
 
 
-def test_counting_in_the_readme() -> None:
+def test_counting_on_the_page() -> None:
     header, _, *rows = table("pattern")
     assert len(rows) == 4
     for name, *cells, best in rows:
@@ -124,7 +124,7 @@ def test_counting_in_the_readme() -> None:
         assert best == f"{BEST_PUBLISHED[name]:.4f}"
 
 
-def test_graph_properties_in_the_readme() -> None:
+def test_graph_properties_on_the_page() -> None:
     _, _, *rows = table("property")
     assert len(rows) == 3
     for name, solved, network, best in rows:
@@ -133,7 +133,7 @@ def test_graph_properties_in_the_readme() -> None:
         assert best == f"{BEST_PUBLISHED[name]:.2f}"
 
 
-def test_tu_sets_in_the_readme() -> None:
+def test_tu_sets_on_the_page() -> None:
     header, _, *rows = table("dataset")
     names = [name.lower().replace(" + ", "-") for name in header[1:-1]]
     for data, *cells, selected in rows:
@@ -144,7 +144,7 @@ def test_tu_sets_in_the_readme() -> None:
         assert selected == cell(run, "test_accuracy", "xu2019", paper=True), run
 
 
-def test_trained_networks_on_brec_in_the_readme() -> None:
+def test_trained_networks_on_brec_on_the_page() -> None:
     board = TrainedBoard.read(ROOT / "results" / "brec" / "trained.json")
     expected = [
         [

@@ -87,10 +87,8 @@ def available_device(accelerator: str, dtype: str | None = None) -> str:
     Raises:
         ConfigError: If there is no such device.
     """
-    found = {
-        "cuda": torch.cuda.is_available(),
-        "mps": torch.backends.mps.is_available(),
-    }
+    mps = torch.backends.mps.is_available()
+    found = {"cuda": torch.cuda.is_available(), "mps": mps}
     wanted = {"auto": ("cuda", "mps"), "gpu": ("cuda", "mps"), "mps": ("mps",)}
     if accelerator not in wanted:
         return accelerator
