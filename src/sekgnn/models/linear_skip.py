@@ -57,8 +57,8 @@ class PooledFeatures:
         """Count the features."""
         if encoding is not None and encoding.ragged:
             raise ConfigError(
-                f"encoding {encoding.name!r} gives multisets (it is ragged), which only "
-                "a network can learn to sum: ridge, forest and skip pool numbers. Use "
+                f"encoding {encoding.name!r} is ragged: it gives multisets, which only a "
+                "network can learn to sum; ridge, forest and skip pool numbers. Use "
                 "another encoding, such as walks with aggregate moments, or a network "
                 "without skip."
             )

@@ -42,7 +42,6 @@ from sekgnn.training.task_note import TaskNote
 from sekgnn.training.training import Training
 
 
-
 class Predictor:
     """Predicts for graphs like those a model was trained on.
 
