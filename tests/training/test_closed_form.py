@@ -182,6 +182,24 @@ def test_lbfgs_does_not_depend_on_batches(
     assert len(kept) > 3 and not any(kept)
 
 
+def test_lbfgs_ends_where_loss_and_penalty_are_level(lines: Path) -> None:
+    """With weight decay c it descends on the loss + c/2 times the squared weights."""
+    settings = config(
+        lines, model="gin", norm="none", dtype="float64", optimizer="lbfgs", epochs=40,
+        keep="last", refit=True, hidden_channels=2, num_layers=1, weight_decay=0.5,
+        activation="silu",
+    )  # fmt: skip
+    training = Training(settings, cache=False)
+    model = training.fit().model
+    (batch,) = training.prepare().batches(training.splits[0].train, 1000)
+    total, count = training.objective().loss_sum(model(batch), batch.y, batch.y_mask)
+    squares = sum(weight.square().sum() for weight in model.parameters())
+    (total / count + 0.25 * squares).backward()
+    for weight in model.parameters():
+        assert weight.grad is not None and weight.grad.abs().max() < 1e-6
+    assert any(weight.abs().max() > 1e-3 for weight in model.parameters())
+
+
 def test_encodings_are_scaled_by_the_training_graphs_alone(
     lines: Path, tmp_path: Path
 ) -> None:

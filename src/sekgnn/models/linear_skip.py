@@ -57,10 +57,10 @@ class PooledFeatures:
         """Count the features."""
         if encoding is not None and encoding.ragged:
             raise ConfigError(
-                f"encoding {encoding.name!r} is ragged: it gives multisets, which only a "
-                "network can learn to sum; ridge, forest and skip pool numbers. Use "
-                "another encoding, such as walks with aggregate moments, or a network "
-                "without skip."
+                f"encoding {encoding.name!r} is ragged: it gives multisets, which a "
+                "network alone can learn to sum. Ridge, forest and skip pool numbers; "
+                "use another encoding, such as walks with aggregate moments, or a "
+                "network without skip."
             )
         self.pools = pool_names("readout", pools, POOLS) if level == "graph" else ()
         self.powers = powers

@@ -33,7 +33,8 @@ class GraphLearner(LightningModule):
     """Trains a :class:`~sekgnn.models.GraphModel`.
 
     Adam, AdamW and SOAP take a step per batch. L-BFGS takes a few iterations on the
-    loss of all training graphs per epoch; batches only bound the memory it needs. They
+    loss of all training graphs per epoch, plus half of ``weight_decay`` times the sum
+    of the squared weights; batches only bound the memory it needs. They
     are kept from one evaluation of the loss to the next while they fit, and cut anew
     for each where they do not.
 
@@ -182,6 +183,7 @@ class GraphLearner(LightningModule):
         if self.held is not None:
             self.held.append(batch)
         total, count = torch.zeros(()), self.held_targets
+        decay = self.config.weight_decay
         if batch_idx + 1 < self.trainer.num_training_batches:
             return total
 
@@ -196,7 +198,12 @@ class GraphLearner(LightningModule):
             if not self.loss_count:  # the first is that of the weights as they were
                 self._check_finite(float(whole), self.global_step + 1)
                 self.loss_total, self.loss_count = float(whole) * count, count
-            return whole
+            if not decay:
+                return whole
+            squares = [weight.square().sum() for weight in self.model.parameters()]
+            penalty = 0.5 * decay * torch.stack(squares).sum()
+            self.manual_backward(penalty)
+            return whole + penalty.detach().double()
 
         descent: Any = self.optimizers()
         descent.step(closure)
