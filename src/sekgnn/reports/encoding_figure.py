@@ -153,7 +153,7 @@ def _draw_curves(axes: Any, scope: str) -> None:
             axes.annotate(
                 f"first difference, t = {t}:\n{a:.4g} against {b:.4g}",
                 (t, (a + b) / 2),
-                xytext=(t + 1.2, 0.58 * (a + b) + 0.12 * top),
+                xytext=(t + 1.2, 0.58 * (a + b) + 0.25 * top),
                 arrowprops={"arrowstyle": "-", "color": INK, "linewidth": 0.9},
                 size=9,
                 va="center",
