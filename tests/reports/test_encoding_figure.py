@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from sekgnn.datasets import rook_shrikhande
 from sekgnn.reports.encoding_figure import (
     PLACES,
     SHAPES,
     _headline,
     comparison_png,
-    famous_pair,
     ring_positions,
     step_values,
 )
@@ -47,7 +47,7 @@ def test_step_values() -> None:
 
 @pytest.mark.parametrize(("which", "cycles"), [(0, [3, 3]), (1, [6])])
 def test_rings_and_neighbourhoods(which: int, cycles: list[int]) -> None:
-    graph = famous_pair()[which]
+    graph = rook_shrikhande()[which]
     whole = graph.to_networkx()
     for v in range(graph.num_nodes):
         part = whole.subgraph(whole[v])

@@ -37,7 +37,7 @@ def two_triangles() -> Graph:
 
 
 @given(any_tests(), pairs(6))
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_every_verdict_explains_itself(test: WLTest, pair: Pair) -> None:
     verdict = compare(*pair, test)
     text = verdict.explain()

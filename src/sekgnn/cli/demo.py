@@ -43,13 +43,13 @@ def demo(
     from sekgnn.checks import check_positive
     from sekgnn.cli.encoding_job import run_job
     from sekgnn.cli.progress import progress_bar
+    from sekgnn.datasets import rook_shrikhande
     from sekgnn.files import write_atomically
     from sekgnn.reports.encoding_figure import (
         ENCODING,
         NAMES,
         SHAPES,
         comparison_png,
-        famous_pair,
     )
     from sekgnn.wl import Walks, compare
 
@@ -80,7 +80,7 @@ def demo(
         "internal1": Walks("internal", radius=1, walk_length=12),
     }
     verdicts = {
-        scope: compare(*famous_pair(), encodings=exact, names=NAMES)
+        scope: compare(*rook_shrikhande(), encodings=exact, names=NAMES)
         for scope, exact in walks.items()
     }
     figure = output / "rook_shrikhande.png"

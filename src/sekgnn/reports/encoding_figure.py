@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.datasets import rook_shrikhande
 from sekgnn.encoding.encoder import encode_many
 from sekgnn.encoding.walk_encoding import WalkEncoding
-from sekgnn.graphs import Graph, rook_graph, shrikhande_graph
+from sekgnn.graphs import Graph
 from sekgnn.reports.figures import INK, MARK, WATCHED, draw_png
 
 NAMES = ("rook 4×4", "Shrikhande")
@@ -33,11 +34,6 @@ _SUBTITLE = (
 )
 
 
-def famous_pair() -> tuple[Graph, Graph]:
-    """Return the two graphs."""
-    return rook_graph(4), shrikhande_graph()
-
-
 def step_values(scope: str) -> dict[str, NDArray[np.float64]]:
     """Return the channels of a scope by name, at any node of both graphs, ``[2, l]``.
 
@@ -46,7 +42,9 @@ def step_values(scope: str) -> dict[str, NDArray[np.float64]]:
     Args:
         scope: A key of :data:`PLACES`.
     """
-    both = np.stack([e[0] for e in encode_many(famous_pair(), ENCODING)])  # [2, C, l]
+    both = np.stack(
+        [e[0] for e in encode_many(rook_shrikhande(), ENCODING)]
+    )  # [2, C, l]
     return {
         name.removeprefix(f"{scope}/"): both[:, c]
         for c, name in enumerate(ENCODING.channels)
@@ -68,7 +66,7 @@ def comparison_png(apart: Mapping[str, bool]) -> bytes:
             2, 2, height_ratios=(1.25, 1), left=0.06, right=0.97, top=0.81,
             bottom=0.065, hspace=0.2, wspace=0.2,
         )  # fmt: skip
-        for i, graph in enumerate(famous_pair()):
+        for i, graph in enumerate(rook_shrikhande()):
             _draw_graph(figure.add_subplot(grid[0, i]), graph, i)
         for i, (scope, differ) in enumerate(apart.items()):
             axes = figure.add_subplot(grid[1, i])

@@ -171,8 +171,8 @@ class Verdict:
             if counts == 1:
                 alike = f"All {objects} of both have the same colour"
             return (
-                f"{lines[0]}\n{alike}, and no further round would change that. They may "
-                "still differ: a stronger test may tell."
+                f"{lines[0]}\n{alike}, and no further round would change that. They "
+                "may still differ: a stronger test may tell."
             )
         assert self.witness is not None
         number = int(self.words.classes[self.round][self.witness])
