@@ -10,6 +10,12 @@ from torch import Tensor, nn
 from sekgnn.checks import check_choice
 from sekgnn.nn.choices import Activation, Norm
 
+SINE_GAIN = 16.0
+"""Of first layers before sines where small differences must not drown in rounding.
+
+Near 0 a sine is linear; only with large weights does it see high frequencies.
+"""
+
 
 class MLP(nn.Module):
     r"""``Linear -> norm -> activation -> Linear``.

@@ -11,7 +11,7 @@ from sekgnn.checks import check_positive
 from sekgnn.errors import GraphInputError
 from sekgnn.nn.choices import Activation, Norm
 from sekgnn.nn.hop_matrices import HopCSR
-from sekgnn.nn.mlp import MLP, reset_children
+from sekgnn.nn.mlp import MLP, SINE_GAIN, reset_children
 from sekgnn.nn.pooling import membership
 from sekgnn.nn.sparse_sum import Csr
 
@@ -87,9 +87,6 @@ def pair_layout(
         num_graphs=sizes.numel(),
         max_nodes=n,
     )
-
-
-SINE_GAIN = 16.0
 
 
 class PPGNBlock(nn.Module):
