@@ -69,8 +69,8 @@ class RPCProtocol:
     stop_loss: float = _setting(0.2, "loss below which training ends")
     decided: float | None = _setting(
         None,
-        "difference of a batch's outputs, as a part of their size, above which training "
-        "ends; it then ends below rounding errors, too",
+        "difference of a batch's outputs, as a part of their size, above which "
+        "training ends; it then ends below rounding errors, too",
         shown="train on",
     )
     epsilon: float | None = _setting(
