@@ -55,8 +55,12 @@ class MLP(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return ``[N, C_out]``."""
-        out: Tensor = self.second(activate(self.norm(self.first(x)), self.activation))
+        out: Tensor = self.second(self.between(self.first(x)))
         return out
+
+    def between(self, x: Tensor) -> Tensor:
+        """Return what the second layer reads, from the result of the first."""
+        return activate(self.norm(x), self.activation)
 
 
 def activate(x: Tensor, activation: Activation) -> Tensor:
