@@ -14,9 +14,7 @@ import typer
 if TYPE_CHECKING:
     from sekgnn.graphs import Graph
     from sekgnn.parallel import Progress
-    from sekgnn.reports.encoding_comparison import Comparison
 
-NAMES = ("rook 4×4", "Shrikhande")
 _KINDS = {
     "across_diagonal/1": "walks from a neighbour of v back to it",
     "across_off_diagonal/1": "walks from a neighbour of v to another",
@@ -46,19 +44,20 @@ def demo(
     from sekgnn.checks import check_positive
     from sekgnn.cli.encoding_job import run_job
     from sekgnn.cli.progress import progress_bar
-    from sekgnn.encoding.walk_encoding import WalkEncoding
+    from sekgnn.datasets import rook_shrikhande
     from sekgnn.files import write_atomically
-    from sekgnn.graphs import rook_graph, shrikhande_graph
-    from sekgnn.reports.encoding_comparison import compare_graphs, explain_neighbours
-    from sekgnn.reports.encoding_figure import comparison_png
+    from sekgnn.reports.encoding_figure import (
+        ENCODING,
+        NAMES,
+        SHAPES,
+        comparison_png,
+    )
+    from sekgnn.wl import Walks, compare
 
     check_positive("--graphs", graphs)
     check_positive("--seed", seed, 0)
     check_positive("--epochs", epochs, 0)
     output.mkdir(parents=True, exist_ok=True)
-    encoding = WalkEncoding(
-        num_shells=2, walk_length=12, scope=("graph", "internal"), radius=1
-    )
 
     typer.echo(f"1. Encode {graphs} random graphs")
     with progress_bar("drawing graphs") as progress:
@@ -66,7 +65,7 @@ def demo(
     with progress_bar("encoding") as progress:
         result = run_job(
             drawn,
-            encoding,
+            ENCODING,
             output / "encodings.npz",
             dtype="float32",
             progress=progress,
@@ -76,20 +75,28 @@ def demo(
     typer.echo(result.sentence())
 
     typer.echo(f"\n2. Tell {NAMES[0]} from {NAMES[1]}, which 3-WL cannot")
-    pair = (rook_graph(4), shrikhande_graph())
-    comparison = compare_graphs(*pair, encoding)
-    _print_tables(comparison)
+    _print_tables()
+    walks = {
+        "graph": Walks("graph", num_shells=2, walk_length=12),
+        "internal1": Walks("internal", radius=1, walk_length=12),
+    }
+    verdicts = {
+        scope: compare(*rook_shrikhande(), encodings=exact, names=NAMES)
+        for scope, exact in walks.items()
+    }
     figure = output / "rook_shrikhande.png"
-    png = comparison_png(pair, NAMES, comparison)
+    png = comparison_png({s: verdict.separated for s, verdict in verdicts.items()})
     write_atomically(figure, lambda file: file.write(png))
 
-    typer.echo("\n3. What tells them apart")
-    verdicts = [verdict.sentence() for verdict in comparison.scopes]
-    why = explain_neighbours(pair, NAMES, comparison)
-    for sentence in (*verdicts, why):
-        typer.echo(
-            textwrap.fill(sentence, 88, initial_indent=" - ", subsequent_indent="   ")
-        )
+    typer.echo("\n3. What tells them apart, in exact arithmetic")
+    why = (
+        f"Without the node itself, its neighbours form {SHAPES[0]} in {NAMES[0]} and "
+        f"{SHAPES[1]} in {NAMES[1]}; a walk that must avoid the node stays in the part "
+        "where it starts."
+    )
+    for verdict in verdicts.values():
+        typer.echo(textwrap.indent(verdict.explain(), "   "))
+    typer.echo(textwrap.indent(textwrap.fill(why, 88), "   "))
     errors = _count_cycles(output, epochs, seed) if epochs else {}
     summary = {
         "seed": seed,
@@ -97,8 +104,7 @@ def demo(
         "encoding": result.to_dict(),
         "comparison": {
             "graphs": list(NAMES),
-            "scopes": [verdict.to_dict() for verdict in comparison.scopes],
-            "verdicts": verdicts,
+            "scopes": {s: verdict.to_dict() for s, verdict in verdicts.items()},
             "why": why,
         },
         "figure": str(figure),
@@ -156,23 +162,25 @@ def demo_graphs(
     return graphs, share
 
 
-def _print_tables(comparison: Comparison) -> None:
-    """Print a few numbers of node 0 in both scopes, graph beside graph."""
+def _print_tables() -> None:
+    """Print a few numbers of any node in both scopes, graph beside graph."""
     from rich.console import Console
     from rich.table import Table
 
+    from sekgnn.reports.encoding_figure import NAMES, PLACES, step_values
+
+    values = {scope: step_values(scope) for scope in PLACES}
     for kind, meaning in _KINDS.items():
         table = Table(title=f"{kind}: {meaning}, summed")
         table.add_column("t", justify="right")
-        for verdict in comparison.scopes:
+        for scope in PLACES:
             for heading in (*NAMES, "gap"):
-                table.add_column(f"{verdict.scope}\n{heading}", justify="right")
+                table.add_column(f"{scope}\n{heading}", justify="right")
         for step in _STEPS:
             cells = [str(step)]
-            for verdict in comparison.scopes:
-                c = comparison.encoding.channels.index(f"{verdict.scope}/{kind}")
-                a, b = (float(e[0, c, step - 1]) for e in comparison.encodings)
-                apart = abs(a - b) > verdict.tolerance
+            for scope in PLACES:
+                a, b = values[scope][kind][:, step - 1]
+                apart = abs(a - b) > 1e-9  # far above rounding
                 gap = f"[bold]{abs(a - b):.4f}[/bold]" if apart else "0"
                 cells += [f"{a:.4f}", f"{b:.4f}", gap]
             table.add_row(*cells)

@@ -290,7 +290,7 @@ class RunConfig(_ModelKeys):
                 "that registers a model of your own first: sekgnn --import MODULE ..."
             )
         if self.optimizer == "lbfgs":
-            for name in ("weight_decay", "dropout", "clip", "max_neighbors"):
+            for name in ("dropout", "clip", "max_neighbors"):
                 if getattr(self, name):
                     raise ConfigError(
                         f"{name} does not work with optimizer lbfgs, whose line search "

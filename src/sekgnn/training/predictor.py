@@ -22,6 +22,7 @@ from sekgnn.errors import GraphInputError, GraphInputWarning, ModelFileError
 from sekgnn.models import GraphModel, load_models
 from sekgnn.models.model_file import read_about
 from sekgnn.training.batches import JoinedGraphs
+from sekgnn.training.build import check_pairs
 from sekgnn.training.config import DEVICES, RunConfig
 from sekgnn.training.lightning_trainer import available_device
 from sekgnn.training.predictions import (
@@ -40,8 +41,6 @@ from sekgnn.training.run_folder import (
 from sekgnn.training.run_record import RECORD_FILE, RunRecord
 from sekgnn.training.task_note import TaskNote
 from sekgnn.training.training import Training
-
-_MEMORY_SHARE = 0.5  # of the machine's memory that one graph may take
 
 
 class Predictor:
@@ -142,8 +141,7 @@ class Predictor:
                         f"{source}, {place}: {width} edge features, the model reads "
                         f"{model.edge_channels}."
                     )
-            if model.needs_pairs:
-                _check_pairs(model, int(data.num_nodes), f"{source}, {place}")
+            check_pairs(model, [int(data.num_nodes)], f"{source}, {place}")
 
     def predict(
         self, graphs: Sequence[Any], *, batch_size: int = 256
@@ -206,20 +204,6 @@ def _without_targets(data: Any, model: GraphModel) -> Any:
             attr = torch.zeros(0, model.edge_channels)
         fields["edge_attr"] = attr.view(attr.size(0), model.edge_channels)
     return Data(**fields)
-
-
-def _check_pairs(model: GraphModel, nodes: int, place: str) -> None:
-    """Refuse a graph whose pairs of nodes would not fit in memory."""
-    try:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):
-        return
-    needed = 4 * nodes * nodes * model.hidden_channels * 4
-    if needed > _MEMORY_SHARE * memory:
-        raise GraphInputError(
-            f"{place}: {nodes} nodes are too many for a model of all pairs of nodes, "
-            f"which would take about {needed / 2**30:.0f} GiB; use sek-gin."
-        )
 
 
 @dataclass(frozen=True)
