@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ from sekgnn.datasets.targets import Label, TargetColumn, TaskKind, encode_target
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs import GraphRecord
 from sekgnn.graphs.graph_record import NO_NAMES, FeatureNames
+from sekgnn.graphs.table import Column
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -57,6 +58,8 @@ class GraphTask:
         split: The published split, if there is one.
         reader: What is needed to read further graphs to predict on: ``format`` and the
             options of its reader.
+        columns: Other columns of the source that were asked for, one value per graph,
+            as they stand there, ``None`` where a key is absent.
     """
 
     graphs: tuple[Data, ...]
@@ -75,6 +78,7 @@ class GraphTask:
     units: str = "as given"
     split: Split | None = None
     reader: dict[str, Any] | None = None
+    columns: Mapping[Column, tuple[Any, ...]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Number of graphs."""
@@ -163,6 +167,7 @@ class GraphTask:
             rows=take(self.rows),
             texts=None if self.texts is None else take(self.texts),
             split=None,
+            columns={name: take(values) for name, values in self.columns.items()},
         )
 
     def with_targets(self) -> GraphTask:
@@ -196,10 +201,12 @@ def record_task(
     columns: Sequence[TargetColumn] = (),
     kind: TaskKind | None = None,
     classes: Sequence[Label] | None = None,
+    kept: Sequence[Column] = (),
 ) -> GraphTask:
     """Return records as a task; takes and raises what :func:`make_task` does.
 
-    A graph without features gets the feature 1 on every node.
+    A graph without features gets the feature 1 on every node. Of what the records hold,
+    ``kept`` become ``columns`` of the task.
     """
     graphs = [as_data(r.graph, r.x, edge_attr=r.edge_attr) for r in records]
     names = records[0].names if records else NO_NAMES
@@ -207,7 +214,10 @@ def record_task(
     task = make_task(source, graphs, places, columns, kind, classes, names)
     texts = tuple(record.text for record in records if record.text is not None)
     return replace(
-        task, rows=tuple(record.row for record in records), texts=texts or None
+        task,
+        rows=tuple(record.row for record in records),
+        texts=texts or None,
+        columns={name: tuple(r.targets.get(name) for r in records) for name in kept},
     )
 
 

@@ -15,6 +15,7 @@ from torchmetrics import Metric
 from torchmetrics.utilities import dim_zero_cat
 
 from sekgnn.datasets.graph_task import Y_MASK
+from sekgnn.files import as_cell
 from sekgnn.models import GraphModel
 from sekgnn.training.batches import GRAPH_NUMBER
 from sekgnn.training.objective import Objective
@@ -182,7 +183,7 @@ def prediction_table(
             else:
                 true.append(f"{float(truth[i, target]):.7g}")
         pairs = [v for pair in zip(true, fields[i][:width], strict=True) for v in pair]
-        rows.append([graph, fold, *pairs, *fields[i][width:]])
+        rows.append([graph, fold, *map(as_cell, pairs), *fields[i][width:]])
     pairs = [h for name in note.targets for h in (f"true {name}", f"predicted {name}")]
     return to_csv(["graph", "fold", *pairs, *predicted_headings(note)[width:]], rows)
 

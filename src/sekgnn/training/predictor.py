@@ -18,7 +18,10 @@ from torch import Tensor
 from sekgnn.checks import check_choice
 from sekgnn.datasets import GraphTask, read_task, stream_task
 from sekgnn.datasets.graph_task import Y_MASK, edge_width
+from sekgnn.datasets.read_task import task_format
 from sekgnn.errors import GraphInputError, GraphInputWarning, ModelFileError
+from sekgnn.files import as_cell
+from sekgnn.graphs.table import table_headings
 from sekgnn.models import GraphModel, load_models
 from sekgnn.models.model_file import read_about
 from sekgnn.training.batches import JoinedGraphs
@@ -40,6 +43,7 @@ from sekgnn.training.run_record import RECORD_FILE, RunRecord
 from sekgnn.training.task_note import TaskNote
 from sekgnn.training.training import Training
 
+_ROW, _TEXT = _OWN_COLUMNS = (-1, -2)  # what is known without being a column
 _MEMORY_SHARE = 0.5  # of the machine's memory that one graph may take
 
 
@@ -242,14 +246,17 @@ def predict_stream(
     *,
     smiles: str | None = None,
     skip_invalid: bool = False,
+    columns: Sequence[str] | None = None,
     chunk_size: int = 1024,
     tell: Callable[[int], None] | None = None,
 ) -> StreamCount:
     """Predict for a file of any length: read, predict and write piece by piece.
 
-    Writes a CSV line per graph, or per node where targets are of nodes. Columns are
-    ``row`` (number of the graph in the input, from 1), ``node`` where targets are of
-    nodes, ``smiles`` where there are any, and the predictions.
+    Writes a CSV line per graph, or per node where targets are of nodes: the columns of
+    the input, in their order, then ``node`` where targets are of nodes, then the
+    predictions. For input without columns the first is ``row``, the number of the
+    graph there, from 1. What a spreadsheet would run as a formula is written as text
+    (:func:`~sekgnn.files.as_cell`).
 
     Args:
         predictor: The trained model.
@@ -257,6 +264,8 @@ def predict_stream(
         file: Where to write.
         smiles: Column of the SMILES; that of the training data by default.
         skip_invalid: Leave out SMILES that rdkit cannot read.
+        columns: Columns or keys of the input to write, ``row`` among them; by default
+            all columns of a table.
         chunk_size: Graphs in memory at a time.
         tell: Called with the number of graphs so far.
 
@@ -267,30 +276,57 @@ def predict_stream(
     of_nodes = predictor.models[0].level == "node"
     skipped: list[str] = []
     options = note.reader_options(path, smiles=smiles, skip_invalid=skip_invalid)
+    kept = _kept_columns(path, columns)
+    added = [*(["node"] if of_nodes else []), *predicted_headings(note)]
+    headings = [*kept.values(), *added]
+    taken = [name for name in added if name in kept.values()]
+    if taken:
+        raise GraphInputError(
+            f"{path} has a column {taken[0]!r} already, which the predictions need; "
+            "rename it, or choose the columns to keep with columns (--columns)."
+        )
     writer = csv.writer(file, lineterminator="\n")
     count = 0
     for task in stream_task(
         path,
         chunk_size=chunk_size,
+        columns=[name for name in kept if name not in _OWN_COLUMNS],
         on_invalid=lambda row: skipped.append(row.place),
         **options,
     ):
         predictor.check(task, str(path))
         if not count:
-            first = ["row", *(["node"] if of_nodes else [])]
-            texts = ["smiles"] if task.texts is not None else []
-            writer.writerow([*first, *texts, *predicted_headings(note)])
+            writer.writerow(map(as_cell, headings))
+        own = {_ROW: task.rows, _TEXT: task.texts or (), **task.columns}
         fields = iter(predicted_fields(note, predictor.predict(task.graphs)))
-        for i, row in enumerate(task.rows):
-            text = [] if task.texts is None else [task.texts[i]]
+        for i in range(len(task)):
+            cells = [as_cell(own[name][i]) for name in kept]
             size = int(task[i].num_nodes) if of_nodes else 1
             for node in range(size):
-                place = [row, node] if of_nodes else [row]
-                writer.writerow([*place, *text, *next(fields)])
+                place = [node] if of_nodes else []
+                writer.writerow([*cells, *place, *map(as_cell, next(fields))])
         count += len(task)
         if tell is not None:
             tell(count)
     return StreamCount(count, len(skipped), skipped[0] if skipped else None)
+
+
+def _kept_columns(path: Path, columns: Sequence[str] | None) -> dict[Any, str]:
+    """Return the columns of the input to write, each with its heading.
+
+    Raises:
+        GraphInputError: If the input has columns and one is not among them.
+    """
+    form, table = task_format(path), path.suffix.lower() != ".smi"
+    headings = table_headings(path) if form == "smiles" and table else []
+    if columns is None:
+        if headings:  # by number, as headings may repeat
+            return dict(enumerate(headings))
+        return {_ROW: "row", **({_TEXT: "smiles"} if form == "smiles" else {})}
+    own = {"row": _ROW} if "row" not in headings else {}
+    if form == "smiles" and not table:
+        own["smiles"] = _TEXT
+    return {own.get(name, name): name for name in columns}
 
 
 def evaluate_run(
