@@ -112,7 +112,11 @@ def print_results(record: RunRecord) -> None:
 
     name = record.data["name"]
     targets = ", ".join(record.data["targets"])
-    table = Table(title=f"{name}: {targets} · {record.config['model']}")
+    title = f"{name}: {targets} · {record.config['model']}"
+    split_by = record.config.get("split_by", ["random"])
+    if split_by != ["random"]:
+        title += f" · split by {' '.join(split_by)}"
+    table = Table(title=title)
     for heading in ("metric", "value", "protocol", "the epoch was chosen by"):
         table.add_column(heading)
     for result in record.results:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sekgnn.datasets.pyg import as_data
 from sekgnn.datasets.targets import Label, TargetColumn, TaskKind, encode_targets
-from sekgnn.errors import GraphInputError
+from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import GraphRecord
 from sekgnn.graphs.graph_record import NO_NAMES, FeatureNames
 from sekgnn.graphs.table import Column
@@ -125,8 +125,21 @@ class GraphTask:
         y = torch.cat([data.y for data in self.graphs])
         return y, torch.cat([data[Y_MASK] for data in self.graphs])
 
+    def column(self, name: str) -> tuple[Any, ...]:
+        """Return the values of another column, one per graph.
+
+        Raises:
+            ConfigError: If there is none.
+        """
+        if name not in self.columns:
+            raise ConfigError(
+                f"{self.name or 'the data'} has no column {name!r}; only tables and "
+                "JSON lines of your own have columns, and tasks made with them."
+            )
+        return self.columns[name]
+
     def fingerprint(self) -> str:
-        """Return a SHA-256 of all graphs, features and targets."""
+        """Return a SHA-256 of all graphs, features, targets and other columns."""
         digest = hashlib.sha256()
         for data in self.graphs:
             digest.update(int(data.num_nodes).to_bytes(8, "little"))
@@ -135,6 +148,8 @@ class GraphTask:
                 if value is not None:
                     digest.update(f"{name}{list(value.shape)}".encode())
                     digest.update(np.ascontiguousarray(value.numpy()).tobytes())
+        for name, values in self.columns.items():
+            digest.update(f"{name!r}{[str(value) for value in values]}".encode())
         return digest.hexdigest()
 
     def describe(self) -> dict[str, Any]:

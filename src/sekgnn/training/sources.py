@@ -59,6 +59,11 @@ def load_data(config: RunConfig, data_root: str | Path | None = None) -> GraphTa
     }
     for wanted in makers:
         if name.lower() in (wanted.lower(), wanted.replace("_", "-").lower()):
+            if config.columns:
+                raise ConfigError(
+                    f"{wanted} has no column {config.columns[0]!r}; columns are those "
+                    "of files of your own."
+                )
             return makers[wanted](replace(config, data=wanted), data_root)
     if not Path(name).exists():
         try:
@@ -156,6 +161,7 @@ def _own(config: RunConfig) -> GraphTask:
         path,
         config.target,
         kind=kind,
+        columns=config.columns,
         on_invalid=left_out.append,
         smiles=config.smiles,
         skip_invalid=config.skip_invalid,
