@@ -55,6 +55,7 @@ class GraphTask:
         source: Where they are from: ``"memory"``, ``"file"``, ``"generated"``, ...
         level: Whether targets are of graphs or of nodes.
         units: What the targets are measured in, in words.
+        target_units: The unit of each target, empty where it is not known.
         split: The published split, if there is one.
         reader: What is needed to read further graphs to predict on: ``format`` and the
             options of its reader.
@@ -76,6 +77,7 @@ class GraphTask:
     source: str = "memory"
     level: Literal["graph", "node"] = "graph"
     units: str = "as given"
+    target_units: tuple[str, ...] = ()
     split: Split | None = None
     reader: dict[str, Any] | None = None
     columns: Mapping[Column, tuple[Any, ...]] = field(default_factory=dict)
@@ -107,6 +109,15 @@ class GraphTask:
         """Width of ``edge_attr``; 0 if some graph has none."""
         widths = {edge_width(data) for data in self.graphs}
         return widths.pop() if len(widths) == 1 else 0
+
+    @property
+    def has_one_unit(self) -> bool:
+        """Whether errors of all targets can be averaged: they are in the same unit."""
+        if self.kind != "regression" or len(self.target_names) < 2:
+            return True
+        if self.target_units:
+            return len(set(self.target_units)) == 1 and all(self.target_units)
+        return self.units != "as given"
 
     @property
     def class_numbers(self) -> NDArray[np.int64] | None:
@@ -148,8 +159,8 @@ class GraphTask:
                 if value is not None:
                     digest.update(f"{name}{list(value.shape)}".encode())
                     digest.update(np.ascontiguousarray(value.numpy()).tobytes())
-        for name, values in self.columns.items():
-            digest.update(f"{name!r}{[str(value) for value in values]}".encode())
+        for column, values in self.columns.items():
+            digest.update(f"{column!r}{[str(value) for value in values]}".encode())
         return digest.hexdigest()
 
     def describe(self) -> dict[str, Any]:
@@ -165,6 +176,7 @@ class GraphTask:
             "targets": list(self.target_names),
             "classes": None if classes is None else [str(label) for label in classes],
             "units": self.units,
+            "target_units": list(self.target_units),
         }
 
     def subset(self, chosen: Sequence[int] | NDArray[np.int64]) -> GraphTask:

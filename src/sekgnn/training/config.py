@@ -129,6 +129,14 @@ class RunConfig(_ModelKeys):
     seed: int = key(
         "protocol", "seed of splits, weights, batches and dropout", 0, low=0
     )
+    confidence: float | None = key(
+        "protocol",
+        "share of new graphs whose interval, or set of classes, is to hold the truth; "
+        "conformal, calibrated on the validation graphs",
+        shown="no intervals",
+        above=0,
+        high=0.999,
+    )
     baseline: bool = key(
         "protocol",
         "beside a network, report what ridge and forest reach on the same splits",
@@ -362,6 +370,11 @@ class RunConfig(_ModelKeys):
                 "refit leaves no validation graphs to choose an epoch by: it is for "
                 "protocols holdout and nested with keep=last. Add that, or leave refit "
                 "out."
+            )
+        if self.confidence is not None and self.watched != "val":
+            raise ConfigError(
+                "confidence is calibrated on validation graphs; use protocol holdout "
+                "or nested without refit."
             )
         if self.averages and self.watched == "test":
             raise ConfigError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import warnings
 from collections.abc import Callable, Sequence
@@ -25,17 +26,20 @@ from sekgnn.graphs.table import table_headings
 from sekgnn.models import GraphModel, load_models
 from sekgnn.models.model_file import read_about
 from sekgnn.training.batches import JoinedGraphs
+from sekgnn.training.calibration import Calibration
 from sekgnn.training.config import RunConfig
 from sekgnn.training.predictions import (
+    all_metrics,
     mean_prediction,
     predict_batches,
-    predicted_fields,
-    predicted_headings,
+    predicted_columns,
+    spread_of,
 )
 from sekgnn.training.run_folder import (
     CONFIG_FILE,
     FOLD_FILE,
     MODEL_FILE,
+    fold_folders,
     model_files,
     read_config,
 )
@@ -56,10 +60,17 @@ class Predictor:
     Args:
         models: One or more, with the same inputs and outputs.
         notes: What the outputs of each mean.
+        calibration: How far their mean may be off, if that was measured.
     """
 
-    def __init__(self, models: Sequence[GraphModel], notes: Sequence[TaskNote]) -> None:
+    def __init__(
+        self,
+        models: Sequence[GraphModel],
+        notes: Sequence[TaskNote],
+        calibration: Calibration | None = None,
+    ) -> None:
         """Keep them."""
+        self.calibration = calibration
         self.models = tuple(models)
         self.notes = tuple(notes)
         self.note = self.notes[0]
@@ -79,12 +90,15 @@ class Predictor:
         """
         place = Path(path)
         files = [place]
+        calibration = None
         if place.is_dir():
+            calibration = _read_calibration([place])
             files = model_files(place)
             finished = (place / RECORD_FILE).is_file()
             if not files and finished:
                 folds = sorted(place.glob("fold-*"))
                 files = [file for fold in folds for file in model_files(fold)]
+                calibration = _read_calibration(folds)
             if not files:
                 raise ModelFileError(
                     f"{path} holds no {MODEL_FILE}; it is not a run folder, or the run "
@@ -100,7 +114,7 @@ class Predictor:
             members = load_models(file)
             models += members
             notes += [note] * len(members)
-        return cls(models, notes)
+        return cls(models, notes, calibration)
 
     def check(self, task: GraphTask, source: str) -> None:
         """Raise if the graphs are not what the model reads.
@@ -154,8 +168,19 @@ class Predictor:
         Raises:
             GraphInputError: If a graph cannot be used.
         """
+        return self.predict_with_spread(graphs, batch_size=batch_size)[0]
+
+    def predict_with_spread(
+        self, graphs: Sequence[Any], *, batch_size: int = 256
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Return the mean over the models, and their standard deviation (ddof 1).
+
+        Takes and raises what :meth:`predict` does, and both are of its shape; with one
+        model there is no deviation.
+        """
         if not len(graphs):
-            return np.empty((0, self.models[0].out_channels))
+            none = np.empty((0, self.models[0].out_channels))
+            return none, (none if len(self.models) > 1 else None)
         prepared: dict[Any, JoinedGraphs] = {}  # by what models read
         parts: list[Tensor] = []
         for model, note in zip(self.models, self.notes, strict=True):
@@ -174,12 +199,31 @@ class Predictor:
             found = predict_batches(model, batches)
             parts.append(note.objective.predictions(found.out))
         mean: NDArray[np.float64] = mean_prediction(self.models, parts).numpy()
-        return mean
+        spread = spread_of(parts)
+        return mean, None if spread is None else spread.numpy()
 
     def metrics(self, data: GraphTask) -> dict[str, float]:
         """Return the metrics of the predictions for graphs with targets."""
         predicted = torch.from_numpy(self.predict(data.graphs))
-        return self.note.objective.metrics(predicted, *data.targets())
+        return all_metrics(self.note, predicted, *data.targets(), self.calibration)
+
+
+def _read_calibration(folders: Sequence[Path]) -> Calibration | None:
+    """Return the calibration of a training, or what holds for several together.
+
+    Raises:
+        ModelFileError: If a file is damaged.
+    """
+    found = []
+    for file in (folder / FOLD_FILE for folder in folders):
+        if not file.is_file():
+            return None
+        try:
+            values = json.loads(file.read_text(encoding="utf-8"))
+            found.append(Calibration.from_dict(values.get("calibration", {})))
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            raise ModelFileError(f"{file} is damaged: {error}.") from error
+    return Calibration.joined(found)
 
 
 def _without_targets(data: Any, model: GraphModel) -> Any:
@@ -277,7 +321,12 @@ def predict_stream(
     skipped: list[str] = []
     options = note.reader_options(path, smiles=smiles, skip_invalid=skip_invalid)
     kept = _kept_columns(path, columns)
-    added = [*(["node"] if of_nodes else []), *predicted_headings(note)]
+
+    def said(graphs: Sequence[Any]) -> dict[str, list[Any]]:
+        found = predictor.predict_with_spread(graphs)
+        return predicted_columns(note, *found, predictor.calibration)
+
+    added = [*(["node"] if of_nodes else []), *said([])]
     headings = [*kept.values(), *added]
     taken = [name for name in added if name in kept.values()]
     if taken:
@@ -298,7 +347,7 @@ def predict_stream(
         if not count:
             writer.writerow(map(as_cell, headings))
         own = {_ROW: task.rows, _TEXT: task.texts or (), **task.columns}
-        fields = iter(predicted_fields(note, predictor.predict(task.graphs)))
+        fields = zip(*said(task.graphs).values(), strict=True)
         for i in range(len(task)):
             cells = [as_cell(own[name][i]) for name in kept]
             size = int(task[i].num_nodes) if of_nodes else 1
@@ -363,6 +412,8 @@ def evaluate_run(
             f"folds have {size} each; others were removed."
         )
     out = []
+    count = len(training.splits)
+    folders = [place] if count == 1 else fold_folders(place, count)
     for number, split in enumerate(training.splits):
         chosen = getattr(split, part)
         if not chosen.size:
@@ -371,7 +422,8 @@ def evaluate_run(
                 f"{', refit' if config.refit else ''}); choose another."
             )
         own = slice(number * size, (number + 1) * size)
-        fold = Predictor(whole.models[own], whole.notes[own])
+        known = _read_calibration([folders[number]])
+        fold = Predictor(whole.models[own], whole.notes[own], known)
         out.append(fold.metrics(training.data.subset(chosen)))
     return out
 

@@ -69,16 +69,16 @@ def make_splits(
             the graphs to train on.
     """
     count, classes = len(data), data.class_numbers
-    how, *column = config.split_by
+    how = config.split_by[0]
     groups = graph_groups(config, data)
     if config.protocol == "holdout":
-        parts = config.val_fraction, config.test_fraction
+        parts = (config.val_fraction, config.test_fraction)
         if config.split is not None:
             splits = [read_split(config.split, count)]
         elif how == "fold":
-            splits = [own_split(data, *column)]
+            splits = [own_split(data, config.split_by[1])]
         elif how == "time":
-            splits = [time_split(data, *column, *parts)]
+            splits = [time_split(data, config.split_by[1], *parts)]
         elif groups is not None:
             splits = [group_split(groups, *parts, config.seed)]
         elif data.split is not None:
@@ -147,9 +147,15 @@ def _folds(
 
 
 def summarise(
-    config: RunConfig, kind: TaskKind, folds: Sequence[FoldRecord]
+    config: RunConfig,
+    kind: TaskKind,
+    folds: Sequence[FoldRecord],
+    metrics: Sequence[str] = (),
 ) -> tuple[Result, ...]:
     """Return the numbers to report; the first is the protocol's own.
+
+    Those are ``metrics``, by default of the kind of task, and after them what else
+    every fold has measured, such as metrics of single targets.
 
     Raises:
         GraphInputError: If the metric is not defined on some test fold.
@@ -157,21 +163,23 @@ def summarise(
     The two protocols that select on the test folds are different readings of the same
     curves, so a run of one reports both, and the last epoch, which selects nothing.
     """
+    own = [f"test_{metric}" for metric in metrics or METRICS[kind]]
     if config.watched != "test" or not config.has_epochs:
+        more = [name for name in folds[0].metrics if name not in own]
         names = [config.protocol]
         if config.watched == "test":  # without epochs both readings are one
             names += {"xu2019", "wijesinghe2022"} - {config.protocol}
         return tuple(
             _over_folds(
-                f"test_{metric}",
-                [fold.metrics[f"test_{metric}"] for fold in folds],
+                metric,
+                [fold.metrics[metric] for fold in folds],
                 name,
                 selected_on(config),
             )
             for name in names
-            for metric in METRICS[kind]
+            for metric in [*own, *more]
         )
-    metric = f"test_{METRICS[kind][0]}"
+    metric = own[0]
     curves = np.array([fold.curves[metric] for fold in folds])  # [F, E]
     undefined = np.flatnonzero(np.isnan(curves).any(axis=1)) + 1
     if undefined.size:

@@ -25,7 +25,7 @@ from sekgnn.datasets import (
 )
 from sekgnn.datasets.graph_task import Y_MASK
 from sekgnn.datasets.read_task import task_format
-from sekgnn.datasets.targets import TaskKind
+from sekgnn.datasets.targets import TaskKind, unit_of
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.training.config import RunConfig
 
@@ -144,7 +144,14 @@ def _qm9(config: RunConfig, data_root: str | Path | None) -> GraphTask:
         data.y = data.y[:, columns].contiguous()
     units = ", ".join(f"{QM9_TARGETS[c].name} in {QM9_TARGETS[c].unit}"
                       for c in columns)  # fmt: skip
-    return _regression(graphs, names, name="QM9", source="qm9pack", units=units)
+    return _regression(
+        graphs,
+        names,
+        name="QM9",
+        source="qm9pack",
+        units=units,
+        target_units=tuple(QM9_TARGETS[c].unit for c in columns),
+    )
 
 
 def _own(config: RunConfig) -> GraphTask:
@@ -176,7 +183,12 @@ def _own(config: RunConfig) -> GraphTask:
     reader: dict[str, Any] = {"format": form}
     if form == "smiles":
         reader |= {"add_hydrogens": config.add_hydrogens, "smiles": config.smiles}
-    return replace(task, name=path.name, source="file", reader=reader)
+    units = tuple(unit_of(name) for name in task.target_names)
+    if task.kind != "regression" or not any(units):
+        units = ()
+    return replace(
+        task, name=path.name, source="file", reader=reader, target_units=units
+    )
 
 
 def _targets(name: str, given: Sequence[str], known: Sequence[str]) -> list[str]:
