@@ -32,6 +32,14 @@ def predict(
     ] = None,
     smiles: SmilesColumn = None,
     skip_invalid: SkipInvalid = False,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="columns or keys of INPUT to write before the predictions; row is its "
+            "number there",
+            show_default="all columns of a table",
+        ),
+    ] = None,
     chunk_size: Annotated[
         int, typer.Option(help="number of graphs in memory at a time")
     ] = 1024,
@@ -42,6 +50,7 @@ def predict(
 ) -> None:
     """Predict for new graphs, with class probabilities.
 
+    The columns of a table are kept, in their order, and predictions added.
     Input is read and written piece by piece, so it may be larger than memory. The
     output appears only when it is complete. Graphs that do not fit the model are
     refused.
@@ -66,6 +75,7 @@ def predict(
     options: dict[str, Any] = {
         "smiles": smiles,
         "skip_invalid": skip_invalid,
+        "columns": columns or None,
         "chunk_size": chunk_size,
     }
     if output is None:
