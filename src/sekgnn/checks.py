@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import difflib
 import numbers
-import os
 from collections.abc import Iterable
 
-from sekgnn.errors import ConfigError, GraphInputError
-
-_MEMORY_SHARE = 0.5  # of the machine's memory that one thing may take
+from sekgnn.errors import ConfigError
 
 
 def check_positive(name: str, value: object, minimum: int = 1) -> int:
@@ -49,25 +46,3 @@ def nearest(value: object, known: Iterable[str]) -> str:
     names = {name.lower(): name for name in known}
     near = difflib.get_close_matches(str(value).lower(), names, n=1)
     return f" Did you mean {names[near[0]]!r}?" if near else ""
-
-
-def check_memory(needed: int, what: str, cure: str) -> None:
-    """Raise if something would take more than half of the machine's memory.
-
-    Args:
-        needed: Bytes.
-        what: That needs them, such as ``"this graph"``.
-        cure: What to do instead.
-
-    Raises:
-        GraphInputError: If so; says how much it would be.
-    """
-    try:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):
-        return
-    if needed > _MEMORY_SHARE * memory:
-        raise GraphInputError(
-            f"{what} would take about {needed / 2**30:,.1f} GiB of the "
-            f"{memory / 2**30:,.1f} GiB that this machine has; {cure}."
-        )

@@ -157,3 +157,17 @@ def test_sines_keep_the_differences_of_cfi_pairs(brec: BREC, index: int) -> None
     assert compare(*graphs, "2fwl").separated
     model = PPGN(0, 8, hidden_channels=16, num_layers=5, norm="none", activation="sine")
     assert separates(model, None, *graphs)
+
+
+@pytest.mark.dataset
+@pytest.mark.parametrize("index", [285, 302])
+def test_sines_keep_the_last_steps_of_walks(brec: BREC, index: int) -> None:
+    """Multisets of step vectors, which agree but for their last steps, tell these."""
+    torch.manual_seed(index)
+    graphs = brec[index].first, brec[index].second
+    model = SEKGNN(0, 8, LEARNED_GRAPH, norm="none", activation="sine", **WIDTH)
+    data = [dress(g, 4, encoding=LEARNED_GRAPH) for g in graphs]
+    model.double().fit_inputs(partial(iter, [Batch.from_data_list(data)]))
+    out = outputs(model, LEARNED_GRAPH, [*graphs, *(shuffled(g, 1) for g in graphs)])
+    assert (out[:2] - out[2:]).abs().max() < 1e-13
+    assert (out[0] - out[1]).abs().max() > 1e-8
