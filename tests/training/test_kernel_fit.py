@@ -184,9 +184,10 @@ def test_what_kernels_cannot_do_is_said_first(lines: Path, tmp_path: Path) -> No
     with pytest.raises(ConfigError, match="jump of gntk"):
         make_model(RunConfig(model="gntk", jump="sum"), _task(lines), 0)
     for key, value in (("svm_c", 0.0), ("gamma", -1.0), ("alpha", 1.5), ("rounds", 0)):
-        model = "fgw" if key == "alpha" else "wwl"
+        name = "fgw" if key == "alpha" else "wwl"
+        keys: dict[str, Any] = {"model": name, key: value}
         with pytest.raises(ConfigError, match=f"{key} must be"):
-            make_model(RunConfig(model=model, **{key: value}), _task(lines), 0)
+            make_model(RunConfig(**keys), _task(lines), 0)
     with pytest.raises(ConfigError, match="compares graphs"):
         WWL(0, 2, level="node")
     model = make_model(RunConfig(model="wl"), _task(lines), 0)

@@ -432,7 +432,7 @@ class TangentKernel(GraphKernel):
         if not x.shape[1]:
             x = np.eye(int(degrees.max(initial=0)) + 1)[degrees]
         spread = np.zeros((blocks * self.mlp_layers, packed.num_nodes))
-        graphs = packed.csr, scale, np.ascontiguousarray(x), packed.node_ptr
+        graphs = packed.csr, scale, np.array(x, order="C"), packed.node_ptr
 
         def values(first: NDArray[np.int64], second: NDArray[np.int64]) -> Matrix:
             pairs = np.stack([first, second], axis=1).astype(np.int64)
