@@ -80,6 +80,7 @@ results: install
 	    --output results/runs/$$(basename $$config .yaml) || failed="$$failed $$config"; \
 	done; \
 	$(BIN)/sekgnn report results/runs/* --output results/training || failed="$$failed report"; \
+	$(BIN)/python -m studies.results_page || failed="$$failed page"; \
 	test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
 
 clean:

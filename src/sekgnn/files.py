@@ -1,6 +1,6 @@
 """Writing files so that a crash, a full disk or Ctrl-C never leaves half of one.
 
-And the folder where what can be made again is kept.
+And the folder where what can be made again is kept, and cells of tables.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from sekgnn.errors import OutputError
 
@@ -24,6 +24,8 @@ _CURES = {
     errno.EROFS: "choose a folder you may write to",
     errno.ENAMETOOLONG: "choose a shorter name",
 }
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a formula may begin
 
 CACHE_VARIABLE = "SEKGNN_CACHE"
 """The environment variable that names the folder for prepared data and kernels."""
@@ -150,3 +152,28 @@ def _explained(error: OSError, path: str | os.PathLike[str]) -> OutputError:
     )
     explained.errno = error.errno
     return explained
+
+
+def as_cell(value: Any) -> Any:
+    """Return a value for a CSV file that no spreadsheet takes for a formula.
+
+    A text that begins as a formula does, and is no number, gets an apostrophe before
+    it, which spreadsheets do not show.
+
+    Example:
+        >>> as_cell("=1+1"), as_cell("-1.5"), as_cell("-CCO"), as_cell(None)
+        ("'=1+1", '-1.5', "'-CCO", '')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, str) and value[:1] in _FORMULA:
+        try:
+            float(value)
+        except ValueError:
+            return f"'{value}"
+    return value
+
+
+def from_cell(text: str) -> str:
+    """Return the text that :func:`as_cell` wrote."""
+    return text[1:] if text[:1] == "'" and text[1:2] in _FORMULA else text

@@ -50,19 +50,51 @@ def table(path: Path) -> list[dict[str, str]]:
 def test_probabilities_of_new_molecules(run: Run, folder: Path, tmp_path: Path) -> None:
     """A byte order mark and Windows line ends do not matter."""
     new = tmp_path / "new.csv"
-    new.write_bytes("\ufeffname,SMILES\r\na,CCCO\r\nb,CCCC\r\n".encode())
+    new.write_bytes("\ufeffname,SMILES\r\n=a,CCCO\r\nb,CCCC\r\n".encode())
     output = tmp_path / "out.csv"
     result = run("predict", folder / "run", new, "-o", output, "--smiles", "SMILES")
     assert result.exit_code == 0, result.output
     assert "predicted 2 graphs" in result.stdout
     rows = table(output)
-    assert [row["smiles"] for row in rows] == ["CCCO", "CCCC"]
+    assert [row["SMILES"] for row in rows] == ["CCCO", "CCCC"]
+    assert [row["name"] for row in rows] == ["'=a", "b"]  # no formula
+    assert [*rows[0]] == ["name", "SMILES", "predicted alcohol", "probability 0",
+                          "probability 1"]  # fmt: skip
     for row in rows:
         chances = float(row["probability 0"]), float(row["probability 1"])
         assert sum(chances) == pytest.approx(1, abs=1e-5)
         assert row["predicted alcohol"] == str(int(chances[1] > chances[0]))
     printed = run("predict", folder / "run", new, "--smiles", "SMILES")
     assert printed.stdout == output.read_text()
+
+
+def test_columns_of_the_input(run: Run, folder: Path, tmp_path: Path) -> None:
+    """All are kept, repeated and nameless ones too; or those that are asked for."""
+    new = tmp_path / "new.csv"
+    new.write_text(";smiles;x;x;+y\n1;CCO;-1,5;@b;-2.5\n2;CC;;c;+d\n")
+    whole = run("predict", folder / "run", new).stdout.splitlines()
+    assert [line.split(",predicted")[0] for line in whole[:1]] == [",smiles,x,x,'+y"]
+    rows = list(csv.reader(whole[1:]))
+    assert rows[0][:5] == ["1", "CCO", "'-1,5", "'@b", "-2.5"]
+    assert rows[1][:5] == ["2", "CC", "", "c", "'+d"]
+    words = ("predict", folder / "run", new, "--columns", "+y", "row")
+    some = list(csv.reader(run(*words).stdout.splitlines()))
+    assert some[0][:3] == ["'+y", "row", "predicted alcohol"]
+    assert [row[:2] for row in some[1:]] == [["-2.5", "1"], ["'+d", "2"]]
+    assert [row[2:] for row in some[1:]] == [row[5:] for row in rows]
+    wrong = run(*words[:3], "--columns", "yy")
+    assert wrong.exit_code == 2 and "no column 'yy'" in wrong.stderr
+    twice = run(*words[:3], "--columns", "x")
+    assert twice.exit_code == 2 and "2 columns 'x'" in twice.stderr
+    taken = tmp_path / "taken.csv"
+    taken.write_text("smiles,predicted alcohol\nCCO,1\n")
+    again = run("predict", folder / "run", taken)
+    assert again.exit_code == 2 and "--columns" in again.stderr
+    chosen = run("predict", folder / "run", taken, "--columns", "smiles")
+    assert chosen.exit_code == 0
+    lines = tmp_path / "some.smi"
+    lines.write_text("CCO ethanol\n")
+    assert run("predict", folder / "run", lines).stdout.splitlines()[1][:6] == "1,CCO,"
 
 
 def test_invalid_molecules(run: Run, folder: Path, tmp_path: Path) -> None:
@@ -77,6 +109,9 @@ def test_invalid_molecules(run: Run, folder: Path, tmp_path: Path) -> None:
     args = ("predict", folder / "run", new, "-o", output, "--skip-invalid", "--json")
     done = json.loads(run(*args).stdout)
     assert done == {"graphs": 2, "skipped": 1, "first_skipped": "row 2 (line 3)"}
+    assert [row["smiles"] for row in table(output)] == ["CCO", "CC"]
+    numbers = run(*args[:-1], "--columns", "row")
+    assert numbers.exit_code == 0, numbers.output
     assert [row["row"] for row in table(output)] == ["1", "3"]
 
 

@@ -20,6 +20,7 @@ from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import Graph, cycle_graph, path_graph, petersen_graph
 from sekgnn.models import GIN, SEKGIN, GraphInputs
 from sekgnn.nn import HopLoader
+from sekgnn.nn.sparse_sum import _any_device_sum
 from sekgnn.testing import graphs
 
 NAMES = sorted(VARIANTS)
@@ -66,6 +67,34 @@ def test_every_parameter_gets_a_gradient_and_a_new_value(name: str) -> None:
         if p.numel() and torch.equal(p, before[key])
     ]
     assert same == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_other_devices_compute_the_same(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What runs where tensors are not on the CPU, forced; outputs and gradients."""
+    items = dressed([petersen_graph(), path_graph(6), cycle_graph(7)])
+    model = make(name)
+
+    def outputs() -> list[torch.Tensor]:
+        out = model(Batch.from_data_list(items))
+        weights = [p for p in model.parameters() if p.numel()]
+        grads = torch.autograd.grad(out.square().sum(), weights, allow_unused=True)
+        return [out.detach(), *(g for g in grads if g is not None)]
+
+    expected = outputs()
+    calls = []
+
+    def elsewhere(*args: torch.Tensor) -> torch.Tensor:
+        calls.append(1)
+        return _any_device_sum(*args)
+
+    monkeypatch.setattr(torch.Tensor, "is_cpu", property(lambda self: False))
+    monkeypatch.setattr(torch.ops.sekgnn, "csr_sum", elsewhere)
+    found = outputs()
+    assert calls
+    torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -13,6 +13,7 @@ from tests.training.helpers import config, run, signalled_run, table, weights
 
 from sekgnn.datasets import read_task
 from sekgnn.errors import GraphInputWarning, ModelFileError
+from sekgnn.training.predictions import all_metrics
 from sekgnn.training.predictor import Predictor, evaluate_run
 from sekgnn.training.run_record import RunRecord
 from sekgnn.training.training import Training
@@ -39,13 +40,15 @@ def test_an_ensemble_is_the_mean_of_its_members_trained_alone(
         tested = [alone.evaluate(member, number) for member in members]
         each = [goal.predictions(found.out) for found in tested]
         assert not torch.allclose(each[0], each[1])
-        wanted = goal.metrics(torch.stack(each).mean(0), tested[0].y, tested[0].mask)
+        note, truth = members[0].note, (tested[0].y, tested[0].mask)
+        wanted = all_metrics(note, torch.stack(each).mean(0), *truth)
         assert fold.metrics == pytest.approx(
             {f"test_{k}": v for k, v in wanted.items()}, rel=1e-6, nan_ok=True
         )
         assert [*fold.members] == ["network 1", "network 2", "network 3"]
-        for found, own in zip(tested, fold.members.values(), strict=True):
-            single = {f"test_{k}": v for k, v in found.metrics(goal).items()}
+        for found, own in zip(each, fold.members.values(), strict=True):
+            measured = all_metrics(note, found, *truth)
+            single = {f"test_{k}": v for k, v in measured.items()}
             assert own == pytest.approx(single, nan_ok=True)
         place = folder / f"fold-0{number + 1}"
         predictor = Predictor.load(place)

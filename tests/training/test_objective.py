@@ -17,7 +17,6 @@ from sekgnn.errors import ConfigError
 from sekgnn.training.objective import (
     METRICS,
     Objective,
-    check_monitor,
     make_objective,
 )
 from sekgnn.training.run_record import is_better_high
@@ -236,8 +235,8 @@ def test_losses_are_for_regression_and_monitors_for_their_task() -> None:
         make_objective("binary", "mae", True, y, mask)
     assert make_objective("binary", "mse", True, y, mask) == Objective("binary")
     with pytest.raises(ConfigError, match="monitor must be one of"):
-        check_monitor("multiclass", "auroc")
-    assert check_monitor("binary", "auroc") == "auroc"
+        Objective("multiclass").check_monitor("auroc")
+    assert Objective("binary").check_monitor("auroc") == "auroc"
     high = {m for names in METRICS.values() for m in names if is_better_high(m)}
     assert high == {"accuracy", "balanced_accuracy", "f1", "auroc", "r2"}
     assert is_better_high("val_balanced_accuracy")

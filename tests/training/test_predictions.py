@@ -20,6 +20,7 @@ from sekgnn.training.objective import Objective
 from sekgnn.training.predictions import (
     PredictionCollector,
     predict_batches,
+    predicted_columns,
     prediction_table,
 )
 from sekgnn.training.task_note import TaskNote
@@ -104,7 +105,8 @@ def rows(note: TaskNote, graphs: list[Any], model: Any) -> list[list[str]]:
     store = JoinedGraphs(graphs, 3)
     found = predict_batches(model, store.batches(np.array([4, 1]), 8))
     predicted = note.objective.predictions(found.out)
-    content = prediction_table(note, found, predicted, 2)
+    columns = predicted_columns(note, predicted.numpy())
+    content = prediction_table(note, found, columns, 2)
     return list(csv.reader(io.StringIO(content.decode())))
 
 

@@ -19,6 +19,7 @@ from sekgnn.training.protocols import (
     read_split,
     stratified_folds,
 )
+from sekgnn.training.split_by import group_folds, group_split
 
 Classes = NDArray[np.int64]
 
@@ -194,3 +195,27 @@ def test_rounding_never_leaves_the_graphs(fraction: float, count: int) -> None:
     train, val = inner_split(np.arange(count), fraction, seed=0)
     assert sorted([*train, *val]) == list(range(count))
     assert abs(val.size - fraction * count) <= 1
+
+
+@given(st.lists(st.integers(0, 12), min_size=3, max_size=60), st.integers(0, 99))
+def test_no_group_is_on_both_sides(labels: list[int], seed: int) -> None:
+    """Parts are complete, and of small groups as large as asked for."""
+    _, groups = np.unique(labels, return_inverse=True)
+    count = groups.max() + 1
+    if count < 3:
+        with pytest.raises(GraphInputError, match="groups are too few"):
+            group_split(groups, 0.2, 0.2, seed)
+        return
+    split = group_split(groups, 0.2, 0.2, seed)
+    assert sorted(np.concatenate(parts(split)).tolist()) == list(range(groups.size))
+    owners = [set(groups[part].tolist()) for part in parts(split)]
+    assert all(owners) and sum(map(len, owners)) == count
+    wanted = round(0.2 * groups.size)
+    sizes = np.bincount(groups)
+    if sizes.max() <= wanted // 2:
+        assert abs(split.test.size - wanted) <= sizes.max() / 2
+        assert abs(split.val.size - wanted) <= sizes.max() / 2
+    folds = group_folds(groups, 2, seed)
+    assert sorted(np.concatenate(folds).tolist()) == list(range(groups.size))
+    assert not {*groups[folds[0]]} & {*groups[folds[1]]}
+    assert abs(folds[0].size - folds[1].size) <= sizes.max()

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sekgnn.cli.shared_options import DataRoot, Json, SkipInvalid, SmilesColumn
+from sekgnn.cli.shared_options import DataRoot, Device, Json, SkipInvalid, SmilesColumn
 
 
 def evaluate(
@@ -34,6 +34,7 @@ def evaluate(
     smiles: SmilesColumn = None,
     skip_invalid: SkipInvalid = False,
     data_root: DataRoot = None,
+    accelerator: Device = "auto",
     json: Json = False,
 ) -> None:
     """Measure a trained model: on its own test graphs, or on others with targets."""
@@ -43,12 +44,19 @@ def evaluate(
     from sekgnn.training.predictor import evaluate_file, evaluate_run
 
     if data is None:
-        folds = evaluate_run(run, part, data_root)
+        folds = evaluate_run(run, part, data_root, accelerator)
         name = f"{part} graphs of {run}"
     else:
         names = tuple(target or ())
         folds = [
-            evaluate_file(run, data, names, smiles=smiles, skip_invalid=skip_invalid)
+            evaluate_file(
+                run,
+                data,
+                names,
+                smiles=smiles,
+                skip_invalid=skip_invalid,
+                accelerator=accelerator,
+            )
         ]
         name = str(data)
     metrics = {

@@ -13,6 +13,7 @@ from sekgnn.cli.brec import brec
 from sekgnn.cli.demo import demo
 from sekgnn.cli.encode import encode
 from sekgnn.cli.evaluate import evaluate
+from sekgnn.cli.example import example
 from sekgnn.cli.failures import FAILED, INTERRUPTED, ReportingGroup
 from sekgnn.cli.info import info
 from sekgnn.cli.many_values import ManyValuesCommand
@@ -31,7 +32,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in (
-    train, evaluate, predict, report, search, encode, wl, brec, info, demo, warmup,
+    train, evaluate, predict, report, search, encode, wl, brec, info, demo, example,
+    warmup,
 ):  # fmt: skip
     app.command(cls=ManyValuesCommand)(_command)
 

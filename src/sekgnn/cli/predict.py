@@ -7,7 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from sekgnn.cli.shared_options import Json, Quiet, SkipInvalid, SmilesColumn, Threads
+from sekgnn.cli.shared_options import (
+    Device,
+    Json,
+    Quiet,
+    SkipInvalid,
+    SmilesColumn,
+    Threads,
+)
 
 
 def predict(
@@ -25,15 +32,25 @@ def predict(
     ] = None,
     smiles: SmilesColumn = None,
     skip_invalid: SkipInvalid = False,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="columns or keys of INPUT to write before the predictions; row is its "
+            "number there",
+            show_default="all columns of a table",
+        ),
+    ] = None,
     chunk_size: Annotated[
         int, typer.Option(help="number of graphs in memory at a time")
     ] = 1024,
     threads: Threads = 1,
+    accelerator: Device = "auto",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Predict for new graphs, with class probabilities.
 
+    The columns of a table are kept, in their order, and predictions added.
     Input is read and written piece by piece, so it may be larger than memory. The
     output appears only when it is complete. Graphs that do not fit the model are
     refused.
@@ -54,10 +71,11 @@ def predict(
     from sekgnn.training.predictor import Predictor, predict_stream
 
     torch.set_num_threads(threads)
-    predictor = Predictor.load(run)
+    predictor = Predictor.load(run, accelerator)
     options: dict[str, Any] = {
         "smiles": smiles,
         "skip_invalid": skip_invalid,
+        "columns": columns or None,
         "chunk_size": chunk_size,
     }
     if output is None:

@@ -44,8 +44,8 @@ def train(
     jobs: Annotated[
         int | None,
         typer.Option(
-            help="number of folds to train side by side",
-            show_default="all usable cores",
+            help="number of folds, or networks of an ensemble, to train side by side",
+            show_default="all usable cores for folds, else 1",
         ),
     ] = None,
     threads: Threads = 1,
@@ -73,6 +73,7 @@ def train(
     from sekgnn.training.run import train as run
 
     torch.set_num_threads(threads)
+    usable = resolve_threads(None)
     folder = output or default_folder(settings)
     shown = not (quiet or json) and is_main_process()
     with progress_stages(shown=shown) as stage, resumable():
@@ -80,7 +81,8 @@ def train(
             output=folder,
             config=settings,
             data_root=data_root,
-            jobs=jobs or resolve_threads(None),
+            # an ensemble is spread over processes only if that is asked for
+            jobs=jobs or (1 if settings.protocol == "holdout" else usable),
             encoding_progress=stage("encoding"),
             progress=stage("training"),
         )
@@ -112,12 +114,24 @@ def print_results(record: RunRecord) -> None:
 
     name = record.data["name"]
     targets = ", ".join(record.data["targets"])
-    table = Table(title=f"{name}: {targets} · {record.config['model']}")
+    title = f"{name}: {targets} · {record.config['model']}"
+    split_by = record.config.get("split_by", ["random"])
+    if split_by != ["random"]:
+        title += f" · split by {' '.join(split_by)}"
+    table = Table(title=title)
     for heading in ("metric", "value", "protocol", "the epoch was chosen by"):
         table.add_column(heading)
+    head, rows = record.target_table()
     for result in record.results:
+        if result.metric.endswith("]"):
+            continue
         value = f"{result.value:.5g}"
         if result.spread is not None:
             value += f" ± {result.spread:.2g}"
         table.add_row(result.metric, value, result.protocol, result.selected_on)
     Console().print(table)
+    if rows:
+        each = Table(*head, title="each target, in its unit")
+        for row in rows:
+            each.add_row(*row)
+        Console().print(each)

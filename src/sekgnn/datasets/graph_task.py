@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from sekgnn.datasets.pyg import as_data
 from sekgnn.datasets.targets import Label, TargetColumn, TaskKind, encode_targets
-from sekgnn.errors import GraphInputError
+from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import GraphRecord
 from sekgnn.graphs.graph_record import NO_NAMES, FeatureNames
+from sekgnn.graphs.table import Column
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -54,9 +55,12 @@ class GraphTask:
         source: Where they are from: ``"memory"``, ``"file"``, ``"generated"``, ...
         level: Whether targets are of graphs or of nodes.
         units: What the targets are measured in, in words.
+        target_units: The unit of each target, empty where it is not known.
         split: The published split, if there is one.
         reader: What is needed to read further graphs to predict on: ``format`` and the
             options of its reader.
+        columns: Other columns of the source that were asked for, one value per graph,
+            as they stand there, ``None`` where a key is absent.
     """
 
     graphs: tuple[Data, ...]
@@ -73,8 +77,10 @@ class GraphTask:
     source: str = "memory"
     level: Literal["graph", "node"] = "graph"
     units: str = "as given"
+    target_units: tuple[str, ...] = ()
     split: Split | None = None
     reader: dict[str, Any] | None = None
+    columns: Mapping[Column, tuple[Any, ...]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Number of graphs."""
@@ -105,6 +111,15 @@ class GraphTask:
         return widths.pop() if len(widths) == 1 else 0
 
     @property
+    def has_one_unit(self) -> bool:
+        """Whether errors of all targets can be averaged: they are in the same unit."""
+        if self.kind != "regression" or len(self.target_names) < 2:
+            return True
+        if self.target_units:
+            return len(set(self.target_units)) == 1 and all(self.target_units)
+        return self.units != "as given"
+
+    @property
     def class_numbers(self) -> NDArray[np.int64] | None:
         """The class number of every graph, ``[G]``, where folds can be stratified."""
         if self.kind not in ("binary", "multiclass") or self.level == "node":
@@ -121,8 +136,21 @@ class GraphTask:
         y = torch.cat([data.y for data in self.graphs])
         return y, torch.cat([data[Y_MASK] for data in self.graphs])
 
+    def column(self, name: str) -> tuple[Any, ...]:
+        """Return the values of another column, one per graph.
+
+        Raises:
+            ConfigError: If there is none.
+        """
+        if name not in self.columns:
+            raise ConfigError(
+                f"{self.name or 'the data'} has no column {name!r}; only tables and "
+                "JSON lines of your own have columns, and tasks made with them."
+            )
+        return self.columns[name]
+
     def fingerprint(self) -> str:
-        """Return a SHA-256 of all graphs, features and targets."""
+        """Return a SHA-256 of all graphs, features, targets and other columns."""
         digest = hashlib.sha256()
         for data in self.graphs:
             digest.update(int(data.num_nodes).to_bytes(8, "little"))
@@ -131,6 +159,8 @@ class GraphTask:
                 if value is not None:
                     digest.update(f"{name}{list(value.shape)}".encode())
                     digest.update(np.ascontiguousarray(value.numpy()).tobytes())
+        for column, values in self.columns.items():
+            digest.update(f"{column!r}{[str(value) for value in values]}".encode())
         return digest.hexdigest()
 
     def describe(self) -> dict[str, Any]:
@@ -146,6 +176,7 @@ class GraphTask:
             "targets": list(self.target_names),
             "classes": None if classes is None else [str(label) for label in classes],
             "units": self.units,
+            "target_units": list(self.target_units),
         }
 
     def subset(self, chosen: Sequence[int] | NDArray[np.int64]) -> GraphTask:
@@ -163,6 +194,7 @@ class GraphTask:
             rows=take(self.rows),
             texts=None if self.texts is None else take(self.texts),
             split=None,
+            columns={name: take(values) for name, values in self.columns.items()},
         )
 
     def with_targets(self) -> GraphTask:
@@ -196,10 +228,12 @@ def record_task(
     columns: Sequence[TargetColumn] = (),
     kind: TaskKind | None = None,
     classes: Sequence[Label] | None = None,
+    kept: Sequence[Column] = (),
 ) -> GraphTask:
     """Return records as a task; takes and raises what :func:`make_task` does.
 
-    A graph without features gets the feature 1 on every node.
+    A graph without features gets the feature 1 on every node. Of what the records hold,
+    ``kept`` become ``columns`` of the task.
     """
     graphs = [as_data(r.graph, r.x, edge_attr=r.edge_attr) for r in records]
     names = records[0].names if records else NO_NAMES
@@ -207,7 +241,10 @@ def record_task(
     task = make_task(source, graphs, places, columns, kind, classes, names)
     texts = tuple(record.text for record in records if record.text is not None)
     return replace(
-        task, rows=tuple(record.row for record in records), texts=texts or None
+        task,
+        rows=tuple(record.row for record in records),
+        texts=texts or None,
+        columns={name: tuple(r.targets.get(name) for r in records) for name in kept},
     )
 
 

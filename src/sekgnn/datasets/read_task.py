@@ -20,6 +20,7 @@ from sekgnn.graphs.records import (
     read_records,
     smiles_records,
 )
+from sekgnn.graphs.table import Column
 from sekgnn.graphs.tu_folder import tu_target_file
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def read_task(
     *,
     kind: TaskKind | None = None,
     classes: Sequence[Label] | None = None,
+    columns: Sequence[Column] = (),
     on_invalid: OnInvalid | None = None,
     **options: Any,
 ) -> GraphTask:
@@ -75,6 +77,7 @@ def read_task(
             (:func:`encode_targets`); of a TU folder classes for labels, regression for
             attributes.
         classes: The labels, if they are known.
+        columns: Further columns or keys to keep as they stand in the file.
         on_invalid: Called with every row that ``skip_invalid`` leaves out.
         **options: Of :class:`~sekgnn.graphs.ReadOptions`, such as ``smiles``.
 
@@ -92,24 +95,30 @@ def read_task(
         raise ConfigError(
             f"{path} is a TU folder, whose targets are in its files; leave target out."
         )
-    records, invalid = read_all(path, chosen, names)
+    _check_columns(path, form, columns)
+    records, invalid = read_all(path, chosen, list(dict.fromkeys([*names, *columns])))
     if on_invalid is not None:
         for row in invalid:
             on_invalid(row)
     if form != "tu":
-        columns = _columns(records, names, source)
-        return record_task(source, records, columns, kind, classes)
+        found = _targets(records, names, source)
+        return record_task(source, records, found, kind, classes, columns)
     file = tu_target_file(path)
-    columns = _columns(records, list(records[0].targets), str(file))
-    if columns and kind is None and classes is None:
+    found = _targets(records, list(records[0].targets), str(file))
+    if found and kind is None and classes is None:
         kind = "regression"
         if file is not None and file.name.endswith("_graph_labels.txt"):
-            count = len(set(columns[0].values) - {None})
+            count = len(set(found[0].values) - {None})
             kind = "binary" if count == 2 else "multiclass"
-    return record_task(source, records, columns, kind, classes)
+    return record_task(source, records, found, kind, classes)
 
 
-def _columns(
+def _check_columns(path: str | Path, form: str, columns: Sequence[Column]) -> None:
+    if form == "tu" and columns:
+        raise ConfigError(f"{path} is a TU folder, which has no column {columns[0]!r}.")
+
+
+def _targets(
     records: Sequence[GraphRecord], names: Sequence[str], source: str
 ) -> list[TargetColumn]:
     places = [record.place for record in records]
@@ -123,6 +132,7 @@ def stream_task(
     path: str | Path,
     *,
     chunk_size: int = 1024,
+    columns: Sequence[Column] = (),
     on_invalid: OnInvalid | None = None,
     **options: Any,
 ) -> Iterator[GraphTask]:
@@ -137,6 +147,7 @@ def stream_task(
         path: What to read, as for :func:`read_task`.
         chunk_size: Most graphs of a chunk. A chunk also ends with the graph that brings
             it to ``MOST_CHUNK_NODES`` nodes.
+        columns: Columns or keys to keep as they stand in the file.
         on_invalid: Called with every row that ``skip_invalid`` leaves out.
         **options: Of :class:`~sekgnn.graphs.ReadOptions`.
 
@@ -152,13 +163,14 @@ def stream_task(
     """
     check_positive("chunk_size", chunk_size)
     chosen = ReadOptions(**options)
-    task_format(path, chosen.format)
+    _check_columns(path, task_format(path, chosen.format), columns)
     told = on_invalid if chosen.skip_invalid else None
-    return _chunks(str(path), read_records(path, chosen, on_invalid=told), chunk_size)
+    records = read_records(path, chosen, columns, on_invalid=told)
+    return _chunks(str(path), records, chunk_size, columns)
 
 
 def _chunks(
-    source: str, records: Iterable[GraphRecord], size: int
+    source: str, records: Iterable[GraphRecord], size: int, columns: Sequence[Column]
 ) -> Iterator[GraphTask]:
     """Yield records in chunks, each as soon as it is full."""
     first: list[GraphRecord] = []  # the first of all: later ones need as many features
@@ -168,15 +180,20 @@ def _chunks(
         held.append(record)
         nodes += record.graph.num_nodes
         if len(held) == size or nodes >= MOST_CHUNK_NODES:
-            yield _chunk(source, first, held)
+            yield _chunk(source, first, held, columns)
             first, held, nodes = first or held[:1], [], 0
     if held or not first:
-        yield _chunk(source, first, held)
+        yield _chunk(source, first, held, columns)
 
 
-def _chunk(source: str, first: list[GraphRecord], held: list[GraphRecord]) -> GraphTask:
+def _chunk(
+    source: str,
+    first: list[GraphRecord],
+    held: list[GraphRecord],
+    columns: Sequence[Column],
+) -> GraphTask:
     """Check ``held`` together with the first graph of the source, and return it."""
-    task = record_task(source, [*first, *held])
+    task = record_task(source, [*first, *held], kept=columns)
     return task.subset(range(1, len(task))) if first else task
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ Value = float | str
 """A number (true and false are 1 and 0) or a name."""
 
 _MISSING = {"", "nan", "na", "n/a", "null", "none", "?"}
+_UNIT = re.compile(r"[\[(]([^\[\]()]+)[\])]\s*$")
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
@@ -60,6 +62,17 @@ class TargetColumn:
         """Return an error that names source, place and column."""
         where = f", {place}" if place else ""
         return GraphInputError(f"{self.source}{where}, target {self.name!r}: {reason}")
+
+
+def unit_of(name: str) -> str:
+    """Return the unit that a heading names in brackets at its end, or nothing.
+
+    Example:
+        >>> unit_of("solubility [mg/L]"), unit_of("mp (°C)"), unit_of("logP")
+        ('mg/L', '°C', '')
+    """
+    found = _UNIT.search(name)
+    return found[1].strip() if found else ""
 
 
 def read_column(

@@ -26,6 +26,7 @@ from sekgnn.encoding.channels import (
     SQUARES,
     TO_SHELL,
     Plan,
+    Values,
     finish,
 )
 from sekgnn.graphs.graph import CsrGraph
@@ -119,7 +120,7 @@ def encode_ego_nets(
     plan: Plan,
     global_degrees: bool,
     place: NDArray[np.int32],
-    out: NDArray[np.float64],
+    out: Values,
 ) -> None:
     """Add the values of nodes ``start..stop - 1`` that are their smallest twins.
 
@@ -127,7 +128,7 @@ def encode_ego_nets(
     the degrees of the whole graph, and loses what leaves. ``place`` is scratch, -1
     everywhere, ``[N]``, and as it was on return; ``out`` is ``[N, C, L]``.
     """
-    steps, num_shells = out.shape[2], plan.num_shells
+    steps, num_shells = out.double.shape[2], plan.num_shells
     flat = np.zeros(plan.num_raw * steps)
     raw = flat.reshape((plan.num_raw, steps))
     counts = np.zeros(num_shells, dtype=np.int64)

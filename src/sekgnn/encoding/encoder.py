@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sekgnn.checks import check_choice
-from sekgnn.encoding.channels import plans
+from sekgnn.encoding.channels import Values, plans
 from sekgnn.encoding.ragged import RaggedEncoding
 from sekgnn.encoding.size_steps import with_shell_sizes
 from sekgnn.encoding.substructure import SubstructureEncoding, make_encoding
@@ -139,7 +139,7 @@ def encode_walks(
             plan,
             twin_of if plan.loop else alone,
             cast("Backend", backend),
-            out,
+            Values.of(out),
         )
     ]
     total = sum(task.size for task in tasks) + n * bool(encoding.sized_shells)

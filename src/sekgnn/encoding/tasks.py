@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.encoding.channels import SQUARES, Plan
+from sekgnn.encoding.channels import SQUARES, Plan, Values
 from sekgnn.encoding.ego_scope import encode_ego_nets
 from sekgnn.encoding.graph_scope import encode_dense, encode_spectral
 from sekgnn.encoding.half_walk import half_walk_nodes
@@ -53,7 +53,7 @@ def encoding_tasks(
     plan: Plan,
     twin_of: NDArray[np.int32],
     backend: Backend,
-    out: NDArray[Any],
+    out: Values,
 ) -> list[Task]:
     """Return what has to be done, one task after the other, for one block.
 
@@ -62,7 +62,7 @@ def encoding_tasks(
         plan: What to compute.
         twin_of: The smallest twin of each node; only these are computed.
         backend: As for :func:`~sekgnn.encoding.encoder.encode`.
-        out: Zero, ``[N, C, L]``.
+        out: What is added to, zero.
 
     Raises:
         GraphInputError: If a graph is too large for the backend.
@@ -96,7 +96,7 @@ def encoding_tasks(
     starts = graphs.node_ptr.tolist()
     chunks = [c for g in large.tolist() for c in _node_chunks(*starts[g : g + 2])]
     if chunks and squares:
-        reach = plan._replace(radius=plan.num_shells + out.shape[2] // 2)
+        reach = plan._replace(radius=plan.num_shells + out.double.shape[2] // 2)
         tasks.append(_ego_task(graphs, reach, twin_of, True, chunks, out))
     elif chunks:
         tasks += _half_walk_tasks(graphs, plan, twin_of, chunks, out)
@@ -108,11 +108,11 @@ def _half_walk_tasks(
     plan: Plan,
     twin_of: NDArray[np.int32],
     chunks: list[tuple[int, int]],
-    out: NDArray[Any],
+    out: Values,
 ) -> list[Task]:
     """First the returns of all nodes, which every node needs of its shells."""
     edges = with_degrees(graphs.csr, plan.loop)
-    returns = np.empty((graphs.num_nodes, out.shape[2]))
+    returns = np.empty((graphs.num_nodes, out.double.shape[2]))
 
     def walk_back(start: int, stop: int) -> None:
         half_walk_returns(edges, twin_of, start, stop, plan.loop, returns)
@@ -133,7 +133,7 @@ def _ego_task(
     twin_of: NDArray[np.int32],
     global_degrees: bool,
     chunks: list[tuple[int, int]],
-    out: NDArray[Any],
+    out: Values,
 ) -> Task:
     place = PerThread(lambda: np.full(graphs.num_nodes, -1, dtype=np.int32))
 

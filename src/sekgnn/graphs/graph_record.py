@@ -39,7 +39,8 @@ class GraphRecord:
         x: Node features, float32 ``[n, C]``; ``None`` if there are none.
         edge_attr: Edge features, float32 ``[2 m, C]``, in the order of
             ``graph.indices``; ``None`` if there are none.
-        targets: Targets by name, as they stand in the source.
+        targets: Targets and other columns that were asked for, as they stand in the
+            source, by name; columns of a table perhaps by number.
         text: The SMILES as it stands in the source; ``None`` if there is none.
         names: The columns of the features.
     """
@@ -49,7 +50,7 @@ class GraphRecord:
     row: int
     x: NDArray[np.float32] | None = None
     edge_attr: NDArray[np.float32] | None = None
-    targets: Mapping[str, Any] = field(default_factory=dict)
+    targets: Mapping[Any, Any] = field(default_factory=dict)
     text: str | None = None
     names: FeatureNames = NO_NAMES
 

@@ -113,6 +113,22 @@ def molecule_features(
     return graph, x, edge_attr
 
 
+def scaffold(smiles: str) -> str:
+    """Return the Bemis-Murcko scaffold of a molecule: rings and what links them.
+
+    As canonical SMILES without stereochemistry; empty if there is no ring.
+
+    Raises:
+        GraphInputError: If rdkit cannot read the molecule.
+        MissingExtraError: If rdkit is not installed.
+    """
+    murcko = require("rdkit.Chem.Scaffolds.MurckoScaffold", "mol")
+    found: str = murcko.MurckoScaffoldSmiles(
+        mol=_readable(smiles, False), includeChirality=False
+    )
+    return found
+
+
 def bond_features(mol: Any) -> tuple[Graph, NDArray[np.float32]]:
     """Return the structure, and one-hot ``BONDS`` of its ``indices``, ``[2 m, 4]``."""
     graph, types = _bonds(mol)

@@ -28,7 +28,7 @@ from sekgnn.graphs.molecules import (
 )
 from sekgnn.graphs.npz import read_npz
 from sekgnn.graphs.read_options import DEFAULTS, FORMATS, ReadOptions
-from sekgnn.graphs.table import DataRow, data_rows, read_text
+from sekgnn.graphs.table import Column, DataRow, data_rows, read_text
 from sekgnn.graphs.tu_folder import tu_records
 
 SUFFIXES = {
@@ -75,7 +75,7 @@ def read_graphs(path: str | Path, **options: Any) -> list[Graph]:
 def read_all(
     path: str | Path,
     options: ReadOptions = DEFAULTS,
-    targets: Sequence[str] = (),
+    targets: Sequence[Column] = (),
     *,
     features: bool = True,
 ) -> tuple[list[GraphRecord], list[DataRow]]:
@@ -101,7 +101,7 @@ def read_all(
 def read_records(
     path: str | Path,
     options: ReadOptions = DEFAULTS,
-    targets: Sequence[str] = (),
+    targets: Sequence[Column] = (),
     *,
     features: bool = True,
     on_invalid: OnInvalid | None = None,
@@ -115,8 +115,8 @@ def read_records(
     Args:
         path: What to read.
         options: How to read it.
-        targets: Columns of a table or keys of JSON lines to keep as targets; a TU
-            folder brings its own.
+        targets: Columns of a table or keys of JSON lines to keep, as targets or for
+            other uses; a TU folder brings its own.
         features: Read features and targets, not only the structure.
         on_invalid: Called with every row whose SMILES cannot be read. By default the
             first raises, or with ``skip_invalid`` they are left out silently.
@@ -131,7 +131,7 @@ def read_records(
     if form == "smiles":
         return _molecules(path, options, targets, features, on_invalid)
     if form == "json":
-        return json_records(path, targets, loops=options.loops)
+        return json_records(path, [str(t) for t in targets], loops=options.loops)
     if form == "tu":
         return tu_records(
             path,
@@ -233,7 +233,7 @@ def _plain(graphs: Sequence[Graph]) -> Iterator[GraphRecord]:
 def _molecules(
     path: str | Path,
     options: ReadOptions,
-    targets: Sequence[str],
+    targets: Sequence[Column],
     features: bool,
     on_invalid: OnInvalid | None,
 ) -> Iterator[GraphRecord]:
@@ -255,7 +255,7 @@ def _molecule(
     value: Any,
     place: str,
     row: int,
-    targets: dict[str, Any],
+    targets: dict[Column, Any],
     features: bool,
     add_hydrogens: bool,
 ) -> GraphRecord | None:
@@ -270,7 +270,7 @@ def _molecule(
 
 
 def _smiles_rows(
-    path: str | Path, smiles: str, targets: Sequence[str]
+    path: str | Path, smiles: str, targets: Sequence[Column]
 ) -> Iterator[DataRow]:
     """Yield the rows of a table, or the first word of every line of ``.smi`` files."""
     if Path(path).suffix.lower() != ".smi":

@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -17,6 +18,9 @@ from sekgnn.graphs.extras import require
 
 _BATCH_ROWS = 1024  # rows of a Parquet file held at once
 _BUFFER_BYTES = 2**18  # read ahead in each of its columns, not whole row groups
+
+Column = str | int
+"""A column of a table: its heading, or its number from 0 where headings repeat."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ def read_text(path: str | Path) -> str:
 
 
 def data_rows(
-    path: str | Path, columns: Sequence[str], hint: str = ""
+    path: str | Path, columns: Sequence[Column], hint: str = ""
 ) -> Iterator[DataRow]:
     """Yield the rows of a table; memory does not grow with its length.
 
@@ -92,6 +96,22 @@ def data_rows(
     if Path(path).suffix.lower() == ".parquet":
         return _parquet_rows(path, columns, hint)
     return _csv_rows(path, columns, hint)
+
+
+def table_headings(path: str | Path) -> list[str]:
+    """Return the headings of a table, as :func:`data_rows` reads it.
+
+    Raises:
+        GraphInputError: If the file cannot be read or is empty.
+    """
+    if Path(path).suffix.lower() == ".parquet":
+        with _open(path) as content, _readable(path):
+            parquet = require("pyarrow.parquet", None)
+            return list(parquet.ParquetFile(content).schema_arrow.names)
+    rows = _csv_fields(path)
+    for fields, _ in rows:
+        return [name.strip() for name in fields]
+    raise GraphInputError(f"{path} is empty; expected a header.")
 
 
 def text_lines(path: str | Path, newline: Literal["", "\n"] = "") -> Iterator[str]:
@@ -127,8 +147,27 @@ def _open(path: str | Path) -> BinaryIO:
         raise
 
 
-def _csv_rows(path: str | Path, columns: Sequence[str], hint: str) -> Iterator[DataRow]:
-    """Yield the rows of a text table; the heading shows the delimiter."""
+def _csv_rows(
+    path: str | Path, columns: Sequence[Column], hint: str
+) -> Iterator[DataRow]:
+    """Yield the rows of a text table after its heading."""
+    rows = _csv_fields(path)
+    heading = next(rows, None)
+    if heading is None:
+        wanted = ", ".join(map(repr, columns))
+        raise GraphInputError(f"{path} is empty; expected a header with {wanted}.")
+    names = [name.strip() for name in heading[0]]
+    places = _column_places(path, columns, names, hint)
+    for row, (fields, line) in enumerate(rows, start=1):
+        yield DataRow(row, line, tuple(fields[p].strip() for p in places))
+
+
+def _csv_fields(path: str | Path) -> Iterator[tuple[list[str], int]]:
+    """Yield the fields of every line that is not blank, and where it begins.
+
+    The heading, which comes first, shows the delimiter; later lines have as many
+    fields.
+    """
     lines = text_lines(path)
     start: list[str] = []  # blank lines and the heading
     for text in lines:
@@ -137,65 +176,63 @@ def _csv_rows(path: str | Path, columns: Sequence[str], hint: str) -> Iterator[D
             break
     delimiter = max(",;\t", key=start[-1].count) if start else ","
     reader = csv.reader(chain(start, lines), delimiter=delimiter, strict=True)
-    names: list[str] | None = None
-    places: list[int] = []
-    row = line = 0
+    width = line = 0
     try:
         for fields in reader:
             begin, line = line + 1, reader.line_num
             if not any(fields):
                 continue
-            if names is None:
-                names = [name.strip() for name in fields]
-                places = _column_places(path, columns, names, hint)
-                continue
-            row += 1
-            if len(fields) != len(names):
+            width = width or len(fields)
+            if len(fields) != width:
                 raise GraphInputError(
                     f"{path}, line {begin}: {len(fields)} fields, but the header has "
-                    f"{len(names)}; quote fields that contain {delimiter!r}."
+                    f"{width}; quote fields that contain {delimiter!r}."
                 )
-            yield DataRow(row, begin, tuple(fields[p].strip() for p in places))
+            yield fields, begin
     except csv.Error as error:
         advice = " Longer fields need a Parquet file." * ("field limit" in str(error))
         raise GraphInputError(
             f"{path}, line {reader.line_num}: {error}; is a quote left open?{advice}"
         ) from error
-    if names is None:
-        wanted = ", ".join(map(repr, columns))
-        raise GraphInputError(f"{path} is empty; expected a header with {wanted}.")
 
 
 def _parquet_rows(
-    path: str | Path, columns: Sequence[str], hint: str
+    path: str | Path, columns: Sequence[Column], hint: str
 ) -> Iterator[DataRow]:
     """Yield the rows of a Parquet file."""
-    arrow = require("pyarrow", None)
     parquet = require("pyarrow.parquet", None)
     row = 0
-    with _open(path) as content:
-        try:
-            file = parquet.ParquetFile(
-                content, buffer_size=_BUFFER_BYTES, pre_buffer=False
-            )
-            _column_places(path, columns, list(file.schema_arrow.names), hint)
-            chosen = list(dict.fromkeys(columns))
-            for batch in file.iter_batches(_BATCH_ROWS, columns=chosen):
-                values = [batch.column(name).to_pylist() for name in columns]
-                for fields in zip(*values, strict=True):
-                    row += 1
-                    yield DataRow(row, None, fields)
-        except (arrow.ArrowException, OSError) as error:
-            raise GraphInputError(
-                f"{path} is not a readable Parquet file ({error}); it may be cut short."
-            ) from error
+    with _open(path) as content, _readable(path):
+        file = parquet.ParquetFile(content, buffer_size=_BUFFER_BYTES, pre_buffer=False)
+        names = list(file.schema_arrow.names)
+        wanted = [names[p] for p in _column_places(path, columns, names, hint)]
+        chosen = list(dict.fromkeys(wanted))
+        for batch in file.iter_batches(_BATCH_ROWS, columns=chosen):
+            values = [batch.column(name).to_pylist() for name in wanted]
+            for fields in zip(*values, strict=True):
+                row += 1
+                yield DataRow(row, None, fields)
+
+
+@contextmanager
+def _readable(path: str | Path) -> Iterator[None]:
+    """Say of what goes wrong inside that the Parquet file cannot be read."""
+    arrow = require("pyarrow", None)
+    try:
+        yield
+    except (arrow.ArrowException, OSError) as error:
+        raise GraphInputError(
+            f"{path} is not a readable Parquet file ({error}); it may be cut short."
+        ) from error
 
 
 def _column_places(
-    path: str | Path, columns: Sequence[str], names: list[str], hint: str
+    path: str | Path, columns: Sequence[Column], names: list[str], hint: str
 ) -> list[int]:
     """Return the numbers of the columns, or list those there are."""
     for column in columns:
+        if isinstance(column, int):
+            continue
         if column not in names:
             raise GraphInputError(
                 f"{path} has no column {column!r}; its columns are {names}."
@@ -205,4 +242,4 @@ def _column_places(
             raise GraphInputError(
                 f"{path} has {names.count(column)} columns {column!r}."
             )
-    return [names.index(column) for column in columns]
+    return [c if isinstance(c, int) else names.index(c) for c in columns]

@@ -246,6 +246,11 @@ class GraphModel(nn.Module):
         return str(next(self.parameters()).dtype).removeprefix("torch.")
 
     @property
+    def device(self) -> torch.device:
+        """The device that it computes on."""
+        return next(self.parameters()).device
+
+    @property
     def num_parameters(self) -> int:
         """Number of learned numbers."""
         return sum(p.numel() for p in self.parameters() if p.requires_grad)

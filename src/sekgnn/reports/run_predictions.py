@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.errors import GraphInputError
+from sekgnn.files import from_cell
 from sekgnn.reports.figures import GREY, MARK, WATCHED, as_text, draw_png, heading, say
 from sekgnn.training.run_record import RunRecord
 
@@ -76,7 +77,7 @@ def read_predictions(path: str | os.PathLike[str]) -> Predictions:
     """
     try:
         with Path(path).open(encoding="utf-8", newline="") as file:
-            rows = [row for row in csv.reader(file) if row]
+            rows = [[*map(from_cell, row)] for row in csv.reader(file) if row]
     except (OSError, ValueError, csv.Error) as error:
         raise GraphInputError(f"{path} cannot be read: {error}.") from error
     head = rows[0] if rows else []

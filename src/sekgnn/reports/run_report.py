@@ -205,6 +205,7 @@ def _section(run: Run, anchor: str, figures: Figures) -> list[str]:
         _heading(2, run.name, anchor),
         _heading(3, "Results"),
         _results(record),
+        *_targets(record),
         *(_note(text) for text in [record.baseline_sentence()] if text is not None),
         *(_picture(png, f"{run.name}: {text}") for text, png in figures.items()),
         _heading(3, "Data"),
@@ -233,14 +234,22 @@ def _results(record: RunRecord) -> str:
             NOTHING if result.epoch is None else str(result.epoch),
         ]
         for result in record.results
+        if not result.metric.endswith("]")
     ]
     return _table(head, rows)
+
+
+def _targets(record: RunRecord) -> list[str]:
+    """Show the metrics of each of several targets, in its unit."""
+    head, rows = record.target_table()
+    return [_heading(3, "Each target"), _table(head, rows)] if rows else []
 
 
 def _folds(record: RunRecord) -> str:
     """Show how large the parts of every fold are, and what its training gave."""
     parts = [p for p in _PARTS if any(p in fold.split for fold in record.folds)]
-    metrics = list(dict.fromkeys(m for fold in record.folds for m in fold.metrics))
+    found = dict.fromkeys(m for fold in record.folds for m in fold.metrics)
+    metrics = [name for name in found if not name.endswith("]")]
     head = ["fold", *parts, "epochs", "kept epoch", *metrics, "seconds"]
     rows = []
     for i, fold in enumerate(record.folds, start=1):

@@ -10,7 +10,6 @@ import numpy as np
 
 from sekgnn.errors import GraphInputError
 from sekgnn.models import Forest
-from sekgnn.training.objective import METRICS
 from sekgnn.training.run_record import LEFT_OUT, FoldRecord, is_better_high
 from sekgnn.training.training import Training
 
@@ -111,7 +110,7 @@ def summarise_baseline(
     out: dict[str, Any] = {LEFT_OUT: reasons} if reasons else {}
     if not names:
         return out
-    metric = METRICS[training.kind][0]
+    metric = training.objective().metric_names[0]
     test, val = f"test_{metric}", f"val_{metric}"
     each = {name: np.mean([table[name][test] for table in tables]) for name in names}
     out |= {"metric": test, "each": {name: float(v) for name, v in each.items()}}

@@ -22,12 +22,15 @@ NO_ENCODING = "none"
 
 SECTIONS = ("data", "protocol", "model", "encoding", "training", "machine")
 PROTOCOL_NAMES = ("holdout", "xu2019", "wijesinghe2022", "nested", "fixed")
+SPLITS = {"random": 0, "scaffold": 0, "group": 1, "time": 1, "fold": 1}
+"""What graphs may be split by, and how many columns it takes."""
 SCHEDULES = ("plateau", "cosine", "constant")
 LOSSES = ("mse", "mae", "huber", "bce")
 OPTIMIZERS = ("adam", "adamw", "lbfgs", "soap")
 CLOSED_FORMS = ("none", "before", "after", "both")
 DTYPES = ("float32", "float64")
-ACCELERATORS = ("auto", "cpu", "gpu", "mps", "tpu")
+DEVICES = ("auto", "cpu", "gpu", "mps")
+ACCELERATORS = (*DEVICES, "tpu")
 
 
 def key(section: str, help: str, default: Any = None, **more: Any) -> Any:
@@ -104,6 +107,12 @@ class RunConfig(_ModelKeys):
         "protocol", "use the folds that come with the TU files", False
     )
     split: str | None = key("protocol", "JSON file with the lists train, val and test")
+    split_by: tuple[str, ...] = key(
+        "protocol",
+        "what may not be in two parts: random (nothing), scaffold (Bemis-Murcko), "
+        "group COLUMN; or time COLUMN (the latest graphs test), fold COLUMN (your own)",
+        ("random",),
+    )
     val_fraction: float = key(
         "protocol",
         "share of graphs used for validation in random splits",
@@ -120,6 +129,14 @@ class RunConfig(_ModelKeys):
     )
     seed: int = key(
         "protocol", "seed of splits, weights, batches and dropout", 0, low=0
+    )
+    confidence: float | None = key(
+        "protocol",
+        "share of new graphs whose interval, or set of classes, is to hold the truth; "
+        "conformal, calibrated on the validation graphs",
+        shown="no intervals",
+        above=0,
+        high=0.999,
     )
     baseline: bool = key(
         "protocol",
@@ -255,7 +272,7 @@ class RunConfig(_ModelKeys):
     tensorboard: bool = key("training", "write TensorBoard logs", False)
 
     accelerator: str = key(
-        "machine", "device to train on", "cpu", choices=ACCELERATORS, free=True
+        "machine", "device to train on", "auto", choices=ACCELERATORS, free=True
     )
     devices: int = key(
         "machine", "number of processes, or GPUs, per machine", 1, free=True, low=1
@@ -268,7 +285,7 @@ class RunConfig(_ModelKeys):
 
     def __post_init__(self) -> None:
         """Check what can be checked without data."""
-        for name in ("target", "scope", "radius"):
+        for name in ("target", "scope", "radius", "split_by"):
             object.__setattr__(self, name, _as_tuple(name, getattr(self, name)))
         for name in ("model_options", "encoding_options"):
             object.__setattr__(self, name, _pairs(name, getattr(self, name)))
@@ -289,7 +306,7 @@ class RunConfig(_ModelKeys):
                 "that registers a model of your own first: sekgnn --import MODULE ..."
             )
         if self.optimizer == "lbfgs":
-            for name in ("weight_decay", "dropout", "clip", "max_neighbors"):
+            for name in ("dropout", "clip", "max_neighbors"):
                 if getattr(self, name):
                     raise ConfigError(
                         f"{name} does not work with optimizer lbfgs, whose line search "
@@ -312,6 +329,7 @@ class RunConfig(_ModelKeys):
                 f"{self.val_fraction:g} + {self.test_fraction:g} is not below 1."
             )
         self._check_selection()
+        self._check_split_by()
         if self.split is not None and self.protocol != "holdout":
             raise ConfigError("split is for protocol holdout; leave it out.")
         if self.split is not None and self.skip_invalid:
@@ -354,6 +372,11 @@ class RunConfig(_ModelKeys):
                 "protocols holdout and nested with keep=last. Add that, or leave refit "
                 "out."
             )
+        if self.confidence is not None and self.watched != "val":
+            raise ConfigError(
+                "confidence is calibrated on validation graphs; use protocol holdout "
+                "or nested without refit."
+            )
         if self.averages and self.watched == "test":
             raise ConfigError(
                 f"protocol {self.protocol!r} reads its epoch off the curves of one "
@@ -377,6 +400,27 @@ class RunConfig(_ModelKeys):
                 "last epoch is kept; leave patience out, or use protocol nested or "
                 "holdout with keep=best."
             )
+
+    def _check_split_by(self) -> None:
+        """Raise if graphs cannot be split as the keys say."""
+        how, *columns = self.split_by or ("",)
+        check_choice("split_by", how, SPLITS)
+        if len(columns) != SPLITS[how]:
+            raise ConfigError(
+                f"split_by {how} takes {'a column' if SPLITS[how] else 'no column'}, "
+                f"got {' '.join(self.split_by)!r}."
+            )
+        if how == "time" and self.protocol != "holdout":
+            raise ConfigError("split_by time has one split; use protocol holdout.")
+        if how != "random" and (self.split is not None or self.published_folds):
+            raise ConfigError(
+                "split, published_folds and split_by each say how to split; give one."
+            )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the data that are needed beside its targets."""
+        return self.split_by[1:]
 
     def without_network(self, model: str) -> RunConfig:
         """Return the config of ``ridge`` or ``forest`` on the same splits and encoding.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,14 +23,11 @@ METRICS: dict[TaskKind, tuple[str, ...]] = {
 }
 """The metrics of every kind of task; the first is the one to compare by."""
 
-
-def check_monitor(kind: TaskKind, name: str) -> str:
-    """Return a metric to select by, if the kind of task has it.
-
-    Raises:
-        ConfigError: If not.
-    """
-    return check_choice("monitor", name, ("loss", *METRICS[kind]))
+TARGET_METRICS: dict[TaskKind, tuple[str, ...]] = {
+    "multilabel": ("auroc", "accuracy", "f1"),
+    "regression": ("mae", "rmse", "r2"),
+}
+"""The metrics that are also reported of each of several targets."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +46,28 @@ class Objective:
         loss: ``"mse"``, ``"mae"``, ``"huber"`` or ``"bce"``, for regression.
         mean: :math:`\mu`, one per target.
         scale: :math:`\sigma`, one per target.
+        comparable: Whether the targets of a regression have one unit. If not, errors
+            are not averaged over them; the coefficient of determination is.
     """
 
     kind: TaskKind
     loss: str = "mse"
     mean: tuple[float, ...] = ()
     scale: tuple[float, ...] = ()
+    comparable: bool = True
+
+    @property
+    def metric_names(self) -> tuple[str, ...]:
+        """The metrics; the first is the one to compare by."""
+        return METRICS[self.kind] if self.comparable else ("r2",)
+
+    def check_monitor(self, name: str) -> str:
+        """Return a metric to select by, if the task has it.
+
+        Raises:
+            ConfigError: If not.
+        """
+        return check_choice("monitor", name, ("loss", *self.metric_names))
 
     def loss_sum(self, out: Tensor, y: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return the sum of the losses of all present targets, and their number.
@@ -104,15 +118,46 @@ class Objective:
         if self.kind in ("binary", "multiclass"):
             present = mask[:, 0]
             return _class_metrics(self.kind, predicted[present], y[present])
-        names = METRICS[self.kind]
+        rows = self._each(predicted, y, mask)
+        return {
+            name: float(torch.tensor([row[name] for row in rows]).double().nanmean())
+            for name in self.metric_names
+        }
+
+    def target_metrics(
+        self, names: Sequence[str], predicted: Tensor, y: Tensor, mask: Tensor
+    ) -> dict[str, float]:
+        """Return the metrics of each of several targets, such as ``mae[logp]``.
+
+        Empty where there is one target only.
+        """
+        if self.kind in ("binary", "multiclass") or len(names) == 1:
+            return {}
+        rows = self._each(predicted, y, mask, every=True)
+        return {
+            f"{metric}[{name}]": row.get(metric, float("nan"))
+            for name, row in zip(names, rows, strict=True)
+            for metric in TARGET_METRICS[self.kind]
+        }
+
+    def _each(
+        self, predicted: Tensor, y: Tensor, mask: Tensor, every: bool = False
+    ) -> list[dict[str, float]]:
+        """Return the metrics of every target, those without values only if asked."""
         one = _label_metrics if self.kind == "multilabel" else _value_metrics
-        rows = [
-            one(predicted[present, i], y[present, i].double())
-            for i, present in enumerate(mask.unbind(1))
+        return [
+            dict(
+                zip(
+                    METRICS[self.kind],
+                    one(predicted[present, i], y[present, i].double()),
+                    strict=True,
+                )
+            )
             if present.any()
+            else {}
+            for i, present in enumerate(mask.unbind(1))
+            if every or present.any()
         ]
-        table = torch.tensor(rows, dtype=torch.float64).reshape(-1, len(names))
-        return {name: float(table[:, i].nanmean()) for i, name in enumerate(names)}
 
     @staticmethod
     def _tensor(values: tuple[float, ...], like: Tensor) -> Tensor:
@@ -120,7 +165,12 @@ class Objective:
 
 
 def make_objective(
-    kind: TaskKind, loss: str, normalize: bool, y: Tensor, mask: Tensor
+    kind: TaskKind,
+    loss: str,
+    normalize: bool,
+    y: Tensor,
+    mask: Tensor,
+    comparable: bool = True,
 ) -> Objective:
     """Return the objective of a task, from its training targets.
 
@@ -130,6 +180,7 @@ def make_objective(
         normalize: Whether to shift and scale the targets of a regression.
         y: Training targets, ``[G]`` or ``[G, T]``.
         mask: Where they are present, bool ``[G, T]``.
+        comparable: Whether targets of a regression have one unit.
 
     Raises:
         ConfigError: If ``loss`` does not fit the task.
@@ -143,7 +194,8 @@ def make_objective(
             raise ConfigError(
                 "loss='bce' is for targets that are 0 or 1; use 'mse' for others."
             )
-        return Objective("regression", loss, (0.0,) * y.size(1), (1.0,) * y.size(1))
+        ones = (1.0,) * y.size(1)
+        return Objective("regression", loss, (0.0,) * y.size(1), ones, comparable)
     means, scales = [], []
     for column in range(y.size(1)):
         values = y[mask[:, column], column].double()
@@ -155,7 +207,7 @@ def make_objective(
         equal = bool(values.min() == values.max())
         means.append(float(values[0] if equal else values.mean()))
         scales.append(1.0 if equal else float(values.std(correction=0)))
-    return Objective("regression", loss, tuple(means), tuple(scales))
+    return Objective("regression", loss, tuple(means), tuple(scales), comparable)
 
 
 def _class_metrics(kind: TaskKind, p: Tensor, y: Tensor) -> dict[str, float]:

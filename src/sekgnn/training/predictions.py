@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +15,10 @@ from torchmetrics import Metric
 from torchmetrics.utilities import dim_zero_cat
 
 from sekgnn.datasets.graph_task import Y_MASK
+from sekgnn.files import as_cell
 from sekgnn.models import GraphModel
 from sekgnn.training.batches import GRAPH_NUMBER
+from sekgnn.training.calibration import Calibration
 from sekgnn.training.objective import Objective
 from sekgnn.training.task_note import TaskNote
 
@@ -99,17 +101,18 @@ class PredictionCollector(Metric):
 
 
 def predict_batches(model: GraphModel, batches: Iterable[Any]) -> Predictions:
-    """Return the outputs of a model for all graphs of a loader.
+    """Return the outputs of a model, on its device, for all graphs of a loader.
 
     The model is in evaluation mode meanwhile.
     """
     collector = PredictionCollector()
     was_training = model.training
+    place = model.device
     model.eval()
     try:
         with torch.inference_mode():
             for batch in batches:
-                collector.update(model, batch)
+                collector.update(model, batch.to(place))
     finally:
         model.train(was_training)
     return collector.ordered()
@@ -133,58 +136,120 @@ def mean_prediction(models: Sequence[GraphModel], each: Sequence[Tensor]) -> Ten
     return torch.stack(means).mean(dim=0)
 
 
-def predicted_headings(note: TaskNote) -> list[str]:
-    """Return the headings of what a model predicts."""
-    headings = [f"predicted {name}" for name in note.targets]
-    if note.classes is not None:
-        headings += [f"probability {label}" for label in note.classes]
-    return headings
-
-
-def predicted_fields(note: TaskNote, predicted: NDArray[np.float64]) -> list[list[Any]]:
-    """Return a row of fields per row of predictions: label or values, probabilities.
+def all_metrics(
+    note: TaskNote,
+    predicted: Tensor,
+    y: Tensor,
+    mask: Tensor,
+    calibration: Calibration | None = None,
+) -> dict[str, float]:
+    """Return metrics of the task, of each of several targets, and of intervals.
 
     Args:
         note: What the columns mean.
         predicted: Probabilities ``[R, C]`` of classes, or values ``[R, T]``.
+        y: Targets, ``[R]`` or ``[R, T]``.
+        mask: Where they are present, bool ``[R, T]``.
+        calibration: Of the intervals or sets, if there are any.
     """
-    numbers = [[f"{value:.7g}" for value in row] for row in predicted.tolist()]
+    goal, table = note.objective, (predicted, y, mask)
+    out = goal.metrics(*table) | goal.target_metrics(note.targets, *table)
+    if calibration is not None:
+        out |= calibration.metrics(note.kind, note.targets, *table)
+    return out
+
+
+def spread_of(each: Sequence[Tensor]) -> Tensor | None:
+    """Return the standard deviation over models, ``[R, C]``; ``None`` for one model.
+
+    With ddof 1: the models are a sample of those that could have been trained.
+    """
+    return torch.stack(list(each)).std(dim=0) if len(each) > 1 else None
+
+
+def predicted_columns(
+    note: TaskNote,
+    predicted: NDArray[np.float64],
+    spread: NDArray[np.float64] | None = None,
+    calibration: Calibration | None = None,
+) -> dict[str, list[Any]]:
+    """Return what a model says as columns of a table, by their headings.
+
+    ``predicted`` values or labels come first, then ``probability`` of every class,
+    ``spread`` over several models (of the label's probability), and ``lower`` and
+    ``upper`` end of an interval or the ``set`` of likely labels.
+
+    Args:
+        note: What the columns mean.
+        predicted: Probabilities ``[R, C]`` of classes, or values ``[R, T]``.
+        spread: Of the models, of the same shape.
+        calibration: Gives intervals and sets, if anything.
+    """
+    rows = np.arange(len(predicted))
+    out: dict[str, list[Any]] = {}
     if note.classes is None:
-        return [list(row) for row in numbers]
-    chosen = predicted.argmax(axis=1) if predicted.size else []
-    return [
-        [note.classes[int(c)], *row] for c, row in zip(chosen, numbers, strict=True)
-    ]
+        for name, column in zip(note.targets, predicted.T, strict=True):
+            out[f"predicted {name}"] = _numbers(column)
+        spreads = () if spread is None else spread.T
+    else:
+        chosen = predicted.argmax(axis=1) if predicted.size else rows
+        out[f"predicted {note.targets[0]}"] = [note.classes[int(c)] for c in chosen]
+        for label, column in zip(note.classes, predicted.T, strict=True):
+            out[f"probability {label}"] = _numbers(column)
+        spreads = () if spread is None else spread[rows, chosen][None]
+    for name, column in zip(note.targets, spreads, strict=False):
+        out[f"spread {name}"] = _numbers(column)
+    if calibration is None:
+        return out
+    for i, name in enumerate(note.targets):
+        radius = calibration.radii[i]
+        if note.kind == "regression":
+            out[f"lower {name}"] = _numbers(predicted[:, i] - radius)
+            out[f"upper {name}"] = _numbers(predicted[:, i] + radius)
+            continue
+        chances, labels = predicted, note.classes or (0, 1)
+        if note.classes is None:
+            chances = np.stack([1 - predicted[:, i], predicted[:, i]], axis=1)
+        inside = 1 - chances <= radius
+        out[f"set {name}"] = [
+            "; ".join(str(labels[k]) for k in np.flatnonzero(row)) for row in inside
+        ]
+    return out
+
+
+def _numbers(values: NDArray[np.float64]) -> list[str]:
+    return [f"{value:.7g}" for value in values.tolist()]
 
 
 def prediction_table(
-    note: TaskNote, found: Predictions, predicted: Tensor, fold: int
+    note: TaskNote, found: Predictions, columns: Mapping[str, list[Any]], fold: int
 ) -> bytes:
     """Return the CSV file of test graphs: predictions beside their true targets.
 
     Args:
         note: What the columns mean.
         found: The rows and their targets.
-        predicted: Probabilities ``[R, C]`` of classes, or values ``[R, T]``.
+        columns: The predictions, as :func:`predicted_columns` gives them.
         fold: Number of the fold, from 1.
     """
-    width = len(note.targets)
-    fields = predicted_fields(note, predicted.numpy())
     truth = found.y.reshape(len(found.y), -1)
-    rows = []
-    for i, graph in enumerate(found.graph.tolist()):
-        true: list[Any] = []
-        for target in range(width):
-            if not found.mask[i, target]:
-                true.append("")
-            elif note.classes is not None:
-                true.append(note.classes[int(truth[i, target])])
-            else:
-                true.append(f"{float(truth[i, target]):.7g}")
-        pairs = [v for pair in zip(true, fields[i][:width], strict=True) for v in pair]
-        rows.append([graph, fold, *pairs, *fields[i][width:]])
-    pairs = [h for name in note.targets for h in (f"true {name}", f"predicted {name}")]
-    return to_csv(["graph", "fold", *pairs, *predicted_headings(note)[width:]], rows)
+    out: dict[str, list[Any]] = {
+        "graph": found.graph.tolist(),
+        "fold": [fold] * len(found.graph),
+    }
+    for target, name in enumerate(note.targets):
+        here, values = found.mask[:, target].tolist(), truth[:, target].tolist()
+        if note.classes is not None:
+            shown: list[Any] = [note.classes[int(value)] for value in values]
+        else:
+            shown = [f"{float(value):.7g}" for value in values]
+        pairs = zip(shown, here, strict=True)
+        out[f"true {name}"] = [value if own else "" for value, own in pairs]
+        out[f"predicted {name}"] = columns[f"predicted {name}"]
+    out |= columns  # what is there keeps its place
+    return to_csv(
+        [*out], zip(*(map(as_cell, own) for own in out.values()), strict=True)
+    )
 
 
 def to_csv(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:

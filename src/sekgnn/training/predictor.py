@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import warnings
 from collections.abc import Callable, Sequence
@@ -18,21 +19,29 @@ from torch import Tensor
 from sekgnn.checks import check_choice
 from sekgnn.datasets import GraphTask, read_task, stream_task
 from sekgnn.datasets.graph_task import Y_MASK, edge_width
+from sekgnn.datasets.read_task import task_format
 from sekgnn.errors import GraphInputError, GraphInputWarning, ModelFileError
+from sekgnn.files import as_cell
+from sekgnn.graphs.table import table_headings
 from sekgnn.models import GraphModel, load_models
 from sekgnn.models.model_file import read_about
 from sekgnn.training.batches import JoinedGraphs
-from sekgnn.training.config import RunConfig
+from sekgnn.training.build import check_pairs
+from sekgnn.training.calibration import Calibration
+from sekgnn.training.config import DEVICES, RunConfig
+from sekgnn.training.lightning_trainer import available_device
 from sekgnn.training.predictions import (
+    all_metrics,
     mean_prediction,
     predict_batches,
-    predicted_fields,
-    predicted_headings,
+    predicted_columns,
+    spread_of,
 )
 from sekgnn.training.run_folder import (
     CONFIG_FILE,
     FOLD_FILE,
     MODEL_FILE,
+    fold_folders,
     model_files,
     read_config,
 )
@@ -40,7 +49,7 @@ from sekgnn.training.run_record import RECORD_FILE, RunRecord
 from sekgnn.training.task_note import TaskNote
 from sekgnn.training.training import Training
 
-_MEMORY_SHARE = 0.5  # of the machine's memory that one graph may take
+_ROW, _TEXT = _OWN_COLUMNS = (-1, -2)  # what is known without being a column
 
 
 class Predictor:
@@ -52,35 +61,51 @@ class Predictor:
     Args:
         models: One or more, with the same inputs and outputs.
         notes: What the outputs of each mean.
+        calibration: How far their mean may be off, if that was measured.
     """
 
-    def __init__(self, models: Sequence[GraphModel], notes: Sequence[TaskNote]) -> None:
+    def __init__(
+        self,
+        models: Sequence[GraphModel],
+        notes: Sequence[TaskNote],
+        calibration: Calibration | None = None,
+    ) -> None:
         """Keep them."""
+        self.calibration = calibration
         self.models = tuple(models)
         self.notes = tuple(notes)
         self.note = self.notes[0]
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Predictor:
+    def load(cls, path: str | os.PathLike[str], accelerator: str = "auto") -> Predictor:
         """Return the predictor in a run folder or a model file.
 
         Reading it runs no code from it. An ensemble gives all its networks, and a run
         of several folds all their models, when all have finished.
 
+        Args:
+            path: The folder or file.
+            accelerator: Device to predict on, as in :class:`RunConfig`.
+
         Raises:
             ModelFileError: If there is none, or it is damaged or foreign.
+            ConfigError: If there is no such device.
 
         Warns:
             GraphInputWarning: If the run has not finished: the model is its best yet.
         """
+        check_choice("accelerator", accelerator, DEVICES)
         place = Path(path)
         files = [place]
+        calibration = None
         if place.is_dir():
+            calibration = _read_calibration([place])
             files = model_files(place)
             finished = (place / RECORD_FILE).is_file()
             if not files and finished:
                 folds = sorted(place.glob("fold-*"))
                 files = [file for fold in folds for file in model_files(fold)]
+                calibration = _read_calibration(folds)
             if not files:
                 raise ModelFileError(
                     f"{path} holds no {MODEL_FILE}; it is not a run folder, or the run "
@@ -94,9 +119,11 @@ class Predictor:
         for file in files:
             note = TaskNote.from_dict(read_about(file).get("task", {}))
             members = load_models(file)
+            for model in members:
+                model.to(available_device(accelerator, model.precision))
             models += members
             notes += [note] * len(members)
-        return cls(models, notes)
+        return cls(models, notes, calibration)
 
     def check(self, task: GraphTask, source: str) -> None:
         """Raise if the graphs are not what the model reads.
@@ -133,8 +160,7 @@ class Predictor:
                         f"{source}, {place}: {width} edge features, the model reads "
                         f"{model.edge_channels}."
                     )
-            if model.needs_pairs:
-                _check_pairs(model, int(data.num_nodes), f"{source}, {place}")
+            check_pairs(model, [int(data.num_nodes)], f"{source}, {place}")
 
     def predict(
         self, graphs: Sequence[Any], *, batch_size: int = 256
@@ -150,8 +176,19 @@ class Predictor:
         Raises:
             GraphInputError: If a graph cannot be used.
         """
+        return self.predict_with_spread(graphs, batch_size=batch_size)[0]
+
+    def predict_with_spread(
+        self, graphs: Sequence[Any], *, batch_size: int = 256
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Return the mean over the models, and their standard deviation (ddof 1).
+
+        Takes and raises what :meth:`predict` does, and both are of its shape; with one
+        model there is no deviation.
+        """
         if not len(graphs):
-            return np.empty((0, self.models[0].out_channels))
+            none = np.empty((0, self.models[0].out_channels))
+            return none, (none if len(self.models) > 1 else None)
         prepared: dict[Any, JoinedGraphs] = {}  # by what models read
         parts: list[Tensor] = []
         for model, note in zip(self.models, self.notes, strict=True):
@@ -170,12 +207,31 @@ class Predictor:
             found = predict_batches(model, batches)
             parts.append(note.objective.predictions(found.out))
         mean: NDArray[np.float64] = mean_prediction(self.models, parts).numpy()
-        return mean
+        spread = spread_of(parts)
+        return mean, None if spread is None else spread.numpy()
 
     def metrics(self, data: GraphTask) -> dict[str, float]:
         """Return the metrics of the predictions for graphs with targets."""
         predicted = torch.from_numpy(self.predict(data.graphs))
-        return self.note.objective.metrics(predicted, *data.targets())
+        return all_metrics(self.note, predicted, *data.targets(), self.calibration)
+
+
+def _read_calibration(folders: Sequence[Path]) -> Calibration | None:
+    """Return the calibration of a training, or what holds for several together.
+
+    Raises:
+        ModelFileError: If a file is damaged.
+    """
+    found = []
+    for file in (folder / FOLD_FILE for folder in folders):
+        if not file.is_file():
+            return None
+        try:
+            values = json.loads(file.read_text(encoding="utf-8"))
+            found.append(Calibration.from_dict(values.get("calibration", {})))
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            raise ModelFileError(f"{file} is damaged: {error}.") from error
+    return Calibration.joined(found)
 
 
 def _without_targets(data: Any, model: GraphModel) -> Any:
@@ -197,20 +253,6 @@ def _without_targets(data: Any, model: GraphModel) -> Any:
             attr = torch.zeros(0, model.edge_channels)
         fields["edge_attr"] = attr.view(attr.size(0), model.edge_channels)
     return Data(**fields)
-
-
-def _check_pairs(model: GraphModel, nodes: int, place: str) -> None:
-    """Refuse a graph whose pairs of nodes would not fit in memory."""
-    try:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):
-        return
-    needed = 4 * nodes * nodes * model.hidden_channels * 4
-    if needed > _MEMORY_SHARE * memory:
-        raise GraphInputError(
-            f"{place}: {nodes} nodes are too many for a model of all pairs of nodes, "
-            f"which would take about {needed / 2**30:.0f} GiB; use sek-gin."
-        )
 
 
 @dataclass(frozen=True)
@@ -242,14 +284,17 @@ def predict_stream(
     *,
     smiles: str | None = None,
     skip_invalid: bool = False,
+    columns: Sequence[str] | None = None,
     chunk_size: int = 1024,
     tell: Callable[[int], None] | None = None,
 ) -> StreamCount:
     """Predict for a file of any length: read, predict and write piece by piece.
 
-    Writes a CSV line per graph, or per node where targets are of nodes. Columns are
-    ``row`` (number of the graph in the input, from 1), ``node`` where targets are of
-    nodes, ``smiles`` where there are any, and the predictions.
+    Writes a CSV line per graph, or per node where targets are of nodes: the columns of
+    the input, in their order, then ``node`` where targets are of nodes, then the
+    predictions. For input without columns the first is ``row``, the number of the
+    graph there, from 1. What a spreadsheet would run as a formula is written as text
+    (:func:`~sekgnn.files.as_cell`).
 
     Args:
         predictor: The trained model.
@@ -257,6 +302,8 @@ def predict_stream(
         file: Where to write.
         smiles: Column of the SMILES; that of the training data by default.
         skip_invalid: Leave out SMILES that rdkit cannot read.
+        columns: Columns or keys of the input to write, ``row`` among them; by default
+            all columns of a table.
         chunk_size: Graphs in memory at a time.
         tell: Called with the number of graphs so far.
 
@@ -267,36 +314,69 @@ def predict_stream(
     of_nodes = predictor.models[0].level == "node"
     skipped: list[str] = []
     options = note.reader_options(path, smiles=smiles, skip_invalid=skip_invalid)
+    kept = _kept_columns(path, columns)
+
+    def said(graphs: Sequence[Any]) -> dict[str, list[Any]]:
+        found = predictor.predict_with_spread(graphs)
+        return predicted_columns(note, *found, predictor.calibration)
+
+    added = [*(["node"] if of_nodes else []), *said([])]
+    headings = [*kept.values(), *added]
+    taken = [name for name in added if name in kept.values()]
+    if taken:
+        raise GraphInputError(
+            f"{path} has a column {taken[0]!r} already, which the predictions need; "
+            "rename it, or choose the columns to keep with columns (--columns)."
+        )
     writer = csv.writer(file, lineterminator="\n")
     count = 0
     for task in stream_task(
         path,
         chunk_size=chunk_size,
+        columns=[name for name in kept if name not in _OWN_COLUMNS],
         on_invalid=lambda row: skipped.append(row.place),
         **options,
     ):
         predictor.check(task, str(path))
         if not count:
-            first = ["row", *(["node"] if of_nodes else [])]
-            texts = ["smiles"] if task.texts is not None else []
-            writer.writerow([*first, *texts, *predicted_headings(note)])
-        fields = iter(predicted_fields(note, predictor.predict(task.graphs)))
-        for i, row in enumerate(task.rows):
-            text = [] if task.texts is None else [task.texts[i]]
+            writer.writerow(map(as_cell, headings))
+        own = {_ROW: task.rows, _TEXT: task.texts or (), **task.columns}
+        fields = zip(*said(task.graphs).values(), strict=True)
+        for i in range(len(task)):
+            cells = [as_cell(own[name][i]) for name in kept]
             size = int(task[i].num_nodes) if of_nodes else 1
             for node in range(size):
-                place = [row, node] if of_nodes else [row]
-                writer.writerow([*place, *text, *next(fields)])
+                place = [node] if of_nodes else []
+                writer.writerow([*cells, *place, *map(as_cell, next(fields))])
         count += len(task)
         if tell is not None:
             tell(count)
     return StreamCount(count, len(skipped), skipped[0] if skipped else None)
 
 
+def _kept_columns(path: Path, columns: Sequence[str] | None) -> dict[Any, str]:
+    """Return the columns of the input to write, each with its heading.
+
+    Raises:
+        GraphInputError: If the input has columns and one is not among them.
+    """
+    form, table = task_format(path), path.suffix.lower() != ".smi"
+    headings = table_headings(path) if form == "smiles" and table else []
+    if columns is None:
+        if headings:  # by number, as headings may repeat
+            return dict(enumerate(headings))
+        return {_ROW: "row", **({_TEXT: "smiles"} if form == "smiles" else {})}
+    own = {"row": _ROW} if "row" not in headings else {}
+    if form == "smiles" and not table:
+        own["smiles"] = _TEXT
+    return {own.get(name, name): name for name in columns}
+
+
 def evaluate_run(
     folder: str | os.PathLike[str],
     part: str = "test",
     data_root: str | Path | None = None,
+    accelerator: str = "auto",
 ) -> list[dict[str, float]]:
     """Return the metrics of a run's models on a part of its own data, fold by fold.
 
@@ -304,6 +384,7 @@ def evaluate_run(
         folder: Of the run.
         part: ``"train"``, ``"val"`` or ``"test"``.
         data_root: The data folder of benchmarks.
+        accelerator: Device to predict on.
 
     Raises:
         ModelFileError: If a model is missing or damaged.
@@ -319,7 +400,7 @@ def evaluate_run(
             f"the data of {folder} has changed since, and with it the split; name the "
             "file to evaluate on all of it."
         )
-    whole = Predictor.load(place)
+    whole = Predictor.load(place, accelerator)
     size = config.ensemble + config.with_forest
     if len(whole.models) != len(training.splits) * size:
         raise ModelFileError(
@@ -327,6 +408,8 @@ def evaluate_run(
             f"folds have {size} each; others were removed."
         )
     out = []
+    count = len(training.splits)
+    folders = [place] if count == 1 else fold_folders(place, count)
     for number, split in enumerate(training.splits):
         chosen = getattr(split, part)
         if not chosen.size:
@@ -335,7 +418,8 @@ def evaluate_run(
                 f"{', refit' if config.refit else ''}); choose another."
             )
         own = slice(number * size, (number + 1) * size)
-        fold = Predictor(whole.models[own], whole.notes[own])
+        known = _read_calibration([folders[number]])
+        fold = Predictor(whole.models[own], whole.notes[own], known)
         out.append(fold.metrics(training.data.subset(chosen)))
     return out
 
@@ -347,6 +431,7 @@ def evaluate_file(
     *,
     smiles: str | None = None,
     skip_invalid: bool = False,
+    accelerator: str = "auto",
 ) -> dict[str, float]:
     """Return the metrics of a run's model on other graphs, whose targets are known.
 
@@ -356,12 +441,13 @@ def evaluate_file(
         target: Columns or keys of the targets; those of the training data by default.
         smiles: Column of the SMILES; that of the training data by default.
         skip_invalid: Leave out SMILES that rdkit cannot read.
+        accelerator: Device to predict on.
 
     Raises:
         ModelFileError: If the model is missing or damaged.
         GraphInputError: If the file is wrong or does not fit the model.
     """
-    predictor = Predictor.load(folder)
+    predictor = Predictor.load(folder, accelerator)
     note = predictor.note
     options = note.reader_options(path, smiles=smiles, skip_invalid=skip_invalid)
     names = () if Path(path).is_dir() else target or note.targets

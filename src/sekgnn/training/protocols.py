@@ -17,6 +17,15 @@ from sekgnn.errors import GraphInputError
 from sekgnn.training.config import RunConfig
 from sekgnn.training.objective import METRICS
 from sekgnn.training.run_record import FoldRecord, Result, is_better_high
+from sekgnn.training.split_by import (
+    cut_groups,
+    graph_groups,
+    group_folds,
+    group_split,
+    own_folds,
+    own_split,
+    time_split,
+)
 
 Positions = NDArray[np.int64]
 
@@ -60,22 +69,35 @@ def make_splits(
             the graphs to train on.
     """
     count, classes = len(data), data.class_numbers
+    how = config.split_by[0]
+    groups = graph_groups(config, data)
     if config.protocol == "holdout":
+        parts = (config.val_fraction, config.test_fraction)
         if config.split is not None:
             splits = [read_split(config.split, count)]
+        elif how == "fold":
+            splits = [own_split(data, config.split_by[1])]
+        elif how == "time":
+            splits = [time_split(data, config.split_by[1], *parts)]
+        elif groups is not None:
+            splits = [group_split(groups, *parts, config.seed)]
         elif data.split is not None:
             splits = [data.split]
         else:
-            parts = config.val_fraction, config.test_fraction
             splits = [random_split(count, *parts, config.seed, classes)]
     else:
         splits = []
-        for number, (train, test) in enumerate(_folds(config, data, data_root)):
+        folds = _folds(config, data, groups, data_root)
+        for number, (train, test) in enumerate(folds):
             val = np.empty(0, dtype=np.int64)
             if config.protocol == "nested":
                 seeds = np.random.SeedSequence([config.seed, number, 3])
                 seed = int(seeds.generate_state(1)[0])
-                train, val = inner_split(train, config.val_fraction, seed, classes)
+                if groups is None:
+                    train, val = inner_split(train, config.val_fraction, seed, classes)
+                else:
+                    size = round(train.size * config.val_fraction)
+                    train, val = cut_groups(train, groups, size, seed)
             splits.append(Split(train, val, test))
     if config.refit:
         splits = [_without_validation(split) for split in splits]
@@ -105,20 +127,35 @@ def _without_validation(split: Split) -> Split:
 
 
 def _folds(
-    config: RunConfig, data: GraphTask, data_root: str | Path | None
+    config: RunConfig,
+    data: GraphTask,
+    groups: Positions | None,
+    data_root: str | Path | None,
 ) -> list[tuple[Positions, Positions]]:
     """Return training and test positions of every fold."""
     if config.published_folds:
         return tu_folds(data.name, data_root)
     everything = np.arange(len(data))
-    tests = stratified_folds(len(data), config.folds, config.seed, data.class_numbers)
+    size = config.folds, config.seed
+    if config.split_by[0] == "fold":
+        tests = own_folds(data, config.split_by[1], config.folds)
+    elif groups is not None:
+        tests = group_folds(groups, *size)
+    else:
+        tests = stratified_folds(len(data), *size, data.class_numbers)
     return [(np.delete(everything, test), test) for test in tests]
 
 
 def summarise(
-    config: RunConfig, kind: TaskKind, folds: Sequence[FoldRecord]
+    config: RunConfig,
+    kind: TaskKind,
+    folds: Sequence[FoldRecord],
+    metrics: Sequence[str] = (),
 ) -> tuple[Result, ...]:
     """Return the numbers to report; the first is the protocol's own.
+
+    Those are ``metrics``, by default of the kind of task, and after them what else
+    every fold has measured, such as metrics of single targets.
 
     Raises:
         GraphInputError: If the metric is not defined on some test fold.
@@ -126,21 +163,23 @@ def summarise(
     The two protocols that select on the test folds are different readings of the same
     curves, so a run of one reports both, and the last epoch, which selects nothing.
     """
+    own = [f"test_{metric}" for metric in metrics or METRICS[kind]]
     if config.watched != "test" or not config.has_epochs:
+        more = [name for name in folds[0].metrics if name not in own]
         names = [config.protocol]
         if config.watched == "test":  # without epochs both readings are one
             names += {"xu2019", "wijesinghe2022"} - {config.protocol}
         return tuple(
             _over_folds(
-                f"test_{metric}",
-                [fold.metrics[f"test_{metric}"] for fold in folds],
+                metric,
+                [fold.metrics[metric] for fold in folds],
                 name,
                 selected_on(config),
             )
             for name in names
-            for metric in METRICS[kind]
+            for metric in [*own, *more]
         )
-    metric = f"test_{METRICS[kind][0]}"
+    metric = own[0]
     curves = np.array([fold.curves[metric] for fold in folds])  # [F, E]
     undefined = np.flatnonzero(np.isnan(curves).any(axis=1)) + 1
     if undefined.size:

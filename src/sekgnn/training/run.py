@@ -20,10 +20,18 @@ from sekgnn.files import write_files
 from sekgnn.parallel import Progress
 from sekgnn.provenance import package_versions, source_commit
 from sekgnn.training.baseline import Baseline, make_baseline, summarise_baseline
+from sekgnn.training.calibration import Calibration, check_enough
 from sekgnn.training.callbacks import EpochReport
 from sekgnn.training.config import RunConfig
-from sekgnn.training.ensemble import fit_members
-from sekgnn.training.predictions import mean_prediction, prediction_table
+from sekgnn.training.ensemble import Member, fit_members
+from sekgnn.training.lightning_trainer import available_device
+from sekgnn.training.predictions import (
+    all_metrics,
+    mean_prediction,
+    predicted_columns,
+    prediction_table,
+    spread_of,
+)
 from sekgnn.training.processes import run_processes
 from sekgnn.training.protocols import selected_on, summarise
 from sekgnn.training.run_folder import (
@@ -78,8 +86,9 @@ def train(
         config: A config or YAML file that ``keys`` change.
         preset: Name of keys that a YAML file and ``keys`` change: ``"small"``, ...
         data_root: The data folder of benchmarks; what ``SEKGNN_DATA`` names by default.
-        jobs: Folds to train at a time, each in a process of its own. A script that asks
-            for more than one needs the usual ``if __name__ == "__main__":``.
+        jobs: Folds, or networks of an ensemble, to train at a time, each in a process
+            of its own. A script that asks for more than one needs the usual
+            ``if __name__ == "__main__":``.
         encoding_progress: Called with (done, total) while encodings are computed.
         progress: Called with (done, total): batches, or epochs of all folds.
         report: Called with (epoch, values) after every epoch of a single training.
@@ -114,6 +123,7 @@ def train(
         return _finished(settings, place, data)
     training = Training(settings, data, data_root=data_root)
     training.prepare(encoding_progress)
+    _check_calibration(training)
     described = training.data.describe()
     if not main:
         return _record(training, described, [run_fold(training, 0, place)], "")
@@ -126,6 +136,8 @@ def train(
         write_config(settings, place)
         check_same_data(described["fingerprint"], place)
         if len(training.splits) == 1:
+            if jobs > 1 and settings.ensemble > 1:
+                _run_members(training, place, jobs, data_root, data, progress)
             folds = [
                 run_fold(training, 0, place, baseline, progress=progress, report=report)
             ]
@@ -173,9 +185,13 @@ def run_fold(
     tested = [member.training.evaluate(member.trained, number) for member in members]
     each = [goal.predictions(found.out) for found in tested]
     mean = mean_prediction(models, each)
+    calibration = _calibrated(members, number)
 
-    def metrics(predicted: Tensor) -> dict[str, float]:
-        found = goal.metrics(predicted, tested[0].y, tested[0].mask)
+    def metrics(
+        predicted: Tensor, calibration: Calibration | None = None
+    ) -> dict[str, float]:
+        truth = tested[0].y, tested[0].mask
+        found = all_metrics(first.note, predicted, *truth, calibration)
         return {f"test_{name}": value for name, value in found.items()}
 
     split = training.splits[number]
@@ -187,7 +203,7 @@ def run_fold(
         },
         curves=first.curves,
         kept_epoch=first.kept_epoch,
-        metrics=metrics(mean),
+        metrics=metrics(mean, calibration),
         seconds=sum(member.trained.seconds for member in members),
         members={
             member.name: metrics(own)
@@ -195,13 +211,55 @@ def run_fold(
             if len(members) > 1
         },
         baseline={} if baseline is None else baseline.fold(number),
+        calibration={} if calibration is None else calibration.to_dict(),
     )
-    table = prediction_table(first.note, tested[0], mean, number + 1)
+    spread = spread_of(each)
+    columns = predicted_columns(
+        first.note,
+        mean.numpy(),
+        None if spread is None else spread.numpy(),
+        calibration,
+    )
+    table = prediction_table(first.note, tested[0], columns, number + 1)
     text = json.dumps(asdict(record)).encode()
     write_files(folder, {PREDICTIONS_FILE: table, FOLD_FILE: text})
     for place in member_folders(folder, training.config.ensemble):
         (place / CHECKPOINT_FILE).unlink(missing_ok=True)
     return record
+
+
+def _calibrated(members: Sequence[Member], number: int) -> Calibration | None:
+    """Return what the validation graphs say about the mean prediction of members."""
+    training = members[0].training
+    confidence = training.config.confidence
+    if confidence is None:
+        return None
+    found = [own.training.evaluate(own.trained, number, "val") for own in members]
+    goal = members[0].trained.note.objective
+    each = [goal.predictions(part.out) for part in found]
+    mean = mean_prediction([own.trained.model for own in members], each)
+    truth = found[0].y, found[0].mask
+    return Calibration.fit(training.kind, confidence, mean, *truth)
+
+
+def _check_calibration(training: Training) -> None:
+    """Raise if validation graphs are too few for the confidence that is asked for.
+
+    Raises:
+        GraphInputError: If so, or if targets are of nodes, which are not drawn one by
+            one.
+    """
+    data, confidence = training.data, training.config.confidence
+    if confidence is None:
+        return
+    if data.level == "node":
+        raise GraphInputError("confidence is for targets of graphs, not of nodes.")
+    for number, split in enumerate(training.splits, start=1):
+        where = (
+            data.name if len(training.splits) == 1 else f"{data.name}, fold {number}"
+        )
+        for name, column in zip(data.target_names, data.mask[split.val].T, strict=True):
+            check_enough(int(column.sum()), confidence, f"{where}, target {name!r}")
 
 
 def _read_fold(path: Path) -> FoldRecord:
@@ -212,6 +270,48 @@ def _read_fold(path: Path) -> FoldRecord:
         raise GraphInputError(
             f"{path} is damaged ({error}); remove it to train this part again."
         ) from error
+
+
+def _run_members(
+    training: Training,
+    folder: Path,
+    jobs: int,
+    data_root: str | Path | None,
+    data: GraphTask | None,
+    progress: Progress | None,
+) -> None:
+    """Train the networks of an ensemble, ``jobs`` at a time, each up to its end.
+
+    What is finished has a checkpoint, from which :func:`run_fold` takes it.
+    """
+    config = training.config
+    places = member_folders(folder, config.ensemble)
+
+    def tell() -> None:
+        if progress is not None:
+            epochs = config.epochs * len(places)
+            progress(sum(map(_epochs, places)), epochs)
+
+    if (folder / FOLD_FILE).is_file():
+        return
+    shares = [range(config.ensemble)[i::jobs] for i in range(min(jobs, len(places)))]
+    arguments = [
+        (config, data_root, data, [(i, places[i]) for i in own]) for own in shares
+    ]
+    run_processes(_train_members, arguments, look=tell)
+
+
+def _train_members(
+    config: RunConfig,
+    data_root: str | Path | None,
+    data: GraphTask | None,
+    places: list[tuple[int, Path]],
+) -> None:
+    """Train some networks in a new process, which has to prepare the data itself."""
+    training = Training(config, data, data_root=data_root)
+    for member, place in places:
+        make_folder(place)
+        training.fit(0, member, output=place)
 
 
 def _run_folds(
@@ -292,6 +392,7 @@ def _record(
 ) -> RunRecord:
     config = training.config
     selects = config.keeps_best
+    place = available_device(config.accelerator, config.dtype)
     return RunRecord(
         config=config.to_dict(),
         data=described,
@@ -301,12 +402,14 @@ def _record(
         selected_on=selected_on(config),
         monitor=f"val_{config.monitor}" if selects else "nothing",
         folds=tuple(folds),
-        results=summarise(config, training.kind, folds),
+        results=summarise(
+            config, training.kind, folds, training.objective().metric_names
+        ),
         versions=package_versions(PACKAGES),
         commit=source_commit(),
         started=started,
         seconds=sum(fold.seconds for fold in folds),
-        device=f"{config.accelerator}, {torch.get_num_threads()} threads",
+        device=f"{place}, {torch.get_num_threads()} threads",
         baseline=summarise_baseline(training, folds),
     )
 

@@ -28,6 +28,7 @@ _DIGITS = 7  # float32 holds no more
 
 def is_better_high(metric: str) -> bool:
     """Tell whether a metric, such as ``val_accuracy``, is better the higher it is."""
+    metric = metric.partition("[")[0]  # of one target, as in test_r2[logp]
     return metric.split("_", 1)[-1] in HIGHER_IS_BETTER or metric in HIGHER_IS_BETTER
 
 
@@ -42,13 +43,16 @@ class FoldRecord:
             ``train_loss`` and, for the part that is watched, ``val_loss``,
             ``val_mae``, ... or ``test_loss``, ``test_accuracy``, ...
         kept_epoch: The epoch, from 1, whose weights were kept.
-        metrics: Of these weights: ``test_mae``, ``test_accuracy``, ...
+        metrics: Of these weights: ``test_mae``, ``test_accuracy``, ...; of several
+            targets also of each, such as ``test_mae[logp]``.
         seconds: How long training took, interruptions not counted.
         members: Of several models (``"network 1"``, ..., ``"forest"``), the metrics of
             each alone; ``metrics`` are those of their mean prediction, curves and
             epoch are of the first.
         baseline: Metrics of models without a network, by name; see
             :meth:`~sekgnn.training.baseline.Baseline.fold`.
+        calibration: What validation graphs say about predictions; see
+            :class:`~sekgnn.training.calibration.Calibration`.
     """
 
     split: dict[str, list[int]]
@@ -58,6 +62,7 @@ class FoldRecord:
     seconds: float
     members: dict[str, dict[str, float]] = field(default_factory=dict)
     baseline: dict[str, dict[str, Any]] = field(default_factory=dict)
+    calibration: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ class RunRecord:
     Attributes:
         config: The :class:`~sekgnn.training.RunConfig`, as plain values.
         data: ``name``, ``source``, ``fingerprint`` (SHA-256), ``graphs``, ``kind``,
-            ``level``, ``targets``, ``classes``, ``units``.
+            ``level``, ``targets``, ``classes``, ``units``, ``target_units``.
         model: The model's config, as ``model.to_config()`` gives it.
         num_parameters: Learned numbers.
         protocol: Name of the protocol.
@@ -141,6 +146,27 @@ class RunRecord:
         raise ConfigError(
             f"the run has no {metric} ({wanted}); it has {', '.join(known)}."
         )
+
+    def target_table(self) -> tuple[list[str], list[list[str]]]:
+        """Return heading and rows of the results of each of several targets."""
+        found: dict[str, dict[str, str]] = {}
+        for result in self.results:
+            metric, _, rest = result.metric.partition("[")
+            if result.protocol == self.protocol and rest:
+                value = f"{result.value:.4g}"
+                if result.spread is not None:
+                    value += f" ± {result.spread:.2g}"
+                found.setdefault(rest[:-1], {})[metric] = value
+        if not found:
+            return [], []
+        targets = self.data["targets"]
+        units = dict(zip(targets, self.data.get("target_units") or (), strict=False))
+        metrics = list(next(iter(found.values())))
+        rows = [
+            [name, units.get(name, ""), *(own.get(metric, "") for metric in metrics)]
+            for name, own in found.items()
+        ]
+        return ["target", "unit", *metrics], rows
 
     def baseline_sentence(self) -> str | None:
         """Return the baselines in one line; ``None`` if there are none."""

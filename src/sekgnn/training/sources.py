@@ -25,7 +25,7 @@ from sekgnn.datasets import (
 )
 from sekgnn.datasets.graph_task import Y_MASK
 from sekgnn.datasets.read_task import task_format
-from sekgnn.datasets.targets import TaskKind
+from sekgnn.datasets.targets import TaskKind, unit_of
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.training.config import RunConfig
 
@@ -59,6 +59,11 @@ def load_data(config: RunConfig, data_root: str | Path | None = None) -> GraphTa
     }
     for wanted in makers:
         if name.lower() in (wanted.lower(), wanted.replace("_", "-").lower()):
+            if config.columns:
+                raise ConfigError(
+                    f"{wanted} has no column {config.columns[0]!r}; columns are those "
+                    "of files of your own."
+                )
             return makers[wanted](replace(config, data=wanted), data_root)
     if not Path(name).exists():
         try:
@@ -139,7 +144,14 @@ def _qm9(config: RunConfig, data_root: str | Path | None) -> GraphTask:
         data.y = data.y[:, columns].contiguous()
     units = ", ".join(f"{QM9_TARGETS[c].name} in {QM9_TARGETS[c].unit}"
                       for c in columns)  # fmt: skip
-    return _regression(graphs, names, name="QM9", source="qm9pack", units=units)
+    return _regression(
+        graphs,
+        names,
+        name="QM9",
+        source="qm9pack",
+        units=units,
+        target_units=tuple(QM9_TARGETS[c].unit for c in columns),
+    )
 
 
 def _own(config: RunConfig) -> GraphTask:
@@ -156,6 +168,7 @@ def _own(config: RunConfig) -> GraphTask:
         path,
         config.target,
         kind=kind,
+        columns=config.columns,
         on_invalid=left_out.append,
         smiles=config.smiles,
         skip_invalid=config.skip_invalid,
@@ -170,7 +183,12 @@ def _own(config: RunConfig) -> GraphTask:
     reader: dict[str, Any] = {"format": form}
     if form == "smiles":
         reader |= {"add_hydrogens": config.add_hydrogens, "smiles": config.smiles}
-    return replace(task, name=path.name, source="file", reader=reader)
+    units = tuple(unit_of(name) for name in task.target_names)
+    if task.kind != "regression" or not any(units):
+        units = ()
+    return replace(
+        task, name=path.name, source="file", reader=reader, target_units=units
+    )
 
 
 def _targets(name: str, given: Sequence[str], known: Sequence[str]) -> list[str]:

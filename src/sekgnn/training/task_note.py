@@ -33,6 +33,7 @@ class TaskNote:
             benchmarks and objects in memory.
         max_neighbors: Sample of every hop, or ``None``.
         sample_seed: Of that sample.
+        comparable: Whether all targets have one unit.
     """
 
     kind: TaskKind
@@ -47,6 +48,7 @@ class TaskNote:
     reader: dict[str, Any] | None = None
     max_neighbors: int | None = None
     sample_seed: int = 0
+    comparable: bool = True
 
     @classmethod
     def of(
@@ -70,12 +72,13 @@ class TaskNote:
             reader=data.reader,
             max_neighbors=max_neighbors,
             sample_seed=sample_seed,
+            comparable=objective.comparable,
         )
 
     @property
     def objective(self) -> Objective:
         """What turns outputs into predictions."""
-        return Objective(self.kind, self.loss, self.mean, self.scale)
+        return Objective(self.kind, self.loss, self.mean, self.scale, self.comparable)
 
     def reader_options(
         self,

@@ -20,7 +20,7 @@ from sekgnn.kernel import clock
 from sekgnn.models import Forest, GraphModel, save_model
 from sekgnn.parallel import Progress
 from sekgnn.training.batches import BatchLoader, JoinedGraphs, encoding_cache
-from sekgnn.training.build import make_model
+from sekgnn.training.build import check_pairs, make_model
 from sekgnn.training.callbacks import (
     Cosine,
     EndWithParent,
@@ -38,7 +38,7 @@ from sekgnn.training.lightning_trainer import (
     read_checkpoint,
     undisturbed,
 )
-from sekgnn.training.objective import Objective, check_monitor, make_objective
+from sekgnn.training.objective import Objective, make_objective
 from sekgnn.training.predictions import Predictions, predict_batches, to_csv
 from sekgnn.training.protocols import make_splits
 from sekgnn.training.run_folder import CHECKPOINT_FILE, CURVES_FILE, MODEL_FILE
@@ -135,6 +135,8 @@ class Training:
             self._first.encoding,
             self._first.precision,
         )
+        sizes = sorted(int(data.num_nodes) for data in self.data.graphs)
+        check_pairs(self._first, sizes[-config.batch_size :], self.data.name)
         self.objective(0)
         if config.with_forest:  # what it cannot read shows before anything is trained
             make_model(config.without_network("forest"), self.data, 0)
@@ -170,9 +172,12 @@ class Training:
             ConfigError: If loss or monitor do not fit the kind of task.
         """
         y, mask = self.data.subset(self.splits[number].train).targets()
-        config = self.config
-        check_monitor(self.kind, config.monitor)
-        return make_objective(self.kind, config.loss, config.normalize, y, mask)
+        config, comparable = self.config, self.data.has_one_unit
+        goal = make_objective(
+            self.kind, config.loss, config.normalize, y, mask, comparable
+        )
+        goal.check_monitor(config.monitor)
+        return goal
 
     def prepare(self, progress: Progress | None = None) -> JoinedGraphs:
         """Return the graphs with hops and encodings, found when first asked for.

@@ -1,0 +1,177 @@
+r"""What validation graphs say about predictions: how far they may be off, where to cut.
+
+Split conformal prediction (Vovk et al., 2005; Lei et al., 2018): of n validation graphs
+with scores :math:`s_i` let q be the :math:`\lceil (n + 1) c \rceil`-th smallest. A new
+graph like them has a score of at most q with probability at least c, whatever the model
+is. With :math:`s = |y - \hat y|` that is the interval :math:`\hat y \pm q`, with
+:math:`s = 1 - \hat p_y` the set of classes :math:`\{k : \hat p_k \ge 1 - q\}`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sekgnn.datasets.targets import TaskKind
+from sekgnn.errors import GraphInputError
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What was found on the validation graphs of a training.
+
+    Attributes:
+        confidence: c, the share of new graphs whose interval or set should hold the
+            truth; ``None`` if there are none.
+        radii: q of every target, or of the one target with classes.
+        graphs: n of every target.
+    """
+
+    confidence: float | None = None
+    radii: tuple[float, ...] = ()
+    graphs: tuple[int, ...] = ()
+
+    @classmethod
+    def fit(
+        cls,
+        kind: TaskKind,
+        confidence: float | None,
+        predicted: Tensor,
+        y: Tensor,
+        mask: Tensor,
+    ) -> Calibration | None:
+        """Calibrate on the predictions for validation graphs.
+
+        Args:
+            kind: The kind of task.
+            confidence: c, or ``None``.
+            predicted: Probabilities ``[G, C]``, or values ``[G, T]``.
+            y: Targets, ``[G]`` or ``[G, T]``.
+            mask: Where they are present, bool ``[G, T]``.
+
+        Returns:
+            ``None`` if nothing is asked for.
+        """
+        if confidence is None:
+            return None
+        columns = [
+            column[own].tolist()
+            for column, own in zip(
+                conformal_scores(kind, predicted, y).unbind(1), mask.unbind(1),
+                strict=True,
+            )
+        ]  # fmt: skip
+        return cls(
+            confidence,
+            tuple(conformal_radius(own, confidence) for own in columns),
+            tuple(len(own) for own in columns),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Calibration | None]) -> Calibration | None:
+        """Return what holds for the mean of models that were calibrated one by one.
+
+        The largest radius of each target: their mean is seldom worse than the worst.
+        """
+        known = [part for part in parts if part is not None]
+        if not known or len(known) < len(parts):
+            return None
+        columns = zip(*(part.radii for part in known), strict=True)
+        return cls(
+            known[0].confidence,
+            tuple(max(own) for own in columns),
+            tuple(min(own) for own in zip(*(p.graphs for p in known), strict=True)),
+        )
+
+    def metrics(
+        self,
+        kind: TaskKind,
+        names: Sequence[str],
+        found: Tensor,
+        y: Tensor,
+        mask: Tensor,
+    ) -> dict[str, float]:
+        """Return ``coverage``, the share of intervals or sets that hold the truth.
+
+        And how large they are: ``interval_width`` in the units of a target, or
+        ``set_size``, the mean number of classes. With several targets, of each.
+        Arguments as in :meth:`fit`, with the names of the targets.
+        """
+        scores, radii = conformal_scores(kind, found, y), torch.tensor(self.radii)
+        rows: list[tuple[float, float]] = []
+        for column, own in enumerate(mask.unbind(1)):
+            inside = (scores[own, column] <= radii[column]).double()
+            size = 2 * radii[column].double()
+            if kind in ("binary", "multiclass"):
+                size = (1 - found[own] <= radii[0]).double().sum(1).mean()
+            elif kind == "multilabel":
+                p = found[own, column]
+                both = torch.stack([1 - p, p]) <= radii[column]
+                size = both.double().sum(0).mean()
+            rows.append((float(inside.mean()), float(size)))
+        what = "interval_width" if kind == "regression" else "set_size"
+        if len(rows) == 1:
+            return {"coverage": rows[0][0], what: rows[0][1]}
+        out = {"coverage": float(np.nanmean([share for share, _ in rows]))}
+        for name, row in zip(names, rows, strict=True):
+            out |= {f"coverage[{name}]": row[0], f"{what}[{name}]": row[1]}
+        return out
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Calibration | None:
+        """Return what :meth:`to_dict` gave; ``None`` for nothing."""
+        known: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in values.items()
+        }
+        return cls(**known) if known else None
+
+
+def conformal_scores(kind: TaskKind, predicted: Tensor, y: Tensor) -> Tensor:
+    """Return how wrong predictions are, float64 ``[G, T]``."""
+    if kind in ("binary", "multiclass"):
+        return 1 - predicted.double().gather(1, y.unsqueeze(1))
+    if kind == "multilabel":
+        p = predicted.double()
+        return torch.where(y > 0.5, 1 - p, p)
+    return (predicted.double() - y.double()).abs()
+
+
+def conformal_radius(scores: Sequence[float], confidence: float) -> float:
+    """Return the smallest score that is large enough; infinite for too few scores.
+
+    Example:
+        >>> conformal_radius([3.0, 1.0, 2.0, 4.0], 0.8)
+        4.0
+    """
+    rank = _rank(len(scores), confidence)
+    return sorted(scores)[rank - 1] if rank <= len(scores) else math.inf
+
+
+def check_enough(count: int, confidence: float, where: str) -> None:
+    """Raise if so few validation graphs cannot give the confidence.
+
+    Raises:
+        GraphInputError: If so; says how many are needed.
+    """
+    if _rank(count, confidence) > count:
+        needed = next(n for n in range(1, 10**7) if _rank(n, confidence) <= n)
+        raise GraphInputError(
+            f"{where}: confidence {confidence:g} needs {needed} validation graphs, "
+            f"there are {count}; use a larger val_fraction or a smaller confidence."
+        )
+
+
+def _rank(count: int, confidence: float) -> int:
+    """Return the number of the score to take, from 1; rounding errors aside."""
+    return math.ceil((count + 1) * confidence - 1e-9)

@@ -1,0 +1,216 @@
+"""A chemist's day on the command line: tables of molecules and what stands in them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tests.cli.conftest import Run
+
+from sekgnn.training.run_record import RunRecord
+
+pytest.importorskip("rdkit")
+
+RINGS = {"benzene": "c1ccccc1", "pyridine": "c1ccncc1", "hexane": "C1CCCCC1",
+         "furan": "c1ccoc1", "thiophene": "c1ccsc1", "pentane": "C1CCCC1"}  # fmt: skip
+TAILS = ("C", "CC", "CCC", "O", "CO", "N", "CN", "CCO")
+RIDGE = ("--jobs", 1, "--model", "ridge", "--encoding", "none", "--quiet")
+SMALL = ("--jobs", 1, "--no-baseline", "--model", "gin", "--hidden-channels", 8,
+         "--num-layers", 2, "--batch-size", 16, "--lr", 0.01, "--quiet")  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def surroundings(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Use one thread, and put the threads back."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def molecules() -> list[dict[str, Any]]:
+    """Return 48 molecules: six rings, each with eight tails."""
+    out = []
+    for i, (ring, core) in enumerate(RINGS.items()):
+        for j, tail in enumerate(TAILS):
+            out.append(
+                {
+                    "id": f"m{8 * i + j}",
+                    "smiles": f"{tail}{core}",
+                    "series": ring,
+                    "year": 2000 + (5 * i + 3 * j) % 11,
+                    "part": ("train", "train", "val", "test")[(i + j) % 4],
+                    "fold": (i + j) % 3,
+                    "mass [g/mol]": 70.0 + 10 * i + 14.1 * tail.count("C"),
+                    "logp": 0.5 * tail.count("C") - 1.2 * tail.count("O") + 0.1 * i,
+                    "polar": int(tail[-1] in "ON"),
+                }
+            )
+    return out
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return write(tmp_path / "molecules.csv", molecules())
+
+
+def ok(run: Run, *args: object) -> str:
+    result = run(*args)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def refused(run: Run, *args: object) -> str:
+    result = run(*args)
+    assert result.exit_code == 2, result.output
+    assert "Traceback" not in result.output
+    return " ".join(result.output.split())
+
+
+def test_splits_by_scaffold_group_time_and_own_column(
+    run: Run, data: Path, tmp_path: Path
+) -> None:
+    """The record holds the split; it repeats with the seed and keeps its promise."""
+    rows = molecules()
+
+    def split(name: str, *words: object) -> list[dict[str, list[int]]]:
+        place = tmp_path / name
+        ok(run, "train", data, "--target", "logp", *RIDGE, "-o", place, *words)
+        record = RunRecord.load(place)
+        for fold in record.folds:
+            everything = sorted(i for part in fold.split.values() for i in part)
+            assert everything == list(range(48))
+        return [fold.split for fold in record.folds]
+
+    def values(positions: list[int], column: str) -> set[Any]:
+        return {rows[i][column] for i in positions}
+
+    parts = ("--val-fraction", 0.2, "--test-fraction", 0.2)
+    by_scaffold = split("a", "--split-by", "scaffold", *parts)
+    assert by_scaffold == split("b", "--split-by", "scaffold", *parts)
+    assert by_scaffold == split("c", "--split-by", "group", "series", *parts)
+    assert by_scaffold != split("d", "--split-by", "scaffold", *parts, "--seed", 5)
+    (found,) = by_scaffold
+    names = [values(found[part], "series") for part in ("train", "val", "test")]
+    assert [len(own) for own in names] == [4, 1, 1] and len(set.union(*names)) == 6
+    (found,) = split("e", "--split-by", "time", "year", *parts)
+    years = [sorted(values(found[part], "year")) for part in ("train", "val", "test")]
+    assert years[0][-1] < years[1][0] <= years[1][-1] < years[2][0]
+    assert 5 <= len(found["test"]) <= 10  # at most a fifth of 48, ties together
+    (found,) = split("f", "--split-by", "fold", "part")
+    assert all(values(found[part], "part") == {part} for part in found)
+    folds = split("g", "--split-by", "fold", "fold", "--protocol", "nested")
+    assert [values(own["test"], "fold") for own in folds] == [{0}, {1}, {2}]
+    folds = split("h", "--split-by", "scaffold", "--protocol", "nested", "--folds", 3)
+    for own in folds:
+        names = [values(own[part], "series") for part in ("train", "val", "test")]
+        assert sum(map(len, names)) == len(set.union(*names)) == 6
+        assert len(own["test"]) == 16
+    for words, message in [
+        (("scaffolds",), "Did you mean 'scaffold'"),
+        (("group",), "split_by group takes a column"),
+        (("group", "serie"), "Did you mean 'series'"),
+        (("fold", "series"), "is none of train, val and test"),
+        (("time", "series"), "is neither a number"),
+        (("time", "year", "--protocol", "nested"), "use protocol holdout"),
+    ]:
+        wrong = ("train", data, "--target", "logp", *RIDGE, "-o", tmp_path / "no")
+        assert message in refused(run, *wrong, "--split-by", *words)
+        assert not (tmp_path / "no").exists()
+
+
+def test_several_targets_with_spread_and_intervals(
+    run: Run, data: Path, tmp_path: Path
+) -> None:
+    """Two networks side by side; each target in its unit; coverage as counted."""
+    place, out = tmp_path / "run", tmp_path / "out.csv"
+    words = ("train", data, "--target", "mass [g/mol]", "logp", *SMALL[2:-1],
+             "--epochs", 3, "--ensemble", 2, "--jobs", 2, "--confidence", 0.8,
+             "--val-fraction", 0.25, "--test-fraction", 0.25, "-o", place)  # fmt: skip
+    text = ok(run, *words)
+    record = RunRecord.load(place)
+    (fold,) = record.folds
+    assert [*fold.members] == ["network 1", "network 2"]
+    assert record.headline.metric == "test_r2"  # g/mol and no unit: errors differ
+    assert "test_mae" not in fold.metrics
+    assert record.data["target_units"] == ["g/mol", ""]
+    page = tmp_path / "report"
+    ok(run, "report", place, "-o", page, "-q")
+    shown = (page / "report.html").read_text()
+    ok(run, "predict", place, data, "-o", out, "--columns", "id", "logp")
+    rows, tests = table(out), table(place / "predictions.csv")
+    assert [*rows[0]] == [
+        "id", "logp", "predicted mass [g/mol]", "predicted logp",
+        "spread mass [g/mol]", "spread logp", "lower mass [g/mol]",
+        "upper mass [g/mol]", "lower logp", "upper logp",
+    ]  # fmt: skip
+    radii = dict(zip(record.data["targets"], fold.calibration["radii"], strict=True))
+    for name, key in (("logp", "logp"), ("mass [g/mol]", "mass [g/mol]")):
+        truth, found, low, high = (
+            np.array([float(row[f"{word} {key}"]) for row in tests])
+            for word in ("true", "predicted", "lower", "upper")
+        )
+        mae = fold.metrics[f"test_mae[{name}]"]
+        assert mae == pytest.approx(np.abs(truth - found).mean(), rel=1e-4)
+        assert f"{mae:.4g}" in text and f"{mae:.4g}" in shown
+        inside = ((low <= truth) & (truth <= high)).mean()
+        assert fold.metrics[f"test_coverage[{name}]"] == pytest.approx(inside)
+        assert high - low == pytest.approx(2 * radii[name], rel=1e-4)
+        # the definition, on the validation graphs: the 11th of 12 errors
+        errors = sorted(
+            abs(float(rows[i][f"predicted {key}"]) - float(molecules()[i][name]))
+            for i in fold.split["val"]
+        )
+        assert len(errors) == 12 and radii[name] == pytest.approx(errors[10], rel=1e-4)
+    member = [tmp_path / f"{i}.csv" for i in (1, 2)]
+    for i, file in enumerate(member, start=1):
+        network = place / f"member-0{i}" / "model.safetensors"
+        ok(run, "predict", network, data, "-o", file, "--columns", "id")
+    each = np.array([[float(r["predicted logp"]) for r in table(f)] for f in member])
+    spread = [float(row["spread logp"]) for row in rows]
+    assert spread == pytest.approx(each.std(axis=0, ddof=1), rel=1e-3, abs=1e-6)
+    measured = json.loads(ok(run, "evaluate", place, "--json"))["metrics"]
+    for name in ("coverage", "mae[logp]", "interval_width[mass [g/mol]]"):
+        assert measured[name] == pytest.approx(fold.metrics[f"test_{name}"], rel=1e-4)
+    assert ok(run, *words) == text  # finished: nothing is trained again
+    few = (*words[:-1], tmp_path / "no", "--confidence", 0.99)
+    assert "needs 99 validation graphs" in refused(run, *few)
+    no_graphs = (*few, "--keep", "last", "--refit")
+    assert "calibrated on validation graphs" in refused(run, *no_graphs)
+
+
+def test_sets_of_classes(run: Run, data: Path, tmp_path: Path) -> None:
+    """A set holds the classes that are likely enough by the validation graphs."""
+    place, out = tmp_path / "run", tmp_path / "out.csv"
+    ok(run, "train", data, "--target", "series", *RIDGE, "--confidence", 0.7,
+       "--val-fraction", 0.3, "--test-fraction", 0.3, "-o", place)  # fmt: skip
+    (fold,) = RunRecord.load(place).folds
+    ok(run, "predict", place, data, "-o", out, "-q")
+    rows, (radius,) = table(out), fold.calibration["radii"]
+    for row in rows:
+        chances = {name: float(row[f"probability {name}"]) for name in sorted(RINGS)}
+        likely = [name for name, p in chances.items() if 1 - p <= radius + 1e-6]
+        assert row["set series"] == "; ".join(likely)
+    tested = [rows[i] for i in fold.split["test"]]
+    inside = np.mean([row["series"] in row["set series"].split("; ") for row in tested])
+    assert fold.metrics["test_coverage"] == pytest.approx(inside)
+    sizes = [row["set series"].count(";") + bool(row["set series"]) for row in tested]
+    assert fold.metrics["test_set_size"] == pytest.approx(np.mean(sizes))
