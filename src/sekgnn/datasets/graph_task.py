@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 Y_MASK = "y_mask"
 """Where on a ``Data`` a target is present: bool ``[1, T]``."""
+Y_WEIGHT = "y_weight"
+"""How much the loss of a ``Data`` weighs, float32 ``[1]``; 1 if it is absent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +157,7 @@ class GraphTask:
         digest = hashlib.sha256()
         for data in self.graphs:
             digest.update(int(data.num_nodes).to_bytes(8, "little"))
-            for name in ("edge_index", "x", "edge_attr", "y", Y_MASK):
+            for name in ("edge_index", "x", "edge_attr", "y", Y_MASK, Y_WEIGHT):
                 value = data.get(name)
                 if value is not None:
                     digest.update(f"{name}{list(value.shape)}".encode())
@@ -255,6 +258,46 @@ def set_targets(graphs: Sequence[Data], y: Tensor, mask: NDArray[np.bool_]) -> N
     for i, data in enumerate(graphs):
         data.y = y[i : i + 1].clone()
         data[Y_MASK] = torch.from_numpy(mask[i : i + 1].copy())
+
+
+def set_weights(task: GraphTask, weights: Sequence[Any], name: str) -> None:
+    """Set the weight of every graph's loss, divided by their mean.
+
+    Args:
+        task: The graphs.
+        weights: One number per graph.
+        name: What to call them.
+
+    Raises:
+        GraphInputError: If one is not a number, or negative, or all are 0.
+    """
+    import torch
+
+    numbers = []
+    for value, place in zip(weights, task.places, strict=True):
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not 0 <= number < math.inf:
+            raise GraphInputError(
+                f"{task.name or 'graphs'}, {place}: {name} {value!r} is not a weight; "
+                "a number of at least 0 is needed."
+            )
+        numbers.append(number)
+    mean = sum(numbers) / max(len(numbers), 1)
+    if not mean:
+        raise GraphInputError(f"{task.name or 'graphs'}: all weights in {name} are 0.")
+    for data, number in zip(task.graphs, numbers, strict=True):
+        data[Y_WEIGHT] = torch.tensor([number / mean])
+
+
+def row_weights(batch: Any, level: str) -> Tensor | None:
+    """Return the weight of every row of targets in a batch, ``[R]``, if it has any."""
+    if Y_WEIGHT not in batch:
+        return None
+    found: Tensor = batch[Y_WEIGHT]
+    return found[batch.batch] if level == "node" else found
 
 
 def make_task(

@@ -14,6 +14,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from numpy.typing import NDArray
 
 from sekgnn.datasets import GraphTask, Split
+from sekgnn.datasets.graph_task import set_weights
 from sekgnn.errors import GraphInputError, GraphInputWarning
 from sekgnn.files import write_files
 from sekgnn.kernel import clock
@@ -116,6 +117,9 @@ class Training:
         elif not data.name:
             data = replace(data, name=config.data or "graphs")
         self.data = _with_targets(config, data)
+        if config.sample_weight is not None:
+            name = config.sample_weight
+            set_weights(self.data, self.data.column(name), f"column {name!r}")
         assert self.data.kind is not None  # as there are targets
         self.kind = self.data.kind
         if splits is None:
@@ -174,7 +178,13 @@ class Training:
         y, mask = self.data.subset(self.splits[number].train).targets()
         config, comparable = self.config, self.data.has_one_unit
         goal = make_objective(
-            self.kind, config.loss, config.normalize, y, mask, comparable
+            self.kind,
+            config.loss,
+            config.normalize,
+            y,
+            mask,
+            comparable,
+            config.class_weight,
         )
         goal.check_monitor(config.monitor)
         return goal
@@ -320,7 +330,7 @@ class Training:
         report: EpochReport | None,
     ) -> Trained:
         """Fit a model without epochs; its curves have one value each."""
-        objective, joined, began = note.objective, self.prepare(), clock()
+        objective, joined, began = self.objective(number), self.prepare(), clock()
         split, size = self.splits[number], max(self.config.batch_size, 256)
         train, val = (joined.batches(part, size) for part in (split.train, split.val))
         if isinstance(model, Forest):
