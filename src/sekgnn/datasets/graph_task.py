@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sekgnn.datasets.pyg import as_data
 from sekgnn.datasets.targets import Label, TargetColumn, TaskKind, encode_targets
 from sekgnn.errors import GraphInputError
+from sekgnn.fields import POSITIONS
 from sekgnn.graphs import GraphRecord
 from sekgnn.graphs.graph_record import NO_NAMES, FeatureNames
 
@@ -126,7 +127,7 @@ class GraphTask:
         digest = hashlib.sha256()
         for data in self.graphs:
             digest.update(int(data.num_nodes).to_bytes(8, "little"))
-            for name in ("edge_index", "x", "edge_attr", "y", Y_MASK):
+            for name in ("edge_index", "x", "edge_attr", POSITIONS, "y", Y_MASK):
                 value = data.get(name)
                 if value is not None:
                     digest.update(f"{name}{list(value.shape)}".encode())
@@ -164,6 +165,17 @@ class GraphTask:
             texts=None if self.texts is None else take(self.texts),
             split=None,
         )
+
+    def check(self, check_graph: Callable[[Data, str], object], name: str = "") -> None:
+        """Call ``check_graph(data, place)`` for every graph, which may refuse it.
+
+        Args:
+            check_graph: Raises if a model cannot use a graph.
+            name: What to call the source; its own name by default.
+        """
+        source = name or self.name
+        for data, place in zip(self.graphs, self.places, strict=True):
+            check_graph(data, f"{source}, {place}" if place else source)
 
     def with_targets(self) -> GraphTask:
         """Return the task without graphs that have no target at all.

@@ -137,8 +137,7 @@ class GraphLearner(LightningModule):
         """
         if not self.automatic_optimization:
             return self._descend(batch, batch_idx)
-        out = self.model(batch)
-        total, count = self.objective.loss_sum(out, batch.y, batch[Y_MASK])
+        total, count = self._loss(batch)
         value = float(total.detach())
         everywhere, present = value, int(count)
         if self.trainer.world_size > 1:  # all see the same, and stop together
@@ -161,10 +160,13 @@ class GraphLearner(LightningModule):
         if self.trainer.is_last_batch and self.config.watched is None:
             self.model.eval()
             with torch.no_grad():
-                out = self.model(batch)
+                total, _ = self._loss(batch)
             self.model.train()
-            total, _ = self.objective.loss_sum(out, batch.y, batch[Y_MASK])
             self._check_finite(float(total), self.global_step)
+
+    def _loss(self, batch: Any) -> tuple[Tensor, Tensor]:
+        """Return the sum of the losses of a batch, and the number of its targets."""
+        return self.model.loss_sum(batch, batch.y, batch[Y_MASK], self.objective)
 
     def _descend(self, batch: Any, batch_idx: int) -> Tensor:
         """Hold batches until the last one of an epoch; then search along lines."""
@@ -178,8 +180,7 @@ class GraphLearner(LightningModule):
             descent.zero_grad()
             whole = torch.zeros((), dtype=torch.float64)
             for held in self.held:
-                out = self.model(held)
-                part = self.objective.loss_sum(out, held.y, held[Y_MASK])[0] / count
+                part = self._loss(held)[0] / count
                 self.manual_backward(part)
                 whole += part.detach().double()
             if not self.loss_count:  # the first is that of the weights as they were

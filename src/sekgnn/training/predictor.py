@@ -19,6 +19,7 @@ from sekgnn.checks import check_choice
 from sekgnn.datasets import GraphTask, read_task, stream_task
 from sekgnn.datasets.graph_task import Y_MASK, edge_width
 from sekgnn.errors import GraphInputError, GraphInputWarning, ModelFileError
+from sekgnn.fields import POSITIONS
 from sekgnn.models import GraphModel, load_models
 from sekgnn.models.model_file import read_about
 from sekgnn.training.batches import JoinedGraphs
@@ -39,8 +40,6 @@ from sekgnn.training.run_folder import (
 from sekgnn.training.run_record import RECORD_FILE, RunRecord
 from sekgnn.training.task_note import TaskNote
 from sekgnn.training.training import Training
-
-_MEMORY_SHARE = 0.5  # of the machine's memory that one graph may take
 
 
 class Predictor:
@@ -133,8 +132,8 @@ class Predictor:
                         f"{source}, {place}: {width} edge features, the model reads "
                         f"{model.edge_channels}."
                     )
-            if model.needs_pairs:
-                _check_pairs(model, int(data.num_nodes), f"{source}, {place}")
+        for model in self.models:
+            task.check(model.check_graph, source)
 
     def predict(
         self, graphs: Sequence[Any], *, batch_size: int = 256
@@ -156,7 +155,10 @@ class Predictor:
         parts: list[Tensor] = []
         for model, note in zip(self.models, self.notes, strict=True):
             widths = model.in_channels, model.edge_channels
-            reads = (model.num_hops, model.encoding, model.precision, *widths)
+            reads = (
+                *(model.num_hops, model.encoding, model.precision, *widths),
+                model.kind.coordinates,
+            )
             if reads not in prepared:
                 prepared[reads] = JoinedGraphs(
                     [_without_targets(data, model) for data in graphs],
@@ -196,21 +198,9 @@ def _without_targets(data: Any, model: GraphModel) -> Any:
         if attr is None:
             attr = torch.zeros(0, model.edge_channels)
         fields["edge_attr"] = attr.view(attr.size(0), model.edge_channels)
+    if model.kind.coordinates:
+        fields[POSITIONS] = data[POSITIONS]
     return Data(**fields)
-
-
-def _check_pairs(model: GraphModel, nodes: int, place: str) -> None:
-    """Refuse a graph whose pairs of nodes would not fit in memory."""
-    try:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):
-        return
-    needed = 4 * nodes * nodes * model.hidden_channels * 4
-    if needed > _MEMORY_SHARE * memory:
-        raise GraphInputError(
-            f"{place}: {nodes} nodes are too many for a model of all pairs of nodes, "
-            f"which would take about {needed / 2**30:.0f} GiB; use sek-gin."
-        )
 
 
 @dataclass(frozen=True)

@@ -136,6 +136,7 @@ class Training:
             self._first.precision,
         )
         self.objective(0)
+        self.data.check(self._first.check_graph)
         if config.with_forest:  # what it cannot read shows before anything is trained
             make_model(config.without_network("forest"), self.data, 0)
 
