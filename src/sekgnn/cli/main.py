@@ -17,6 +17,7 @@ from sekgnn.cli.example import example
 from sekgnn.cli.failures import FAILED, INTERRUPTED, ReportingGroup
 from sekgnn.cli.info import info
 from sekgnn.cli.many_values import ManyValuesCommand
+from sekgnn.cli.models import models
 from sekgnn.cli.predict import predict
 from sekgnn.cli.report import report
 from sekgnn.cli.search import search
@@ -32,8 +33,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in (
-    train, evaluate, predict, report, search, encode, wl, brec, info, demo, example,
-    warmup,
+    train, evaluate, predict, report, search, models, encode, wl, brec, info, demo,
+    example, warmup,
 ):  # fmt: skip
     app.command(cls=ManyValuesCommand)(_command)
 

@@ -19,9 +19,10 @@ from sekgnn.errors import GraphInputError, GraphInputWarning
 from sekgnn.files import write_files
 from sekgnn.kernel import clock
 from sekgnn.models import Forest, GraphModel, save_model
+from sekgnn.models.graph_model import check_pairs
 from sekgnn.parallel import Progress
 from sekgnn.training.batches import BatchLoader, JoinedGraphs, encoding_cache
-from sekgnn.training.build import check_pairs, make_model
+from sekgnn.training.build import make_model
 from sekgnn.training.callbacks import (
     Cosine,
     EndWithParent,
@@ -142,6 +143,7 @@ class Training:
         sizes = sorted(int(data.num_nodes) for data in self.data.graphs)
         check_pairs(self._first, sizes[-config.batch_size :], self.data.name)
         self.objective(0)
+        self.data.check(self._first.check_graph)
         if config.with_forest:  # what it cannot read shows before anything is trained
             make_model(config.without_network("forest"), self.data, 0)
 
