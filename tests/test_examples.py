@@ -30,7 +30,7 @@ def test_the_examples_run(tmp_path: Path) -> None:
         env=os.environ | {"OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     assert done.returncode == 0, done.stderr
     printed = done.stdout.split("EXAMPLE ")[1:]

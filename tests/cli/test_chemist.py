@@ -214,3 +214,70 @@ def test_sets_of_classes(run: Run, data: Path, tmp_path: Path) -> None:
     assert fold.metrics["test_coverage"] == pytest.approx(inside)
     sizes = [row["set series"].count(";") + bool(row["set series"]) for row in tested]
     assert fold.metrics["test_set_size"] == pytest.approx(np.mean(sizes))
+
+
+def test_rare_classes_weights_and_threshold(
+    run: Run, data: Path, tmp_path: Path
+) -> None:
+    """Balanced classes, graphs of weight 0, and a cut that validation graphs choose."""
+    rows = molecules()
+    for i, row in enumerate(rows):
+        row["rare"] = "yes" if i in (2, 11, 17, 24, 30, 33, 45, 46) else "no"
+        row["noisy"] = row["polar"] if i % 3 == 0 else 1 - row["polar"]
+        row["trust"] = float(i % 3 == 0)
+    write(data, rows)
+    parts = ("--val-fraction", 0.3, "--test-fraction", 0.2)
+
+    def trained(name: str, target: str, *more: object) -> RunRecord:
+        place = tmp_path / name
+        ok(run, "train", data, "--target", target, *parts, *more, "-o", place)
+        return RunRecord.load(place)
+
+    plain = trained("plain", "rare", *RIDGE)
+    assert {"test_auroc", "test_auprc"} <= plain.folds[0].metrics.keys()
+    even = trained("even", "rare", *RIDGE, "--class-weight", "balanced")
+    counts = [rows[i]["rare"] for i in plain.folds[0].split["train"]].count("yes")
+    ratio = (len(plain.folds[0].split["train"]) - counts) / counts
+
+    def chance(name: str, column: str = "probability yes") -> Any:
+        out = tmp_path / "out.csv"
+        ok(run, "predict", tmp_path / name, data, "-o", out, "-q")
+        return np.array([float(row[column]) for row in table(out)])
+
+    assert ratio > 4 and chance("even").mean() > 1.5 * chance("plain").mean()
+    assert even.folds[0].split == plain.folds[0].split
+    cut = trained("cut", "rare", *RIDGE, "--threshold", "balanced_accuracy")
+    (fold,) = cut.folds
+    threshold = fold.calibration["threshold"]
+    own = chance("cut") > threshold
+    words = [row["predicted rare"] for row in table(tmp_path / "out.csv")]
+    assert words == ["yes" if y else "no" for y in own]
+    truth = np.array([row["rare"] == "yes" for row in rows])
+
+    def balanced(chosen: list[int], decided: Any) -> float:
+        y, d = truth[chosen], decided[chosen]
+        return float((d[y].mean() + (~d[~y]).mean()) / 2) if y.any() else np.nan
+
+    p, val = chance("cut"), fold.split["val"]
+    best = max(balanced(val, p > t) for t in [0.5, *np.unique(p[val])[:-1]])
+    assert balanced(val, own) == pytest.approx(best)
+    # of rows that weigh nothing the wrong labels are not learned
+    forest = ("--jobs", 1, "--model", "forest", "--encoding", "none", "-q",
+              "--n-estimators", 20)  # fmt: skip
+    trusting = trained("trusting", "noisy", *forest, "--sample-weight", "trust")
+    trained("naive", "noisy", *forest)
+    wrongly = [i for i in trusting.folds[0].split["train"] if not rows[i]["trust"]]
+    polar = np.array([row["polar"] for row in rows])
+    errors = [
+        np.abs(chance(name, "probability 1") - polar)[wrongly].mean()
+        for name in ("trusting", "naive")
+    ]
+    assert errors[0] < 0.4 and errors[1] > 0.8
+    network = (*SMALL, "--epochs", 2, "--class-weight", "balanced")
+    trained("network", "rare", *network, "--sample-weight", "trust")
+    wrong = ("train", data, *RIDGE, "-o", tmp_path / "no", "--target")
+    assert "for classes" in refused(run, *wrong, "logp", "--class-weight", "balanced")
+    assert "for two classes" in refused(run, *wrong, "series", "--threshold", "f1")
+    words_of_wrong = refused(run, *wrong, "rare", "--sample-weight", "series")
+    assert "is not a weight" in words_of_wrong
+    assert not (tmp_path / "no").exists()

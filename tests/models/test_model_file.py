@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
-from tests.models.helpers import VARIANTS, make
+from tests.models.helpers import VARIANTS, make, suited
 from tests.nn.helpers import dressed
 
 from sekgnn.errors import ConfigError, ModelFileError, OutputError
@@ -38,7 +38,7 @@ def test_config_and_file_round_trip(name: str, tmp_path: Path) -> None:
     save_model(model, tmp_path / "model.safetensors")
     loaded = load_model(tmp_path / "model.safetensors")
     assert not loaded.training
-    (data,) = dressed([petersen_graph()])
+    (data,) = suited(model, dressed([petersen_graph()]))
     assert torch.equal(loaded(data), model(data))
     named = type(model).load(tmp_path / "model.safetensors")
     assert torch.equal(named(data), model(data))

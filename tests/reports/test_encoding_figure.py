@@ -40,8 +40,8 @@ def test_step_values() -> None:
     """A walk of 3 steps on a triangle is back with 1/3, on a 6-cycle with 7/27."""
     near = step_values("internal1")["across_diagonal/1"]
     np.testing.assert_allclose(near[:, 2], [6 / 3, 6 * 7 / 27])
-    for values in step_values("graph").values():
-        np.testing.assert_allclose(*values, atol=1e-12)
+    for one, other in step_values("graph").values():
+        np.testing.assert_allclose(one, other, atol=1e-12)
     assert list(PLACES) == ["graph", "internal1"]
 
 

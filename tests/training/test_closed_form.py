@@ -194,7 +194,7 @@ def test_lbfgs_ends_where_loss_and_penalty_are_level(lines: Path) -> None:
     (batch,) = training.prepare().batches(training.splits[0].train, 1000)
     total, count = training.objective().loss_sum(model(batch), batch.y, batch.y_mask)
     squares = sum(weight.square().sum() for weight in model.parameters())
-    (total / count + 0.25 * squares).backward()
+    (total / count + 0.25 * squares).backward()  # type: ignore[no-untyped-call]
     for weight in model.parameters():
         assert weight.grad is not None and weight.grad.abs().max() < 1e-6
     assert any(weight.abs().max() > 1e-3 for weight in model.parameters())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -110,6 +111,10 @@ def test_missing_targets_have_no_influence(kind: TaskKind, seed: int) -> None:
         assert both[0] == both[1]
 
 
+def precision(truth: Any, score: Any) -> float:
+    return sk.average_precision_score(truth, score) if truth.any() else math.nan
+
+
 @settings(max_examples=25)
 @given(seeds, st.sampled_from(["binary", "multiclass"]))
 def test_metrics_of_classes(seed: int, kind: TaskKind) -> None:
@@ -131,6 +136,7 @@ def test_metrics_of_classes(seed: int, kind: TaskKind) -> None:
         one = len(present) == 1
         score = (out[there, 1] - out[there, 0]).numpy()
         expected["auroc"] = math.nan if one else sk.roc_auc_score(truth, score)
+        expected["auprc"] = precision(truth, score)
     assert found == pytest.approx(expected, abs=1e-6, nan_ok=True)
 
 
@@ -146,11 +152,12 @@ def test_metrics_of_labels_are_means_over_the_labels(seed: int) -> None:
         rows.append(
             (
                 math.nan if one else sk.roc_auc_score(truth, score),
+                precision(truth, score),
                 sk.accuracy_score(truth, score > 0),
                 sk.f1_score(truth, score > 0, zero_division=0),
             )
         )
-    names = ("auroc", "accuracy", "f1")
+    names = ("auroc", "auprc", "accuracy", "f1")
     expected = dict(zip(names, np.nanmean(rows, axis=0).tolist(), strict=True))
     found = goal.metrics(goal.predictions(out), y, mask)
     assert found == pytest.approx(expected, abs=1e-6)
@@ -238,6 +245,36 @@ def test_losses_are_for_regression_and_monitors_for_their_task() -> None:
         Objective("multiclass").check_monitor("auroc")
     assert Objective("binary").check_monitor("auroc") == "auroc"
     high = {m for names in METRICS.values() for m in names if is_better_high(m)}
-    assert high == {"accuracy", "balanced_accuracy", "f1", "auroc", "r2"}
+    assert high == {"accuracy", "balanced_accuracy", "f1", "auroc", "auprc", "r2"}
     assert is_better_high("val_balanced_accuracy")
     assert not is_better_high("test_log10_mse")
+
+
+@given(st.integers(0, 99))
+def test_weights_multiply_and_balanced_classes_weigh_the_same(seed: int) -> None:
+    """By the definition: losses one by one, times the weight of graph and class."""
+    draw = torch.Generator().manual_seed(seed)
+    out = torch.randn(12, 3, generator=draw)
+    weight = torch.rand(12, generator=draw)
+    y = torch.tensor([0] * 7 + [1] * 3 + [2] * 2)
+    mask = torch.ones(12, 1, dtype=torch.bool)
+    goal = make_objective("multiclass", "mse", True, y, mask, class_weight="balanced")
+    assert goal.class_weights[0] == pytest.approx([12 / 21, 12 / 9, 12 / 6])
+    total, count = goal.loss_sum(out, y, mask, weight)
+    each = [
+        float(goal.class_weights[0][c] * w * -row.log_softmax(0)[c])
+        for row, w, c in zip(out, weight, y, strict=True)
+    ]
+    assert float(total) == pytest.approx(sum(each), rel=1e-5) and count == 12
+    labels = torch.stack([y == 0, y == 1], dim=1).float()
+    both = torch.ones(12, 2, dtype=torch.bool)
+    both[0, 1] = False
+    goal = make_objective("multilabel", "mse", True, labels, both,
+                          class_weight="balanced")  # fmt: skip
+    weights = goal.weights(labels)
+    assert weights is not None
+    for column in range(2):
+        here = both[:, column]
+        sums = [weights[here & (labels[:, column] == v), column].sum() for v in (0, 1)]
+        assert float(sums[0]) == pytest.approx(float(sums[1]))
+        assert float(sums[0] + sums[1]) == pytest.approx(int(here.sum()))

@@ -47,7 +47,14 @@ def stream(predictor: Predictor, path: Path, **options: object) -> list[dict[str
 
 @pytest.mark.parametrize(
     ("target", "model"),
-    [("ring", "sek-gin"), ("size,weight", "gin"), ("big,odd", "sek-gnn")],
+    [
+        ("ring", "sek-gin"),
+        ("size,weight", "gin"),
+        ("big,odd", "sek-gnn"),
+        ("ring", "capsgnn"),
+        ("size,weight", "kp-gin+"),
+        ("big,odd", "gin-ak+"),
+    ],
 )
 def test_predictions_are_those_of_the_run(
     lines: Path, tmp_path: Path, target: str, model: str

@@ -7,7 +7,7 @@ import shutil
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,7 +22,12 @@ _KINDS = {
 _STEPS = (1, 2, 3, 4, 6, 12)
 _SKIPS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)  # of the CSL benchmark
 _MODELS = {"sek-gin": "SEK-GIN", "gin": "GIN"}
-_SEK_KEYS = {"num_hops": 2, "num_shells": 2, "walk_length": 6, "radius": (1, 2)}
+_SEK_KEYS: dict[str, Any] = {
+    "num_hops": 2,
+    "num_shells": 2,
+    "walk_length": 6,
+    "radius": (1, 2),
+}
 
 
 def demo(

@@ -17,6 +17,7 @@ from sekgnn.cli.example import example
 from sekgnn.cli.failures import FAILED, INTERRUPTED, ReportingGroup
 from sekgnn.cli.info import info
 from sekgnn.cli.many_values import ManyValuesCommand
+from sekgnn.cli.models import models
 from sekgnn.cli.predict import predict
 from sekgnn.cli.report import report
 from sekgnn.cli.reproduce import reproduce
@@ -33,7 +34,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in (
-    train, evaluate, predict, report, reproduce, search, encode, wl, brec, info, demo,
+    train, evaluate, predict, report, reproduce, search, models, encode, wl, brec, info,
+    demo,
     example, warmup,
 ):  # fmt: skip
     app.command(cls=ManyValuesCommand)(_command)

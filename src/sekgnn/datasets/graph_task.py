@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from sekgnn.datasets.pyg import as_data
 from sekgnn.datasets.targets import Label, TargetColumn, TaskKind, encode_targets
 from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.fields import POSITIONS
 from sekgnn.graphs import GraphRecord
 from sekgnn.graphs.graph_record import NO_NAMES, FeatureNames
 from sekgnn.graphs.table import Column
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 Y_MASK = "y_mask"
 """Where on a ``Data`` a target is present: bool ``[1, T]``."""
+Y_WEIGHT = "y_weight"
+"""How much the loss of a ``Data`` weighs, float32 ``[1]``; 1 if it is absent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +158,8 @@ class GraphTask:
         digest = hashlib.sha256()
         for data in self.graphs:
             digest.update(int(data.num_nodes).to_bytes(8, "little"))
-            for name in ("edge_index", "x", "edge_attr", "y", Y_MASK):
+            parts = ("edge_index", "x", "edge_attr", POSITIONS, "y", Y_MASK, Y_WEIGHT)
+            for name in parts:
                 value = data.get(name)
                 if value is not None:
                     digest.update(f"{name}{list(value.shape)}".encode())
@@ -196,6 +201,17 @@ class GraphTask:
             split=None,
             columns={name: take(values) for name, values in self.columns.items()},
         )
+
+    def check(self, check_graph: Callable[[Data, str], object], name: str = "") -> None:
+        """Call ``check_graph(data, place)`` for every graph, which may refuse it.
+
+        Args:
+            check_graph: Raises if a model cannot use a graph.
+            name: What to call the source; its own name by default.
+        """
+        source = name or self.name
+        for data, place in zip(self.graphs, self.places, strict=True):
+            check_graph(data, f"{source}, {place}" if place else source)
 
     def with_targets(self) -> GraphTask:
         """Return the task without graphs that have no target at all.
@@ -255,6 +271,46 @@ def set_targets(graphs: Sequence[Data], y: Tensor, mask: NDArray[np.bool_]) -> N
     for i, data in enumerate(graphs):
         data.y = y[i : i + 1].clone()
         data[Y_MASK] = torch.from_numpy(mask[i : i + 1].copy())
+
+
+def set_weights(task: GraphTask, weights: Sequence[Any], name: str) -> None:
+    """Set the weight of every graph's loss, divided by their mean.
+
+    Args:
+        task: The graphs.
+        weights: One number per graph.
+        name: What to call them.
+
+    Raises:
+        GraphInputError: If one is not a number, or negative, or all are 0.
+    """
+    import torch
+
+    numbers = []
+    for value, place in zip(weights, task.places, strict=True):
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not 0 <= number < math.inf:
+            raise GraphInputError(
+                f"{task.name or 'graphs'}, {place}: {name} {value!r} is not a weight; "
+                "a number of at least 0 is needed."
+            )
+        numbers.append(number)
+    mean = sum(numbers) / max(len(numbers), 1)
+    if not mean:
+        raise GraphInputError(f"{task.name or 'graphs'}: all weights in {name} are 0.")
+    for data, number in zip(task.graphs, numbers, strict=True):
+        data[Y_WEIGHT] = torch.tensor([number / mean])
+
+
+def row_weights(batch: Any, level: str) -> Tensor | None:
+    """Return the weight of every row of targets in a batch, ``[R]``, if it has any."""
+    if Y_WEIGHT not in batch:
+        return None
+    found: Tensor = batch[Y_WEIGHT]
+    return found[batch.batch] if level == "node" else found
 
 
 def make_task(

@@ -34,7 +34,7 @@ class Forest(GraphModel):
 
     learns: ClassVar[bool] = False
     precise: ClassVar[bool] = True
-    extras: ClassVar[tuple[tuple[str, str], ...]] = (("sklearn.ensemble", "sklearn"),)
+    packages: ClassVar[tuple[tuple[str, str], ...]] = (("sklearn.ensemble", "sklearn"),)
     data_sized: ClassVar[tuple[str, ...]] = tuple(
         f"trees.{name}" for name in DecisionTrees.KINDS
     )
@@ -70,11 +70,19 @@ class Forest(GraphModel):
         out = mean.clamp(min=_LEAST).log()
         return out if self.link == 1 else out - (1 - mean).clamp(min=_LEAST).log()
 
-    def grow(self, x: Tensor, y: Tensor, mask: Tensor, link: Link, seed: int) -> None:
+    def grow(
+        self,
+        x: Tensor,
+        y: Tensor,
+        mask: Tensor,
+        link: Link,
+        seed: int,
+        weights: Tensor | None = None,
+    ) -> None:
         """Grow the trees.
 
-        Targets share their trees where all are present; where some are missing, each
-        has trees of its own.
+        Targets share their trees where all are present and weigh the same; otherwise
+        each has trees of its own.
 
         Args:
             x: Vectors, ``[R, P]``.
@@ -82,6 +90,7 @@ class Forest(GraphModel):
             mask: Where they are present, bool ``[R, T]``.
             link: What turns outputs into predictions.
             seed: Fixes the trees.
+            weights: Of rows, ``[R, 1]``, or of rows and targets, ``[R, T]``.
 
         Raises:
             MissingExtraError: If scikit-learn is not installed.
@@ -91,7 +100,8 @@ class Forest(GraphModel):
             y = F.one_hot(y, self.out_channels)
             mask = mask.expand_as(y)
         parts = [(0, mask.all(1), y)]
-        if not torch.equal(mask.any(1), mask.all(1)):
+        apart = weights is not None and weights.size(1) > 1
+        if apart or not torch.equal(mask.any(1), mask.all(1)):
             parts = [(c, mask[:, c], y[:, c : c + 1]) for c in range(y.size(1))]
         vectors = x.numpy().astype(np.float32)
         grown: list[dict[str, Tensor]] = []
@@ -101,7 +111,10 @@ class Forest(GraphModel):
                 here = torch.arange(len(y)) == 0
                 wanted = torch.full_like(wanted, 0.0 if link == "none" else 0.5)
             rows = wanted[here].double().numpy()
-            for tree in self._fitted(vectors[here.numpy()], rows, seed):
+            own = None
+            if weights is not None:
+                own = weights[here, column if apart else 0].double().numpy()
+            for tree in self._fitted(vectors[here.numpy()], rows, seed, own):
                 grown.append(_tensors(tree, nodes, column))
                 nodes += tree.node_count
         self.trees.set_trees(
@@ -109,7 +122,11 @@ class Forest(GraphModel):
         )
 
     def _fitted(
-        self, x: NDArray[np.float32], y: NDArray[np.float64], seed: int
+        self,
+        x: NDArray[np.float32],
+        y: NDArray[np.float64],
+        seed: int,
+        weights: NDArray[np.float64] | None,
     ) -> list[Any]:
         """Return scikit-learn's trees of some rows."""
         ensemble = require("sklearn.ensemble", "sklearn")
@@ -121,7 +138,7 @@ class Forest(GraphModel):
             random_state=seed,
             n_jobs=torch.get_num_threads(),
         )
-        forest.fit(x, y if y.shape[1] > 1 else y[:, 0])
+        forest.fit(x, y if y.shape[1] > 1 else y[:, 0], sample_weight=weights)
         return [each.tree_ for each in forest.estimators_]
 
 

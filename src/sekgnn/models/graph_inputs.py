@@ -45,6 +45,7 @@ class GraphInputs(NamedTuple):
         edges: Edge features on hop 1.
         pairs: All pairs of nodes, for PPGN.
         multisets: Substructure encoding, if it is ragged.
+        extra: What :meth:`GraphModel.extras` made of the batch.
     """
 
     hops: HopCSR
@@ -54,6 +55,17 @@ class GraphInputs(NamedTuple):
     edges: EdgeFeatures | None = None
     pairs: PairLayout | None = None
     multisets: Multisets | None = None
+    extra: Any = None
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes N."""
+        return self.hops.num_nodes
+
+    def edge_index(self) -> Tensor:
+        """Return hop 1 as PyG's layers take it, in the order of ``edges``."""
+        receiver, sender = self.hops.pairs(1)
+        return torch.stack([sender, receiver])
 
 
 def graph_inputs(data: Any, model: GraphModel) -> GraphInputs:
@@ -72,7 +84,7 @@ def graph_inputs(data: Any, model: GraphModel) -> GraphInputs:
     """
     if data.num_nodes is None:
         raise GraphInputError("num_nodes is not set; isolated nodes would be lost.")
-    num_nodes, kind = int(data.num_nodes), model.head.weight.dtype
+    num_nodes, kind = int(data.num_nodes), next(model.parameters()).dtype
     hops = hops_of(data, num_nodes, model.num_hops)
     ptr = getattr(data, "ptr", None)
     if ptr is None:
@@ -91,7 +103,8 @@ def graph_inputs(data: Any, model: GraphModel) -> GraphInputs:
         attr = _matrix(data, "edge_attr", (model.edge_channels,), size)
         edges = edge_features(data.edge_index, attr.to(kind), hops)
     pairs = pair_layout(ptr, hops) if model.needs_pairs else None
-    return GraphInputs(hops, membership(ptr), x, encoding, edges, pairs, multisets)
+    found = GraphInputs(hops, membership(ptr), x, encoding, edges, pairs, multisets)
+    return found._replace(extra=model.extras(data, found))
 
 
 def _multisets(

@@ -77,7 +77,7 @@ class KernelMachine(GraphModel):
 
     learns: ClassVar[bool] = False
     precise: ClassVar[bool] = True
-    extras: ClassVar[tuple[tuple[str, str], ...]] = (("sklearn.svm", "sklearn"),)
+    packages: ClassVar[tuple[tuple[str, str], ...]] = (("sklearn.svm", "sklearn"),)
     data_sized: ClassVar[tuple[str, ...]] = (
         "node_ptr", "indptr", "indices", "x", "coef", "intercept"
     )  # fmt: skip
@@ -302,7 +302,7 @@ class FGW(KernelMachine):
     search of its own, so the number of rounds is 2 if it is not given.
     """
 
-    extras: ClassVar[tuple[tuple[str, str], ...]] = (
+    packages: ClassVar[tuple[tuple[str, str], ...]] = (
         ("sklearn.svm", "kernels"),
         ("ot", "kernels"),
     )

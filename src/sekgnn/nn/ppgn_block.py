@@ -22,9 +22,8 @@ class PairLayout(NamedTuple):
 
     Flat, the pairs stand graph by graph and row by row, ``[P, C]`` with
     :math:`P = \sum_g n_g^2`: nothing but real pairs, so that whatever is computed row
-    by row, normalisation included, cannot see any padding. Padded, they are ``[C, G, n,
-    n]`` with zeros elsewhere, for the matrix product alone, whose columns are flat
-    pairs turned, ``[C, P]``.
+    by row, normalisation included, cannot see any padding. For the matrix product alone
+    they are turned, ``[C, P]``, and padded, ``[C, G, n, n]`` with zeros elsewhere.
 
     Attributes:
         slots: Place of every pair in ``[G * n * n]``, int64 ``[P]``.
@@ -153,7 +152,7 @@ class PPGNBlock(nn.Module):
             sizes = pairs.rows.row_sizes()  # n of the graph of every node, [N]
             product = product / sizes.repeat_interleave(sizes).sqrt()  # [C, P]
         first = self.merge.first  # of [X || product], without putting them together
-        own, new = first.weight.split([x.size(1), product.size(0)], dim=1)
+        own, new = first.weight[:, : x.size(1)], first.weight[:, x.size(1) :]
         merged = functional.linear(x, own, first.bias)
         merged = merged + product.t().to(merged.dtype) @ new.t()
         out: Tensor = self.merge.second(self.merge.between(merged))

@@ -132,8 +132,12 @@ def _draw_curves(axes: Any, scope: str) -> None:
     values = step_values(scope)
     for kind in (kind for kind in _MEANING if kind in values):
         curves = values[kind]
-        first = {"linewidth": 5, "alpha": 0.55}
-        second = {"linewidth": 1.8, "linestyle": (0, (4, 2)), "marker": "o"}
+        first: dict[str, Any] = {"linewidth": 5, "alpha": 0.55}
+        second: dict[str, Any] = {
+            "linewidth": 1.8,
+            "linestyle": (0, (4, 2)),
+            "marker": "o",
+        }
         for i, style in enumerate((first, second)):
             axes.plot(
                 steps, curves[i], color=_COLOURS[i], label=NAMES[i], markersize=4,
@@ -144,7 +148,7 @@ def _draw_curves(axes: Any, scope: str) -> None:
             _MEANING[kind], (steps[-1], curves[:, -1].max()), xytext=(0, 7), ha="right",
             textcoords="offset points", size=9,
         )  # fmt: skip
-        differ = np.flatnonzero(~np.isclose(*curves, atol=1e-9))
+        differ = np.flatnonzero(~np.isclose(curves[0], curves[1], atol=1e-9))
         if differ.size and not marked:
             marked, at = True, differ[0]
             t, (a, b) = steps[at], curves[:, at]

@@ -77,7 +77,7 @@ _CLOSED_FORM: dict[str, Keys] = {
     },
 }  # fmt: skip
 _LBFGS_PROPERTY: dict[str, Keys] = {
-    "is_connected": {"readout": "sum+mean+max", "loss": "bce"},
+    "is_connected": {"readout": "sum+mean", "loss": "bce"},
     "diameter": {"readout": "max"},
     "spectral_radius": {"readout": "mean+max"},
 }
@@ -215,13 +215,14 @@ def choose(found: list[Recipe], only: list[str]) -> list[Recipe]:
 
 
 def _network(model: str, keys: Keys) -> Keys:
-    """Return those keys that the model has, of options that not all have."""
+    """Return those keys that the model has and has no own default of."""
     kind = MODEL_KINDS.get(model)
     if kind is None:
         return {"model": model, **keys}
     shared = {"jump", "num_hops", "combine", "readout", "norm", "skip"}
     shared |= {"hidden_channels", "num_layers", "pooled", "activation"}
-    has = kind.options()
+    own = {"hidden_channels", "num_layers", "readout"} & kind.defaults.keys()
+    has = kind.options().keys() - own
     return {
         "model": model,
         **{k: v for k, v in keys.items() if k not in shared or k in has},

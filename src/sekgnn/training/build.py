@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -13,17 +12,14 @@ from sekgnn.checks import nearest
 from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dict
 from sekgnn.encoding.walk_encoding import WalkEncoding
-from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.errors import ConfigError
 from sekgnn.graphs.extras import require
 from sekgnn.models import MODELS, GraphModel, build_model
 from sekgnn.models.hop_encoder import GINE_PLUS
 from sekgnn.models.options import OPTION_NAMES
 from sekgnn.models.registry import ModuleModel
 from sekgnn.nn.messages import reads_edges
-from sekgnn.parallel import machine_memory
 from sekgnn.training.config import NO_ENCODING, RunConfig
-
-_MEMORY_SHARE = 0.5  # of the machine's memory that the pairs of nodes may take
 
 
 def make_encoding_of(config: RunConfig) -> SubstructureEncoding | None:
@@ -100,31 +96,6 @@ def model_config(config: RunConfig, data: GraphTask) -> dict[str, Any]:
     return values
 
 
-def check_pairs(model: GraphModel, sizes: Sequence[int], where: str) -> None:
-    """Refuse graphs whose pairs of nodes would not fit in memory together.
-
-    Args:
-        model: That may compute with all pairs.
-        sizes: Numbers of nodes.
-        where: What to call the graphs.
-
-    Raises:
-        GraphInputError: With the memory they would take.
-    """
-    if not model.needs_pairs:
-        return
-    pairs = sum(size * size for size in sizes)
-    bytes_each = model.head.weight.element_size()
-    needed = 4 * pairs * model.hidden_channels * bytes_each  # a block keeps more
-    if needed > _MEMORY_SHARE * machine_memory():
-        batch = f"batches of {len(sizes)} graphs of up to " if len(sizes) > 1 else ""
-        raise GraphInputError(
-            f"{where}: {batch}{max(sizes):,} nodes are too many for a model of all "
-            f"pairs of nodes, which would take about {needed / 2**30:,.1f} GiB; use "
-            "sek-gin, a smaller batch_size or smaller graphs."
-        )
-
-
 def make_model(config: RunConfig, data: GraphTask, seed: int) -> GraphModel:
     """Return a new model, its weights drawn from ``seed``.
 
@@ -138,7 +109,7 @@ def make_model(config: RunConfig, data: GraphTask, seed: int) -> GraphModel:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = build_model(values)
-    for module, extra in model.extras:
+    for module, extra in model.packages:
         require(module, extra)  # now, before anything is written
     dtype = config.dtype or ("float64" if model.precise else "float32")
     if config.closed_form in ("before", "both") and model.skip is None:
@@ -146,9 +117,10 @@ def make_model(config: RunConfig, data: GraphTask, seed: int) -> GraphModel:
             f"closed_form={config.closed_form!r} solves the skip before training, and "
             f"model {config.model!r} has none; set skip, or use 'after'."
         )
-    if config.closed_form != "none" and isinstance(model, ModuleModel):
+    own = isinstance(model, ModuleModel) or not isinstance(model.head, torch.nn.Linear)
+    if config.closed_form != "none" and own:
         raise ConfigError(
-            "closed_form solves the last layer of the models of this library; leave it "
-            f"out for {config.model!r}."
+            "closed_form solves the last linear layer of the models of this library; "
+            f"leave it out for {config.model!r}."
         )
     return model.to(getattr(torch, dtype))

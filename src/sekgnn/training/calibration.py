@@ -20,6 +20,7 @@ from torch import Tensor
 
 from sekgnn.datasets.targets import TaskKind
 from sekgnn.errors import GraphInputError
+from sekgnn.training.objective import Objective
 
 
 @dataclass(frozen=True)
@@ -31,17 +32,21 @@ class Calibration:
             truth; ``None`` if there are none.
         radii: q of every target, or of the one target with classes.
         graphs: n of every target.
+        threshold: Probability above which the second of two classes is decided for;
+            ``None`` where the likelier one is.
     """
 
     confidence: float | None = None
     radii: tuple[float, ...] = ()
     graphs: tuple[int, ...] = ()
+    threshold: float | None = None
 
     @classmethod
     def fit(
         cls,
-        kind: TaskKind,
+        goal: Objective,
         confidence: float | None,
+        threshold: str | None,
         predicted: Tensor,
         y: Tensor,
         mask: Tensor,
@@ -49,8 +54,9 @@ class Calibration:
         """Calibrate on the predictions for validation graphs.
 
         Args:
-            kind: The kind of task.
+            goal: Of the task.
             confidence: c, or ``None``.
+            threshold: Metric that the decision is to make largest, or ``None``.
             predicted: Probabilities ``[G, C]``, or values ``[G, T]``.
             y: Targets, ``[G]`` or ``[G, T]``.
             mask: Where they are present, bool ``[G, T]``.
@@ -58,35 +64,42 @@ class Calibration:
         Returns:
             ``None`` if nothing is asked for.
         """
-        if confidence is None:
+        if confidence is None and threshold is None:
             return None
+        cut = None
+        if threshold is not None:
+            cut = best_threshold(goal, threshold, predicted, y, mask)
+        if confidence is None:
+            return cls(threshold=cut)
+        scores = conformal_scores(goal.kind, predicted, y).unbind(1)
         columns = [
             column[own].tolist()
-            for column, own in zip(
-                conformal_scores(kind, predicted, y).unbind(1), mask.unbind(1),
-                strict=True,
-            )
-        ]  # fmt: skip
+            for column, own in zip(scores, mask.unbind(1), strict=True)
+        ]
         return cls(
             confidence,
             tuple(conformal_radius(own, confidence) for own in columns),
             tuple(len(own) for own in columns),
+            cut,
         )
 
     @classmethod
     def joined(cls, parts: Sequence[Calibration | None]) -> Calibration | None:
         """Return what holds for the mean of models that were calibrated one by one.
 
-        The largest radius of each target: their mean is seldom worse than the worst.
+        The largest radius of each target, as their mean is seldom worse than the worst
+        of them, and the mean threshold.
         """
         known = [part for part in parts if part is not None]
         if not known or len(known) < len(parts):
             return None
         columns = zip(*(part.radii for part in known), strict=True)
+        cuts = [part.threshold for part in known if part.threshold is not None]
         return cls(
             known[0].confidence,
             tuple(max(own) for own in columns),
             tuple(min(own) for own in zip(*(p.graphs for p in known), strict=True)),
+            None if not cuts else sum(cuts) / len(cuts),
         )
 
     def metrics(
@@ -135,6 +148,24 @@ class Calibration:
             for name, value in values.items()
         }
         return cls(**known) if known else None
+
+
+def best_threshold(
+    goal: Objective, metric: str, predicted: Tensor, y: Tensor, mask: Tensor
+) -> float:
+    """Return the threshold of two classes with the best value of a metric.
+
+    Tried are 1/2 and the middles between neighbouring probabilities of the second
+    class; of equally good ones it is that nearest to 1/2.
+    """
+    known = torch.unique(predicted[mask[:, 0], 1].double())
+    tried = [0.5, *((known[1:] + known[:-1]) / 2).tolist()]
+
+    def merit(cut: float) -> tuple[float, float]:
+        value = goal.metrics(predicted, y, mask, cut)[metric]
+        return value, -abs(cut - 0.5)
+
+    return max(tried, key=merit)
 
 
 def conformal_scores(kind: TaskKind, predicted: Tensor, y: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from sekgnn.datasets.graph_task import Y_MASK
+from sekgnn.datasets.graph_task import Y_MASK, row_weights
 from sekgnn.models import Forest, GraphInputs, GraphModel
 from sekgnn.nn import Standardizer
 from sekgnn.training.objective import Objective
@@ -33,15 +33,18 @@ class Table(NamedTuple):
         x: Features, float64 ``[R, P]``.
         y: Targets, ``[R]`` or ``[R, T]``.
         mask: Where they are present, bool ``[R, T]``.
+        weight: How much the loss of each row weighs, ``[R]``; ``None`` if equally.
     """
 
     x: Tensor
     y: Tensor
     mask: Tensor
+    weight: Tensor | None = None
 
     def rows(self, chosen: Tensor) -> Table:
         """Return some rows, by number or by bool."""
-        return Table(*(part[chosen] for part in self))
+        weight = None if self.weight is None else self.weight[chosen]
+        return Table(self.x[chosen], self.y[chosen], self.mask[chosen], weight)
 
     def columns(self, chosen: Tensor) -> Table:
         """Return some features, by number or by bool."""
@@ -58,9 +61,12 @@ def read_table(
     parts = []
     for batch in batches:
         x = feature(model.prepare(batch)).double()
-        parts.append(Table(x, batch.y, batch[Y_MASK]))
+        weight = row_weights(batch, model.level)
+        parts.append(Table(x, batch.y, batch[Y_MASK], weight))
     model.train(was_training)
-    return Table(*(torch.cat(column) for column in zip(*parts, strict=True)))
+    weights = [part.weight for part in parts if part.weight is not None]
+    x, y, mask = (torch.cat(c) for c in zip(*(part[:3] for part in parts), strict=True))
+    return Table(x, y, mask, torch.cat(weights) if weights else None)
 
 
 def solve_skip(
@@ -141,9 +147,11 @@ def grow_forest(
         seed: Fixes the trees.
     """
     table = read_table(model, train, model.features)
+    x, y, mask, weight = table
+    weights = objective.weights(y, weight)
     if objective.link == "none":
-        table = table._replace(y=objective.wanted(table.y.double()))
-    model.grow(*table, objective.link, seed)
+        y = objective.wanted(y.double())
+    model.grow(x, y, mask, objective.link, seed, weights)
 
 
 def solve_linear(
@@ -179,8 +187,8 @@ def solve_linear(
             parts = _folds(train)
         scores = [_ridge_scores(objective, *part, target) for part in parts]
         best = int(torch.stack(scores).mean(0).argmin())
-        here = train.mask[:, target]
-        solve = _ridge(train.x[here], wanted[here, target])
+        own = train.rows(train.mask[:, target])
+        solve = _ridge(own, wanted[train.mask[:, target], target])
         columns.append(solve(_RIDGE[best]))
     weights, biases = zip(*columns, strict=True)
     return torch.stack(weights), torch.stack(biases)
@@ -206,14 +214,23 @@ def _folds(table: Table) -> list[tuple[Table, Table]]:
     return [(table.rows(fold != i), table.rows(fold == i)) for i in used]
 
 
-def _ridge(x: Tensor, y: Tensor) -> Callable[[float], tuple[Tensor, Tensor]]:
-    """Return what gives weights ``[P]`` and bias for a penalty."""
-    if not len(x):
+def _ridge(rows: Table, y: Tensor) -> Callable[[float], tuple[Tensor, Tensor]]:
+    """Return what gives weights ``[P]`` and bias for a penalty.
+
+    Args:
+        rows: Features and weights of the rows.
+        y: What to solve for, ``[R]``.
+    """
+    x = rows.x
+    weight = x.new_ones(len(x)) if rows.weight is None else rows.weight.to(x)
+    if not bool(weight.any()):
         return lambda _: (x.new_zeros(x.size(1)), x.new_zeros(()))
-    mean, level = x.mean(0), y.mean()
-    rotation, triangle = torch.linalg.qr(x - mean)  # P x P at most, for the values
+    total, root = weight.sum(), weight.sqrt()
+    mean, level = (weight @ x) / total, (weight @ y) / total
+    # P x P at most, for the values
+    rotation, triangle = torch.linalg.qr((x - mean) * root.unsqueeze(1))
     left, values, right = torch.linalg.svd(triangle, full_matrices=False)
-    against = left.t() @ (rotation.t() @ (y - level))
+    against = left.t() @ (rotation.t() @ ((y - level) * root))
     top = values.max().square() if values.numel() else values.new_zeros(())
 
     def solve(alpha: float) -> tuple[Tensor, Tensor]:
@@ -232,7 +249,7 @@ def _ridge_scores(
     wanted = objective.wanted(train.y.double())[:, target]
     truth = objective.wanted(val.y.double())[:, target]
     here, there = train.mask[:, target], val.mask[:, target]
-    solve = _ridge(train.x[here], wanted[here])
+    solve = _ridge(train.rows(here), wanted[here])
     scores = []
     for alpha in _RIDGE:
         weight, bias = solve(alpha)
@@ -244,7 +261,7 @@ def _ridge_scores(
 
 
 def _loss(objective: Objective, out: Tensor, table: Table) -> Tensor:
-    total, count = objective.loss_sum(out, table.y, table.mask)
+    total, count = objective.loss_sum(out, table.y, table.mask, table.weight)
     return total / count.clamp(min=1)
 
 

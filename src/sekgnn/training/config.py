@@ -91,6 +91,9 @@ class RunConfig(_ModelKeys):
     smiles: str = key("data", "column that holds SMILES", "smiles")
     skip_invalid: bool = key("data", "leave out SMILES that rdkit cannot read", False)
     add_hydrogens: bool = key("data", "add hydrogen atoms as nodes", False)
+    sample_weight: str | None = key(
+        "data", "column or key that holds how much the loss of a graph weighs"
+    )
     generated: bool = key(
         "data", "generate counting or graph_property even if files exist", False
     )
@@ -137,6 +140,13 @@ class RunConfig(_ModelKeys):
         shown="no intervals",
         above=0,
         high=0.999,
+    )
+    threshold: str | None = key(
+        "protocol",
+        "metric of the validation graphs whose best value sets the probability above "
+        "which the second of two classes is decided for",
+        shown="none, the likelier class",
+        choices=("accuracy", "balanced_accuracy", "f1"),
     )
     baseline: bool = key(
         "protocol",
@@ -210,6 +220,12 @@ class RunConfig(_ModelKeys):
         "loss of a regression (bce for targets 0 and 1)",
         "mse",
         choices=LOSSES,
+    )
+    class_weight: str | None = key(
+        "training",
+        "balanced gives every class the same weight in the loss, however rare",
+        shown="none, every graph has",
+        choices=("balanced",),
     )
     normalize: bool = key(
         "training", "shift and scale targets to mean 0 and variance 1", True
@@ -372,11 +388,12 @@ class RunConfig(_ModelKeys):
                 "protocols holdout and nested with keep=last. Add that, or leave refit "
                 "out."
             )
-        if self.confidence is not None and self.watched != "val":
-            raise ConfigError(
-                "confidence is calibrated on validation graphs; use protocol holdout "
-                "or nested without refit."
-            )
+        for name in ("confidence", "threshold"):
+            if getattr(self, name) is not None and self.watched != "val":
+                raise ConfigError(
+                    f"{name} is calibrated on validation graphs; use protocol holdout "
+                    "or nested without refit."
+                )
         if self.averages and self.watched == "test":
             raise ConfigError(
                 f"protocol {self.protocol!r} reads its epoch off the curves of one "
@@ -420,7 +437,8 @@ class RunConfig(_ModelKeys):
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns of the data that are needed beside its targets."""
-        return self.split_by[1:]
+        weight = () if self.sample_weight is None else (self.sample_weight,)
+        return (*self.split_by[1:], *weight)
 
     def without_network(self, model: str) -> RunConfig:
         """Return the config of ``ridge`` or ``forest`` on the same splits and encoding.
@@ -433,7 +451,7 @@ class RunConfig(_ModelKeys):
             for item in config_fields()
             if item.metadata["section"] in sections
         }
-        kept = ("loss", "normalize", "refit", "keep")
+        kept = ("loss", "normalize", "refit", "keep", "class_weight")
         keys |= {name: getattr(self, name) for name in kept} | {"model": model}
         if self.edge_features is False:
             keys["edge_features"] = False

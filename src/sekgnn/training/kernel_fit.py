@@ -4,6 +4,7 @@ C is over the mean k(G, G) of training graphs, which is 1 for all kernels but ``
 Classes: scikit-learn's ``SVC`` on the matrix of kernel values, by accuracy. Numbers:
 :math:`\min_a \lVert K a + b - y \rVert^2 + \frac{1}{2C} a^\top K a` for every target,
 with b the mean of y and negative eigenvalues of K set to 0, by the loss of the task.
+Weights of graphs and classes count in all of these.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sekgnn.datasets.graph_task import Y_MASK
+from sekgnn.datasets.graph_task import Y_MASK, row_weights
 from sekgnn.graphs.extras import require
 from sekgnn.models.graph_kernels import GraphKernel, KernelGraphs
 from sekgnn.models.kernel_machine import KernelMachine, KnownValues
@@ -57,15 +58,33 @@ class Solution(NamedTuple):
     intercept: Matrix
 
 
+class Targets(NamedTuple):
+    """What to learn of some graphs.
+
+    Attributes:
+        y: Class numbers ``[R]``, or numbers to learn ``[R, T]``.
+        mask: Where they are present, bool ``[R, T]``.
+        weight: Of every row, ``[R]``.
+    """
+
+    y: NDArray[Any]
+    mask: NDArray[np.bool_]
+    weight: Matrix
+
+    def rows(self, chosen: NDArray[np.int64]) -> Targets:
+        """Return some rows."""
+        return Targets(*(part[chosen] for part in self))
+
+
 def known_values(
     model: KernelMachine, batches: Iterable[Any], kernel: GraphKernel
 ) -> KnownValues:
     """Return the values of a kernel between all graphs of a loader."""
-    graphs = _read(model, batches)[0]
+    graphs = KernelGraphs.join([model.read(model.prepare(b)) for b in batches])
     digests = graphs.digests()
     place = {digest: i for i, digest in enumerate(dict.fromkeys(digests))}
-    first = [digests.index(digest) for digest in place]
-    return KnownValues(place, kernel.between(graphs.subset(first)))
+    first = {digest: i for i, digest in reversed([*enumerate(digests)])}
+    return KnownValues(place, kernel.between(graphs.subset([first[d] for d in place])))
 
 
 def fit_kernel(
@@ -85,31 +104,27 @@ def fit_kernel(
             chosen in a cross-validation inside the training graphs.
         known: Gives the values between these graphs at least.
     """
-    graphs, y, mask = _read(model, train)
-    parts = [(graphs, y, mask)]
+    graphs, targets = _read(model, objective, train)
+    everything, wanted = graphs, targets
+    own = rows = np.arange(len(graphs))
+    is_classes = objective.link == "softmax"
+    inner = _folds(targets.y if is_classes else rows)
     if len(batches := list(val)):
-        parts.append(_read(model, batches))
+        more, others = _read(model, objective, batches)
+        everything = KernelGraphs.join([graphs, more])
+        wanted = Targets(
+            *(np.concatenate(pair) for pair in zip(targets, others, strict=True))
+        )
+        inner = [(own, np.arange(len(graphs), len(everything)))]
     kernel = model.kernel().fitted(graphs)
     model.known = known(kernel)
     model.scale.fill_(getattr(kernel, "scale", 1.0))
-    everything = KernelGraphs.join([part[0] for part in parts])
     values = model.known.find(everything, everything)
     assert values is not None  # as all graphs are known
-    targets = np.concatenate([part[1] for part in parts])
-    present = np.concatenate([part[2] for part in parts])
-    if objective.link == "softmax":
-        targets = targets.astype(np.int64)
-    else:
-        targets = objective.wanted(torch.from_numpy(targets)).numpy()
-    rows = np.arange(len(targets))
-    inner = [(rows[: len(y)], rows[len(y) :])]
-    if len(parts) == 1:
-        inner = _folds(targets if objective.link == "softmax" else rows)
-    machine = _Classes() if objective.link == "softmax" else _Numbers(objective)
-    best = _choose(model, machine, values, targets, present, inner)
-    own = rows[: len(y)]
+    machine = _Classes() if is_classes else _Numbers(objective.loss == "mse")
+    best = _choose(model, machine, values, wanted, inner, own)
     matrix = model.shape(values[best.level], best.gamma)[np.ix_(own, own)]
-    used, coef, intercept = machine.solve(matrix, targets[own], present[own], best.c)
+    used, coef, intercept = machine.solve(matrix, targets, best.c)
     model.gamma.fill_(best.gamma)
     model.chosen.fill_(model.kernel().levels[best.level])
     model.set_solution(graphs.subset(used), coef, intercept, objective.link)
@@ -119,19 +134,18 @@ def _choose(
     model: KernelMachine,
     machine: _Classes | _Numbers,
     values: NDArray[np.float64],
-    y: NDArray[Any],
-    mask: NDArray[np.bool_],
+    targets: Targets,
     inner: Sequence[Rows],
+    training: NDArray[np.int64],
 ) -> Choice:
     """Return the parameters with the best mean score; of equal ones the first."""
     given = model.options.svm_c
     penalties = machine.penalties if given is None else (given,)
-    training = np.union1d(*inner[0]) if len(inner) > 1 else inner[0][0]
     scores: dict[Choice, float] = {}
     for level, table in enumerate(values):
         for gamma in _gammas(model, table[np.ix_(training, training)]):
             matrix = model.shape(table, gamma)
-            each = [machine.scores(matrix, y, mask, rows, penalties) for rows in inner]
+            each = [machine.scores(matrix, targets, rows, penalties) for rows in inner]
             for c, score in zip(penalties, np.mean(each, axis=0), strict=True):
                 scores[Choice(level, gamma, c)] = float(score)
     return max(scores, key=lambda choice: scores[choice])
@@ -161,30 +175,23 @@ class _Classes:
     penalties = _SVM_C
 
     def scores(
-        self,
-        matrix: Matrix,
-        y: NDArray[Any],
-        mask: NDArray[np.bool_],
-        rows: Rows,
-        penalties: Sequence[float],
+        self, matrix: Matrix, targets: Targets, rows: Rows, penalties: Sequence[float]
     ) -> list[float]:
         """Return the accuracy on the second rows for every C."""
         train, test = rows
+        known, asked = targets.rows(train), targets.rows(test)
         own, other = matrix[np.ix_(train, train)], matrix[np.ix_(test, train)]
-        if np.unique(y[train]).size < 2:
-            return [float((y[test] == y[train][:1]).mean())] * len(penalties)
-        return [
-            float((_svm(own, y[train], c).predict(other) == y[test]).mean())
-            for c in penalties
-        ]
+        if np.unique(known.y).size < 2:
+            found = [known.y[:1]] * len(penalties)
+        else:
+            found = [_svm(own, known, c).predict(other) for c in penalties]
+        return [float(np.average(y == asked.y, weights=asked.weight)) for y in found]
 
-    def solve(
-        self, matrix: Matrix, y: NDArray[Any], mask: NDArray[np.bool_], c: float
-    ) -> Solution:
+    def solve(self, matrix: Matrix, targets: Targets, c: float) -> Solution:
         """Return the rows that count, their coefficients, and the shifts."""
-        svm = _svm(matrix, y, c)
+        svm = _svm(matrix, targets, c)
         classes = len(svm.classes_)
-        dual, own = svm.dual_coef_, y[svm.support_]
+        dual, own = svm.dual_coef_, targets.y[svm.support_]
         if classes == 2:
             return Solution(svm.support_, dual.T, svm.intercept_)
         columns = []
@@ -196,59 +203,51 @@ class _Classes:
 
 
 class _Numbers:
-    """Kernel ridge regression; b is the mean of the training targets."""
+    """Kernel ridge regression; b is the mean of the training targets.
+
+    Args:
+        squared: Whether errors are judged by their squares.
+    """
 
     penalties = _RIDGE_C
 
-    def __init__(self, objective: Objective) -> None:
-        self.squared = objective.loss == "mse"
+    def __init__(self, squared: bool) -> None:
+        self.squared = squared
 
     def scores(
-        self,
-        matrix: Matrix,
-        y: NDArray[Any],
-        mask: NDArray[np.bool_],
-        rows: Rows,
-        penalties: Sequence[float],
+        self, matrix: Matrix, targets: Targets, rows: Rows, penalties: Sequence[float]
     ) -> list[float]:
         """Return minus the mean loss on the second rows for every C."""
-        train, test = rows
-        losses: list[list[float]] = []
-        for target in range(y.shape[1]):
-            here, there = train[mask[train, target]], test[mask[test, target]]
+        total = np.zeros(len(penalties))
+        for target in range(targets.y.shape[1]):
+            here, there = (part[targets.mask[part, target]] for part in rows)
             if not (here.size and there.size):
                 continue
-            solve = _ridge(matrix[np.ix_(here, here)], y[here, target])
-            across = matrix[np.ix_(there, here)]
-            errors = [
-                across @ coef + shift - y[there, target]
-                for coef, shift in map(solve, penalties)
-            ]
-            losses.append(
-                [float((e**2 if self.squared else abs(e)).mean()) for e in errors]
-            )
-        return [-sum(each) for each in zip(*losses, strict=True)] or [0.0] * len(
-            penalties
-        )
+            solve = _ridge(matrix[np.ix_(here, here)], targets.rows(here), target)
+            across, y = matrix[np.ix_(there, here)], targets.y[there, target]
+            for i, (coef, shift) in enumerate(map(solve, penalties)):
+                error = np.abs(across @ coef + shift - y)
+                loss = error**2 if self.squared else error
+                total[i] -= np.average(loss, weights=targets.weight[there])
+        return [float(score) for score in total]
 
-    def solve(
-        self, matrix: Matrix, y: NDArray[Any], mask: NDArray[np.bool_], c: float
-    ) -> Solution:
+    def solve(self, matrix: Matrix, targets: Targets, c: float) -> Solution:
         """Return the rows that count, their coefficients, and the shifts."""
-        coef, shift = np.zeros(y.shape), np.zeros(y.shape[1])
-        for target in range(y.shape[1]):
-            here = np.flatnonzero(mask[:, target])
+        coef, shift = np.zeros(targets.y.shape), np.zeros(targets.y.shape[1])
+        for target in range(targets.y.shape[1]):
+            here = np.flatnonzero(targets.mask[:, target])
             if here.size:
-                solve = _ridge(matrix[np.ix_(here, here)], y[here, target])
+                solve = _ridge(matrix[np.ix_(here, here)], targets.rows(here), target)
                 coef[here, target], shift[target] = solve(c)
-        return Solution(np.flatnonzero(mask.any(axis=1)), coef[mask.any(axis=1)], shift)
+        used = np.flatnonzero(targets.mask.any(axis=1))
+        return Solution(used, coef[used], shift)
 
 
-def _svm(matrix: Matrix, y: NDArray[np.int64], c: float) -> Any:
+def _svm(matrix: Matrix, targets: Targets, c: float) -> Any:
     """Return a support vector machine, fitted."""
     package = require("sklearn.svm", "sklearn")
     svm = package.SVC(C=c / _size(matrix), kernel="precomputed", break_ties=True)
-    return svm.fit(matrix, y)
+    return svm.fit(matrix, targets.y, sample_weight=targets.weight)
 
 
 def _size(matrix: Matrix) -> float:
@@ -256,25 +255,35 @@ def _size(matrix: Matrix) -> float:
     return float(matrix.diagonal().mean()) or 1.0
 
 
-def _ridge(matrix: Matrix, y: Matrix) -> Callable[[float], tuple[Matrix, float]]:
-    """Return what gives coefficients and shift for C."""
-    sizes, axes = np.linalg.eigh(matrix)
-    mean, size = float(y.mean()), _size(matrix)
-    against = axes.T @ (y - mean)
+def _ridge(
+    matrix: Matrix, targets: Targets, target: int
+) -> Callable[[float], tuple[Matrix, float]]:
+    """Return what gives coefficients and shift of a target for C."""
+    root, y = np.sqrt(targets.weight), targets.y[:, target]
+    mean, size = float(np.average(y, weights=targets.weight)), _size(matrix)
+    sizes, axes = np.linalg.eigh(root[:, None] * matrix * root)
+    against = axes.T @ (root * (y - mean))
 
     def solve(c: float) -> tuple[Matrix, float]:
-        return axes @ (against / (np.maximum(sizes, 0.0) + size / (2 * c))), mean
+        share = against / (np.maximum(sizes, 0.0) + size / (2 * c))
+        return root * (axes @ share), mean
 
     return solve
 
 
 def _read(
-    model: KernelMachine, batches: Iterable[Any]
-) -> tuple[KernelGraphs, NDArray[Any], NDArray[np.bool_]]:
-    """Return the graphs of a loader, their targets, and where these are present."""
-    parts = [
-        (model.read(model.prepare(b)), b.y.double().numpy(), b[Y_MASK].numpy())
-        for b in batches
-    ]
-    graphs, y, mask = zip(*parts, strict=True)
-    return KernelGraphs.join(graphs), np.concatenate(y), np.concatenate(mask)
+    model: KernelMachine, objective: Objective, batches: Iterable[Any]
+) -> tuple[KernelGraphs, Targets]:
+    """Return the graphs of a loader and what to learn of them."""
+    graphs, parts = [], []
+    for batch in batches:
+        graphs.append(model.read(model.prepare(batch)))
+        weight = objective.weights(batch.y, row_weights(batch, model.level))
+        if weight is None:
+            weight = torch.ones(len(batch.y), 1)
+        y = batch.y
+        if objective.link == "none":
+            y = objective.wanted(y.double())
+        parts.append(Targets(y.numpy(), batch[Y_MASK].numpy(), weight[:, 0].numpy()))
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    return KernelGraphs.join(graphs), Targets(*columns)

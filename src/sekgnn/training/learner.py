@@ -12,7 +12,7 @@ from lightning.pytorch import LightningModule
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sekgnn.datasets.graph_task import Y_MASK
+from sekgnn.datasets.graph_task import Y_MASK, row_weights
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.extras import require
 from sekgnn.models import GraphModel
@@ -143,8 +143,7 @@ class GraphLearner(LightningModule):
         """
         if not self.automatic_optimization:
             return self._descend(batch, batch_idx)
-        out = self.model(batch)
-        total, count = self.objective.loss_sum(out, batch.y, batch[Y_MASK])
+        total, count = self._loss_sum(batch)
         value = float(total.detach())
         everywhere, present = value, int(count)
         if self.trainer.world_size > 1:  # all see the same, and stop together
@@ -158,6 +157,12 @@ class GraphLearner(LightningModule):
         self.loss_count += int(count)
         return loss
 
+    def _loss_sum(self, batch: Any) -> tuple[Tensor, Tensor]:
+        """Return the weighted sum of the losses of a batch, the number of targets."""
+        weight = row_weights(batch, self.model.level)
+        goal = self.objective
+        return self.model.loss_sum(batch, batch.y, batch[Y_MASK], goal, weight)
+
     def on_train_batch_end(self, outputs: Any, batch: Any, batch_idx: int) -> None:
         """Evaluate the last batch of an epoch again, where nothing is watched.
 
@@ -167,9 +172,8 @@ class GraphLearner(LightningModule):
         if self.trainer.is_last_batch and self.config.watched is None:
             self.model.eval()
             with torch.no_grad():
-                out = self.model(batch)
+                total, _ = self._loss_sum(batch)
             self.model.train()
-            total, _ = self.objective.loss_sum(out, batch.y, batch[Y_MASK])
             self._check_finite(float(total), self.global_step)
 
     def _descend(self, batch: Any, batch_idx: int) -> Tensor:
@@ -191,8 +195,7 @@ class GraphLearner(LightningModule):
             descent.zero_grad()
             whole = torch.zeros((), dtype=torch.float64)
             for part in self._epoch_batches():
-                out = self.model(part)
-                loss = self.objective.loss_sum(out, part.y, part[Y_MASK])[0] / count
+                loss = self._loss_sum(part)[0] / count
                 self.manual_backward(loss)
                 whole += loss.detach().double()
             if not self.loss_count:  # the first is that of the weights as they were

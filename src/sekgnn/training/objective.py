@@ -17,15 +17,15 @@ from sekgnn.errors import ConfigError
 from sekgnn.models.options import Link
 
 METRICS: dict[TaskKind, tuple[str, ...]] = {
-    "binary": ("accuracy", "balanced_accuracy", "f1", "auroc"),
+    "binary": ("accuracy", "balanced_accuracy", "f1", "auroc", "auprc"),
     "multiclass": ("accuracy", "balanced_accuracy", "f1"),
-    "multilabel": ("auroc", "accuracy", "f1"),
+    "multilabel": ("auroc", "auprc", "accuracy", "f1"),
     "regression": ("mae", "mse", "rmse", "log10_mse", "r2"),
 }
 """The metrics of every kind of task; the first is the one to compare by."""
 
 TARGET_METRICS: dict[TaskKind, tuple[str, ...]] = {
-    "multilabel": ("auroc", "accuracy", "f1"),
+    "multilabel": ("auroc", "auprc", "accuracy", "f1"),
     "regression": ("mae", "rmse", "r2"),
 }
 """The metrics that are also reported of each of several targets."""
@@ -49,6 +49,8 @@ class Objective:
         scale: :math:`\sigma`, one per target.
         comparable: Whether the targets of a regression have one unit. If not, errors
             are not averaged over them; the coefficient of determination is.
+        class_weights: By which losses are multiplied: one per class, or per label that
+            of 0 and that of 1; empty for none.
     """
 
     kind: TaskKind
@@ -56,6 +58,7 @@ class Objective:
     mean: tuple[float, ...] = ()
     scale: tuple[float, ...] = ()
     comparable: bool = True
+    class_weights: tuple[tuple[float, ...], ...] = ()
 
     @property
     def metric_names(self) -> tuple[str, ...]:
@@ -70,12 +73,35 @@ class Objective:
         """
         return check_choice("monitor", name, ("loss", *self.metric_names))
 
-    def loss_sum(self, out: Tensor, y: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the sum of the losses of all present targets, and their number.
+    def weights(self, y: Tensor, weight: Tensor | None = None) -> Tensor | None:
+        """Return the weight of every loss, ``[G, T]`` or ``[G, 1]``.
+
+        That of its graph times that of its class; ``None`` if all are 1.
+
+        Args:
+            y: Targets, ``[G]`` or ``[G, T]``.
+            weight: Of every graph, ``[G]``.
+        """
+        out = None if weight is None else weight.unsqueeze(1)
+        if self.class_weights:
+            table = torch.tensor(self.class_weights, device=y.device)  # [T, C]
+            column = y.unsqueeze(1) if y.dim() == 1 else y
+            own = torch.stack(
+                [w[k] for w, k in zip(table, column.long().unbind(1), strict=True)], 1
+            )
+            out = own if out is None else own * out
+        return out
+
+    def loss_sum(
+        self, out: Tensor, y: Tensor, mask: Tensor, weight: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Return the weighted sum of the losses of all present targets, their number.
+
+        Weights are 1 on average, so that they need not be added up.
 
         Shapes:
             - **out:** :math:`(G, C)`; **y:** :math:`(G)` or :math:`(G, T)`;
-              **mask:** bool :math:`(G, T)`
+              **mask:** bool :math:`(G, T)`; **weight:** :math:`(G)`
         """
         if self.kind in ("binary", "multiclass"):
             each = F.cross_entropy(out, y, reduction="none").unsqueeze(1)  # [G, 1]
@@ -90,6 +116,9 @@ class Objective:
                 "huber": F.smooth_l1_loss,
             }
             each = losses[self.loss](out, wanted, reduction="none")  # [G, T]
+        weights = self.weights(y, weight)
+        if weights is not None:
+            each = each * weights.to(each.dtype)
         return each[mask].sum(), mask.sum()
 
     @property
@@ -117,15 +146,22 @@ class Objective:
             return out.sigmoid()
         return out * self._tensor(self.scale, out) + self._tensor(self.mean, out)
 
-    def metrics(self, predicted: Tensor, y: Tensor, mask: Tensor) -> dict[str, float]:
+    def metrics(
+        self,
+        predicted: Tensor,
+        y: Tensor,
+        mask: Tensor,
+        threshold: float | None = None,
+    ) -> dict[str, float]:
         """Return every metric of the task; NaN where it is not defined.
 
         With several targets these are means over the targets, each over the graphs
-        where it is present.
+        where it is present. No weights are looked at. Of two classes the second is
+        decided for above ``threshold``, or else the likelier one.
         """
         if self.kind in ("binary", "multiclass"):
-            present = mask[:, 0]
-            return _class_metrics(self.kind, predicted[present], y[present])
+            own = mask[:, 0]
+            return _class_metrics(self.kind, predicted[own], y[own], threshold)
         rows = self._each(predicted, y, mask)
         return {
             name: float(torch.tensor([row[name] for row in rows]).double().nanmean())
@@ -179,6 +215,7 @@ def make_objective(
     y: Tensor,
     mask: Tensor,
     comparable: bool = True,
+    class_weight: str | None = None,
 ) -> Objective:
     """Return the objective of a task, from its training targets.
 
@@ -189,14 +226,19 @@ def make_objective(
         y: Training targets, ``[G]`` or ``[G, T]``.
         mask: Where they are present, bool ``[G, T]``.
         comparable: Whether targets of a regression have one unit.
+        class_weight: ``"balanced"`` gives all classes, or both values of a label, the
+            same weight together: n / (C n_c) for n_c of n graphs in class c of C.
 
     Raises:
-        ConfigError: If ``loss`` does not fit the task.
+        ConfigError: If ``loss`` or ``class_weight`` do not fit the task.
     """
     if kind != "regression":
         if loss != "mse":
             raise ConfigError(f"loss={loss!r} is for regression; this task is {kind}.")
-        return Objective(kind)
+        weights = () if class_weight is None else _balanced(y, mask)
+        return Objective(kind, class_weights=weights)
+    if class_weight is not None:
+        raise ConfigError("class_weight is for classes; this task is a regression.")
     if loss == "bce":
         if not bool(((y == 0) | (y == 1))[mask].all()):
             raise ConfigError(
@@ -218,9 +260,26 @@ def make_objective(
     return Objective("regression", loss, tuple(means), tuple(scales), comparable)
 
 
-def _class_metrics(kind: TaskKind, p: Tensor, y: Tensor) -> dict[str, float]:
+def _balanced(y: Tensor, mask: Tensor) -> tuple[tuple[float, ...], ...]:
+    """Return the weight of every class, or of 0 and 1 of every label."""
+    out = []
+    for column, here in zip(y.reshape(len(y), -1).unbind(1), mask.unbind(1),
+                            strict=True):  # fmt: skip
+        least = int(y.max()) + 1 if y.dim() == 1 else 2
+        counts = torch.bincount(column[here].long(), minlength=least)
+        share = counts.sum() / (len(counts) * counts.clamp(min=1).double())
+        out.append(tuple(torch.where(counts > 0, share, 1.0).tolist()))
+    return tuple(out)
+
+
+def _class_metrics(
+    kind: TaskKind, p: Tensor, y: Tensor, threshold: float | None = None
+) -> dict[str, float]:
     if not y.numel():
         return dict.fromkeys(METRICS[kind], float("nan"))
+    score = p[:, 1]
+    if threshold is not None:
+        p = F.one_hot((score > threshold).long(), 2).double()
     classes = p.size(1)
     common: dict[str, Any] = {"task": "multiclass", "num_classes": classes}
     present = torch.bincount(y, minlength=classes) > 0
@@ -232,7 +291,7 @@ def _class_metrics(kind: TaskKind, p: Tensor, y: Tensor) -> dict[str, float]:
         "f1": float(f1.mean()),
     }
     if kind == "binary":
-        out["auroc"] = _auroc(p[:, 1], y)
+        out |= {"auroc": _auroc(score, y), "auprc": _auprc(score, y)}
     return out
 
 
@@ -240,7 +299,7 @@ def _label_metrics(score: Tensor, truth: Tensor) -> tuple[float, ...]:
     truth = truth.long()
     hits = ((score > 0.5).long() == truth).double().mean()
     f1 = tm.f1_score(score, truth, task="binary")
-    return _auroc(score, truth), float(hits), float(f1)
+    return _auroc(score, truth), _auprc(score, truth), float(hits), float(f1)
 
 
 def _value_metrics(found: Tensor, truth: Tensor) -> tuple[float, ...]:
@@ -256,7 +315,26 @@ def _auroc(score: Tensor, truth: Tensor) -> float:
     """Return the area under the ROC curve; NaN if only one class is present."""
     if truth.min() == truth.max() or not bool(torch.isfinite(score).all()):
         return float("nan")
-    # ranks of the scores; float32 could not tell probabilities near 1 apart
-    ranks = torch.unique(score, return_inverse=True)[1]
-    area: Any = tm.auroc(ranks / (ranks.max() + 1), truth, task="binary")
+    area: Any = tm.auroc(_ranks(score), truth, task="binary")
     return float(area)
+
+
+def _auprc(score: Tensor, truth: Tensor) -> float:
+    """Return the area under precision and recall, as average precision.
+
+    That is the mean, over the positives, of the precision among all that score at
+    least as high; NaN without positives. Guessing reaches the share of positives.
+    """
+    if not bool(truth.any()) or not bool(torch.isfinite(score).all()):
+        return float("nan")
+    area: Any = tm.average_precision(_ranks(score), truth, task="binary")
+    return float(area)
+
+
+def _ranks(score: Tensor) -> Tensor:
+    """Return scores in the same order, below 1.
+
+    float32, which torchmetrics uses, could not tell probabilities near 1 apart.
+    """
+    ranks = torch.unique(score, return_inverse=True)[1]
+    return ranks / (ranks.max() + 1)

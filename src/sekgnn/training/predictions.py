@@ -14,7 +14,7 @@ from torch import Tensor
 from torchmetrics import Metric
 from torchmetrics.utilities import dim_zero_cat
 
-from sekgnn.datasets.graph_task import Y_MASK
+from sekgnn.datasets.graph_task import Y_MASK, row_weights
 from sekgnn.files import as_cell
 from sekgnn.models import GraphModel
 from sekgnn.training.batches import GRAPH_NUMBER
@@ -34,6 +34,7 @@ class Predictions(NamedTuple):
         out: Outputs of the network, ``[R, C]``.
         y: Targets, ``[R]`` or ``[R, T]``.
         mask: Where they are present, bool ``[R, T]``.
+        weight: How much each row's loss weighs, ``[R]``.
     """
 
     graph: Tensor
@@ -41,10 +42,11 @@ class Predictions(NamedTuple):
     out: Tensor
     y: Tensor
     mask: Tensor
+    weight: Tensor
 
     def loss(self, objective: Objective) -> float:
         """Return the mean loss over all present targets."""
-        total, count = objective.loss_sum(self.out, self.y, self.mask)
+        total, count = objective.loss_sum(self.out, self.y, self.mask, self.weight)
         return float(total) / max(int(count), 1)
 
     def metrics(self, objective: Objective) -> dict[str, float]:
@@ -74,7 +76,10 @@ class PredictionCollector(Metric):
         if model.level == "node":
             graph = graph[batch.batch]
             row = torch.arange(len(graph), device=graph.device) - batch.ptr[batch.batch]
-        parts = Predictions(graph, row, model(batch).detach(), batch.y, batch[Y_MASK])
+        out, weight = model(batch).detach(), row_weights(batch, model.level)
+        if weight is None:
+            weight = torch.ones(len(out), device=out.device)
+        parts = Predictions(graph, row, out, batch.y, batch[Y_MASK], weight)
         for name, value in parts._asdict().items():
             getattr(self, name).append(value)
 
@@ -153,8 +158,9 @@ def all_metrics(
         calibration: Of the intervals or sets, if there are any.
     """
     goal, table = note.objective, (predicted, y, mask)
-    out = goal.metrics(*table) | goal.target_metrics(note.targets, *table)
-    if calibration is not None:
+    threshold = None if calibration is None else calibration.threshold
+    out = goal.metrics(*table, threshold) | goal.target_metrics(note.targets, *table)
+    if calibration is not None and calibration.confidence is not None:
         out |= calibration.metrics(note.kind, note.targets, *table)
     return out
 
@@ -193,13 +199,15 @@ def predicted_columns(
         spreads = () if spread is None else spread.T
     else:
         chosen = predicted.argmax(axis=1) if predicted.size else rows
+        if calibration is not None and calibration.threshold is not None:
+            chosen = (predicted[:, 1] > calibration.threshold).astype(np.int64)
         out[f"predicted {note.targets[0]}"] = [note.classes[int(c)] for c in chosen]
         for label, column in zip(note.classes, predicted.T, strict=True):
             out[f"probability {label}"] = _numbers(column)
         spreads = () if spread is None else spread[rows, chosen][None]
     for name, column in zip(note.targets, spreads, strict=False):
         out[f"spread {name}"] = _numbers(column)
-    if calibration is None:
+    if calibration is None or calibration.confidence is None:
         return out
     for i, name in enumerate(note.targets):
         radius = calibration.radii[i]

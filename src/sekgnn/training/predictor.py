@@ -21,12 +21,12 @@ from sekgnn.datasets import GraphTask, read_task, stream_task
 from sekgnn.datasets.graph_task import Y_MASK, edge_width
 from sekgnn.datasets.read_task import task_format
 from sekgnn.errors import GraphInputError, GraphInputWarning, ModelFileError
+from sekgnn.fields import POSITIONS
 from sekgnn.files import as_cell
 from sekgnn.graphs.table import table_headings
 from sekgnn.models import GraphModel, load_models
 from sekgnn.models.model_file import read_about
 from sekgnn.training.batches import JoinedGraphs
-from sekgnn.training.build import check_pairs
 from sekgnn.training.calibration import Calibration
 from sekgnn.training.config import DEVICES, RunConfig
 from sekgnn.training.lightning_trainer import available_device
@@ -160,7 +160,8 @@ class Predictor:
                         f"{source}, {place}: {width} edge features, the model reads "
                         f"{model.edge_channels}."
                     )
-            check_pairs(model, [int(data.num_nodes)], f"{source}, {place}")
+        for model in self.models:
+            task.check(model.check_graph, source)
 
     def predict(
         self, graphs: Sequence[Any], *, batch_size: int = 256
@@ -193,7 +194,10 @@ class Predictor:
         parts: list[Tensor] = []
         for model, note in zip(self.models, self.notes, strict=True):
             widths = model.in_channels, model.edge_channels
-            reads = (model.num_hops, model.encoding, model.precision, *widths)
+            reads = (
+                *(model.num_hops, model.encoding, model.precision, *widths),
+                model.kind.coordinates,
+            )
             if reads not in prepared:
                 prepared[reads] = JoinedGraphs(
                     [_without_targets(data, model) for data in graphs],
@@ -252,6 +256,8 @@ def _without_targets(data: Any, model: GraphModel) -> Any:
         if attr is None:
             attr = torch.zeros(0, model.edge_channels)
         fields["edge_attr"] = attr.view(attr.size(0), model.edge_channels)
+    if model.kind.coordinates:
+        fields[POSITIONS] = data[POSITIONS]
     return Data(**fields)
 
 

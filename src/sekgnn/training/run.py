@@ -231,15 +231,15 @@ def run_fold(
 def _calibrated(members: Sequence[Member], number: int) -> Calibration | None:
     """Return what the validation graphs say about the mean prediction of members."""
     training = members[0].training
-    confidence = training.config.confidence
-    if confidence is None:
+    asked = training.config.confidence, training.config.threshold
+    if asked == (None, None):
         return None
     found = [own.training.evaluate(own.trained, number, "val") for own in members]
     goal = members[0].trained.note.objective
     each = [goal.predictions(part.out) for part in found]
     mean = mean_prediction([own.trained.model for own in members], each)
     truth = found[0].y, found[0].mask
-    return Calibration.fit(training.kind, confidence, mean, *truth)
+    return Calibration.fit(goal, *asked, mean, *truth)
 
 
 def _check_calibration(training: Training) -> None:
@@ -250,6 +250,10 @@ def _check_calibration(training: Training) -> None:
             one.
     """
     data, confidence = training.data, training.config.confidence
+    if training.config.threshold is not None and training.kind != "binary":
+        raise ConfigError(
+            f"threshold is for two classes; {data.name} is {training.kind}."
+        )
     if confidence is None:
         return
     if data.level == "node":

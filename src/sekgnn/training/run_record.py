@@ -19,7 +19,7 @@ FORMAT_VERSION = 1
 
 RECORD_FILE = "record.json"
 PREDICTIONS_FILE = "predictions.csv"
-HIGHER_IS_BETTER = ("accuracy", "balanced_accuracy", "f1", "auroc", "r2")
+HIGHER_IS_BETTER = ("accuracy", "balanced_accuracy", "f1", "auroc", "auprc", "r2")
 LEFT_OUT = "left_out"
 """Where a record says why a baseline is missing."""
 

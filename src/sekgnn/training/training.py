@@ -15,15 +15,17 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from numpy.typing import NDArray
 
 from sekgnn.datasets import GraphTask, Split
+from sekgnn.datasets.graph_task import set_weights
 from sekgnn.errors import GraphInputError, GraphInputWarning
 from sekgnn.files import write_files
 from sekgnn.kernel import clock
 from sekgnn.models import Forest, GraphModel, KernelMachine, save_model
 from sekgnn.models.graph_kernels import GraphKernel
+from sekgnn.models.graph_model import check_pairs
 from sekgnn.models.kernel_machine import KnownValues
 from sekgnn.parallel import Progress
 from sekgnn.training.batches import BatchLoader, JoinedGraphs, encoding_cache
-from sekgnn.training.build import check_pairs, make_model
+from sekgnn.training.build import make_model
 from sekgnn.training.callbacks import (
     Cosine,
     EndWithParent,
@@ -120,6 +122,9 @@ class Training:
         elif not data.name:
             data = replace(data, name=config.data or "graphs")
         self.data = _with_targets(config, data)
+        if config.sample_weight is not None:
+            name = config.sample_weight
+            set_weights(self.data, self.data.column(name), f"column {name!r}")
         assert self.data.kind is not None  # as there are targets
         self.kind = self.data.kind
         if splits is None:
@@ -143,6 +148,7 @@ class Training:
         sizes = sorted(int(data.num_nodes) for data in self.data.graphs)
         check_pairs(self._first, sizes[-config.batch_size :], self.data.name)
         self._first.check_task(self.objective(0).link, len(self.data))
+        self.data.check(self._first.check_graph)
         if config.with_forest:  # what it cannot read shows before anything is trained
             make_model(config.without_network("forest"), self.data, 0)
 
@@ -179,7 +185,13 @@ class Training:
         y, mask = self.data.subset(self.splits[number].train).targets()
         config, comparable = self.config, self.data.has_one_unit
         goal = make_objective(
-            self.kind, config.loss, config.normalize, y, mask, comparable
+            self.kind,
+            config.loss,
+            config.normalize,
+            y,
+            mask,
+            comparable,
+            config.class_weight,
         )
         goal.check_monitor(config.monitor)
         return goal
@@ -325,7 +337,7 @@ class Training:
         report: EpochReport | None,
     ) -> Trained:
         """Fit a model without epochs; its curves have one value each."""
-        objective, joined, began = note.objective, self.prepare(), clock()
+        objective, joined, began = self.objective(number), self.prepare(), clock()
         split, size = self.splits[number], max(self.config.batch_size, 256)
         train, val = (joined.batches(part, size) for part in (split.train, split.val))
         if isinstance(model, Forest):
