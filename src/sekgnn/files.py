@@ -44,6 +44,52 @@ def cache_folder(cache_dir: str | os.PathLike[str] | None = None) -> Path:
     return (Path(home) if home else Path.home() / ".cache") / "sekgnn"
 
 
+def check_private(folder: Path) -> None:
+    """Refuse a folder whose content others could replace.
+
+    Whoever may write to it, or to the nearest folder above it that exists, decides what
+    is read from it. A group that nobody else is in does not count.
+
+    Raises:
+        OutputError: If others may write there, or own it.
+    """
+    if os.name != "posix":  # elsewhere the mode says nothing about others
+        return
+    place = folder.absolute()
+    while not place.exists():
+        place = place.parent
+    found, me = place.stat(), os.geteuid()
+    loose = found.st_mode & stat.S_IWOTH or (
+        found.st_mode & stat.S_IWGRP and not _only_mine(found.st_gid)
+    )
+    if place != folder.absolute() and found.st_mode & stat.S_ISVTX:
+        loose = False  # such as /tmp: what we make there stays ours
+    if loose:
+        raise OutputError(
+            f"the cache folder {place} can be written to by others, who could change "
+            f"what is read from it; run 'chmod go-w {place}', or set {CACHE_VARIABLE} "
+            "to a folder of your own."
+        )
+    if found.st_uid not in (0, me):
+        raise OutputError(
+            f"the cache folder {place} belongs to somebody else; set {CACHE_VARIABLE} "
+            "to a folder of your own."
+        )
+
+
+def _only_mine(gid: int) -> bool:
+    """Return whether a group is the user's own, with nobody else in it."""
+    import grp
+    import pwd
+
+    try:
+        me = pwd.getpwuid(os.geteuid())
+        members = set(grp.getgrgid(gid).gr_mem)
+    except KeyError:  # as in containers: nothing is known of the group
+        return False
+    return me.pw_gid == gid and members <= {me.pw_name}
+
+
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a draft to write to, which becomes ``path`` only when complete.
