@@ -74,6 +74,29 @@ def check_memory(
         )
 
 
+def check_claim(
+    claimed: int, what: str, found: int, of: str, spare: int = 1 << 20
+) -> None:
+    """Refuse a size that a few bytes claim and nothing else in the input supports.
+
+    Args:
+        claimed: The size.
+        what: Of what, in the plural.
+        found: How many things there are that could need it.
+        of: What they are, in the plural.
+        spare: How much may be claimed for nothing.
+
+    Raises:
+        GraphInputError: If more than ``spare`` and 64 per thing are claimed.
+    """
+    if claimed > spare + 64 * found:
+        raise GraphInputError(
+            f"{claimed:,} {what} are claimed, but there are only {found:,} {of}; at "
+            f"most {spare + 64 * found:,} are read then. Renumber, and leave out "
+            f"{what} that nothing is known of."
+        )
+
+
 def gib(size: float) -> str:
     """Return a number of bytes in words.
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sekgnn.cli.failures import say
+
 if TYPE_CHECKING:
     from sekgnn.graphs import Graph
     from sekgnn.parallel import Progress
@@ -59,7 +61,7 @@ def demo(
         num_shells=2, walk_length=12, scope=("graph", "internal"), radius=1
     )
 
-    typer.echo(f"1. Encode {graphs} random graphs")
+    say(f"1. Encode {graphs} random graphs")
     with progress_bar("drawing graphs") as progress:
         drawn, families = demo_graphs(graphs, seed, progress)
     with progress_bar("encoding") as progress:
@@ -71,10 +73,10 @@ def demo(
             progress=progress,
         )
     for family, count in families.items():
-        typer.echo(f"   {count:>6}  {family}")
-    typer.echo(result.sentence())
+        say(f"   {count:>6}  {family}")
+    say(result.sentence())
 
-    typer.echo(f"\n2. Tell {NAMES[0]} from {NAMES[1]}, which 3-WL cannot")
+    say(f"\n2. Tell {NAMES[0]} from {NAMES[1]}, which 3-WL cannot")
     pair = (rook_graph(4), shrikhande_graph())
     comparison = compare_graphs(*pair, encoding)
     _print_tables(comparison)
@@ -82,13 +84,11 @@ def demo(
     png = comparison_png(pair, NAMES, comparison)
     write_atomically(figure, lambda file: file.write(png))
 
-    typer.echo("\n3. What tells them apart")
+    say("\n3. What tells them apart")
     verdicts = [verdict.sentence() for verdict in comparison.scopes]
     why = explain_neighbours(pair, NAMES, comparison)
     for sentence in (*verdicts, why):
-        typer.echo(
-            textwrap.fill(sentence, 88, initial_indent=" - ", subsequent_indent="   ")
-        )
+        say(textwrap.fill(sentence, 88, initial_indent=" - ", subsequent_indent="   "))
     errors = _count_cycles(output, epochs, seed) if epochs else {}
     summary = {
         "seed": seed,
@@ -106,7 +106,7 @@ def demo(
     text = json_format.dumps(summary, indent=2, ensure_ascii=False) + "\n"
     record = output / "summary.json"
     write_atomically(record, lambda file: file.write(text.encode()))
-    typer.echo(f"\nwrote {figure} and {record}")
+    say(f"\nwrote {figure} and {record}")
 
 
 def demo_graphs(
@@ -192,7 +192,7 @@ def _count_cycles(output: Path, epochs: int, seed: int) -> dict[str, float]:
     from sekgnn.training.config import RunConfig
     from sekgnn.training.run import train
 
-    typer.echo("\n4. Learn to count 4-cycles, from 1500 random graphs")
+    say("\n4. Learn to count 4-cycles, from 1500 random graphs")
     torch.set_num_threads(1)  # of graphs this small, more are slower
     errors: dict[str, float] = {}
     for model, name in _MODELS.items():
@@ -216,12 +216,12 @@ def _count_cycles(output: Path, epochs: int, seed: int) -> dict[str, float]:
         with progress_bar(f"training {name}") as progress:
             record = train(output=folder, config=config, progress=progress)
         errors[model] = record.result("test_mae").value
-        typer.echo(
+        say(
             f"   {name:<8} test error {errors[model]:.4f} standard deviations of the "
             f"count ({record.num_parameters:,} parameters, {record.seconds:.0f} s)"
         )
     better = errors["gin"] / errors["sek-gin"]
-    typer.echo(f"   GIN's error is {better:.1f} times that of SEK-GIN")
+    say(f"   GIN's error is {better:.1f} times that of SEK-GIN")
     made = write_report([output / model for model in _MODELS], output / "report")
-    typer.echo(f"   report page: {made.page}")
+    say(f"   report page: {made.page}")
     return errors
