@@ -164,7 +164,7 @@ def test_misfitting_edges_and_names_are_refused() -> None:
     with pytest.raises(GraphInputError, match=r"other node features.*a, b"):
         predictor.check(task(torch.ones(2, 2), "b"), "file")  # type: ignore[arg-type]
     pairs = Predictor([PPGN(1, 1)], [note])
-    with pytest.raises(GraphInputError, match="100,000 nodes are too many"):
+    with pytest.raises(GraphInputError, match="on a graph of up to 100,000, needs"):
         pairs.check(task(None, nodes=100_000), "file")  # type: ignore[arg-type]
 
 

@@ -14,7 +14,7 @@ from sekgnn.cli.demo import demo
 from sekgnn.cli.encode import encode
 from sekgnn.cli.evaluate import evaluate
 from sekgnn.cli.example import example
-from sekgnn.cli.failures import FAILED, INTERRUPTED, ReportingGroup
+from sekgnn.cli.failures import FAILED, INTERRUPTED, ReportingGroup, Terminated
 from sekgnn.cli.info import info
 from sekgnn.cli.many_values import ManyValuesCommand
 from sekgnn.cli.models import models
@@ -79,7 +79,7 @@ def sekgnn(
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:
-    raise SystemExit(128 + number)
+    raise Terminated(number)
 
 
 def main() -> None:

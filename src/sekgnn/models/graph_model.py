@@ -12,7 +12,8 @@ from torch import Tensor, nn
 
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dict
-from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.errors import ConfigError
+from sekgnn.memory import check_memory
 from sekgnn.models.graph_inputs import GraphInputs, graph_inputs
 from sekgnn.models.linear_skip import LinearSkip, PooledFeatures
 from sekgnn.models.options import (
@@ -27,13 +28,10 @@ from sekgnn.models.options import (
 from sekgnn.nn import GraphReadout, Standardizer
 from sekgnn.nn.choices import POOLS
 from sekgnn.nn.mlp import activate, reset_children
-from sekgnn.parallel import machine_memory
 from sekgnn.registry import Registry, build
 
 M = TypeVar("M", bound="GraphModel")
 C = TypeVar("C", bound=Callable[..., Any])
-
-_MEMORY_SHARE = 0.5  # of the machine's memory that one graph may take
 
 
 class GraphModel(nn.Module):
@@ -379,18 +377,17 @@ def check_pairs(model: GraphModel, sizes: Sequence[int], where: str) -> None:
     Raises:
         GraphInputError: With the memory they would take.
     """
-    if not model.needs_pairs:
+    if not model.needs_pairs or not sizes:
         return
     pairs = sum(size * size for size in sizes)
     bytes_each = model.head.weight.element_size()
     needed = 4 * pairs * model.hidden_channels * bytes_each  # a block keeps more
-    if needed > _MEMORY_SHARE * machine_memory():
-        batch = f"batches of {len(sizes)} graphs of up to " if len(sizes) > 1 else ""
-        raise GraphInputError(
-            f"{where}: {batch}{max(sizes):,} nodes are too many for a model of all "
-            f"pairs of nodes, which would take about {needed / 2**30:,.1f} GiB; use "
-            "sek-gin, a smaller batch_size or smaller graphs."
-        )
+    batch = f"a batch of {len(sizes)} graphs" if len(sizes) > 1 else "a graph"
+    check_memory(
+        needed,
+        f"{where}: a model of all pairs of nodes, on {batch} of up to {max(sizes):,},",
+        "use sek-gin, a smaller batch_size or smaller graphs",
+    )
 
 
 class _Models(Registry[nn.Module]):

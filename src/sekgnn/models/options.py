@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from sekgnn.checks import check_choice, check_positive, nearest
+from sekgnn.checks import MOST_LEVELS, check_choice, check_positive, nearest
 from sekgnn.errors import ConfigError
 from sekgnn.nn.choices import (
     Activation,
@@ -144,7 +144,9 @@ class ModelOptions:
         for item in fields(self):
             value = getattr(self, item.name)
             if item.type == "int" or (item.type == "int | None" and value is not None):
-                object.__setattr__(self, item.name, check_positive(item.name, value))
+                most = MOST_LEVELS if item.name in ("num_hops", "num_layers") else None
+                checked = check_positive(item.name, value, maximum=most)
+                object.__setattr__(self, item.name, checked)
             if item.metadata["choices"]:
                 check_choice(item.name, value, item.metadata["choices"])
         for name in ("share_hops", "skip", "shortest_paths"):
