@@ -14,6 +14,7 @@ from sekgnn.cli.demo import demo
 from sekgnn.cli.encode import encode
 from sekgnn.cli.evaluate import evaluate
 from sekgnn.cli.failures import FAILED, INTERRUPTED, ReportingGroup
+from sekgnn.cli.fingerprint import fingerprint
 from sekgnn.cli.info import info
 from sekgnn.cli.many_values import ManyValuesCommand
 from sekgnn.cli.predict import predict
@@ -31,7 +32,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in (
-    train, evaluate, predict, report, search, encode, wl, brec, info, demo, warmup,
+    train, evaluate, predict, fingerprint, report, search, encode, wl, brec, info, demo,
+    warmup,
 ):  # fmt: skip
     app.command(cls=ManyValuesCommand)(_command)
 

@@ -256,7 +256,11 @@ def signature_of(kind: ModelKind, *, encoding: Any) -> inspect.Signature:
                 "encoding", must, default=encoding, annotation="SubstructureEncoding"
             )
         )
-    rest = [("edge_channels", 0, "int"), ("level", "graph", "Level")]
+    rest = [
+        ("edge_channels", 0, "int"),
+        ("graph_channels", 0, "int"),
+        ("level", "graph", "Level"),
+    ]
     own = [(name, value, types[name]) for name, value in kind.options().items()]
     more = [
         inspect.Parameter(name, named, default=value, annotation=annotation)
@@ -280,6 +284,7 @@ def arguments_doc(kind: ModelKind) -> str:
         lines.append(f"{name}: {help[0].upper()}{help[1:]}{words} (default {value!r}).")
     lines += [
         "edge_channels: Width of ``edge_attr``; 0 where it is not read.",
+        "graph_channels: Width of ``graph_x``, features of graphs; 0 for none.",
         'level: One output per ``"graph"`` or per ``"node"``.',
     ]
     body = "\n".join(f"    {line}" for line in lines)
