@@ -15,6 +15,7 @@ from sekgnn.cli.encode import encode
 from sekgnn.cli.evaluate import evaluate
 from sekgnn.cli.example import example
 from sekgnn.cli.failures import FAILED, INTERRUPTED, ReportingGroup, Terminated
+from sekgnn.cli.fingerprint import fingerprint
 from sekgnn.cli.info import info
 from sekgnn.cli.many_values import ManyValuesCommand
 from sekgnn.cli.models import models
@@ -33,8 +34,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in (
-    train, evaluate, predict, report, search, models, encode, wl, brec, info, demo,
-    example, warmup,
+    train, evaluate, predict, fingerprint, report, search, models, encode, wl, brec,
+    info, demo, example, warmup,
 ):  # fmt: skip
     app.command(cls=ManyValuesCommand)(_command)
 

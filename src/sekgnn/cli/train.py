@@ -94,6 +94,9 @@ def train(
         say(results_json(record), nl=False)
     elif not quiet:
         print_results(record)
+        missing = record.data.get("left_out") or {}
+        for reason, count in missing.items():
+            typer.echo(f"left out: {count} {reason}")
         sentence = record.baseline_sentence()
         if sentence is not None:
             say(sentence)

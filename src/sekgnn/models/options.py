@@ -545,7 +545,10 @@ def signature_of(kind: ModelKind, *, encoding: Any) -> inspect.Signature:
                 "encoding", must, default=encoding, annotation="SubstructureEncoding"
             )
         )
-    rest: list[tuple[str, Any, str]] = [("level", "graph", "Level")]
+    rest: list[tuple[str, Any, str]] = [
+        ("graph_channels", 0, "int"),
+        ("level", "graph", "Level"),
+    ]
     if kind.edges:
         rest.insert(0, ("edge_channels", 0, "int"))
     own = [(name, value, types[name]) for name, value in kind.options().items()]
@@ -572,6 +575,7 @@ def arguments_doc(kind: ModelKind) -> str:
     if kind.edges:
         lines.append("edge_channels: Width of ``edge_attr``; 0 where it is not read.")
     lines += [
+        "graph_channels: Width of ``graph_x``, features of graphs; 0 for none.",
         'level: One output per ``"graph"`` or per ``"node"``.',
     ]
     body = "\n".join(f"    {line}" for line in lines)
