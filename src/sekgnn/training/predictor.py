@@ -227,8 +227,7 @@ class Predictor:
                     "this library."
                 )
         if not len(graphs):
-            width = sum(model.head.in_features for model in self.models)
-            return np.empty((0, width), dtype=np.float32)
+            return np.empty((0, 0), dtype=np.float32)
         parts = []
         for model, _, batches in self._batches(graphs, batch_size):
             with torch.inference_mode():
