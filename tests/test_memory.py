@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,7 +52,8 @@ def test_small_files_that_claim_much_are_refused(tmp_path: Path) -> None:
     line = {"edges": [[0, 1]], "num_nodes": MANY}
     (tmp_path / "line.jsonl").write_text(json.dumps(line))
     arrays = {"edge_index": [[0, 1], [1, 0]], "edge_ptr": [0, 2], "node_ptr": [0, MANY]}
-    np.savez(tmp_path / "nodes.npz", **{k: np.array(v) for k, v in arrays.items()})
+    nodes: dict[str, Any] = {key: np.array(value) for key, value in arrays.items()}
+    np.savez(tmp_path / "nodes.npz", **nodes)
     (tmp_path / "tu").mkdir()
     (tmp_path / "tu" / "X_A.txt").write_text("1, 2\n2, 1\n")
     (tmp_path / "tu" / "X_graph_indicator.txt").write_text(f"1\n1\n{MANY}\n")

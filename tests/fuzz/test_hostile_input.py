@@ -132,7 +132,7 @@ def good_inputs(folder: Path) -> dict[str, tuple[bytes, Callable[[Path], None]]]
     space = "num_hops: [1, 2]\nlr: {low: 1.0e-4, high: 0.1, log: true}\n"
     space += "hidden_channels: {of: num_hops, values: {1: 8, 2: 4}}\n"
     keys = "epochs: 3\nlr: 0.01\nscope: [graph, internal]\nmodel_options: {a: [1]}\n"
-    given = {
+    given: dict[str, tuple[bytes, Callable[[Path], None]]] = {
         "in.g6": ("".join(f"{to_graph6(g)}\n" for g in graphs).encode(), records),
         "in.edges": (b"# nodes: 5\n0 1\n1 0\n1 2 0.5\n2 1 0.5\n", records),
         "in.npz": ((folder / "npz").read_bytes(), records),
