@@ -141,3 +141,6 @@ def test_trained_networks_on_brec_on_the_page() -> None:
     ]
     _, _, *rows = table("network")
     assert rows == expected
+    best = max(row.score.separated for row in board.rows)
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert f"SEK-PPGN with learned multisets {best} by BREC's protocol" in readme

@@ -43,6 +43,10 @@ SUB_ENC_PARTS: Final = (
 )
 """All fields of a ragged encoding."""
 
+GRAPH_X: Final = "graph_x"
+"""Features of a whole graph, such as descriptors, float64 ``[1, D]``, NaN where one is
+missing."""
+
 HOP_EDGE_INDEX: Final = "hop_edge_index"
 """Pairs of K-hop neighbours, int64 ``[2, M]``: row 0 the neighbour u that sends, row 1
 the node v that receives, u in N_k(v); PyG's flow ``source_to_target``."""

@@ -6,7 +6,6 @@ own parallel loops this works inside a PyG ``DataLoader`` worker and reports pro
 
 from __future__ import annotations
 
-import math
 import os
 import threading
 from collections.abc import Callable, Iterable
@@ -26,14 +25,6 @@ def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def machine_memory() -> float:
-    """Return the memory of this machine in bytes; infinite where it is not known."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (ValueError, OSError, AttributeError):
-        return math.inf
 
 
 def resolve_threads(threads: int | None) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 from tests.cli.conftest import Run
 
 from sekgnn.training.run_record import RunRecord
@@ -280,4 +281,148 @@ def test_rare_classes_weights_and_threshold(
     assert "for two classes" in refused(run, *wrong, "series", "--threshold", "f1")
     words_of_wrong = refused(run, *wrong, "rare", "--sample-weight", "series")
     assert "is not a weight" in words_of_wrong
+    assert not (tmp_path / "no").exists()
+
+
+def test_own_features_descriptors_and_fingerprints(
+    run: Run, data: Path, tmp_path: Path
+) -> None:
+    """What no graph shows is learned from a column; vectors come out again."""
+    rows = molecules()
+    for i, row in enumerate(rows):  # isomers apart: the graph does not know the dose
+        row["dose"] = "" if i == 5 else (7 * i) % 48
+        row["effect"] = 3.0 * ((7 * i) % 48) + row["logp"]
+    write(data, rows)
+    parts = ("--val-fraction", 0.2, "--test-fraction", 0.2)
+
+    def error(name: str, *words: object) -> float:
+        place = tmp_path / name
+        ok(run, "train", data, "--target", "effect", *parts, *words, "-o", place)
+        return RunRecord.load(place).folds[0].metrics["test_mae"]
+
+    without, own = error("without", *RIDGE), error("own", *RIDGE, "--features", "dose")
+    assert own < 0.2 * without
+    both = ("--features", "dose", "--descriptors", "rdkit")
+    error("network", *SMALL, "--epochs", 3, *both)
+    forest = ("--jobs", 1, "--model", "forest", "--encoding", "none", "-q")
+    assert error("forest", *forest, "--n-estimators", 30, *both) < without
+    place = tmp_path / "network"
+    record = RunRecord.load(place)
+    assert record.model["graph_channels"] > 200
+    out = tmp_path / "out.csv"
+    ok(run, "predict", place, data, "-o", out, "--columns", "id", "-q")
+    tests = {int(r["graph"]): r for r in table(place / "predictions.csv")}
+    for i, row in enumerate(table(out)):
+        if i in tests:
+            wanted = float(tests[i]["predicted effect"])
+            assert float(row["predicted effect"]) == pytest.approx(wanted, rel=1e-4)
+    measured = json.loads(ok(run, "evaluate", place, data, "--json"))["metrics"]
+    guesses = np.array([float(row["predicted effect"]) for row in table(out)])
+    truth = np.array([row["effect"] for row in rows])
+    assert measured["mae"] == pytest.approx(np.abs(guesses - truth).mean(), rel=1e-4)
+    other = write(tmp_path / "o.csv", [{**row, "dose": 1, "series": 2} for row in rows])
+    ok(run, "predict", place, other, "-o", tmp_path / "o.out", "-q")
+    changed = [float(row["predicted effect"]) for row in table(tmp_path / "o.out")]
+    assert np.abs(guesses - changed).max() > 0.01  # the dose is read
+    lacking = write(tmp_path / "lacking.csv", [{"smiles": "CCO"}])
+    assert "no column 'dose'" in refused(run, "predict", place, lacking)
+    wordy = write(tmp_path / "wordy.csv", [{"smiles": "CCO", "dose": "1,5"}])
+    assert "decimal comma: write 1.5" in refused(run, "predict", place, wordy)
+    # fingerprints: what the last layer reads, so that it gives the predictions again
+    vectors, arrow = tmp_path / "v.npz", tmp_path / "v.parquet"
+    ok(run, "fingerprint", place, data, "-o", vectors, "--columns", "id")
+    from sekgnn.models import load_model
+    from sekgnn.training.predictor import Predictor
+
+    found = np.load(vectors)
+    assert found["id"].tolist() == [row["id"] for row in rows]
+    model = load_model(place / "model.safetensors")
+    with torch.no_grad():
+        outputs = model.head(torch.from_numpy(found["vectors"]))
+    note = Predictor.load(place).note
+    again = note.objective.predictions(outputs).numpy()[:, 0]
+    values = [float(row["predicted effect"]) for row in table(out)]
+    assert again == pytest.approx(values, rel=1e-4)
+    parquet = pytest.importorskip("pyarrow.parquet")
+    ok(run, "fingerprint", place, data, "-o", arrow, "-q")
+    columns = parquet.read_table(arrow)
+    assert columns.column_names[: len(rows[0])] == [*rows[0]]
+    assert columns["v3"].to_pylist() == found["vectors"][:, 3].tolist()
+    wrong = ("fingerprint", tmp_path / "forest", data, "-o", vectors)
+    assert "no learned vectors" in refused(run, *wrong)
+    assert ".npz or .parquet" in refused(run, *wrong[:-1], tmp_path / "v.csv")
+    bench = ("train", "counting", "--generated", "--target", "star3", *RIDGE)
+    assert "is a benchmark" in refused(run, *bench, "--descriptors", "rdkit")
+
+
+def test_messages_name_the_likely_cause(run: Run, data: Path, tmp_path: Path) -> None:
+    """Commas, units, bounds and missing values, as tables from a laboratory hold."""
+
+    def message(column: str, values: list[str]) -> str:
+        rows = molecules()
+        for i, row in enumerate(rows):
+            row[column] = values[i % len(values)] if i < 40 else row["mass [g/mol]"]
+        write(data, rows)
+        args = ("train", data, *RIDGE, "-o", tmp_path / "no", "--target", column)
+        return refused(run, *args)
+
+    commas = [f"{i},5" for i in range(40)]
+    assert "decimal comma: write 0.5" in message("y", commas)
+    assert "decimal comma" in message("y", ["1,5", "2,5"])  # few enough for classes
+    assert "such as a unit" in message("y", [f"{i} mg" for i in range(40)])
+    assert "It is a bound" in message("y", [f"<{i}" for i in range(40)])
+    assert "leave the field empty" in message("y", [f"n.d. {i}" for i in range(40)])
+    rows = molecules()
+    for i, row in enumerate(rows):
+        row["y"] = ("N/A", "n.a.", "#N/A")[i % 3] if i < 6 else row["logp"]
+    rows[7]["smiles"] = "C("
+    write(data, rows)
+    words = ("train", data, *RIDGE[:-1], "-o", tmp_path / "run", "--skip-invalid")
+    text = ok(run, *words, "--target", "y")
+    assert "left out: 1 SMILES that rdkit cannot read" in text
+    assert "left out: 6 graphs without a target" in text
+    assert sum(RunRecord.load(tmp_path / "run").data["left_out"].values()) == 7
+    assert "Did you mean 'mass [g/mol]'" in refused(
+        run, "train", data, *RIDGE, "--target", "mass", "-o", tmp_path / "no"
+    )
+
+
+def test_fine_tuning(run: Run, data: Path, tmp_path: Path) -> None:
+    """Weights of another run: as they were, with a new head, or frozen."""
+    parts = ("--val-fraction", 0.2, "--test-fraction", 0.2)
+    small = [word for word in SMALL if word not in ("--lr", 0.01)]
+
+    def trained(name: str, target: str, *words: object) -> dict[str, torch.Tensor]:
+        place = tmp_path / name
+        ok(run, "train", data, "--target", target, *parts, *small, *words, "-o", place)
+        return load_file(place / "model.safetensors")
+
+    first = trained("first", "logp", "--epochs", 2, "--lr", 0.01)
+    start = ("--start-from", tmp_path / "first", "--epochs", 1)
+    rows = molecules()
+    for row in rows:  # other values of the same target: another mean and scale
+        row["logp"] = 3 * row["logp"] + 7
+    write(data, rows)
+    same = trained("same", "logp", *start, "--lr", 1e-12, "--freeze")
+    outs = []
+    for name in ("first", "same"):
+        ok(run, "predict", tmp_path / name, data, "-o", tmp_path / "o.csv", "-q")
+        outs.append([float(r["predicted logp"]) for r in table(tmp_path / "o.csv")])
+    assert outs[1] == pytest.approx(outs[0], rel=1e-3, abs=1e-4)
+    assert any(not torch.equal(same[n], first[n]) for n in first)  # the head's scale
+    frozen = trained("frozen", "mass [g/mol]", *start, "--lr", 0.1, "--freeze")
+    tuned = trained("tuned", "series", *start, "--lr", 0.1)
+    for name, value in first.items():
+        if name.startswith("head."):
+            assert not torch.equal(frozen[name], value)
+            assert tuned[name].shape != value.shape
+        else:
+            assert torch.equal(frozen[name], value), name
+    changed = [n for n in first if not n.startswith("head.")
+               and not torch.equal(tuned[n], first[n])]  # fmt: skip
+    assert changed
+    other = ("train", data, "--target", "logp", *SMALL, "-o", tmp_path / "no")
+    words = refused(run, *other, *start, "--num-layers", 3)
+    assert "num_layers (2 there, 3 here)" in words
+    assert "name a run" in refused(run, *other, "--freeze")
     assert not (tmp_path / "no").exists()

@@ -281,7 +281,7 @@ def test_what_cannot_work_is_refused_before_anything_is_written(
     ("more", "message"),
     [
         ({"model": "sek-gnn", "aggregate": "learned"}, r"pairs .* 0\.0 GiB; the limit"),
-        ({"model": "ppgn"}, r"batches of 8 graphs of up to 7 nodes .* 0\.0 GiB"),
+        ({"model": "ppgn"}, r"a batch of 8 graphs of up to 7, needs about 0\.0 GiB"),
     ],
 )
 def test_what_has_no_room_is_refused_before_anything_is_written(
@@ -291,8 +291,9 @@ def test_what_has_no_room_is_refused_before_anything_is_written(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for module in ("encoding.multisets", "training.build"):
-        monkeypatch.setattr(f"sekgnn.{module}.machine_memory", lambda: 2.0**14)
+    for module in ("encoding.multisets", "memory"):
+        monkeypatch.setattr(f"sekgnn.{module}.free_bytes", lambda: 2**14)
+    monkeypatch.setattr("sekgnn.memory._SMALL", 2**13)
     with pytest.raises(GraphInputError, match=message):
         run(config(lines, **more, walk_length=5), tmp_path / "run")
     assert not (tmp_path / "run").exists()

@@ -14,6 +14,7 @@ from sekgnn.brec.hotelling import critical_t2
 from sekgnn.checks import check_positive
 from sekgnn.errors import ConfigError
 from sekgnn.files import write_files
+from sekgnn.parsing import parse_json
 
 INVARIANT = 1e-3
 """Outputs for copies of one graph may scatter by less than this part of their size."""
@@ -391,7 +392,7 @@ def finished_pairs(folder: Path, graphs: Mapping[int, str]) -> dict[int, PairSco
         file = pair_file(folder, index)
         if not file.exists():
             continue
-        done[index] = _read(file, lambda text: PairScore(**json.loads(text)))
+        done[index] = _read(file, lambda text: PairScore(**parse_json(text)))
         if done[index].graphs != fingerprint:
             raise ConfigError(
                 f"{file} holds pair {index} with other graphs; choose another folder."

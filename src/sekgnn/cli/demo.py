@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sekgnn.cli.failures import say
+
 if TYPE_CHECKING:
     from sekgnn.graphs import Graph
     from sekgnn.parallel import Progress
@@ -64,7 +66,7 @@ def demo(
     check_positive("--epochs", epochs, 0)
     output.mkdir(parents=True, exist_ok=True)
 
-    typer.echo(f"1. Encode {graphs} random graphs")
+    say(f"1. Encode {graphs} random graphs")
     with progress_bar("drawing graphs") as progress:
         drawn, families = demo_graphs(graphs, seed, progress)
     with progress_bar("encoding") as progress:
@@ -76,10 +78,10 @@ def demo(
             progress=progress,
         )
     for family, count in families.items():
-        typer.echo(f"   {count:>6}  {family}")
-    typer.echo(result.sentence())
+        say(f"   {count:>6}  {family}")
+    say(result.sentence())
 
-    typer.echo(f"\n2. Tell {NAMES[0]} from {NAMES[1]}, which 3-WL cannot")
+    say(f"\n2. Tell {NAMES[0]} from {NAMES[1]}, which 3-WL cannot")
     _print_tables()
     walks = {
         "graph": Walks("graph", num_shells=2, walk_length=12),
@@ -93,15 +95,15 @@ def demo(
     png = comparison_png({s: verdict.separated for s, verdict in verdicts.items()})
     write_atomically(figure, lambda file: file.write(png))
 
-    typer.echo("\n3. What tells them apart, in exact arithmetic")
+    say("\n3. What tells them apart, in exact arithmetic")
     why = (
         f"Without the node itself, its neighbours form {SHAPES[0]} in {NAMES[0]} and "
         f"{SHAPES[1]} in {NAMES[1]}; a walk that must avoid the node stays in the part "
         "where it starts."
     )
     for verdict in verdicts.values():
-        typer.echo(textwrap.indent(verdict.explain(), "   "))
-    typer.echo(textwrap.indent(textwrap.fill(why, 88), "   "))
+        say(textwrap.indent(verdict.explain(), "   "))
+    say(textwrap.indent(textwrap.fill(why, 88), "   "))
     errors = _count_cycles(output, epochs, seed) if epochs else {}
     summary = {
         "seed": seed,
@@ -118,8 +120,8 @@ def demo(
     text = json_format.dumps(summary, indent=2, ensure_ascii=False) + "\n"
     record = output / "summary.json"
     write_atomically(record, lambda file: file.write(text.encode()))
-    typer.echo(f"\nwrote {figure} and {record}")
-    typer.echo(
+    say(f"\nwrote {figure} and {record}")
+    say(
         "Next, molecules: sekgnn example molecules.csv && sekgnn train molecules.csv "
         "--target cv --preset lbfgs --epochs 5"
     )
@@ -209,7 +211,7 @@ def _count_cycles(output: Path, epochs: int, seed: int) -> dict[str, float]:
     from sekgnn.reports.run_report import write_report
     from sekgnn.training.run import train
 
-    typer.echo("\n4. Learn to count 4-cycles, from 1500 random graphs")
+    say("\n4. Learn to count 4-cycles, from 1500 random graphs")
     torch.set_num_threads(1)  # of graphs this small, more are slower
     errors: dict[str, float] = {}
     for model, name in _MODELS.items():
@@ -231,12 +233,12 @@ def _count_cycles(output: Path, epochs: int, seed: int) -> dict[str, float]:
                 **(_SEK_KEYS if model == "sek-gin" else {}),
             )
         errors[model] = record.result("test_mae").value
-        typer.echo(
+        say(
             f"   {name:<8} test error {errors[model]:.4f} standard deviations of the "
             f"count ({record.num_parameters:,} parameters, {record.seconds:.0f} s)"
         )
     better = errors["gin"] / errors["sek-gin"]
-    typer.echo(f"   GIN's error is {better:.0f} times that of SEK-GIN")
+    say(f"   GIN's error is {better:.0f} times that of SEK-GIN")
     made = write_report([output / model for model in _MODELS], output / "report")
-    typer.echo(f"   report page: {made.page}")
+    say(f"   report page: {made.page}")
     return errors

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sekgnn.cli.failures import say
 from sekgnn.cli.shared_options import DataRoot, Device, Json, SkipInvalid, SmilesColumn
 
 
@@ -65,8 +66,8 @@ def evaluate(
     if json:
         plain = {k: v if math.isfinite(v) else None for k, v in metrics.items()}
         values = {"of": name, "folds": len(folds), "metrics": plain}
-        typer.echo(json_format.dumps(values, indent=2))
+        say(json_format.dumps(values, indent=2))
         return
-    typer.echo(name + (f", mean of {len(folds)} folds" if len(folds) > 1 else ""))
+    say(name + (f", mean of {len(folds)} folds" if len(folds) > 1 else ""))
     for metric, value in metrics.items():
-        typer.echo(f"  {metric:<18} {value:.6g}")
+        say(f"  {metric:<18} {value:.6g}")

@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from sekgnn.cli.failures import say
 from sekgnn.cli.shared_options import Quiet
 
 
@@ -36,7 +37,7 @@ def example(
     table = files("sekgnn.datasets").joinpath("molecules.csv").read_bytes()
     write_atomically(output, lambda file: file.write(table))
     if not quiet:
-        typer.echo(
+        say(
             f"wrote {output}: 999 molecules of QM9 (CC0; Ramakrishnan et al., 2014)\n"
             f"next: sekgnn train {output} --target cv --preset lbfgs --epochs 5"
         )

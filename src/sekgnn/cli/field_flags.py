@@ -97,7 +97,8 @@ def _help(item: Any) -> str:
     choices = [*item.metadata.get("choices", ())]
     if not choices:
         return str(item.metadata["help"])
-    return f"{item.metadata['help']}: {', '.join(choices[:-1])} or {choices[-1]}"
+    words = " or ".join(filter(None, (", ".join(choices[:-1]), choices[-1])))
+    return f"{item.metadata['help']}: {words}"
 
 
 def default_text(item: Any) -> str:
@@ -124,14 +125,13 @@ def name_and_value(flag: str, text: str) -> tuple[str, Any]:
     Raises:
         ConfigError: If it is not of that form.
     """
-    import yaml
-
     from sekgnn.errors import ConfigError
+    from sekgnn.parsing import parse_yaml
 
     name, found, value = text.partition("=")
     if not found or not name:
         raise ConfigError(f"{flag} takes name=value, got {text!r}.")
     try:
-        return name.replace("-", "_"), yaml.safe_load(value)
-    except yaml.YAMLError:
+        return name.replace("-", "_"), parse_yaml(value)
+    except ValueError:
         return name.replace("-", "_"), value

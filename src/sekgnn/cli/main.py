@@ -14,7 +14,8 @@ from sekgnn.cli.demo import demo
 from sekgnn.cli.encode import encode
 from sekgnn.cli.evaluate import evaluate
 from sekgnn.cli.example import example
-from sekgnn.cli.failures import FAILED, INTERRUPTED, ReportingGroup
+from sekgnn.cli.failures import FAILED, INTERRUPTED, ReportingGroup, Terminated
+from sekgnn.cli.fingerprint import fingerprint
 from sekgnn.cli.info import info
 from sekgnn.cli.many_values import ManyValuesCommand
 from sekgnn.cli.models import models
@@ -34,9 +35,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in (
-    train, evaluate, predict, report, reproduce, search, models, encode, wl, brec, info,
-    demo,
-    example, warmup,
+    train, evaluate, predict, fingerprint, report, reproduce, search, models, encode,
+    wl, brec, info, demo, example, warmup,
 ):  # fmt: skip
     app.command(cls=ManyValuesCommand)(_command)
 
@@ -81,7 +81,7 @@ def sekgnn(
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:
-    raise SystemExit(128 + number)
+    raise Terminated(number)
 
 
 def main() -> None:

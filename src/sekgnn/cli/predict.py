@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sekgnn.cli.failures import say
 from sekgnn.cli.shared_options import (
     Device,
     Json,
@@ -96,6 +97,6 @@ def predict(
         import json as json_format
         from dataclasses import asdict
 
-        typer.echo(json_format.dumps(asdict(done), indent=2))
+        say(json_format.dumps(asdict(done), indent=2))
     elif not quiet:
-        typer.echo(f"{done.sentence()} wrote {output}")
+        say(f"{done.sentence()} wrote {output}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-import typer
+from sekgnn.cli.failures import say
 
 
 def warmup() -> None:
@@ -13,7 +13,7 @@ def warmup() -> None:
 
     for part in (_hops_and_walks, _encodings, _tests, _networks):
         part()
-    typer.echo(
+    say(
         f"compiled for {compile_seconds():.1f} s; compiled code is in {kernel_folder()}"
     )
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sekgnn.datasets.pyg import as_data
 from sekgnn.datasets.targets import Label, TargetColumn, TaskKind, encode_targets
 from sekgnn.errors import ConfigError, GraphInputError
-from sekgnn.fields import POSITIONS
+from sekgnn.fields import GRAPH_X, POSITIONS
 from sekgnn.graphs import GraphRecord
 from sekgnn.graphs.graph_record import NO_NAMES, FeatureNames
 from sekgnn.graphs.table import Column
@@ -29,6 +29,11 @@ Y_MASK = "y_mask"
 """Where on a ``Data`` a target is present: bool ``[1, T]``."""
 Y_WEIGHT = "y_weight"
 """How much the loss of a ``Data`` weighs, float32 ``[1]``; 1 if it is absent."""
+
+
+_SEALED = (
+    "edge_index", "x", "edge_attr", POSITIONS, "y", Y_MASK, Y_WEIGHT, GRAPH_X,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +55,8 @@ class GraphTask:
         places: Where each graph stands in its source, such as ``row 3 (line 4)``.
         feature_names: The columns of ``x``, if they have names.
         edge_feature_names: The columns of ``edge_attr``, if they have names.
+        graph_feature_names: The columns of ``graph_x``, of graphs that have features
+            of their own (:func:`~sekgnn.datasets.graph_features.add_graph_features`).
         rows: Number of each graph in its source, from 1: its data row, its line among
             those that are not blank, or its number in a folder. Rows that were left
             out are counted.
@@ -65,6 +72,7 @@ class GraphTask:
             options of its reader.
         columns: Other columns of the source that were asked for, one value per graph,
             as they stand there, ``None`` where a key is absent.
+        left_out: How many graphs of the source are missing here, and why.
     """
 
     graphs: tuple[Data, ...]
@@ -85,6 +93,8 @@ class GraphTask:
     split: Split | None = None
     reader: dict[str, Any] | None = None
     columns: Mapping[Column, tuple[Any, ...]] = field(default_factory=dict)
+    graph_feature_names: tuple[str, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Number of graphs."""
@@ -158,8 +168,7 @@ class GraphTask:
         digest = hashlib.sha256()
         for data in self.graphs:
             digest.update(int(data.num_nodes).to_bytes(8, "little"))
-            parts = ("edge_index", "x", "edge_attr", POSITIONS, "y", Y_MASK, Y_WEIGHT)
-            for name in parts:
+            for name in _SEALED:
                 value = data.get(name)
                 if value is not None:
                     digest.update(f"{name}{list(value.shape)}".encode())
@@ -182,6 +191,7 @@ class GraphTask:
             "classes": None if classes is None else [str(label) for label in classes],
             "units": self.units,
             "target_units": list(self.target_units),
+            "left_out": dict(self.left_out),
         }
 
     def subset(self, chosen: Sequence[int] | NDArray[np.int64]) -> GraphTask:

@@ -18,6 +18,7 @@ from sekgnn.errors import ConfigError, GraphInputError
 
 TaskKind = Literal["binary", "multiclass", "multilabel", "regression"]
 TASK_KINDS = ("binary", "multiclass", "multilabel", "regression")
+_MOST = float(np.finfo(np.float32).max)
 MOST_NUMBERED_CLASSES = 10
 """Integers with more different values than this are a quantity, not classes."""
 
@@ -26,7 +27,11 @@ Label = int | float | str
 Value = float | str
 """A number (true and false are 1 and 0) or a name."""
 
-_MISSING = {"", "nan", "na", "n/a", "null", "none", "?"}
+_MISSING = {"", "nan", "na", "n/a", "n.a.", "#n/a", "<na>", "null", "none", "?"}
+_NUMBER = r"[+-]?(\d+([.,]\d+)?|[.,]\d+)([eE][+-]?\d+)?"
+_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)?,\d+([eE][+-]?\d+)?")
+_BOUND = re.compile(rf"(<|>|≤|≥|~|<=|>=)\s*{_NUMBER}")
+_WITH_UNIT = re.compile(rf"{_NUMBER}\s*[^\d\s.,].*")
 _UNIT = re.compile(r"[\[(]([^\[\]()]+)[\])]\s*$")
 _TRUTH = {"true": 1.0, "false": 0.0}
 
@@ -75,6 +80,39 @@ def unit_of(name: str) -> str:
     return found[1].strip() if found else ""
 
 
+def is_missing(value: Any) -> bool:
+    """Tell whether a value of a file stands for none."""
+    if isinstance(value, str):
+        return value.strip().lower() in _MISSING
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def not_a_number(value: object) -> str:
+    """Return the likely cause why a text is no number, and its cure; or nothing.
+
+    Example:
+        >>> not_a_number("1,5")
+        " It has a decimal comma: write 1.5, for instance by exporting the table anew."
+        >>> not_a_number("5 mg")[:34]
+        ' It holds more than a number, such'
+    """
+    text = str(value).strip()
+    if _COMMA.fullmatch(text):
+        plain = text.replace(".", "").replace(",", ".")
+        return (
+            f" It has a decimal comma: write {plain}, for instance by exporting the "
+            "table anew."
+        )
+    if _BOUND.fullmatch(text):
+        return " It is a bound: give a number, or leave the field empty."
+    if _WITH_UNIT.fullmatch(text):
+        return (
+            " It holds more than a number, such as a unit: leave the number alone, and "
+            "name the unit in the heading, as in 'mp [°C]'."
+        )
+    return " If it stands for a missing value, leave the field empty."
+
+
 def read_column(
     name: str, values: Sequence[Any], places: Sequence[str], source: str
 ) -> TargetColumn:
@@ -116,7 +154,10 @@ def _value(name: str, value: Any, place: str) -> Value | None:
         if number is None:
             return text
     elif isinstance(value, bool | np.bool_ | numbers.Real):
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # an integer of hundreds of digits
+            number = math.inf
     else:
         raise GraphInputError(
             f"{place}, target {name!r}: a number or a string is needed, got "
@@ -221,14 +262,17 @@ def _guess(columns: Sequence[TargetColumn]) -> TaskKind:
     values = {value for _, value in column.present}
     repeated = 2 * len(values) <= len(column.present)
     if column.texts:
+        place, text = column.texts[0]
         if not repeated:
-            place, text = column.texts[0]
             raise column.wrong(
                 place,
                 f"{text!r} is not a number, and {len(values)} different values in "
                 f"{len(column.present)} rows are too many for classes; correct it, or "
-                "say what kind of task this is.",
+                f"say what kind of task this is.{not_a_number(text)}",
             )
+        if all(_COMMA.fullmatch(text) for _, text in column.texts):
+            reason = f"{text!r} is not a number.{not_a_number(text)} If these are "
+            raise column.wrong(place, f"{reason}names of classes, set kind.")
         return "binary" if len(values) == 2 else "multiclass"
     whole = all(float(value).is_integer() for value in values)
     if whole and repeated and len(values) <= MOST_NUMBERED_CLASSES:
@@ -286,6 +330,10 @@ def _class_numbers(
 def _check_numbers(column: TargetColumn, binary: bool) -> None:
     for place, value in column.present:
         if isinstance(value, str):
-            raise column.wrong(place, f"{value!r} is not a number.")
+            reason = f"{value!r} is not a number.{not_a_number(value)}"
+            raise column.wrong(place, reason)
+        if abs(value) > _MOST:
+            reason = f"{value:g} is beyond what float32 holds; use other units."
+            raise column.wrong(place, reason)
         if binary and value not in (0.0, 1.0):
             raise column.wrong(place, f"{value:g} is neither 0 nor 1 (multilabel).")

@@ -145,14 +145,29 @@ class GraphEstimator(BaseEstimator):
         self.kept_epoch_ = done[0].kept_epoch
         self.n_features_in_ = task.num_features
 
+    def transform(self, X: Sequence[Any]) -> NDArray[np.float32]:
+        """Return the vectors of graphs that the network has learned, ``[G, C]``.
+
+        They are what its last layer reads; those of an ensemble stand side by side.
+
+        Raises:
+            ConfigError: If the model has none, as ``ridge`` and ``forest``.
+        """
+        check_is_fitted(self, "predictor_")
+        return self.predictor_.fingerprint(self._read(X))
+
     def _outputs(self, graphs: Sequence[Any]) -> NDArray[np.float64]:
         """Return probabilities or values for graphs."""
         check_is_fitted(self, "predictor_")
+        return self.predictor_.predict(self._read(graphs))
+
+    def _read(self, graphs: Sequence[Any]) -> Sequence[Any]:
+        """Return graphs that fit the network."""
         if not len(graphs):
-            return self.predictor_.predict([])
+            return []
         task = list_task(graphs, self.node_features)
         self.predictor_.check(task, "the list of graphs")
-        return self.predictor_.predict(task.graphs)
+        return task.graphs
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted estimator to one safetensors file, all or nothing.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -127,6 +128,29 @@ def scaffold(smiles: str) -> str:
         mol=_readable(smiles, False), includeChirality=False
     )
     return found
+
+
+def descriptor_names() -> list[str]:
+    """Return rdkit's descriptors, all but ``Ipc``, whose size has no bounds.
+
+    Raises:
+        MissingExtraError: If rdkit is not installed.
+    """
+    found = require("rdkit.Chem.Descriptors", "mol").descList
+    return [name for name, _ in found if name != "Ipc"]
+
+
+def descriptors_of(smiles: str) -> list[float]:
+    """Return the descriptors of a molecule; NaN where rdkit cannot compute one.
+
+    Raises:
+        GraphInputError: If rdkit cannot read the molecule.
+        MissingExtraError: If rdkit is not installed.
+    """
+    package = require("rdkit.Chem.Descriptors", "mol")
+    mol = _readable(smiles, False)
+    found = package.CalcMolDescriptors(mol, missingVal=math.nan, silent=True)
+    return [float(found[name]) for name in descriptor_names()]
 
 
 def bond_features(mol: Any) -> tuple[Graph, NDArray[np.float32]]:

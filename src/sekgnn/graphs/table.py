@@ -234,9 +234,13 @@ def _column_places(
         if isinstance(column, int):
             continue
         if column not in names:
+            longer = [n for n in names if n.startswith((f"{column} ", f"{column}["))]
+            near = nearest(column, names)
+            if longer:
+                near = f" Did you mean {longer[0]!r}? A unit is part of the heading."
             raise GraphInputError(
                 f"{path} has no column {column!r}; its columns are {names}."
-                f"{nearest(column, names)}{' ' * bool(hint)}{hint}"
+                f"{near}{' ' * bool(hint)}{hint}"
             )
         if names.count(column) > 1:
             raise GraphInputError(

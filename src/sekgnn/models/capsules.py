@@ -48,8 +48,13 @@ class CapsGNN(GraphModel):
         """Return the one branch.
 
         Raises:
-            ConfigError: If outputs are of nodes.
+            ConfigError: If outputs are of nodes, or graphs have features of their own.
         """
+        if self.graph_channels:
+            raise ConfigError(
+                "capsgnn has no place for features of graphs; leave features and "
+                "descriptors out, or choose another model."
+            )
         if self.level == "node":
             raise ConfigError(
                 "capsgnn has capsules of graphs, and targets here are of nodes; choose "

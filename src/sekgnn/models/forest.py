@@ -49,6 +49,7 @@ class Forest(GraphModel):
             powers=0,
             pools="+".join(POOLS),
             level=self.level,
+            graph_channels=self.graph_channels,
         )
         self.trees = DecisionTrees(self.features.num_features, self.out_channels)
         self.register_buffer("link", torch.tensor(0))

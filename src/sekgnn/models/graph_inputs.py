@@ -45,6 +45,7 @@ class GraphInputs(NamedTuple):
         edges: Edge features on hop 1.
         pairs: All pairs of nodes, for PPGN.
         multisets: Substructure encoding, if it is ragged.
+        graph_x: Features of graphs, standardised, ``[G, D]``.
         extra: What :meth:`GraphModel.extras` made of the batch.
     """
 
@@ -55,6 +56,7 @@ class GraphInputs(NamedTuple):
     edges: EdgeFeatures | None = None
     pairs: PairLayout | None = None
     multisets: Multisets | None = None
+    graph_x: Tensor | None = None
     extra: Any = None
 
     @property
@@ -103,8 +105,22 @@ def graph_inputs(data: Any, model: GraphModel) -> GraphInputs:
         attr = _matrix(data, "edge_attr", (model.edge_channels,), size)
         edges = edge_features(data.edge_index, attr.to(kind), hops)
     pairs = pair_layout(ptr, hops) if model.needs_pairs else None
-    found = GraphInputs(hops, membership(ptr), x, encoding, edges, pairs, multisets)
+    graph_x = None
+    if model.graph_scale is not None:
+        graph_x = model.graph_scale(graph_features(data, model.graph_channels).to(kind))
+    parts = (x, encoding, edges, pairs, multisets, graph_x)
+    found = GraphInputs(hops, membership(ptr), *parts)
     return found._replace(extra=model.extras(data, found))
+
+
+def graph_features(data: Any, width: int) -> Tensor:
+    """Return the features of the graphs of a batch as they are, ``[G, D]``.
+
+    Raises:
+        GraphInputError: If they are missing or of another width.
+    """
+    ptr = getattr(data, "ptr", None)
+    return _matrix(data, fields.GRAPH_X, (width,), 1 if ptr is None else len(ptr) - 1)
 
 
 def _multisets(
@@ -176,6 +192,7 @@ def _matrix(data: Any, name: str, shape: tuple[int, ...], rows: int) -> Tensor:
             fields.SUB_ENC: _ENCODE,
             fields.SUB_ENC_ROWS: _ENCODE,
             "x": "make the model with in_channels=0 if there are no node features",
+            fields.GRAPH_X: "make the model with graph_channels=0 if there are none",
         }.get(name, "make the model with edge_channels=0 if there are none")
         raise GraphInputError(f"the graph has no {name!r}; {cure}.")
     value = value.view(-1, 1) if value.dim() == 1 else value

@@ -12,8 +12,9 @@ from torch import Tensor, nn
 
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dict
-from sekgnn.errors import ConfigError, GraphInputError
-from sekgnn.models.graph_inputs import GraphInputs, graph_inputs
+from sekgnn.errors import ConfigError
+from sekgnn.memory import check_memory
+from sekgnn.models.graph_inputs import GraphInputs, graph_features, graph_inputs
 from sekgnn.models.linear_skip import LinearSkip, PooledFeatures
 from sekgnn.models.options import (
     MODEL_KINDS,
@@ -27,14 +28,12 @@ from sekgnn.models.options import (
 )
 from sekgnn.nn import GraphReadout, Standardizer
 from sekgnn.nn.choices import POOLS
+from sekgnn.nn.graph_scale import GraphScale
 from sekgnn.nn.mlp import activate, reset_children
-from sekgnn.parallel import machine_memory
 from sekgnn.registry import Registry, build
 
 M = TypeVar("M", bound="GraphModel")
 C = TypeVar("C", bound=Callable[..., Any])
-
-_MEMORY_SHARE = 0.5  # of the machine's memory that one graph may take
 
 
 class GraphModel(nn.Module):
@@ -43,9 +42,10 @@ class GraphModel(nn.Module):
     A subclass says in :meth:`encoders` what its branches are: modules from
     :class:`GraphInputs` to ``[N, hidden_channels]``. For every graph
     (``level="graph"``) each branch is read out, or for every node (``level="node"``)
-    taken as it is; the results are concatenated, and a linear layer follows, or two
-    (``head="mlp"``). With ``skip``, what a linear layer makes of the pooled encodings
-    is added. With a constructor of its own, it passes on what it does not use.
+    taken as it is; the results are concatenated, with the features of the graph if it
+    has any (``graph_channels``), and a linear layer follows, or two (``head="mlp"``).
+    With ``skip``, what a linear layer makes of the pooled encodings is added. With a
+    constructor of its own, it passes on what it does not use.
 
     What is known of the training graphs alone, such as the scale of their encodings, is
     fitted by :meth:`fit_inputs` before training and kept in the model's file.
@@ -60,6 +60,7 @@ class GraphModel(nn.Module):
         precise: Whether runs compute in float64 if they are not told otherwise.
         head: The last linear layer.
         skip: The linear layer beside the branches, or ``None``.
+        graph_scale: Standardises the features of graphs, or ``None``.
     """
 
     name: ClassVar[str]
@@ -72,6 +73,7 @@ class GraphModel(nn.Module):
     in_channels: int
     out_channels: int
     edge_channels: int
+    graph_channels: int
     num_hops: int
     hidden_channels: int
     encoding: SubstructureEncoding | None
@@ -107,6 +109,7 @@ class GraphModel(nn.Module):
         encoding: SubstructureEncoding | None = None,
         *,
         edge_channels: int = 0,
+        graph_channels: int = 0,
         level: Level = "graph",
         **options: Any,
     ) -> None:
@@ -115,8 +118,14 @@ class GraphModel(nn.Module):
         self.in_channels = check_positive("in_channels", in_channels, 0)
         self.out_channels = check_positive("out_channels", out_channels)
         self.edge_channels = check_positive("edge_channels", edge_channels, 0)
+        self.graph_channels = check_positive("graph_channels", graph_channels, 0)
         check_choice("level", level, get_args(Level))
         self.level = level
+        self.graph_scale: GraphScale | None = None
+        if graph_channels:
+            self.graph_scale = GraphScale(graph_channels)
+        if graph_channels and level == "node":
+            raise ConfigError("graph_channels are for targets of graphs, not of nodes.")
         own = getattr(type(self), "name", type(self).__name__)
         self.encoding = _checked(encoding, self.kind, own)
         self.options = self.kind.make(own, options)
@@ -140,6 +149,8 @@ class GraphModel(nn.Module):
             width = sum(each.out_channels for each in cast("Any", self.readouts))
         frozen = self.options.pooled == "frozen"
         self.pooled_scale = Standardizer(width, "scale" if frozen else "none")
+        if self.branches:  # or else the skip reads them
+            width += graph_channels
         self.lift: nn.Linear | None = None
         if self.options.head == "mlp":
             self.lift = nn.Linear(width, self.hidden_channels)
@@ -157,6 +168,7 @@ class GraphModel(nn.Module):
                 self.edge_channels,
                 pools=pools,
                 level=level,
+                graph_channels=graph_channels,
             )
             self.skip = LinearSkip(features, self.out_channels)
         self._start_at_zero()
@@ -245,7 +257,10 @@ class GraphModel(nn.Module):
 
     def represent(self, inputs: GraphInputs) -> Tensor:
         """Return what the last linear layer reads, ``[G, C]`` or ``[N, C]``."""
-        z: Tensor = self.drop(self.pooled_scale(self.pool(inputs)))
+        z: Tensor = self.pooled_scale(self.pool(inputs))
+        if inputs.graph_x is not None and self.branches:
+            z = torch.cat([z, inputs.graph_x], dim=1)
+        z = self.drop(z)
         if self.lift is not None:
             z = self.drop(activate(self.lift(z), self.options.activation))
         return z
@@ -267,8 +282,9 @@ class GraphModel(nn.Module):
     def fit_inputs(self, batches: Callable[[], Iterable[Any]]) -> None:
         r"""Fit what is fixed before training to the training graphs.
 
-        That is the scale of encodings (``standardize``), the axes of ``skip``, and the
-        scale of pooled vectors of the untrained network (``pooled="frozen"``):
+        That is the scale of features of graphs and of encodings (``standardize``), the
+        axes of ``skip``, and the scale of pooled vectors of the untrained network
+        (``pooled="frozen"``):
         :math:`z = (p - \mu) / (\sigma \sqrt{C})` for C of them before a linear head, so
         that what a step changes does not grow with the width. A model that was never
         fitted takes its inputs as they are.
@@ -286,6 +302,11 @@ class GraphModel(nn.Module):
         was_training = self.training
         self.eval()
         try:
+            if self.graph_scale is not None:
+                width = self.graph_channels
+                self.graph_scale.fit(
+                    lambda: (graph_features(batch, width) for batch in batches())
+                )
             for part in (*self.branches, self.skip):
                 fit = getattr(part, "fit_inputs", None)
                 if fit is not None:
@@ -394,18 +415,17 @@ def check_pairs(model: GraphModel, sizes: Sequence[int], where: str) -> None:
     Raises:
         GraphInputError: With the memory they would take.
     """
-    if not model.needs_pairs:
+    if not model.needs_pairs or not sizes:
         return
     pairs = sum(size * size for size in sizes)
     bytes_each = model.head.weight.element_size()
     needed = 4 * pairs * model.hidden_channels * bytes_each  # a block keeps more
-    if needed > _MEMORY_SHARE * machine_memory():
-        batch = f"batches of {len(sizes)} graphs of up to " if len(sizes) > 1 else ""
-        raise GraphInputError(
-            f"{where}: {batch}{max(sizes):,} nodes are too many for a model of all "
-            f"pairs of nodes, which would take about {needed / 2**30:,.1f} GiB; use "
-            "sek-gin, a smaller batch_size or smaller graphs."
-        )
+    batch = f"a batch of {len(sizes)} graphs" if len(sizes) > 1 else "a graph"
+    check_memory(
+        needed,
+        f"{where}: a model of all pairs of nodes, on {batch} of up to {max(sizes):,},",
+        "use sek-gin, a smaller batch_size or smaller graphs",
+    )
 
 
 class _Models(Registry[nn.Module]):

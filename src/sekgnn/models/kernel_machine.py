@@ -10,8 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.errors import ConfigError
 from sekgnn.graphs.packed import PackedGraphs
+from sekgnn.memory import check_memory
 from sekgnn.models.graph_inputs import GraphInputs
 from sekgnn.models.graph_kernels import (
     FusedDistance,
@@ -24,11 +25,9 @@ from sekgnn.models.graph_kernels import (
 )
 from sekgnn.models.graph_model import GraphModel, register_model
 from sekgnn.models.options import LINKS, Link, ModelOptions
-from sekgnn.parallel import machine_memory
 
 _ROUNDS = (0, 1, 2, 3, 4, 5)
 _BLOCKS = (1, 2, 3, 4)
-_MEMORY_SHARE = 0.5  # of the machine's memory that matrices may take
 
 
 class KnownValues(NamedTuple):
@@ -148,14 +147,12 @@ class KernelMachine(GraphModel):
                 "several labels of a graph; train on one label at a time, or use ridge."
             )
         matrices = len(self.kernel().levels) + 1
-        needed = 8 * matrices * num_graphs**2
-        if needed > _MEMORY_SHARE * machine_memory():
-            raise GraphInputError(
-                f"model {self.name!r} on {num_graphs:,} graphs would take about "
-                f"{needed / 2**30:,.1f} GiB for {matrices} matrices of a number per "
-                "pair; use fewer graphs, set the kernel's parameter, or use ridge or "
-                "a network."
-            )
+        check_memory(
+            8 * matrices * num_graphs**2,
+            f"model {self.name!r} on {num_graphs:,} graphs, with {matrices} matrices "
+            "of a number per pair,",
+            "use fewer graphs, or another model such as ridge",
+        )
 
     def read(self, inputs: GraphInputs) -> KernelGraphs:
         """Return the graphs of a batch."""

@@ -36,6 +36,7 @@ class PooledFeatures:
         powers: Largest power of the degree.
         pools: One or several of sum, mean, std, max and min, joined by ``+``.
         level: ``"graph"`` or ``"node"``.
+        graph_channels: Width of the features of graphs, which are appended.
 
     Attributes:
         num_features: P, the length of the vector.
@@ -53,6 +54,7 @@ class PooledFeatures:
         powers: int = 2,
         pools: str = "sum",
         level: str = "graph",
+        graph_channels: int = 0,
     ) -> None:
         """Count the features."""
         if encoding is not None and encoding.ragged:
@@ -67,6 +69,7 @@ class PooledFeatures:
         width = 1 + in_channels + edge_channels
         width += 0 if encoding is None else encoding.num_features
         self.num_features = width * (powers + 1) * max(len(self.pools), 1)
+        self.num_features += graph_channels
 
     def __call__(self, inputs: GraphInputs) -> Tensor:
         """Return ``[G, P]``, or ``[N, P]`` for nodes."""
@@ -82,6 +85,8 @@ class PooledFeatures:
         if not self.pools:
             return rows
         pooled = [pool_nodes(rows, inputs.graphs, pool) for pool in self.pools]
+        if inputs.graph_x is not None:
+            pooled.append(inputs.graph_x.to(rows.dtype))
         return torch.cat(pooled, dim=1)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from sekgnn.checks import check_choice, check_positive, nearest
+from sekgnn.checks import MOST_LEVELS, check_choice, check_positive, nearest
 from sekgnn.errors import ConfigError
 from sekgnn.nn.choices import (
     Activation,
@@ -181,7 +181,9 @@ class ModelOptions:
         for item in fields(self):
             value = getattr(self, item.name)
             if item.type == "int" or (item.type == "int | None" and value is not None):
-                object.__setattr__(self, item.name, check_positive(item.name, value))
+                most = MOST_LEVELS if item.name in ("num_hops", "num_layers") else None
+                checked = check_positive(item.name, value, maximum=most)
+                object.__setattr__(self, item.name, checked)
             if item.metadata["choices"]:
                 check_choice(item.name, value, item.metadata["choices"])
         for name in ("share_hops", "skip", "shortest_paths", "degree_scale"):
@@ -619,16 +621,19 @@ def shown_default(name: str) -> str:
     """Return the default of an option, and of the models where it differs.
 
     Example:
-        >>> shown_default("jump")
-        'attention; last for gin'
+        >>> shown_default("readout")
+        'sum; set2set for mpnn'
     """
     item = next(item for item in fields(ModelOptions) if item.name == name)
     general = item.default
     words = [f"no-{name.replace('_', '-')}" if general is False else str(general)]
     words = [item.metadata["unset"]] if general is None else words
+    others: dict[Any, list[str]] = {}
     for model, kind in MODEL_KINDS.items():
-        if kind.options().get(name, general) != general:
-            words.append(f"{kind.options()[name]} for {model}")
+        own = kind.options().get(name, general)
+        if own != general:
+            others.setdefault(own, []).append(model)
+    words += [f"{own} for {', '.join(models)}" for own, models in others.items()]
     return "; ".join(words)
 
 
@@ -652,7 +657,10 @@ def signature_of(kind: ModelKind, *, encoding: Any) -> inspect.Signature:
                 "encoding", must, default=encoding, annotation="SubstructureEncoding"
             )
         )
-    rest: list[tuple[str, Any, str]] = [("level", "graph", "Level")]
+    rest: list[tuple[str, Any, str]] = [
+        ("graph_channels", 0, "int"),
+        ("level", "graph", "Level"),
+    ]
     if kind.edges:
         rest.insert(0, ("edge_channels", 0, "int"))
     own = [(name, value, types[name]) for name, value in kind.options().items()]
@@ -679,6 +687,7 @@ def arguments_doc(kind: ModelKind) -> str:
     if kind.edges:
         lines.append("edge_channels: Width of ``edge_attr``; 0 where it is not read.")
     lines += [
+        "graph_channels: Width of ``graph_x``, features of graphs; 0 for none.",
         'level: One output per ``"graph"`` or per ``"node"``.',
     ]
     body = "\n".join(f"    {line}" for line in lines)

@@ -66,6 +66,8 @@ class ModuleModel(GraphModel):
         self.in_channels = found.get("in_channels", 0)
         self.out_channels = found.get("out_channels", 1)
         self.edge_channels = found.get("edge_channels", 0)
+        self.graph_channels = found.get("graph_channels", 0)
+        self.graph_scale = None
         self.hidden_channels = found.get("hidden_channels", 1)
         self.num_hops = check_positive("num_hops", found.get("num_hops", 1))
         self.encoding = found.get("encoding")

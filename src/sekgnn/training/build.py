@@ -64,6 +64,14 @@ def model_config(config: RunConfig, data: GraphTask) -> dict[str, Any]:
         "out_channels": data.num_outputs,
         "level": data.level,
     }
+    own = len(data.graph_feature_names)
+    if own:
+        given["graph_channels"] = own
+        if "graph_channels" not in known:
+            raise ConfigError(
+                f"model {cls.name!r} has no argument graph_channels; leave features "
+                "and descriptors out, or choose another model."
+            )
     values = {"model": cls.name, **{k: v for k, v in given.items() if k in known}}
     if data.level == "node" and "level" not in known:
         raise ConfigError(

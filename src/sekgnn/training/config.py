@@ -91,6 +91,15 @@ class RunConfig(_ModelKeys):
     smiles: str = key("data", "column that holds SMILES", "smiles")
     skip_invalid: bool = key("data", "leave out SMILES that rdkit cannot read", False)
     add_hydrogens: bool = key("data", "add hydrogen atoms as nodes", False)
+    features: tuple[str, ...] = key(
+        "data", "columns or keys of numbers to join to the vector of a graph", ()
+    )
+    descriptors: str = key(
+        "data",
+        "descriptors of molecules to join to the vector of a graph",
+        "none",
+        choices=("none", "rdkit"),
+    )
     sample_weight: str | None = key(
         "data", "column or key that holds how much the loss of a graph weighs"
     )
@@ -223,7 +232,7 @@ class RunConfig(_ModelKeys):
     )
     class_weight: str | None = key(
         "training",
-        "balanced gives every class the same weight in the loss, however rare",
+        "weights of classes in the loss, the same however rare",
         shown="none, every graph has",
         choices=("balanced",),
     )
@@ -239,6 +248,15 @@ class RunConfig(_ModelKeys):
     )
     refit: bool = key(
         "training", "train on the validation graphs too, with keep=last", False
+    )
+    start_from: str | None = key(
+        "training",
+        "run folder or model file whose weights to begin with; its last layer only if "
+        "the targets are the same",
+        shown="none, random weights",
+    )
+    freeze: bool = key(
+        "training", "train nothing but the head and the skip, with start_from", False
     )
     ensemble: int = key(
         "training",
@@ -301,7 +319,7 @@ class RunConfig(_ModelKeys):
 
     def __post_init__(self) -> None:
         """Check what can be checked without data."""
-        for name in ("target", "scope", "radius", "split_by"):
+        for name in ("target", "scope", "radius", "split_by", "features"):
             object.__setattr__(self, name, _as_tuple(name, getattr(self, name)))
         for name in ("model_options", "encoding_options"):
             object.__setattr__(self, name, _pairs(name, getattr(self, name)))
@@ -411,6 +429,15 @@ class RunConfig(_ModelKeys):
                 f"ensemble and with_forest are for networks; {self.model!r} is fitted "
                 "in one step, so there is nothing to average. Leave them out."
             )
+        if self.freeze and self.start_from is None:
+            raise ConfigError("freeze keeps the weights of start_from; name a run.")
+        if self.start_from is not None and not self.has_epochs:
+            raise ConfigError(f"start_from is for networks, {self.model!r} is none.")
+        if self.start_from is not None and self.closed_form in ("before", "both"):
+            raise ConfigError(
+                "closed_form before training solves the skip anew, without what "
+                "start_from brings; use none or after."
+            )
         if self.patience is not None and not self.keeps_best:
             raise ConfigError(
                 "patience waits for a better epoch on validation graphs, and here the "
@@ -438,7 +465,7 @@ class RunConfig(_ModelKeys):
     def columns(self) -> tuple[str, ...]:
         """Columns of the data that are needed beside its targets."""
         weight = () if self.sample_weight is None else (self.sample_weight,)
-        return (*self.split_by[1:], *weight)
+        return (*self.split_by[1:], *weight, *self.features)
 
     def without_network(self, model: str) -> RunConfig:
         """Return the config of ``ridge`` or ``forest`` on the same splits and encoding.

@@ -108,7 +108,8 @@ class GraphLearner(LightningModule):
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         """Return the optimiser."""
-        config, parameters = self.config, list(self.model.parameters())
+        config = self.config
+        parameters = [p for p in self.model.parameters() if p.requires_grad]
         if config.optimizer == "lbfgs":
             return torch.optim.LBFGS(
                 parameters,
@@ -128,6 +129,11 @@ class GraphLearner(LightningModule):
         adam = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[config.optimizer]
         # fused: one pass over all parameters, on the CPU too
         return adam(parameters, **more, fused=True)
+
+    def on_train_epoch_start(self) -> None:
+        """Let what is frozen stay as it is, statistics of normalisation included."""
+        if self.config.freeze:
+            self.model.branches.eval()
 
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
         """Seed dropout at the start of an epoch, so that a run can be continued."""

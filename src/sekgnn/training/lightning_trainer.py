@@ -223,10 +223,10 @@ def read_checkpoint(
     except FileNotFoundError as error:
         raise ModelFileError(f"there is no checkpoint {path}.") from error
     except Exception as error:  # whatever torch makes of foreign bytes
-        reason = str(error).strip().split("\n")[0]
+        # torch's own words advise to load it unsafely
         raise ModelFileError(
-            f"the checkpoint {path} is damaged or was not written by sekgnn "
-            f"({reason}); remove it to start the run again."
+            f"the checkpoint {path} is damaged, or holds more than tensors and plain "
+            "values and was not written by sekgnn; remove it to start the run again."
         ) from error
     if not isinstance(found, dict) or "state_dict" not in found:
         raise ModelFileError(

@@ -6,7 +6,7 @@ import csv
 import json
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
@@ -14,18 +14,23 @@ from typing import Any, TextIO
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from sekgnn.checks import check_choice
 from sekgnn.datasets import GraphTask, read_task, stream_task
 from sekgnn.datasets.graph_task import Y_MASK, edge_width
 from sekgnn.datasets.read_task import task_format
-from sekgnn.errors import GraphInputError, GraphInputWarning, ModelFileError
-from sekgnn.fields import POSITIONS
+from sekgnn.errors import (
+    ConfigError,
+    GraphInputError,
+    GraphInputWarning,
+    ModelFileError,
+)
+from sekgnn.fields import GRAPH_X, POSITIONS
 from sekgnn.files import as_cell
 from sekgnn.graphs.table import table_headings
 from sekgnn.models import GraphModel, load_models
 from sekgnn.models.model_file import read_about
+from sekgnn.models.registry import ModuleModel
 from sekgnn.training.batches import JoinedGraphs
 from sekgnn.training.calibration import Calibration
 from sekgnn.training.config import DEVICES, RunConfig
@@ -139,6 +144,12 @@ class Predictor:
         pairs = [("node", note.feature_names, task.feature_names)]
         if model.edge_channels:
             pairs += [("edge", note.edge_feature_names, task.edge_feature_names)]
+        if model.graph_channels != len(task.graph_feature_names):
+            raise GraphInputError(
+                f"{source} does not fit the model, which reads "
+                f"{model.graph_channels} features of graphs beside them; predict from "
+                "a file like the one it was trained on."
+            )
         for what, wanted, found in pairs:
             if wanted is not None and found is not None and wanted != found:
                 odd = sorted(set(wanted) ^ set(found))
@@ -190,12 +201,52 @@ class Predictor:
         if not len(graphs):
             none = np.empty((0, self.models[0].out_channels))
             return none, (none if len(self.models) > 1 else None)
+        parts = [
+            note.objective.predictions(predict_batches(model, batches).out)
+            for model, note, batches in self._batches(graphs, batch_size)
+        ]
+        mean: NDArray[np.float64] = mean_prediction(self.models, parts).numpy()
+        spread = spread_of(parts)
+        return mean, None if spread is None else spread.numpy()
+
+    def fingerprint(
+        self, graphs: Sequence[Any], *, batch_size: int = 256
+    ) -> NDArray[np.float32]:
+        """Return what the last layer of the networks reads, ``[R, C]``.
+
+        The vectors of several networks stand side by side. Takes and raises what
+        :meth:`predict` does.
+
+        Raises:
+            ConfigError: If a model has no such vector, as a forest.
+        """
+        for model in self.models:
+            if not model.learns or isinstance(model, ModuleModel):
+                raise ConfigError(
+                    f"model {model.name!r} has no learned vectors; use a network of "
+                    "this library."
+                )
+        if not len(graphs):
+            return np.empty((0, 0), dtype=np.float32)
+        parts = []
+        for model, _, batches in self._batches(graphs, batch_size):
+            with torch.inference_mode():
+                each = [
+                    model.represent(model.prepare(batch.to(model.device)))
+                    for batch in batches
+                ]
+            parts.append(torch.cat(each).cpu().numpy().astype(np.float32))
+        return np.concatenate(parts, axis=1)
+
+    def _batches(
+        self, graphs: Sequence[Any], batch_size: int
+    ) -> Iterator[tuple[GraphModel, TaskNote, Iterable[Any]]]:
+        """Yield every model, what its outputs mean, and the batches it reads."""
         prepared: dict[Any, JoinedGraphs] = {}  # by what models read
-        parts: list[Tensor] = []
         for model, note in zip(self.models, self.notes, strict=True):
-            widths = model.in_channels, model.edge_channels
             reads = (
-                *(model.num_hops, model.encoding, model.precision, *widths),
+                *(model.num_hops, model.encoding, model.precision),
+                *(model.in_channels, model.edge_channels, model.graph_channels),
                 model.kind.coordinates,
             )
             if reads not in prepared:
@@ -207,12 +258,8 @@ class Predictor:
                     seed=self.note.sample_seed,
                     dtype=model.precision,
                 )
-            batches = prepared[reads].batches(np.arange(len(graphs)), batch_size)
-            found = predict_batches(model, batches)
-            parts.append(note.objective.predictions(found.out))
-        mean: NDArray[np.float64] = mean_prediction(self.models, parts).numpy()
-        spread = spread_of(parts)
-        return mean, None if spread is None else spread.numpy()
+            everything = np.arange(len(graphs))
+            yield model, note, prepared[reads].batches(everything, batch_size)
 
     def metrics(self, data: GraphTask) -> dict[str, float]:
         """Return the metrics of the predictions for graphs with targets."""
@@ -258,6 +305,8 @@ def _without_targets(data: Any, model: GraphModel) -> Any:
         fields["edge_attr"] = attr.view(attr.size(0), model.edge_channels)
     if model.kind.coordinates:
         fields[POSITIONS] = data[POSITIONS]
+    if model.graph_channels:
+        fields[GRAPH_X] = data[GRAPH_X]
     return Data(**fields)
 
 
@@ -318,46 +367,95 @@ def predict_stream(
     """
     note = predictor.note
     of_nodes = predictor.models[0].level == "node"
-    skipped: list[str] = []
-    options = note.reader_options(path, smiles=smiles, skip_invalid=skip_invalid)
-    kept = _kept_columns(path, columns)
+    stream = InputStream(predictor, path, smiles, skip_invalid, columns)
 
     def said(graphs: Sequence[Any]) -> dict[str, list[Any]]:
         found = predictor.predict_with_spread(graphs)
         return predicted_columns(note, *found, predictor.calibration)
 
     added = [*(["node"] if of_nodes else []), *said([])]
-    headings = [*kept.values(), *added]
-    taken = [name for name in added if name in kept.values()]
+    headings = [*stream.kept.values(), *added]
+    taken = [name for name in added if name in stream.kept.values()]
     if taken:
         raise GraphInputError(
             f"{path} has a column {taken[0]!r} already, which the predictions need; "
             "rename it, or choose the columns to keep with columns (--columns)."
         )
     writer = csv.writer(file, lineterminator="\n")
-    count = 0
-    for task in stream_task(
-        path,
-        chunk_size=chunk_size,
-        columns=[name for name in kept if name not in _OWN_COLUMNS],
-        on_invalid=lambda row: skipped.append(row.place),
-        **options,
-    ):
-        predictor.check(task, str(path))
-        if not count:
+    for task, own in stream.chunks(chunk_size):
+        if stream.graphs == len(task):
             writer.writerow(map(as_cell, headings))
-        own = {_ROW: task.rows, _TEXT: task.texts or (), **task.columns}
         fields = zip(*said(task.graphs).values(), strict=True)
         for i in range(len(task)):
-            cells = [as_cell(own[name][i]) for name in kept]
+            cells = [as_cell(own[name][i]) for name in stream.kept]
             size = int(task[i].num_nodes) if of_nodes else 1
             for node in range(size):
                 place = [node] if of_nodes else []
                 writer.writerow([*cells, *place, *map(as_cell, next(fields))])
-        count += len(task)
         if tell is not None:
-            tell(count)
-    return StreamCount(count, len(skipped), skipped[0] if skipped else None)
+            tell(stream.graphs)
+    return stream.count()
+
+
+class InputStream:
+    """Graphs of a file for a trained model, a chunk at a time, with their columns.
+
+    Args:
+        predictor: The trained model.
+        path: Graphs like those it was trained on.
+        smiles: Column of the SMILES; that of the training data by default.
+        skip_invalid: Leave out SMILES that rdkit cannot read.
+        columns: Columns or keys to keep; by default all of a table.
+
+    Attributes:
+        kept: The columns, each with its heading.
+        graphs: How many graphs were read so far.
+
+    Raises:
+        GraphInputError: If the file is wrong.
+    """
+
+    def __init__(
+        self,
+        predictor: Predictor,
+        path: Path,
+        smiles: str | None = None,
+        skip_invalid: bool = False,
+        columns: Sequence[str] | None = None,
+    ) -> None:
+        """Look at the file's headings."""
+        self.predictor, self.path = predictor, path
+        self.options = predictor.note.reader_options(
+            path, smiles=smiles, skip_invalid=skip_invalid
+        )
+        self.kept = _kept_columns(path, columns)
+        self.graphs = 0
+        self.skipped: list[str] = []
+
+    def chunks(self, size: int) -> Iterator[tuple[GraphTask, dict[Any, Sequence[Any]]]]:
+        """Yield graphs, and the values of the columns of each chunk.
+
+        Raises:
+            GraphInputError: If the file is wrong or does not fit the model.
+        """
+        note = self.predictor.note
+        known = [name for name in self.kept if name not in _OWN_COLUMNS]
+        for task in stream_task(
+            self.path,
+            chunk_size=size,
+            columns=[*known, *note.features],
+            on_invalid=lambda row: self.skipped.append(row.place),
+            **self.options,
+        ):
+            task = note.add_features(task)
+            self.predictor.check(task, str(self.path))
+            self.graphs += len(task)
+            yield task, {_ROW: task.rows, _TEXT: task.texts or (), **task.columns}
+
+    def count(self) -> StreamCount:
+        """Return how many graphs were read and left out."""
+        first = self.skipped[0] if self.skipped else None
+        return StreamCount(self.graphs, len(self.skipped), first)
 
 
 def _kept_columns(path: Path, columns: Sequence[str] | None) -> dict[Any, str]:
@@ -457,6 +555,18 @@ def evaluate_file(
     note = predictor.note
     options = note.reader_options(path, smiles=smiles, skip_invalid=skip_invalid)
     names = () if Path(path).is_dir() else target or note.targets
-    task = read_task(Path(path), names, kind=note.kind, classes=note.classes, **options)
+    task = read_task(
+        Path(path),
+        names,
+        kind=note.kind,
+        classes=note.classes,
+        columns=note.features,
+        **options,
+    )
+    task = note.add_features(replace(task, name=Path(path).name))
     predictor.check(task, str(path))
-    return predictor.metrics(replace(task, name=Path(path).name).with_targets())
+    kept = task.with_targets()
+    if len(kept) < len(task):
+        text = f"{task.name}: {len(task) - len(kept)} graphs without a target left out."
+        warnings.warn(text, GraphInputWarning, stacklevel=2)
+    return predictor.metrics(kept)

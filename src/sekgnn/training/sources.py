@@ -23,6 +23,7 @@ from sekgnn.datasets import (
     read_task,
     tu_dataset,
 )
+from sekgnn.datasets.graph_features import add_graph_features
 from sekgnn.datasets.graph_task import Y_MASK
 from sekgnn.datasets.read_task import task_format
 from sekgnn.datasets.targets import TaskKind, unit_of
@@ -57,12 +58,14 @@ def load_data(config: RunConfig, data_root: str | Path | None = None) -> GraphTa
         "QM9": _qm9,
         **dict.fromkeys(TU_NAMES, _tu),
     }
+    described = config.descriptors != "none"
     for wanted in makers:
         if name.lower() in (wanted.lower(), wanted.replace("_", "-").lower()):
-            if config.columns:
+            asked = [*config.columns, *([config.descriptors] * described)]
+            if asked:
                 raise ConfigError(
-                    f"{wanted} has no column {config.columns[0]!r}; columns are those "
-                    "of files of your own."
+                    f"{wanted} is a benchmark, without column or descriptors "
+                    f"{asked[0]!r}; those are for files of your own."
                 )
             return makers[wanted](replace(config, data=wanted), data_root)
     if not Path(name).exists():
@@ -176,6 +179,7 @@ def _own(config: RunConfig) -> GraphTask:
     )
     if task.kind is None:
         raise GraphInputError(f"{path} holds no targets to learn.")
+    reasons = {"SMILES that rdkit cannot read": len(left_out)} if left_out else {}
     if left_out:
         count = len(left_out) + len(task)
         text = f"{len(left_out)} of {count} SMILES in {path} are left out."
@@ -183,12 +187,14 @@ def _own(config: RunConfig) -> GraphTask:
     reader: dict[str, Any] = {"format": form}
     if form == "smiles":
         reader |= {"add_hydrogens": config.add_hydrogens, "smiles": config.smiles}
+    task = replace(task, name=path.name, source="file", left_out=reasons)
+    if config.features or config.descriptors != "none":
+        reader |= {"features": config.features, "descriptors": config.descriptors}
+        task = add_graph_features(task, config.features, config.descriptors)
     units = tuple(unit_of(name) for name in task.target_names)
     if task.kind != "regression" or not any(units):
         units = ()
-    return replace(
-        task, name=path.name, source="file", reader=reader, target_units=units
-    )
+    return replace(task, reader=reader, target_units=units)
 
 
 def _targets(name: str, given: Sequence[str], known: Sequence[str]) -> list[str]:

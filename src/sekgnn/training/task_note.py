@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from sekgnn.datasets.graph_features import add_graph_features
 from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.datasets.read_task import TASK_FORMATS, task_format
 from sekgnn.datasets.targets import TASK_KINDS, Label, TaskKind
@@ -29,6 +30,7 @@ class TaskNote:
         units: Of the predictions, in words.
         feature_names: The columns of ``x``, if they have names.
         edge_feature_names: Those of ``edge_attr``.
+        graph_feature_names: Those of ``graph_x``.
         reader: Format and options of the file it was trained on; ``None`` for
             benchmarks and objects in memory.
         max_neighbors: Sample of every hop, or ``None``.
@@ -49,6 +51,7 @@ class TaskNote:
     max_neighbors: int | None = None
     sample_seed: int = 0
     comparable: bool = True
+    graph_feature_names: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -73,12 +76,27 @@ class TaskNote:
             max_neighbors=max_neighbors,
             sample_seed=sample_seed,
             comparable=objective.comparable,
+            graph_feature_names=data.graph_feature_names,
         )
 
     @property
     def objective(self) -> Objective:
         """What turns outputs into predictions."""
         return Objective(self.kind, self.loss, self.mean, self.scale, self.comparable)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Columns whose numbers belong to the vector of a graph."""
+        return tuple((self.reader or {}).get("features", ()))
+
+    def add_features(self, task: GraphTask) -> GraphTask:
+        """Return further graphs with the features of their own that a model reads.
+
+        Raises:
+            GraphInputError: If a value is not a number.
+        """
+        descriptors = (self.reader or {}).get("descriptors", "none")
+        return add_graph_features(task, self.features, descriptors)
 
     def reader_options(
         self,

@@ -49,6 +49,7 @@ from sekgnn.training.predictions import Predictions, predict_batches, to_csv
 from sekgnn.training.protocols import make_splits
 from sekgnn.training.run_folder import CHECKPOINT_FILE, CURVES_FILE, MODEL_FILE
 from sekgnn.training.sources import load_data
+from sekgnn.training.start import freeze, start_from
 from sekgnn.training.task_note import TaskNote
 
 _KEPT = 4  # sets of hops and encodings in memory; each may be as large as the data
@@ -147,8 +148,12 @@ class Training:
         )
         sizes = sorted(int(data.num_nodes) for data in self.data.graphs)
         check_pairs(self._first, sizes[-config.batch_size :], self.data.name)
-        self._first.check_task(self.objective(0).link, len(self.data))
+        goal = self.objective(0)
+        self._first.check_task(goal.link, len(self.data))
         self.data.check(self._first.check_graph)
+        if config.start_from is not None:  # what does not fit shows now
+            note = TaskNote.of(self.data, goal)
+            start_from(self._new_model(0), note, config.start_from)
         if config.with_forest:  # what it cannot read shows before anything is trained
             make_model(config.without_network("forest"), self.data, 0)
 
@@ -167,7 +172,10 @@ class Training:
 
     def _new_model(self, number: int, member: int = 0) -> GraphModel:
         seed, _ = fold_seeds(self.config.seed, number, member)
-        return make_model(self.config, self.data, seed)
+        model = make_model(self.config, self.data, seed)
+        if self.config.freeze:
+            freeze(model)
+        return model
 
     def model(self, number: int = 0, member: int = 0) -> GraphModel:
         """Return the model of training ``number``, from 0, with its first weights."""
@@ -300,7 +308,9 @@ class Training:
             if (output / CHECKPOINT_FILE).exists():
                 checkpoint = output / CHECKPOINT_FILE
                 first_epoch = int(read_checkpoint(checkpoint)["epoch"]) + 1
-        if checkpoint is None:
+        if checkpoint is None and config.start_from is not None:
+            start_from(model, note, config.start_from, member)
+        elif checkpoint is None:
             model.fit_inputs(lambda: batches(split.train))
             if config.closed_form in ("before", "both"):
                 solve_skip(model, objective, *parts())
@@ -340,13 +350,13 @@ class Training:
         objective, joined, began = self.objective(number), self.prepare(), clock()
         split, size = self.splits[number], max(self.config.batch_size, 256)
         train, val = (joined.batches(part, size) for part in (split.train, split.val))
+        model.fit_inputs(lambda: train)
         if isinstance(model, Forest):
             seed, _ = fold_seeds(self.config.seed, number, member)
             grow_forest(model, objective, train, seed)
         elif isinstance(model, KernelMachine):
             fit_kernel(model, objective, train, val, partial(self._known, model))
         else:
-            model.fit_inputs(lambda: train)
             solve_skip(model, objective, train, val)
         trained = Trained(model.eval(), note, {}, 1, clock() - began)
         row = {"train_loss": self.evaluate(trained, number, "train").loss(objective)}
@@ -416,4 +426,6 @@ def _with_targets(config: RunConfig, data: GraphTask) -> GraphTask:
     if left_out:
         text = f"{data.name}: {left_out} graphs have no target and are left out."
         warnings.warn(text, GraphInputWarning, stacklevel=3)
+        reasons = {**data.left_out, "graphs without a target": left_out}
+        kept = replace(kept, left_out=reasons)
     return kept
