@@ -231,8 +231,8 @@ class RunConfig(_ModelKeys):
     )
     class_weight: str | None = key(
         "training",
-        "balanced gives every class the same weight in the loss, however rare",
-        shown="none, every graph has",
+        "weight of classes in the loss; balanced makes all equal, however rare",
+        shown="none, all graphs weigh the same",
         choices=("balanced",),
     )
     normalize: bool = key(
@@ -255,7 +255,7 @@ class RunConfig(_ModelKeys):
         shown="none, random weights",
     )
     freeze: bool = key(
-        "training", "with start_from, train nothing but the head and the skip", False
+        "training", "train nothing but the head and the skip, after start_from", False
     )
     ensemble: int = key(
         "training",
