@@ -52,7 +52,7 @@ def dense(data: Any) -> Tensor:
 
 
 def linear(layer: Any, x: Tensor) -> Tensor:
-    out = x @ layer.weight.t()
+    out: Tensor = x @ layer.weight.t()
     return out if layer.bias is None else out + layer.bias
 
 

@@ -211,7 +211,8 @@ def test_a_hexagon_and_two_triangles(name: str) -> None:
     kind = MODEL_KINDS[name]
     if kind.coordinates or "encoding" in kind.parts:
         return
-    assert kind.about is not None and kind.about.bound in TESTS
+    assert kind.about is not None and kind.about.bound is not None
+    assert kind.about.bound in TESTS
     torch.manual_seed(0)
     verdict = compare(HEXAGON, TRIANGLES, kind.about.bound).separated
     assert verdict == (kind.about.bound != "1wl")

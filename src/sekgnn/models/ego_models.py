@@ -172,6 +172,7 @@ class _Nested(nn.Module):
         z = self.base(inside._replace(x=x + self.distance(egos.distance)))  # [P, C]
         pools = [pool_nodes(z, egos.members, "mean")]
         own: NodeSets
+        convs: Any
         for own, convs in zip(sets, self.sets, strict=True):
             z = z[own.parts].mean(1)  # [S, C]
             types = nn.functional.one_hot(own.num_edges, own.nodes.size(1) ** 2 // 2)
