@@ -11,11 +11,12 @@ export SEKGNN_DATA := $(abspath ../shared/data)
 endif
 endif
 
-.PHONY: demo test lint types imports unit wheel bench results install clean help
+.PHONY: demo test lint types imports unit fuzz wheel bench results install clean help
 
 help:
 	@echo "make demo   install, then encode graphs, tell two apart, learn to count 4-cycles"
 	@echo "make test   install, lint, type-check, check import rules, run all tests"
+	@echo "make fuzz   install, then try 5,000 damaged and hostile inputs of every kind"
 	@echo "make wheel  build the wheel, install it into a clean environment, run it there"
 	@echo "make bench  install, then measure speed and memory (about 30 minutes)"
 	@echo "make results  install, then train what configs/ lists and results/runs/ lacks (hours)"
@@ -47,6 +48,10 @@ imports: install
 unit: install
 	$(BIN)/sekgnn warmup  # once, instead of once per test process
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2  # two processes of one thread each
+
+# The same attack as in the tests, but longer; seeded, so that a failure can be had again.
+fuzz: install
+	SEKGNN_FUZZ=5000 OMP_NUM_THREADS=1 $(BIN)/pytest tests/fuzz
 
 # Outside the checkout, with what the wheel itself declares: nothing else may be needed.
 wheel:
@@ -80,6 +85,7 @@ results: install
 	    --output results/runs/$$(basename $$config .yaml) || failed="$$failed $$config"; \
 	done; \
 	$(BIN)/sekgnn report results/runs/* --output results/training || failed="$$failed report"; \
+	$(BIN)/python -m studies.results_page || failed="$$failed page"; \
 	test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
 
 clean:

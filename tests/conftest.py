@@ -14,8 +14,10 @@ from sekgnn.files import cache_folder
 from sekgnn.registry import IMPORTED
 
 # No deadline: the first example of a run may have to compile a kernel. CI draws the
-# same examples every time; elsewhere each run looks at new ones.
-settings.register_profile("compiled", deadline=None, derandomize="CI" in os.environ)
+# same examples every time; elsewhere each run looks at new ones, so few are enough.
+settings.register_profile(
+    "compiled", deadline=None, derandomize="CI" in os.environ, max_examples=50
+)
 settings.load_profile("compiled")
 
 # Background jobs of a shell (nohup, CI) ignore Ctrl-C, and so would their children.

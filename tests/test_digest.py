@@ -153,7 +153,7 @@ def test_colours_as_text() -> None:
 
 
 @given(st.one_of(st.integers(0, 2**62 - 1), st.integers(2**62 - 2**36, 2**62 - 1)))
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_reduce_is_the_remainder(x: int) -> None:
     assert_reduces(x)
 

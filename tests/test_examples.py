@@ -13,19 +13,29 @@ EXAMPLES = sorted(Path(__file__).parents[1].glob("examples/*.py"))
 LONGEST = 25
 
 
+ALL = """
+import runpy, sys
+for path in sys.argv[1:]:
+    print("EXAMPLE", path)
+    runpy.run_path(path, run_name="__main__")
+"""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_runs(example: Path, tmp_path: Path) -> None:
+def test_the_examples_run(tmp_path: Path) -> None:
+    """One after the other in one process, which imports torch once."""
     done = subprocess.run(
-        [sys.executable, str(example)],
-        cwd=tmp_path,  # what it writes is not left in the project
+        [sys.executable, "-c", ALL, *map(str, EXAMPLES)],
+        cwd=tmp_path,  # what they write is not left in the project
         env=os.environ | {"OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip(), "an example shows something"
+    printed = done.stdout.split("EXAMPLE ")[1:]
+    for example, text in zip(EXAMPLES, printed, strict=True):
+        assert text.removeprefix(str(example)).strip(), "an example shows something"
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)

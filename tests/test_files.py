@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -152,3 +154,34 @@ def test_many_writers_at_once(tmp_path: Path) -> None:
         thread.join()
     assert file.read_bytes() in contents
     assert names(tmp_path) == ["a.txt"]
+
+
+def test_drafts_that_killed_processes_left_are_removed(tmp_path: Path) -> None:
+    """Those of the same file, which nobody writes any more, and nothing else."""
+    file = tmp_path / "model.npz"
+    code = (
+        "import os, signal, sys; from sekgnn.files import atomic_path\n"
+        f"with atomic_path({str(file)!r}) as draft:\n"
+        "    draft.write_text('half'); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=False, timeout=60)
+    left = names(tmp_path)
+    assert len(left) == 1
+    others = [
+        ".notes.tmp",
+        ".model.tmp.npz",
+        ".model.0123456789abcdef.tmp.txt",
+        ".other.0123456789abcdef.tmp.npz",
+        ".model.0123456789abcdeg.tmp.npz",
+    ]
+    for name in others:
+        (tmp_path / name).write_text("mine")
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / left[0]).write_text("mine")
+    with atomic_path(file) as draft:
+        draft.write_text("first")
+        write_atomically(file, lambda f: f.write(b"second"))  # leaves the first alone
+        assert draft.read_text() == "first"
+    assert file.read_text() == "first"
+    assert names(tmp_path) == sorted([*others, "below", "model.npz"])
+    assert names(tmp_path / "below") == left

@@ -110,6 +110,20 @@ def test_nothing_can_be_written(tmp_path: Path) -> None:
     assert run(code, tmp_path / "fine") == ("[0, 0]", "")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="modes say nothing elsewhere")
+def test_a_folder_that_others_can_write_to_is_not_used(tmp_path: Path) -> None:
+    """What is in it would be run."""
+    code = (
+        "import numpy as np; from sekgnn.digest import scramble\n"
+        "print(scramble(np.uint64(1)))"
+    )
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels").chmod(0o777)
+    _, said = run(code, tmp_path)
+    assert "can be written to by others" in said and "chmod go-w" in said
+    assert not list((tmp_path / "kernels").iterdir())
+
+
 def test_a_damaged_file_is_compiled_again(tmp_path: Path) -> None:
     code = (
         "import numpy as np; from sekgnn.digest import scramble\n"

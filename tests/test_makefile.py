@@ -1,6 +1,7 @@
 """``make results`` trains what is missing, shortest first, and goes on after a failure.
 
-A shell script stands in for ``sekgnn``: it notes its arguments and fails on demand.
+A shell script stands in for ``sekgnn`` and ``python``: it notes its arguments and fails
+on demand.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SEKGNN = """#!/bin/sh
-echo "$1 $3" >> calls
+SCRIPT = """#!/bin/sh
+echo "$1 $3 $2" >> calls
 case "$1 $3" in *PTC_MR-gin*) exit 1;; esac
 """
 
@@ -39,10 +40,11 @@ def project(tmp_path: Path) -> Path:
     for folder in ("star3-k-gin", "star3-sek-gin"):  # the second was interrupted
         (tmp_path / "results" / "runs" / folder).mkdir(parents=True)
     (tmp_path / "results" / "runs" / "star3-k-gin" / "record.json").touch()
-    sekgnn = tmp_path / ".venv" / "bin" / "sekgnn"
-    sekgnn.parent.mkdir(parents=True)
-    sekgnn.write_text(SEKGNN)
-    sekgnn.chmod(0o755)
+    for name in ("sekgnn", "python"):
+        script = tmp_path / ".venv" / "bin" / name
+        script.parent.mkdir(parents=True, exist_ok=True)
+        script.write_text(SCRIPT)
+        script.chmod(0o755)
     (tmp_path / ".venv" / ".installed").touch()
     return tmp_path
 
@@ -65,9 +67,10 @@ def test_missing_runs_are_trained_shortest_first(project: Path) -> None:
         "BZR-steps8", "star3-steps8", "star3-sek-gin",
     ]  # fmt: skip
     assert missing == f"missing, 9: {' '.join(names)}"
-    *trained, report = (project / "calls").read_text().splitlines()
-    assert [Path(call).stem for call in trained] == names
-    assert report.startswith("report ")
+    calls = [line.split() for line in (project / "calls").read_text().splitlines()]
+    *trained, report, readme = calls
+    assert [Path(call[1]).stem for call in trained] == names
+    assert report[0] == "report" and readme == ["-m", "studies.results_page"]
 
 
 def test_a_failure_is_told_at_the_end(project: Path) -> None:

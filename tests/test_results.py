@@ -1,12 +1,14 @@
-"""What README and results/ say is what the records say."""
+"""What docs/results.md and results/ say is what the records say."""
 
 from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from studies.results_page import TABLES, with_tables
 
 from sekgnn.brec.board import BOARD, Board
 from sekgnn.brec.exact_score import described
@@ -14,15 +16,9 @@ from sekgnn.brec.trained import TrainedBoard
 from sekgnn.reports.brec_page import brec_page, trained_page
 from sekgnn.reports.finished_runs import load_runs
 from sekgnn.reports.paired_differences import paired_differences, paired_markdown
-from sekgnn.reports.paper_numbers import BEST_PUBLISHED, ablation_steps, paper_number
+from sekgnn.reports.paper_numbers import ablation_steps, paper_number
 from sekgnn.reports.run_report import STEPS_FIGURE, STEPS_FILE
-from sekgnn.reports.run_table import (
-    NOTHING,
-    show_result,
-    show_value,
-    table_markdown,
-    table_rows,
-)
+from sekgnn.reports.run_table import table_markdown, table_rows
 from sekgnn.reports.step_curves import step_curves, step_markdown
 from sekgnn.training.config import RunConfig
 from sekgnn.training.run_folder import read_config
@@ -30,36 +26,16 @@ from sekgnn.training.run_record import RunRecord
 
 ROOT = Path(__file__).parents[1]
 RUNS = ROOT / "results" / "runs"
-README = (ROOT / "README.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "results.md").read_text("utf-8")
 METRICS = {"counting": "test_mae", "graph_property": "test_log10_mse"}
-COLUMNS = {  # of the README's tables: names of runs end so
-    "closed form": "closed-form",
-    "SEK-GIN": "sek-gin-lbfgs",
-    "K-GIN+": "k-gin-lbfgs",
-    "GIN": "gin-lbfgs",
-}
 
 
 def table(heading: str) -> list[list[str]]:
-    """Return the cells of the README's table whose first heading is this."""
-    rows = re.search(rf"^\| {re.escape(heading)} \|.*(?:\n\|.*)*", README, re.M)
+    """Return the cells of the page's table whose first heading is this."""
+    rows = re.search(rf"^\| {re.escape(heading)} \|.*(?:\n\|.*)*", PAGE, re.M)
     assert rows is not None
     return [[c.strip() for c in row.strip("|").split("|")] for row in
             rows.group().splitlines()]  # fmt: skip
-
-
-def cell(run: str, metric: str, protocol: str = "holdout", paper: bool = False) -> str:
-    """Return a cell of the README: our number and perhaps, in brackets, the paper's."""
-    if not (RUNS / run).exists():
-        return NOTHING
-    record = RunRecord.load(RUNS / run)
-    found = record.result(metric, protocol)
-    text = show_result(metric, found.value, found.spread)
-    if not paper:
-        return text
-    data, targets = record.config["data"], record.data["targets"]
-    number = paper_number(data, targets, record.config["model"], protocol, metric)
-    return text if number is None else f"{text} ({show_value(metric, number.value)})"
 
 
 def test_the_table_is_made_of_the_records() -> None:
@@ -115,36 +91,31 @@ def test_the_page_of_trained_networks_is_made_of_the_record(file: Path) -> None:
     assert file.with_suffix(".md").read_text("utf-8") == trained_page(board)
 
 
-def test_counting_in_the_readme() -> None:
-    header, _, *rows = table("pattern")
-    assert len(rows) == 4
-    for name, *cells, best in rows:
-        for column, text in zip(header[1:], cells, strict=False):
-            assert text == cell(f"{name}-{COLUMNS[column]}", "test_mae"), name
-        assert best == f"{BEST_PUBLISHED[name]:.4f}"
+def test_what_is_learned_is_made_of_the_records() -> None:
+    """All that has a record is shown, and a number is that of its record."""
+    rows = table_rows(load_runs(sorted(RUNS.iterdir())))
+    assert with_tables(PAGE, rows) == PAGE
+    assert len(table("pattern")) == 2 + 4 and len(table("property")) == 2 + 3
+    (shown,) = [row[1] for row in table("pattern") if row[0] == "cycle4"]
+    (mae,) = [
+        result.value
+        for result in RunRecord.load(RUNS / "cycle4-closed-form").results
+        if result.metric == "test_mae"
+    ]
+    assert float(shown) == pytest.approx(mae, rel=1e-3)
 
 
-def test_graph_properties_in_the_readme() -> None:
-    _, _, *rows = table("property")
-    assert len(rows) == 3
-    for name, solved, network, best in rows:
-        assert solved == cell(f"{name}-closed-form", "test_log10_mse")
-        assert network == cell(f"{name}-sek-gin", "test_log10_mse", paper=True)
-        assert best == f"{BEST_PUBLISHED[name]:.2f}"
+def test_a_table_shows_means_over_seeds_and_what_is_missing() -> None:
+    runs = load_runs(sorted(RUNS.iterdir()))
+    one = next(row for row in table_rows(runs) if row.run == "triangle-sek-gin-lbfgs")
+    both = [one, replace(one, value=0.5, spread=0.25, seeds=3)]
+    *_, line = TABLES[0].markdown(both).splitlines()
+    assert line == "| triangle | – | 0.5 ± 0.25 | – | – | – | – | 0.0010 |"
+    with pytest.raises(ValueError, match="no table with heading 'pattern'"):
+        with_tables("nothing", runs)  # type: ignore[arg-type]
 
 
-def test_tu_sets_in_the_readme() -> None:
-    header, _, *rows = table("dataset")
-    names = [name.lower().replace(" + ", "-") for name in header[1:-1]]
-    for data, *cells, selected in rows:
-        for model, text in zip(names, cells, strict=True):
-            run = f"{data}-{model}-fixed"
-            assert text == cell(run, "test_accuracy", "fixed"), run
-        run = f"{data}-sek-gin-xu2019"
-        assert selected == cell(run, "test_accuracy", "xu2019", paper=True), run
-
-
-def test_trained_networks_on_brec_in_the_readme() -> None:
+def test_trained_networks_on_brec_on_the_page() -> None:
     board = TrainedBoard.read(ROOT / "results" / "brec" / "trained.json")
     expected = [
         [
@@ -158,3 +129,6 @@ def test_trained_networks_on_brec_in_the_readme() -> None:
     ]
     _, _, *rows = table("network")
     assert rows == expected
+    best = max(row.score.separated for row in board.rows)
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert f"SEK-PPGN with learned multisets {best} by BREC's protocol" in readme

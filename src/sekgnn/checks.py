@@ -8,17 +8,24 @@ from collections.abc import Iterable
 
 from sekgnn.errors import ConfigError
 
+MOST_LEVELS = 10_000
+"""Hops, shells, steps or layers: more are a slip of the pen or an attack."""
 
-def check_positive(name: str, value: object, minimum: int = 1) -> int:
-    """Return ``value`` as an int of at least ``minimum``, or raise.
+
+def check_positive(
+    name: str, value: object, minimum: int = 1, maximum: int | None = None
+) -> int:
+    """Return ``value`` as an int from ``minimum`` to ``maximum``, or raise.
 
     Raises:
-        ConfigError: If it is not an integer or too small.
+        ConfigError: If it is not an integer, too small or too large.
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise ConfigError(f"{name} must be an integer, got {value!r}.")
     if int(value) < minimum:
         raise ConfigError(f"{name} must be at least {minimum}, got {int(value)}.")
+    if maximum is not None and int(value) > maximum:
+        raise ConfigError(f"{name} must be at most {maximum}, got {int(value)}.")
     return int(value)
 
 

@@ -69,3 +69,6 @@ HOP_T_INDICES: Final = "hop_t_indices"
 
 NUM_HOPS: Final = "num_hops"
 """On batches of ``HopLoader``: K, a Python int."""
+
+POSITIONS: Final = "pos"
+"""Positions of the nodes in space, float32 ``[N, 3]``, in Å; PyG's name."""

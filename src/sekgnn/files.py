@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import stat
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +17,12 @@ from typing import Any, BinaryIO
 
 from sekgnn.errors import OutputError
 
+try:
+    import fcntl
+except ImportError:  # pragma: no cover, Windows
+    fcntl = None  # type: ignore[assignment]
+
+_TOKEN_BYTES = 8
 _CURES = {
     errno.ENOSPC: "free some space or write to another disk",
     errno.EDQUOT: "free some of your quota or write to another disk",
@@ -46,6 +53,52 @@ def cache_folder(cache_dir: str | os.PathLike[str] | None = None) -> Path:
     return (Path(home) if home else Path.home() / ".cache") / "sekgnn"
 
 
+def check_private(folder: Path) -> None:
+    """Refuse a folder whose content others could replace.
+
+    Whoever may write to it, or to the nearest folder above it that exists, decides what
+    is read from it. A group that nobody else is in does not count.
+
+    Raises:
+        OutputError: If others may write there, or own it.
+    """
+    if os.name != "posix":  # elsewhere the mode says nothing about others
+        return
+    place = folder.absolute()
+    while not place.exists():
+        place = place.parent
+    found, me = place.stat(), os.geteuid()
+    loose = found.st_mode & stat.S_IWOTH or (
+        found.st_mode & stat.S_IWGRP and not _only_mine(found.st_gid)
+    )
+    if place != folder.absolute() and found.st_mode & stat.S_ISVTX:
+        loose = False  # such as /tmp: what we make there stays ours
+    if loose:
+        raise OutputError(
+            f"the cache folder {place} can be written to by others, who could change "
+            f"what is read from it; run 'chmod go-w {place}', or set {CACHE_VARIABLE} "
+            "to a folder of your own."
+        )
+    if found.st_uid not in (0, me):
+        raise OutputError(
+            f"the cache folder {place} belongs to somebody else; set {CACHE_VARIABLE} "
+            "to a folder of your own."
+        )
+
+
+def _only_mine(gid: int) -> bool:
+    """Return whether a group is the user's own, with nobody else in it."""
+    import grp
+    import pwd
+
+    try:
+        me = pwd.getpwuid(os.geteuid())
+        members = set(grp.getgrgid(gid).gr_mem)
+    except KeyError:  # as in containers: nothing is known of the group
+        return False
+    return me.pw_gid == gid and members <= {me.pw_name}
+
+
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a draft to write to, which becomes ``path`` only when complete.
@@ -53,9 +106,9 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     The draft is an empty file in the same folder, with the same suffix. If the block
     ends well, its content is forced to disk and the draft is renamed to ``path``,
     replacing an older file at once. If anything goes wrong, Ctrl-C included, the draft
-    is removed and the older file is as it was. Several processes may write one path at
-    a time: each has its own draft, and the last to finish wins. A symbolic link is
-    followed.
+    is removed and the older file is as it was; if the process is killed, the next that
+    writes the same path removes it. Several processes may write one path at a time:
+    each has its own draft, and the last to finish wins. A symbolic link is followed.
 
     Args:
         path: The file to write; its folder must exist.
@@ -76,11 +129,10 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = Path(os.path.realpath(path))
     _check_target(target, path)
-    # cut the stem: with the token added, a long name could exceed the system's limit
-    token = secrets.token_hex(8)
-    draft = target.with_name(f".{target.stem[:40]}.{token}.tmp{target.suffix}")
+    draft, held = None, None
     try:
-        draft.open("xb").close()
+        _remove_drafts(target)
+        draft, held = _new_draft(target)
         yield draft
         with draft.open("r+b") as file:
             os.fsync(file.fileno())
@@ -88,8 +140,53 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as error:
         raise _explained(error, path) from error
     finally:
-        with suppress(OSError):
-            draft.unlink()
+        if draft is not None:
+            with suppress(OSError):
+                draft.unlink()
+        if held is not None:
+            held.close()
+
+
+def _new_draft(target: Path) -> tuple[Path, BinaryIO]:
+    """Return an empty draft and its file, held as long as that is open."""
+    while True:
+        # cut the stem: with the token added, a long name could exceed the limit
+        token = secrets.token_hex(_TOKEN_BYTES)
+        draft = target.with_name(f".{target.stem[:40]}.{token}.tmp{target.suffix}")
+        held = draft.open("xb")
+        if _hold(held) and draft.exists():  # else it was removed as if left behind
+            return draft, held
+        held.close()
+
+
+def _remove_drafts(target: Path) -> None:
+    """Remove drafts of a file that killed processes left; never anything else."""
+    start, end = f".{target.stem[:40]}.", f".tmp{target.suffix}"
+    form = re.compile(
+        re.escape(start) + rf"[0-9a-f]{{{2 * _TOKEN_BYTES}}}" + re.escape(end)
+    )
+    with suppress(OSError), os.scandir(target.parent) as entries:
+        left = [Path(entry.path) for entry in entries if form.fullmatch(entry.name)]
+        for draft in left if fcntl is not None else ():
+            with suppress(OSError), draft.open("r+b") as file:
+                if _hold(file):  # nobody is writing it
+                    draft.unlink()
+
+
+def _hold(file: BinaryIO) -> bool:
+    """Return whether nobody else holds a file, which this process holds from now on.
+
+    The lock is gone when the process is, however it ends.
+    """
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a disk without locks
+        return True
+    return True
 
 
 def write_atomically(

@@ -26,7 +26,8 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from sekgnn.files import CACHE_VARIABLE, cache_folder
+from sekgnn.errors import OutputError
+from sekgnn.files import CACHE_VARIABLE, cache_folder, check_private
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -307,13 +308,14 @@ def _folder(file: str) -> Path | None:
         own = Path(file).resolve(strict=True)
         if own not in _SOURCES:  # somebody else's kernel: it may call its neighbours
             text += _digest(sorted(own.parent.glob("*.py")))
-        root = cache_folder()
-    except (OSError, RuntimeError):  # typed in, or no home
+        root = cache_folder() / "kernels"
+        check_private(root)  # what is read from it is run
+    except (OSError, RuntimeError):  # typed in, no home, or open to others
         return None
     versions = numba.__version__, llvmlite.__version__, np.__version__, sys.version
     settings = config.OPT, config.BOUNDSCHECK, config.DEBUGINFO_DEFAULT
     facts = repr((text, versions, settings))
-    folder = root / "kernels" / hashlib.sha256(facts.encode()).hexdigest()[:24]
+    folder = root / hashlib.sha256(facts.encode()).hexdigest()[:24]
     with suppress(OSError):
         os.utime(folder)  # the last used are kept
     return folder
@@ -332,11 +334,14 @@ def _announce(folder: Path | None) -> None:
         probe.touch()
         probe.unlink()
     except OSError:
-        _LOG.warning(
-            "compiling kernels; they cannot be kept: set %s to a folder that can be "
-            "written to",
-            CACHE_VARIABLE,
-        )
+        cure = f"set {CACHE_VARIABLE} to a folder that can be written to"
+        try:
+            check_private(cache_folder() / "kernels")
+        except OutputError as error:
+            cure = str(error)
+        except (OSError, RuntimeError):
+            pass
+        _LOG.warning("compiling kernels; they cannot be kept: %s", cure)
         return
     _LOG.warning("compiling kernels, once per installation ...")
     _prune(folder.parent)

@@ -128,6 +128,7 @@ def test_defaults_are_those_of_brec() -> None:
     assert (protocol.copies, protocol.epochs, protocol.batch_size) == (32, 20, 16)
     assert (protocol.lr, protocol.weight_decay) == (1e-4, 1e-4)
     assert (protocol.margin, protocol.stop_loss) == (0.0, 0.2)
+    assert protocol.decided is None
     assert protocol.threshold_for(16) == 72.34
 
 
@@ -146,6 +147,7 @@ def test_threshold_follows_the_dimension_unless_given() -> None:
         ({"batch_size": 5}, "batch_size must be even, got 5"),
         ({"lr": 0.0}, "lr must be a number above 0, got 0.0"),
         ({"epsilon": float("nan")}, "epsilon must be a number above 0, got nan"),
+        ({"decided": 0.0}, "decided must be a number above 0, got 0.0"),
         ({"margin": "0"}, "margin must be a finite number, got '0'"),
         ({"threshold": -1.0}, "threshold must be a number above 0"),
         ({"seed": 1.5}, "seed must be an integer"),

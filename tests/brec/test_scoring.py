@@ -220,6 +220,43 @@ def test_training_lowers_the_loss_and_stops_early() -> None:
     assert losses(stop_loss=2.0) == (first, 1)
 
 
+def test_training_ends_when_a_pair_is_decided() -> None:
+    """By a clear difference, or by one of rounding size; in between it goes on."""
+    steps = []
+
+    class Outputs(torch.nn.Module):
+        """Two outputs for the first graph of a pair, two that differ for the second."""
+
+        def __init__(self, apart: float) -> None:
+            super().__init__()
+            self.apart = apart
+            self.weight = torch.nn.Parameter(torch.ones(2))
+
+        def forward(self, batch: Any) -> torch.Tensor:
+            if self.training:
+                steps.append(self.apart)
+            odd = torch.arange(batch.num_graphs) % 2
+            shift = torch.stack([0 * odd, odd], 1) * self.apart
+            return (1 + shift.double()) * self.weight
+
+    def count(apart: float, **settings: Any) -> int:
+        steps.clear()
+        protocol = RPCProtocol(epochs=2, stop_loss=-1.0, **settings)  # of 4 steps each
+        (pair,) = score(
+            lambda: Outputs(apart), pairs=PAIRS[:1], protocol=protocol
+        ).pairs
+        assert pair.loss is not None
+        assert pair.loss == pytest.approx(1, abs=2e-2)  # the mean of what was seen
+        return len(steps)
+
+    assert count(0.1) == count(0.0) == 8
+    assert count(0.1, decided=0.05) == 1
+    assert count(0.1, decided=0.2) == 8
+    assert count(1e-9, decided=0.05) == 8  # outputs are float64
+    assert count(1e-9, decided=0.05, epsilon=1e-8) == 1
+    assert count(1e-11, decided=0.05) == count(0.0, decided=0.05) == 1
+
+
 def test_dropout_is_off_when_comparing() -> None:
     result = score(lambda: SmallGIN(dropout=0.5), pairs=PAIRS, protocol=SHORT)
     assert result.invariant

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import errno
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import pytest
 
-from sekgnn.cli.failures import describe, warnings_as_notes
+from sekgnn.cli.failures import describe, note, say, warnings_as_notes
 from sekgnn.errors import CacheWarning, GraphInputWarning, OutputError
 
 
@@ -49,3 +52,25 @@ def test_only_our_warnings_become_notes(
         "note: two self-loops dropped",
         "note: cache is damaged",
     ]
+
+
+def test_messages_are_one_printable_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """Names of files may hold line ends and what terminals obey."""
+    note("a\n  b \x1b[2Jc\x9b31m é")
+    say("a\nb\x1b[0m", nl=False)
+    found = capsys.readouterr()
+    assert found.err == "note: a b \\u001b[2Jc\\u009b31m é\n"
+    assert found.out == "a\nb\\u001b[0m"
+    note("x" * 100_000 + " the cure")
+    assert len(capsys.readouterr().err) < 2000
+
+
+def test_a_reader_that_goes_away_is_no_verdict(tmp_path: Path) -> None:
+    """1 would mean "not separated"."""
+    code = "from sekgnn.cli.main import main; main()"
+    command = [sys.executable, "-c", code, "wl", "path:4", "path:4"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
+        assert p.stdout is not None and p.stderr is not None
+        p.stdout.close()
+        said = p.stderr.read()
+        assert (p.wait(timeout=300), said) == (141, b"")

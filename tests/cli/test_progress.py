@@ -1,4 +1,4 @@
-"""The progress bar is for people at a terminal only."""
+"""A bar for people at a terminal, a line now and then in a log file."""
 
 from __future__ import annotations
 
@@ -15,9 +15,22 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_no_terminal_no_bar() -> None:
+def test_a_log_file_gets_a_line_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every half minute, however often there is something to say."""
+    now = iter([0.0, 10.0, 31.0, 40.0, 62.0])
+    monkeypatch.setattr("sekgnn.cli.progress.monotonic", lambda: next(now))
     with progress_bar("work") as move:
-        assert move is None
+        assert move is not None
+        for done in range(1, 5):
+            move(done, 8)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.splitlines() == [
+        "work: 2 of 8 (25 %) after 31 s",
+        "work: 4 of 8 (50 %) after 62 s",
+    ]
 
 
 def test_a_bar_on_stderr(

@@ -161,19 +161,6 @@ def test_every_kind_of_task(run: Run, tmp_path: Path, kind: str) -> None:
     assert (tmp_path / "out" / "a-predictions.png").stat().st_size > 3000
 
 
-def test_help_loads_no_torch() -> None:
-    code = (
-        "import sys\nfrom sekgnn.cli.main import app\n"
-        "try:\n    app(['report', '--help'])\nexcept SystemExit:\n    pass\n"
-        "heavy = {'torch', 'matplotlib', 'numpy', 'sekgnn.reports'}\n"
-        "print('LOADED', sorted(heavy & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.splitlines()[-1] == "LOADED []"
-
-
 def test_a_report_loads_no_torch(tmp_path: Path) -> None:
     folder = save(holdout(), tmp_path / "a", HEAD, ROWS)
     args = ["report", str(folder), "-o", str(tmp_path / "out"), "-q"]

@@ -26,16 +26,22 @@ pytest.importorskip("rdkit")
 
 COLUMNS = [
     *("XYZ_file", "Index", "SMILES", "InChi", "N_atoms", "Stoichiometry", "Elements"),
+    "XYZ_Ang",
     *(target.column for target in QM9_TARGETS),
 ]
-MOLECULES = [("C", 5), ("N", 4), ("C#N", 3), ("c1cc[nH]c1", 10), ("C=O", 4), ("CF", 5)]
+MOLECULES = [
+    ("C", "CHHHH"), ("N", "NHHH"), ("C#N", "CNH"), ("c1cc[nH]c1", "CCCNCHHHHH"),
+    ("C=O", "COHH"), ("CF", "CFHHH"),
+]  # fmt: skip
 
 
 def rows() -> list[dict[str, Any]]:
     return [
         {
-            **{"XYZ_file": f"{i}.xyz", "Index": i, "SMILES": smiles, "N_atoms": atoms},
-            **{"Elements": "['C','H']", "InChi": "", "Stoichiometry": "[1,0]"},
+            **{"XYZ_file": f"{i}.xyz", "Index": i, "SMILES": smiles},
+            **{"N_atoms": len(atoms), "InChi": "", "Stoichiometry": "[1,0]"},
+            "Elements": str([*atoms]),
+            "XYZ_Ang": str([[i, k, 0.5] for k in range(len(atoms))]),
             **{t.column: i + k / 100 for k, t in enumerate(QM9_TARGETS)},
         }
         for i, (smiles, atoms) in enumerate(MOLECULES)
@@ -84,6 +90,7 @@ def test_atoms_and_bonds_are_worked_out_by_hand(folder: Path) -> None:
     single, triple = [1, 0, 0, 0], [0, 0, 1, 0]
     assert cyanide.edge_attr.tolist() == [triple, single, triple, single]
     assert cyanide.num_nodes == 3
+    assert cyanide.pos.tolist() == [[2, 0, 0.5], [2, 1, 0.5], [2, 2, 0.5]]
 
 
 def test_sanitize_decides_on_aromaticity(folder: Path) -> None:
@@ -102,7 +109,8 @@ def test_sanitize_decides_on_aromaticity(folder: Path) -> None:
 
 def test_items_are_sequences_and_batches(folder: Path) -> None:
     dataset = QM9Dataset(folder, limit=6)
-    assert [data.num_nodes for data in dataset.to_pyg()] == [n for _, n in MOLECULES]
+    sizes = [len(atoms) for _, atoms in MOLECULES]
+    assert [data.num_nodes for data in dataset.to_pyg()] == sizes
     assert dataset[-1].num_nodes == 5
     with pytest.raises(IndexError):
         dataset[6]
@@ -160,6 +168,9 @@ def test_the_cache_holds_the_same(
         ({"ZPVE_au": ""}, r"part2\.csv, line 2, column 'ZPVE_au': '' is not a number"),
         ({"ZPVE_au": "nan"}, "column 'ZPVE_au': 'nan' is not a number"),
         ({"SMILES": "C(("}, r"part2\.csv, line 2: 'C\(\(' is not a SMILES"),
+        ({"Elements": "['N','C','H']"}, "'XYZ_Ang' must list the atoms of the SMILES"),
+        ({"XYZ_Ang": "[[0,0,0]]"}, r"line 2: .* and three numbers for each; got"),
+        ({"XYZ_Ang": "here"}, "got .'C', 'N', 'H'. and here"),
         ({"N_atoms": 7}, "line 2: 'C#N' has 3 atoms, but the table says 7"),
     ],
 )

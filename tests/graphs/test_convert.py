@@ -67,9 +67,8 @@ def test_what_is_not_accepted() -> None:
             GraphInputError, match=r"accepted: sekgnn\.Graph, torch_geo"
         ):
             as_graph(obj)
-    for array in (np.array([[0, 2], [2, 0]]), np.array([[0, np.nan], [np.nan, 0]])):
-        with pytest.raises(GraphInputError, match="0 and 1 only"):
-            as_graph(array)
+    with pytest.raises(GraphInputError, match="must be finite"):
+        as_graph(np.array([[0, np.nan], [np.nan, 0]]))
     with pytest.raises(GraphInputError, match="square"):
         as_graph(np.zeros((2, 3)))
     with pytest.raises(ConfigError, match="undirected"):
@@ -204,7 +203,8 @@ def test_scipy_zeros_and_duplicates() -> None:
     row, col = [0, 1, 1, 2, 0, 2, 0, 2], [1, 0, 2, 1, 2, 0, 2, 0]
     data = [2.0, -3.0, 1.0, 1.0, 1.0, 1.0, -1.0, -1.0]
     matrix = sp.coo_array((data, (row, col)), shape=(4, 4))
-    g = from_scipy(matrix)
+    with pytest.warns(GraphInputWarning, match="are not used"):
+        g = from_scipy(matrix)
     assert g == path_graph(3).disjoint_union(path_graph(1))
     assert matrix.nnz == 8  # the argument is left as it was
     twice = sp.csr_array(([1, -1, 1, -1], [1, 1, 0, 0], [0, 2, 4]), shape=(2, 2))
@@ -233,3 +233,23 @@ def test_dense_errors() -> None:
         from_scipy(np.array([["a", "b"], ["b", "a"]]))
     with pytest.raises(GraphInputError, match="numeric"):
         as_graph(np.array([[None, 1], [1, None]], dtype=object))
+
+
+def test_weights_are_not_used_and_a_warning_says_so() -> None:
+    """One rule, whatever library a graph comes from."""
+    matrix = np.array([[0, 2, 0], [2, 0, 1], [0, 1, 0]])
+    weighted = nx.from_numpy_array(matrix)
+    data = Data(edge_index=PATH, num_nodes=3, edge_weight=torch.tensor([2.0, 2, 1, 1]))
+    for obj in (matrix, sp.csr_array(matrix), weighted, data):
+        with pytest.warns(GraphInputWarning, match="are not used: walks here take"):
+            assert as_graph(obj) == as_graph((matrix > 0).astype(int))
+    for obj in (matrix > 0, nx.path_graph(3), Data(edge_index=PATH, num_nodes=3)):
+        assert as_graph(obj).num_edges == 2  # no warning
+
+
+def test_the_hint_for_one_direction_can_be_followed() -> None:
+    """``encode`` has no such option; what builds a graph has."""
+    one_way = nx.DiGraph([(0, 1)])
+    with pytest.raises(GraphInputError, match=r"undirected=.add. .*from_networkx"):
+        as_graph(one_way)
+    assert from_networkx(one_way, undirected="add").num_edges == 1

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 
 from sekgnn.graphs import Graph, complete_graph, cycle_graph
-from sekgnn.graphs.twins import find_twins, quotient
+from sekgnn.graphs.twins import find_alike, find_twins, quotient
 from sekgnn.testing import graphs
 
 
@@ -42,3 +42,20 @@ def test_quotient_keeps_the_row_sums_of_the_walk(g: Graph) -> None:
 def test_known_classes() -> None:
     assert twins_of(complete_graph(5)).tolist() == [0] * 5
     assert twins_of(cycle_graph(5)).tolist() == list(range(5))
+
+
+@given(graphs(max_nodes=9))
+def test_nodes_alike_match_the_definition(g: Graph) -> None:
+    """Equal rows of A or of A + I, isolated nodes aside."""
+    plain = g.adjacency()
+    closed = plain + np.eye(g.num_nodes)
+    expected = [
+        next(
+            u
+            for u in range(g.num_nodes)
+            if (closed[u] == closed[v]).all()
+            or (plain[u].any() and (plain[u] == plain[v]).all())
+        )
+        for v in range(g.num_nodes)
+    ]
+    assert find_alike(g.csr).tolist() == expected

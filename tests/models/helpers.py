@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from tests.nn.helpers import LEARNED, SPEC
+from tests.nn.helpers import LEARNED, SPEC, encoded
 from torch import nn
+from torch_geometric.data import Data
 
 from sekgnn.models import (
     GIN,
@@ -17,6 +18,7 @@ from sekgnn.models import (
     GraphModel,
     KHopGNN,
     Ridge,
+    build_model,
 )
 
 SMALL: dict[str, Any] = {"hidden_channels": 6, "num_layers": 2}
@@ -91,6 +93,38 @@ VARIANTS: dict[str, Any] = {
     "PPGN": lambda **kw: PPGN(3, 2, **SMALL, **kw),
     "PPGN edges": lambda **kw: PPGN(3, 2, edge_channels=2, **SMALL, **kw),
 }
+
+
+def named(model: str, **options: Any) -> Any:
+    """Return how to make a model by name."""
+    widths = {"in_channels": 3, "out_channels": 2}
+    return lambda **kw: build_model({"model": model, **widths, **options, **kw})
+
+
+VARIANTS |= {
+    "GIN set2set": named("gin", readout="set2set+max", **SMALL),
+    "graphsage": named("graphsage", **SMALL),
+    "pna": named("pna", edge_channels=2, towers=2, jump="concat", **SMALL),
+    "dgcnn": named("dgcnn", sort_nodes=6, **SMALL),
+    "graphsnn": named("graphsnn", **SMALL),
+    "kp-gin": named("kp-gin", edge_channels=2, shortest_paths=True, **SMALL),
+    "kp-gin+": named("kp-gin+", combine="sum", shortest_paths=True, **SMALL),
+    "gin-ak+": named("gin-ak+", edge_channels=2, num_hops=2, **SMALL),
+    "nested-gnn": named(
+        "nested-gnn", edge_channels=2, num_hops=2, base="1-2-3", **SMALL
+    ),
+    "deep-lrp": named("deep-lrp", edge_channels=2, num_hops=2, order_size=4, **SMALL),
+    "mpnn": named("mpnn", edge_channels=2, **SMALL),
+    "dtnn": named("dtnn", **SMALL),
+    "capsgnn": named("capsgnn", num_capsules=3, **SMALL),
+}
+
+
+def suited(model: GraphModel, items: list[Data]) -> list[Data]:
+    """Return graphs with the encoding of a model that has one of its own."""
+    if model.encoding is None or model.encoding in (SPEC, LEARNED):
+        return items
+    return [encoded(data.clone(), model.encoding) for data in items]
 
 
 def make(name: str, seed: int = 0, **kwargs: Any) -> GraphModel:

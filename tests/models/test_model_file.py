@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
-from tests.models.helpers import VARIANTS, make
+from tests.models.helpers import VARIANTS, make, suited
 from tests.nn.helpers import dressed
 
 from sekgnn.errors import ConfigError, ModelFileError, OutputError
@@ -38,7 +38,7 @@ def test_config_and_file_round_trip(name: str, tmp_path: Path) -> None:
     save_model(model, tmp_path / "model.safetensors")
     loaded = load_model(tmp_path / "model.safetensors")
     assert not loaded.training
-    (data,) = dressed([petersen_graph()])
+    (data,) = suited(model, dressed([petersen_graph()]))
     assert torch.equal(loaded(data), model(data))
     named = type(model).load(tmp_path / "model.safetensors")
     assert torch.equal(named(data), model(data))
@@ -172,3 +172,38 @@ def test_a_failed_save_keeps_the_older_file(file: Path) -> None:
     make("SEKGIN", seed=1).save(file)
     assert file.read_bytes() != before
     assert [p.name for p in file.parent.iterdir()] == [file.name]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"num_layers": 10**9},
+        {"num_layers": 9999},
+        {"num_hops": 10**6},
+        {"hidden_channels": 10**9},
+        {"in_channels": 10**12},
+        {"encoding": {"encoding": "walks", "num_shells": 10**9}},
+        {"encoding": {"encoding": "walks", "walk_length": 10**9}},
+        {"encoding": 5},
+        {"num_layers": [[]]},
+    ],
+)
+def test_a_signed_config_cannot_outgrow_its_weights(
+    file: Path, change: dict[str, Any]
+) -> None:
+    """Whoever changes the config can sign it again."""
+    import sekgnn.models.model_file as module
+
+    header, weights = module._read(file)
+    header["config"] = json.dumps({**json.loads(header["config"]), **change})
+    rewrite(file, {**header, "sha256": module._digest(header, weights)})
+    with pytest.raises(ModelFileError, match=r"cannot be built|larger than its|fit"):
+        load_model(file)
+
+
+def test_equal_models_are_equal_files(tmp_path: Path) -> None:
+    about = {str(i): i for i in range(20)}
+    for number in range(4):
+        save_model(make("SEKGIN"), tmp_path / str(number), about, others=[make("GIN")])
+    assert len({file.read_bytes() for file in tmp_path.iterdir()}) == 1
+    assert all(len(load_models(file)) == 2 for file in tmp_path.iterdir())

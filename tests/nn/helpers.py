@@ -12,6 +12,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from sekgnn import AddKHopEdges, AddSubstructureEncoding, WalkEncoding
+from sekgnn.encoding import SubstructureEncoding
 from sekgnn.graphs import Graph
 from sekgnn.nn import HopCSR, hop_csr
 
@@ -31,7 +32,7 @@ def dress(
     return data if encoding is None else encoded(data, encoding)
 
 
-def encoded(data: Data, *encodings: WalkEncoding) -> Data:
+def encoded(data: Data, *encodings: SubstructureEncoding) -> Data:
     """Return ``data`` with encodings in float64, of fields of their own."""
     for encoding in encodings:
         data = AddSubstructureEncoding(encoding, dtype=torch.float64)(data)
@@ -39,7 +40,7 @@ def encoded(data: Data, *encodings: WalkEncoding) -> Data:
 
 
 def dressed(graphs: Sequence[Graph], num_hops: int = 3, seed: int = 0) -> list[Data]:
-    """Return graphs with random node features and symmetric edge features."""
+    """Return graphs with random node features, positions, symmetric edge features."""
     draw = torch.Generator().manual_seed(seed)
     out = []
     for graph in graphs:
@@ -49,7 +50,9 @@ def dressed(graphs: Sequence[Graph], num_hops: int = 3, seed: int = 0) -> list[D
         table = table + table.transpose(0, 1)
         x = torch.randn(n, 3, dtype=torch.float64, generator=draw)
         attr = table[edges[0], edges[1]]
-        out.append(encoded(dress(graph, num_hops, x=x, edge_attr=attr), LEARNED))
+        pos = torch.randn(n, 3, dtype=torch.float64, generator=draw)
+        data = dress(graph, num_hops, x=x, edge_attr=attr, pos=pos)
+        out.append(encoded(data, LEARNED))
     return out
 
 
@@ -68,7 +71,7 @@ def relabel(data: Data, perm: Sequence[int], num_hops: int = 3) -> Data:
     """Return ``data`` with node v renamed ``perm[v]``, everything made anew."""
     p = torch.tensor(perm, dtype=torch.long)
     out = Data(edge_index=p[data.edge_index], num_nodes=data.num_nodes)
-    for name in ("x", "y"):
+    for name in ("x", "y", "pos"):
         if data.get(name) is not None:
             out[name] = torch.empty_like(data[name])
             out[name][p] = data[name]

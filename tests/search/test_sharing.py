@@ -82,10 +82,10 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("journal", [False, True])
 def test_no_point_is_done_twice(tmp_path: Path, journal: bool) -> None:
     url = str(tmp_path / "study.log") if journal else ""
-    processes = [start(tmp_path / "s", url) for _ in range(3)]
+    processes = [start(tmp_path / "s", url) for _ in range(2)]
     go(*processes)
     done = [process.communicate(timeout=300)[0].splitlines() for process in processes]
-    assert [process.returncode for process in processes] == [0, 0, 0]
+    assert [process.returncode for process in processes] == [0, 0]
     assert len({line for lines in done for line in lines}) == 12
     assert sum(map(len, done)) == 12
     record = json.loads((tmp_path / "s" / "search.json").read_text("utf-8"))

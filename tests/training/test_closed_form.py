@@ -20,9 +20,10 @@ from tests.training.helpers import (
 )
 
 from sekgnn.datasets import read_task
-from sekgnn.errors import ConfigError
+from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.training import closed_form
 from sekgnn.training.closed_form import Table, solve_linear
+from sekgnn.training.learner import GraphLearner
 from sekgnn.training.objective import Objective, make_objective
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.training import Training
@@ -149,8 +150,10 @@ def test_a_killed_run_continues_to_the_same_end(
     assert leavings(tmp_path / "killed") == leavings(tmp_path / "whole")
 
 
-def test_lbfgs_does_not_depend_on_batches(lines: Path, tmp_path: Path) -> None:
-    """The loss is that of all graphs: batches only bound the memory."""
+def test_lbfgs_does_not_depend_on_batches(
+    lines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loss is that of all graphs; what does not fit in memory is cut anew."""
     common: dict[str, Any] = {
         "model": "gin",
         "norm": "none",
@@ -164,6 +167,37 @@ def test_lbfgs_does_not_depend_on_batches(lines: Path, tmp_path: Path) -> None:
         ends.append(record.folds[0].curves["train_loss"])
     np.testing.assert_allclose(ends[0], ends[1], rtol=1e-5)
     assert ends[0][-1] < ends[0][0]
+    kept: list[int] = []
+    again = GraphLearner._epoch_batches
+
+    def spy(learner: GraphLearner) -> Any:
+        kept.append(len(learner.held or ()))
+        return again(learner)
+
+    monkeypatch.setattr(GraphLearner, "_epoch_batches", spy)
+    monkeypatch.setattr("sekgnn.training.learner._HELD", 0)
+    settings = config(lines, **{**common, "epochs": 3, "batch_size": 3})
+    run(settings, tmp_path / "cut")
+    assert leavings(tmp_path / "cut") == leavings(tmp_path / "3")
+    assert len(kept) > 3 and not any(kept)
+
+
+def test_lbfgs_ends_where_loss_and_penalty_are_level(lines: Path) -> None:
+    """With weight decay c it descends on the loss + c/2 times the squared weights."""
+    settings = config(
+        lines, model="gin", norm="none", dtype="float64", optimizer="lbfgs", epochs=40,
+        keep="last", refit=True, hidden_channels=2, num_layers=1, weight_decay=0.5,
+        activation="silu",
+    )  # fmt: skip
+    training = Training(settings, cache=False)
+    model = training.fit().model
+    (batch,) = training.prepare().batches(training.splits[0].train, 1000)
+    total, count = training.objective().loss_sum(model(batch), batch.y, batch.y_mask)
+    squares = sum(weight.square().sum() for weight in model.parameters())
+    (total / count + 0.25 * squares).backward()  # type: ignore[no-untyped-call]
+    for weight in model.parameters():
+        assert weight.grad is not None and weight.grad.abs().max() < 1e-6
+    assert any(weight.abs().max() > 1e-3 for weight in model.parameters())
 
 
 def test_encodings_are_scaled_by_the_training_graphs_alone(
@@ -229,6 +263,10 @@ def test_zeros_and_ones_are_learned_as_probabilities(tmp_path: Path) -> None:
         ({"model": "ridge"}, "has no hidden_channels"),
         ({"readout": "sum+sum"}, "must not repeat"),
         ({"readout": "std"}, "readout must be one of"),
+        (
+            {"model": "sek-gin", "skip": True, "aggregate": "learned"},
+            "walks with aggregate moments, or a network without skip",
+        ),
     ],
 )
 def test_what_cannot_work_is_refused_before_anything_is_written(
@@ -236,6 +274,28 @@ def test_what_cannot_work_is_refused_before_anything_is_written(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         run(config(lines, **more), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"model": "sek-gnn", "aggregate": "learned"}, r"pairs .* 0\.0 GiB; the limit"),
+        ({"model": "ppgn"}, r"a batch of 8 graphs of up to 7, needs about 0\.0 GiB"),
+    ],
+)
+def test_what_has_no_room_is_refused_before_anything_is_written(
+    more: dict[str, Any],
+    message: str,
+    lines: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for module in ("encoding.multisets", "memory"):
+        monkeypatch.setattr(f"sekgnn.{module}.free_bytes", lambda: 2**14)
+    monkeypatch.setattr("sekgnn.memory._SMALL", 2**13)
+    with pytest.raises(GraphInputError, match=message):
+        run(config(lines, **more, walk_length=5), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 

@@ -256,7 +256,7 @@ def test_what_the_machine_has_not_is_a_config_error(
 ) -> None:
     if "accelerator" in more and torch.cuda.is_available():
         pytest.skip("there is a GPU")
-    with pytest.raises(ConfigError, match="are not available here"):
+    with pytest.raises(ConfigError, match="not available here"):
         run(config(lines, **more), tmp_path / "run")
 
 

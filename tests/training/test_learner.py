@@ -42,7 +42,7 @@ def together(settings: RunConfig, folder: Path, world: int = 2) -> list[int | No
             "MASTER_ADDR": "127.0.0.1",
             "MASTER_PORT": str(port),
         }
-        assert is_main_process() == (rank == 0)
+        assert is_main_process(settings) == (rank == 0)
         run(settings, folder)
 
     context = multiprocessing.get_context("fork")
@@ -96,14 +96,17 @@ def test_strategies_whose_weights_stay_in_other_processes_are_refused() -> None:
             RunConfig(strategy=name)
 
 
-@pytest.mark.parametrize("name", ["LOCAL_RANK", "NODE_RANK", "RANK"])
+@pytest.mark.parametrize("name", ["LOCAL_RANK", "NODE_RANK", "RANK", "SLURM_PROCID"])
 def test_the_main_process_is_the_first(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for other in ("LOCAL_RANK", "NODE_RANK", "RANK"):
+    for other in ("LOCAL_RANK", "NODE_RANK", "RANK", "SLURM_PROCID"):
         monkeypatch.delenv(other, raising=False)
-    assert is_main_process()
-    monkeypatch.setenv(name, "0")
-    assert is_main_process()
-    monkeypatch.setenv(name, "1")
-    assert not is_main_process()
+    for several in (RunConfig(devices=2), RunConfig(num_machines=2)):
+        monkeypatch.delenv(name, raising=False)
+        assert is_main_process(several)
+        monkeypatch.setenv(name, "0")
+        assert is_main_process(several)
+        monkeypatch.setenv(name, "1")
+        assert not is_main_process(several)
+        assert is_main_process(RunConfig())  # numbered by a batch system: alone here

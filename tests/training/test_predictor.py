@@ -47,7 +47,14 @@ def stream(predictor: Predictor, path: Path, **options: object) -> list[dict[str
 
 @pytest.mark.parametrize(
     ("target", "model"),
-    [("ring", "sek-gin"), ("size,weight", "gin"), ("big,odd", "sek-gnn")],
+    [
+        ("ring", "sek-gin"),
+        ("size,weight", "gin"),
+        ("big,odd", "sek-gnn"),
+        ("ring", "capsgnn"),
+        ("size,weight", "kp-gin+"),
+        ("big,odd", "gin-ak+"),
+    ],
 )
 def test_predictions_are_those_of_the_run(
     lines: Path, tmp_path: Path, target: str, model: str
@@ -158,7 +165,7 @@ def test_misfitting_edges_and_names_are_refused() -> None:
     with pytest.raises(GraphInputError, match=r"other node features.*a, b"):
         predictor.check(task(torch.ones(2, 2), "b"), "file")  # type: ignore[arg-type]
     pairs = Predictor([PPGN(1, 1)], [note])
-    with pytest.raises(GraphInputError, match="100000 nodes are too many"):
+    with pytest.raises(GraphInputError, match="on a graph of up to 100,000, needs"):
         pairs.check(task(None, nodes=100_000), "file")  # type: ignore[arg-type]
 
 

@@ -17,6 +17,8 @@ from tests.training.helpers import (
 
 import sekgnn.training.training as module
 from sekgnn.errors import ConfigError
+from sekgnn.models.options import MODEL_KINDS
+from sekgnn.training.predictor import Predictor
 from sekgnn.training.training import Training
 
 
@@ -90,3 +92,42 @@ def test_every_part_can_be_evaluated(tmp_path: Path) -> None:
     kept = trained.curves["val_mae"][trained.kept_epoch - 1]
     metrics = training.evaluate(trained, part="val").metrics(trained.note.objective)
     assert metrics["mae"] == pytest.approx(kept, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, k in MODEL_KINDS.items() if k.network and not k.coordinates]
+)
+def test_every_network_trains_and_predicts(name: str, lines: Path) -> None:
+    """One epoch; a list of graphs gives what the batches of the training gave."""
+    own = {"hidden_channels": 4, "num_layers": 2, "num_hops": 2}
+    options = {k: v for k, v in own.items() if k in MODEL_KINDS[name].options()}
+    training = Training(
+        config(lines, "ring", **{"epochs": 1, "model": name, **options})
+    )
+    trained = training.fit()
+    found = training.evaluate(trained)
+    chosen = [training.data[i] for i in training.splits[0].test]
+    predicted = Predictor([trained.model], [trained.note]).predict(chosen)
+    expected = trained.note.objective.predictions(found.out).numpy()
+    np.testing.assert_allclose(predicted, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"model": "dtnn"}, r"data.jsonl, line 1: .*no 'pos'|line 1 has no 'pos'"),
+        ({"model": "deep-lrp", "order_size": 60}, "order_size"),
+        ({"model": "pna", "towers": 3}, "towers cannot share"),
+        ({"model": "capsgnn", "closed_form": "after"}, "leave it out for 'capsgnn'"),
+        ({"model": "dgcnn", "readout": "sum"}, "'dgcnn' has no readout"),
+    ],
+)
+def test_what_a_network_cannot_read_is_refused_before_anything_is_written(
+    keys: dict[str, Any], message: str, lines: Path, tmp_path: Path
+) -> None:
+    if "order_size" in keys:
+        write_lines(lines, [{**row, "edges": [[0, u] for u in range(1, 2_000)],
+                             "num_nodes": 2_000} for row in records()])  # fmt: skip
+    with pytest.raises(ValueError, match=message):
+        run(config(lines, "ring", **keys), tmp_path / "run")
+    assert not (tmp_path / "run").exists()

@@ -72,7 +72,7 @@ def assert_same_refinement(test: WLTest, items: list[LabelledGraph]) -> None:
 
 
 @given(st.data(), node_tests())
-@settings(max_examples=250)
+@settings(max_examples=150)
 def test_tests_on_nodes(data: st.DataObject, test: WLTest) -> None:
     assert_same_refinement(test, data.draw(batches(6)))
 
@@ -102,7 +102,7 @@ def test_pairs_from_sek_colours(items: list[LabelledGraph], test: WLTest) -> Non
 
 
 @given(batches(6, (1, 3)), walks())
-@settings(max_examples=200)
+@settings(max_examples=120)
 def test_walks(items: list[LabelledGraph], f: Encoding) -> None:
     assert_same_values(items, f)
 

@@ -88,7 +88,7 @@ def test_the_same_in_another_process() -> None:
 
 
 @given(any_tests().filter(lambda test: test != Isomorphism()), pairs(6))
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_equal_exactly_when_not_separated(test: WLTest, pair: Pair) -> None:
     hashes = [wl_hash(item, test) for item in pair]
     assert (hashes[0] != hashes[1]) == compare(*pair, test).separated
@@ -114,7 +114,7 @@ def test_isomorphism_has_no_lasting_hash() -> None:
 
 
 @given(pairs(7), st.integers(1, 4))
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_networkx_separates_the_same(pair: Pair, rounds: int) -> None:
     """In every number of rounds, with labels on nodes and edges or all alike."""
     theirs = []

@@ -54,7 +54,7 @@ WEAKER_AND_STRONGER: list[tuple[WLTest, WLTest]] = [
 
 
 @given(any_tests(), copies(7))
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_a_relabelled_copy_is_never_separated(test: WLTest, pair: Pair) -> None:
     run = refine(test, Batch.of(pair))
     assert run.separated_at(0, 1) is None

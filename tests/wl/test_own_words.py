@@ -102,7 +102,7 @@ def own_tests() -> st.SearchStrategy[WLTest]:
 
 
 @given(own_tests(), pairs(6))
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_no_separated_pair_is_called_alike(
     test: WLTest, pair: tuple[LabelledGraph, LabelledGraph]
 ) -> None:

@@ -32,7 +32,7 @@ def assert_same_step(test: WLTest, items: list[LabelledGraph], seed: int) -> Non
 
 
 @given(batches(5), any_tests(), st.integers(0, 999))
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_any_test(items: list[LabelledGraph], test: WLTest, seed: int) -> None:
     assert_same_step(test, items, seed)
 

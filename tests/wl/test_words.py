@@ -88,7 +88,7 @@ def test_multisets_around_a_node(g: Graph, f: Walks, data: st.DataObject) -> Non
 
 
 @given(graphs(1, 6), graphs(1, 6), walks(), st.data())
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_the_first_differing_step(
     g: Graph, h: Graph, f: Walks, data: st.DataObject
 ) -> None:

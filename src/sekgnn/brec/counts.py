@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from sekgnn.datasets.brec import CATEGORIES
+from sekgnn.parsing import parse_json
 
 T = TypeVar("T")
 
@@ -72,6 +73,6 @@ def read_json(text: str, what: str, make: Callable[[Any], T]) -> T:
         ValueError: If the text is not of that form.
     """
     try:
-        return make(json.loads(text))
+        return make(parse_json(text))
     except (TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"not the record of {what} ({error})") from error

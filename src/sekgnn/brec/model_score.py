@@ -14,6 +14,7 @@ from sekgnn.brec.hotelling import critical_t2
 from sekgnn.checks import check_positive
 from sekgnn.errors import ConfigError
 from sekgnn.files import write_files
+from sekgnn.parsing import parse_json
 
 INVARIANT = 1e-3
 """Outputs for copies of one graph may scatter by less than this part of their size."""
@@ -21,9 +22,9 @@ INVARIANT = 1e-3
 _RUN_FILE = "run.json"
 
 
-def _setting(default: Any, help: str) -> Any:
+def _setting(default: Any, help: str, **more: Any) -> Any:
     """Return a field of :class:`RPCProtocol` that has a flag."""
-    return field(default=default, metadata={"help": help})
+    return field(default=default, metadata={"help": help, **more})
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,10 @@ class RPCProtocol:
         weight_decay: Of Adam.
         margin: Of the loss.
         stop_loss: Training ends when the mean loss of an epoch is below this.
+        decided: Training ends with the first batch in which the mean outputs of the two
+            graphs differ by more than this part of the outputs' size, or by less than
+            ``epsilon`` of it, which leaves nothing to follow; ``None`` for neither, as
+            in BREC.
         epsilon: Relative size of rounding errors in T²; ``None`` for 1e-6 where the
             model's outputs are float32 and 1e-10 where they are float64.
         threshold: What T² must exceed; ``None`` for the 95 % point of T² for the
@@ -63,7 +68,17 @@ class RPCProtocol:
         0.0, "margin of the loss, the cosine below which a pair costs nothing"
     )
     stop_loss: float = _setting(0.2, "loss below which training ends")
-    epsilon: float | None = None
+    decided: float | None = _setting(
+        None,
+        "difference of a batch's outputs, as a part of their size, above which "
+        "training ends; it then ends below rounding errors, too",
+        shown="train on",
+    )
+    epsilon: float | None = _setting(
+        None,
+        "relative size of rounding errors of the outputs, below which nothing counts",
+        shown="1e-6 in float32, 1e-10 in float64",
+    )
     threshold: float | None = None
     seed: int = 2023
 
@@ -78,10 +93,11 @@ class RPCProtocol:
                 f"batch_size must be even, got {self.batch_size}: a batch holds as "
                 "many copies of the one graph as of the other."
             )
-        above = ("lr", "epsilon", "threshold")
+        optional = "decided", "epsilon", "threshold"
+        above = ("lr", *optional)
         for name in (*above, "weight_decay", "margin", "stop_loss"):
             value = getattr(self, name)
-            if name in ("epsilon", "threshold") and value is None:
+            if name in optional and value is None:
                 continue
             fits = isinstance(value, float | int) and math.isfinite(value)
             if not fits or (name in above and not value > 0):
@@ -376,7 +392,7 @@ def finished_pairs(folder: Path, graphs: Mapping[int, str]) -> dict[int, PairSco
         file = pair_file(folder, index)
         if not file.exists():
             continue
-        done[index] = _read(file, lambda text: PairScore(**json.loads(text)))
+        done[index] = _read(file, lambda text: PairScore(**parse_json(text)))
         if done[index].graphs != fingerprint:
             raise ConfigError(
                 f"{file} holds pair {index} with other graphs; choose another folder."

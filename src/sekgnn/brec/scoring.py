@@ -366,7 +366,7 @@ def _train(
     model.train()
     mean = float("inf")
     for epoch in range(1, protocol.epochs + 1):
-        total = 0.0
+        total, seen = 0.0, 0
         for output in _forward(model, batches, index):  # [B, d]
             first, second = output[0::2], output[1::2]  # [B / 2, d]
             apart = -torch.ones(len(first), device=output.device)
@@ -375,11 +375,29 @@ def _train(
             loss.backward()
             optimizer.step()
             total += len(first) * float(loss.detach())
+            seen += len(first)
+            if _decided(output.detach(), protocol):
+                return total / seen, epoch
         mean = total / protocol.copies
         if mean < protocol.stop_loss:
             return mean, epoch
         scheduler.step(mean)
     return mean, protocol.epochs
+
+
+def _decided(output: Tensor, protocol: RPCProtocol) -> bool:
+    r"""Return whether a batch ``[B, d]`` leaves nothing to train for.
+
+    That is :math:`|\bar x - \bar y| / s` with s the root mean square of all entries, as
+    in T², above ``protocol.decided`` or below the size of rounding errors.
+    """
+    if protocol.decided is None:
+        return False
+    found = output.double().cpu()
+    size = float(found.square().mean().sqrt())
+    apart = float((found[0::2] - found[1::2]).mean(0).norm())
+    epsilon = protocol.epsilon or epsilon_for(output.cpu().numpy())
+    return apart > protocol.decided * size or apart < epsilon * size or size == 0
 
 
 @torch.no_grad()

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from sekgnn.cli.brec_network import all_flags, flags_of_networks, run_network
+from sekgnn.cli.failures import say
 from sekgnn.cli.field_flags import with_flags
 from sekgnn.cli.shared_options import DataRoot, Json, Quiet
 from sekgnn.cli.wl_options import build_test
@@ -121,7 +122,7 @@ def brec(
         return
     with progress_bar("pairs", shown=shown) as progress:
         score = score_exact(chosen, progress=progress, **settings)
-    typer.echo(json_format.dumps(score.to_dict()) if json else score.table())
+    say(json_format.dumps(score.to_dict()) if json else score.table())
 
 
 def _run_all(settings: dict[str, Any], output: Path, json: bool, shown: bool) -> None:
@@ -154,14 +155,14 @@ def _run_all(settings: dict[str, Any], output: Path, json: bool, shown: bool) ->
     write_files(output, files)
     partial.unlink(missing_ok=True)
     if json:
-        typer.echo(board.to_json(), nl=False)
+        say(board.to_json(), nl=False)
         return
     if not shown:
         return
     for entry in board.rows:
         score = entry.score
-        typer.echo(f"{score.separated:>4}  {score.seconds:>8.2f} s  {entry.label}")
-    typer.echo(
+        say(f"{score.separated:>4}  {score.seconds:>8.2f} s  {entry.label}")
+    say(
         f"{board.false_separations} false separations; wrote exact.json, exact.md and "
         f"exact.png to {output}"
     )

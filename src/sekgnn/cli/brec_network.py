@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from sekgnn.checks import check_positive
 from sekgnn.cli.config_options import merged_config
+from sekgnn.cli.failures import say
 from sekgnn.cli.field_flags import default_text
 from sekgnn.cli.wl_options import Flag, flags_of_tests, said_defaults
 from sekgnn.errors import ConfigError
@@ -180,15 +179,15 @@ def run_network(
     shutil.rmtree(pairs_folder(output, name), ignore_errors=True)
     (found,) = (each for each in board.rows if each.name == name)
     if json:
-        typer.echo(json_format.dumps(found.score.to_dict()))
+        say(json_format.dumps(found.score.to_dict()))
         return
     if not shown:
         return
-    typer.echo(found.score.table())
+    say(found.score.table())
     if found.subset is not None:
         rest = found.outside.counts()
-        typer.echo(
+        say(
             f"Outside the {len(found.subset)} pairs that it was chosen on: "
             f"{rest.separated} of {rest.total} (released: {rest.released})."
         )
-    typer.echo(f"wrote {output} and {page.name}")
+    say(f"wrote {output} and {page.name}")

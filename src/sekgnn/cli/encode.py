@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json as json_format
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sekgnn.cli.failures import say
 from sekgnn.cli.field_flags import name_and_value, with_flags
 from sekgnn.cli.shared_options import Json, KernelThreads, Quiet
 from sekgnn.encoding.substructure import ENCODINGS
@@ -76,6 +80,9 @@ def encode(
     dtype: Annotated[
         str, typer.Option(help="precision of the encodings: float32 or float64")
     ] = "float64",
+    force: Annotated[
+        bool, typer.Option("--force", help="encode even if it may take hours")
+    ] = False,
     threads: KernelThreads = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -105,7 +112,8 @@ def encode(
     records, skipped = read_all(source, ReadOptions(**read), features=False)
     table = any(record.text is not None for record in records)
     rows = [record.row for record in records] if table else None
-    with progress_bar("encoding", shown=not (quiet or json)) as progress:
+    bar = progress_bar("encoding", shown=not (quiet or json))
+    with _patient(force), bar as progress:
         result = run_job(
             [record.graph for record in records],
             made,
@@ -121,12 +129,12 @@ def encode(
             {"row": row.row, "line": row.line, "smiles": row.values[0]}
             for row in skipped
         ]
-        typer.echo(json_format.dumps({**result.to_dict(), "skipped": left_out}))
+        say(json_format.dumps({**result.to_dict(), "skipped": left_out}))
         return
     if skipped:
         _note_skipped(skipped)
     if not quiet:
-        typer.echo(result.sentence())
+        say(result.sentence())
 
 
 def _encoding(
@@ -151,3 +159,16 @@ def _note_skipped(skipped: list[DataRow]) -> None:
     more = len(skipped) - _SHOWN
     tail = f"; and {more} more" if more > 0 else ""
     note(f"left out {len(skipped)} SMILES that cannot be read: {shown}{tail}")
+
+
+@contextmanager
+def _patient(force: bool) -> Iterator[None]:
+    """Let an encoding take as long as it needs, if asked to."""
+    from sekgnn.encoding import costs
+
+    limit = costs.TIME_LIMIT
+    costs.TIME_LIMIT = math.inf if force else limit
+    try:
+        yield
+    finally:
+        costs.TIME_LIMIT = limit

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from sekgnn.cli.shared_options import DataRoot, Json, SkipInvalid, SmilesColumn
+from sekgnn.cli.failures import say
+from sekgnn.cli.shared_options import DataRoot, Device, Json, SkipInvalid, SmilesColumn
 
 
 def evaluate(
@@ -34,6 +35,7 @@ def evaluate(
     smiles: SmilesColumn = None,
     skip_invalid: SkipInvalid = False,
     data_root: DataRoot = None,
+    accelerator: Device = "auto",
     json: Json = False,
 ) -> None:
     """Measure a trained model: on its own test graphs, or on others with targets."""
@@ -43,12 +45,19 @@ def evaluate(
     from sekgnn.training.predictor import evaluate_file, evaluate_run
 
     if data is None:
-        folds = evaluate_run(run, part, data_root)
+        folds = evaluate_run(run, part, data_root, accelerator)
         name = f"{part} graphs of {run}"
     else:
         names = tuple(target or ())
         folds = [
-            evaluate_file(run, data, names, smiles=smiles, skip_invalid=skip_invalid)
+            evaluate_file(
+                run,
+                data,
+                names,
+                smiles=smiles,
+                skip_invalid=skip_invalid,
+                accelerator=accelerator,
+            )
         ]
         name = str(data)
     metrics = {
@@ -57,8 +66,8 @@ def evaluate(
     if json:
         plain = {k: v if math.isfinite(v) else None for k, v in metrics.items()}
         values = {"of": name, "folds": len(folds), "metrics": plain}
-        typer.echo(json_format.dumps(values, indent=2))
+        say(json_format.dumps(values, indent=2))
         return
-    typer.echo(name + (f", mean of {len(folds)} folds" if len(folds) > 1 else ""))
+    say(name + (f", mean of {len(folds)} folds" if len(folds) > 1 else ""))
     for metric, value in metrics.items():
-        typer.echo(f"  {metric:<18} {value:.6g}")
+        say(f"  {metric:<18} {value:.6g}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sys
 import warnings
@@ -24,6 +25,8 @@ from sekgnn.errors import (
 
 FAILED = 2
 INTERRUPTED = 130  # 128 + SIGINT, what shells expect
+BROKEN_PIPE = 141  # 128 + SIGPIPE
+_LONGEST = 1200  # characters of a message
 
 _NOTES = (GraphInputWarning, CacheWarning)
 _EXPECTED = (
@@ -51,21 +54,42 @@ class ReportingGroup(TyperGroup):
             default = "interrupted; nothing unfinished was left behind."
             _report(str(error) or default, error)
             raise typer.Exit(INTERRUPTED) from None
+        except Terminated as error:
+            _report(error.message, error)
+            raise
         except _EXPECTED as error:
             if isinstance(error, OSError) and error.errno == errno.EPIPE:
-                raise  # the reader of our output has gone: typer ends quietly
+                # the reader of our output has gone; 1 would mean "not separated"
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+                raise typer.Exit(BROKEN_PIPE) from None
             _report(describe(error), error)
             raise typer.Exit(FAILED) from None
 
 
+class Terminated(SystemExit):
+    """SIGTERM, as batch systems send it before they kill.
+
+    Attributes:
+        message: What to tell the user.
+    """
+
+    def __init__(self, number: int) -> None:
+        """Note the signal."""
+        super().__init__(128 + number)
+        self.message = "terminated; nothing unfinished was left behind."
+
+
 @contextmanager
 def resumable() -> Iterator[None]:
-    """Say of Ctrl-C in this block that nothing is lost."""
+    """Say of Ctrl-C and SIGTERM in this block that nothing is lost."""
+    rest = "the same command continues from what is finished."
     try:
         yield
     except KeyboardInterrupt:
-        message = "interrupted; the same command continues from what is finished."
-        raise KeyboardInterrupt(message) from None
+        raise KeyboardInterrupt(f"interrupted; {rest}") from None
+    except Terminated as error:
+        error.message = f"terminated; {rest}"
+        raise
 
 
 def describe(error: BaseException) -> str:
@@ -78,9 +102,30 @@ def describe(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
+def say(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print text that may hold names of files or columns.
+
+    Whatever is not printable, such as the escape sequences of terminals, is shown as
+    in JSON.
+    """
+    if not text.isprintable():
+        text = "".join(
+            c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text
+        )
+    typer.echo(text, err=err, nl=nl)
+
+
 def note(message: str) -> None:
-    """Print something worth knowing on stderr."""
-    typer.echo(f"note: {message}", err=True)
+    """Print something worth knowing on stderr, in one line."""
+    say(f"note: {_one_line(message)}", err=True)
+
+
+def _one_line(message: str) -> str:
+    """Return a message without line ends, and its middle left out if it is long."""
+    line = " ".join(part.strip() for part in message.splitlines() if part.strip())
+    if len(line) > _LONGEST:
+        line = f"{line[: _LONGEST - 300]} [...] {line[-300:]}"
+    return line
 
 
 @contextmanager
@@ -113,4 +158,4 @@ def _report(message: str, error: BaseException) -> None:
     if os.environ.get("SEKGNN_DEBUG", "0") not in ("", "0"):
         raise error
     sys.stdout.flush()
-    typer.echo(f"error: {message}", err=True)
+    say(f"error: {_one_line(message)}", err=True)

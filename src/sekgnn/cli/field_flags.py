@@ -124,14 +124,13 @@ def name_and_value(flag: str, text: str) -> tuple[str, Any]:
     Raises:
         ConfigError: If it is not of that form.
     """
-    import yaml
-
     from sekgnn.errors import ConfigError
+    from sekgnn.parsing import parse_yaml
 
     name, found, value = text.partition("=")
     if not found or not name:
         raise ConfigError(f"{flag} takes name=value, got {text!r}.")
     try:
-        return name.replace("-", "_"), yaml.safe_load(value)
-    except yaml.YAMLError:
+        return name.replace("-", "_"), parse_yaml(value)
+    except ValueError:
         return name.replace("-", "_"), value

@@ -8,8 +8,7 @@ import platform
 from pathlib import Path
 from typing import Any
 
-import typer
-
+from sekgnn.cli.failures import say
 from sekgnn.cli.shared_options import Json
 
 _PACKAGES = (
@@ -23,7 +22,7 @@ BENCHMARKS = ("brec", "counting", "csl", "exp", "graph_property", "sr25", "tu")
 def info(json: Json = False) -> None:
     """Show versions, cores, the folder of compiled code and the data available."""
     facts = collect()
-    typer.echo(json_format.dumps(facts) if json else _as_text(facts))
+    say(json_format.dumps(facts) if json else _as_text(facts))
 
 
 def collect() -> dict[str, Any]:

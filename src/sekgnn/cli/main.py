@@ -13,10 +13,12 @@ from sekgnn.cli.brec import brec
 from sekgnn.cli.demo import demo
 from sekgnn.cli.encode import encode
 from sekgnn.cli.evaluate import evaluate
-from sekgnn.cli.failures import FAILED, INTERRUPTED, ReportingGroup
+from sekgnn.cli.example import example
+from sekgnn.cli.failures import FAILED, INTERRUPTED, ReportingGroup, Terminated
 from sekgnn.cli.fingerprint import fingerprint
 from sekgnn.cli.info import info
 from sekgnn.cli.many_values import ManyValuesCommand
+from sekgnn.cli.models import models
 from sekgnn.cli.predict import predict
 from sekgnn.cli.report import report
 from sekgnn.cli.search import search
@@ -32,8 +34,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in (
-    train, evaluate, predict, fingerprint, report, search, encode, wl, brec, info, demo,
-    warmup,
+    train, evaluate, predict, fingerprint, report, search, models, encode, wl, brec,
+    info, demo, example, warmup,
 ):  # fmt: skip
     app.command(cls=ManyValuesCommand)(_command)
 
@@ -78,7 +80,7 @@ def sekgnn(
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:
-    raise SystemExit(128 + number)
+    raise Terminated(number)
 
 
 def main() -> None:

@@ -7,7 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from sekgnn.cli.shared_options import Json, Quiet, SkipInvalid, SmilesColumn, Threads
+from sekgnn.cli.failures import say
+from sekgnn.cli.shared_options import (
+    Device,
+    Json,
+    Quiet,
+    SkipInvalid,
+    SmilesColumn,
+    Threads,
+)
 
 
 def predict(
@@ -37,6 +45,7 @@ def predict(
         int, typer.Option(help="number of graphs in memory at a time")
     ] = 1024,
     threads: Threads = 1,
+    accelerator: Device = "auto",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -63,7 +72,7 @@ def predict(
     from sekgnn.training.predictor import Predictor, predict_stream
 
     torch.set_num_threads(threads)
-    predictor = Predictor.load(run)
+    predictor = Predictor.load(run, accelerator)
     options: dict[str, Any] = {
         "smiles": smiles,
         "skip_invalid": skip_invalid,
@@ -88,6 +97,6 @@ def predict(
         import json as json_format
         from dataclasses import asdict
 
-        typer.echo(json_format.dumps(asdict(done), indent=2))
+        say(json_format.dumps(asdict(done), indent=2))
     elif not quiet:
-        typer.echo(f"{done.sentence()} wrote {output}")
+        say(f"{done.sentence()} wrote {output}")

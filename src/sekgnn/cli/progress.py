@@ -1,24 +1,28 @@
-"""Progress bars on stderr, shown only to people."""
+"""Progress on stderr: bars for people, a line now and then in a log file."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 
 from sekgnn.parallel import Progress
 
 Stage = Callable[[str], Progress | None]
-"""Starts a bar with some text; None if there are no bars."""
+"""Starts a bar with some text; None if no progress is shown."""
+
+SECONDS_BETWEEN_LINES = 30.0
+"""In a log file; shorter work leaves no line."""
 
 
 @contextmanager
 def progress_bar(text: str, *, shown: bool = True) -> Iterator[Progress | None]:
-    """Yield a callback (done, total) that moves a bar, or None if there is none.
+    """Yield a callback (done, total) that shows progress, or None if none is shown.
 
     Args:
         text: What is being done.
-        shown: Whether the user wants a bar; without a terminal there is none anyway.
+        shown: Whether the user wants to see it.
     """
     with progress_stages(shown=shown) as stage:
         yield stage(text)
@@ -28,11 +32,16 @@ def progress_bar(text: str, *, shown: bool = True) -> Iterator[Progress | None]:
 def progress_stages(*, shown: bool = True) -> Iterator[Stage]:
     """Yield a function that starts a bar per stage of some work, one below the other.
 
+    Without a terminal, as in a log file, a line is printed now and then instead.
+
     Args:
-        shown: Whether the user wants bars; without a terminal there are none anyway.
+        shown: Whether the user wants to see progress.
     """
-    if not shown or not sys.stderr.isatty():
+    if not shown:
         yield lambda text: None
+        return
+    if not sys.stderr.isatty():
+        yield _lines
         return
     from rich.console import Console
     from rich.progress import (
@@ -64,3 +73,20 @@ def progress_stages(*, shown: bool = True) -> Iterator[Stage]:
             return move
 
         yield stage
+
+
+def _lines(text: str) -> Progress:
+    """Return a callback (done, total) that prints a line every half minute."""
+    start = last = monotonic()
+
+    def tell(done: int, total: int) -> None:
+        nonlocal last
+        now = monotonic()
+        if now - last < SECONDS_BETWEEN_LINES:
+            return
+        last = now
+        share = f" ({100 * done // total} %)" if total else ""
+        line = f"{text}: {done} of {total}{share} after {now - start:.0f} s"
+        print(line, file=sys.stderr, flush=True)
+
+    return tell

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sekgnn.cli.failures import say
 from sekgnn.cli.shared_options import Json, Quiet
 
 if TYPE_CHECKING:
@@ -56,15 +57,15 @@ def report(
     for name in made.left_out:
         note(f"{name} has no {', '.join(metrics)} and is left out of the table.")
     if json:
-        typer.echo(_json(made))
+        say(_json(made))
     elif not quiet:
         width = max(shutil.get_terminal_size().columns, 80)
-        typer.echo(table_terminal(made.rows, width))
+        say(table_terminal(made.rows, width))
         if made.pairs:
-            typer.echo(paired_terminal(made.pairs))
+            say(paired_terminal(made.pairs))
         pages = sorted(name for name in made.files if not name.endswith(".png"))
         pictures = len(made.files) - len(pages)
-        typer.echo(f"wrote {', '.join(pages)} and {pictures} PNG to {output}")
+        say(f"wrote {', '.join(pages)} and {pictures} PNG to {output}")
 
 
 def _json(made: Report) -> str:

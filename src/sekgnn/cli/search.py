@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sekgnn.cli.config_options import merged_config, with_config_options
+from sekgnn.cli.failures import say
 from sekgnn.cli.shared_options import ConfigFile, DataRoot, Json, Quiet, Threads
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def search(
             progress=stage("trials"),
         )
     if json:
-        typer.echo(record.to_json(), nl=False)
+        say(record.to_json(), nl=False)
     record.best_config()  # says why, if there is none
     if shown:
         print_best(record, folder)
@@ -138,6 +139,6 @@ def print_best(record: SearchRecord, folder: Path) -> None:
     table.add_row(record.monitor, f"{record.best['value']:.5g}")
     Console().print(table)
     counts = ", ".join(f"{n} {state}" for state, n in record.trials.items() if n)
-    typer.echo(f"trials: {counts}")
-    typer.echo(f"selected on: {record.selected_on}; no test graph was looked at")
-    typer.echo(f"train it: sekgnn train -c {folder / 'best.yaml'}")
+    say(f"trials: {counts}")
+    say(f"selected on: {record.selected_on}; no test graph was looked at")
+    say(f"train it: sekgnn train -c {folder / 'best.yaml'}")

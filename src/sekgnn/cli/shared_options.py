@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from sekgnn.training.config import DEVICES
+
 DataRoot = Annotated[
     Path | None,
     typer.Option(help="folder of benchmark data", show_default="$SEKGNN_DATA"),
@@ -16,6 +18,10 @@ Threads = Annotated[
     typer.Option(
         help="number of torch threads; more than one pays only on large graphs"
     ),
+]
+Device = Annotated[
+    str,
+    typer.Option("--accelerator", help=f"device to predict on: {', '.join(DEVICES)}"),
 ]
 SmilesColumn = Annotated[
     str | None,

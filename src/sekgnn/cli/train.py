@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sekgnn.cli.config_options import merged_config, with_config_options
+from sekgnn.cli.failures import say
 from sekgnn.cli.shared_options import ConfigFile, DataRoot, Json, Quiet, Threads
 from sekgnn.training.run_folder import PRESET_NAMES
 
@@ -75,7 +76,8 @@ def train(
     torch.set_num_threads(threads)
     usable = resolve_threads(None)
     folder = output or default_folder(settings)
-    shown = not (quiet or json) and is_main_process()
+    main = is_main_process(settings)
+    shown = main and not (quiet or json)
     with progress_stages(shown=shown) as stage, resumable():
         record = run(
             output=folder,
@@ -86,10 +88,10 @@ def train(
             encoding_progress=stage("encoding"),
             progress=stage("training"),
         )
-    if not is_main_process():
+    if not main:
         return
     if json:
-        typer.echo(results_json(record), nl=False)
+        say(results_json(record), nl=False)
     elif not quiet:
         print_results(record)
         missing = record.data.get("left_out") or {}
@@ -97,8 +99,8 @@ def train(
             typer.echo(f"left out: {count} {reason}")
         sentence = record.baseline_sentence()
         if sentence is not None:
-            typer.echo(sentence)
-        typer.echo(f"run folder: {folder}")
+            say(sentence)
+        say(f"run folder: {folder}")
 
 
 def results_json(record: RunRecord) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-import typer
+from sekgnn.cli.failures import say
 
 
 def warmup() -> None:
@@ -13,7 +13,7 @@ def warmup() -> None:
 
     for part in (_hops_and_walks, _encodings, _tests, _networks):
         part()
-    typer.echo(
+    say(
         f"compiled for {compile_seconds():.1f} s; compiled code is in {kernel_folder()}"
     )
 
@@ -37,7 +37,7 @@ def _hops_and_walks() -> None:
 
 
 def _encodings() -> None:
-    """Encode a small graph by every backend, in both precisions, and exactly."""
+    """Encode a small graph by every backend, and exactly."""
     from dataclasses import replace
 
     from sekgnn.encoding import (
@@ -52,10 +52,9 @@ def _encodings() -> None:
     graph = cycle_graph(5)
     plain = WalkEncoding(num_shells=2, walk_length=2, first_step=0)
     everywhere = replace(plain, scope=("graph", "ego", "internal"), radius=2)
-    for dtype in ("float32", "float64"):
-        for backend in ("dense", "spectral", "push"):
-            encode(graph, plain, backend=backend, dtype=dtype)
-        encode(graph, everywhere, dtype=dtype)
+    for backend in ("dense", "spectral", "push"):
+        encode(graph, plain, backend=backend)
+    encode(graph, everywhere)
     encode(graph, replace(everywhere, aggregate="learned", first_step=1))
     encode_exact(graph, everywhere)
     encode_sampled(graph, plain, num_walks=2, seed=0)
@@ -90,6 +89,7 @@ def _networks() -> None:
     from sekgnn.nn.decision_trees import DecisionTrees
     from sekgnn.nn.fused_hops import hop_mix
     from sekgnn.nn.hop_matrices import hop_csr
+    from sekgnn.nn.overlaps import overlap_weights
     from sekgnn.nn.sparse_sum import Csr, csr_sum
 
     DecisionTrees(1, 1)(torch.ones(1, 1))
@@ -101,6 +101,7 @@ def _networks() -> None:
     next(iter(HopLoader([plain], num_hops=2)))
     next(iter(HopLoader([paired], num_hops=2, max_neighbors=1)))
     hops = hop_csr(edges, order, 5, 2)
+    overlap_weights(hops)
     rows = Csr(hops.indptr[:6], hops.indices, hops.t_indptr[:6], hops.t_indices)
     for kind in (torch.float32, torch.float64):
         x = torch.ones(5, 4, dtype=kind, requires_grad=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sekgnn.cli.failures import say
 from sekgnn.cli.shared_options import Json, KernelThreads
 from sekgnn.cli.wl_options import build_test, with_test_options
 
@@ -77,7 +78,7 @@ def wl(
     verdict = compare(a, b, chosen, names=(first, second), threads=threads)
     if plot is not None:
         verdict.plot(plot)
-    typer.echo(verdict.to_json() if json else verdict.explain())
+    say(verdict.to_json() if json else verdict.explain())
     raise typer.Exit(SEPARATED if verdict.separated else NOT_SEPARATED)
 
 
@@ -97,9 +98,7 @@ def _ask_all(
     Batch.of((first, second))  # what no test takes is an error, not a verdict
     found = []
     if not json:
-        typer.echo(
-            f"{'test':<14}{'verdict':<16}{'round':>6}{'rounds':>8}{'seconds':>9}"
-        )
+        say(f"{'test':<14}{'verdict':<16}{'round':>6}{'rounds':>8}{'seconds':>9}")
     for name in TESTS:
         try:
             verdict = compare(first, second, name, names=names, threads=threads)
@@ -108,12 +107,12 @@ def _ask_all(
             continue
         found.append(verdict)
         if not json:
-            typer.echo(_row(verdict))
+            say(_row(verdict))
     if not found:
         raise GraphInputError("no test could be run, so there is no verdict.")
     if json:
         verdicts = [verdict.to_dict() for verdict in found]
-        typer.echo(json_format.dumps({"graphs": list(names), "verdicts": verdicts}))
+        say(json_format.dumps({"graphs": list(names), "verdicts": verdicts}))
     return any(verdict.separated for verdict in found)
 
 

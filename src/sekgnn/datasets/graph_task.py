@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sekgnn.datasets.pyg import as_data
 from sekgnn.datasets.targets import Label, TargetColumn, TaskKind, encode_targets
 from sekgnn.errors import ConfigError, GraphInputError
-from sekgnn.fields import GRAPH_X
+from sekgnn.fields import GRAPH_X, POSITIONS
 from sekgnn.graphs import GraphRecord
 from sekgnn.graphs.graph_record import NO_NAMES, FeatureNames
 from sekgnn.graphs.table import Column
@@ -31,7 +31,9 @@ Y_WEIGHT = "y_weight"
 """How much the loss of a ``Data`` weighs, float32 ``[1]``; 1 if it is absent."""
 
 
-_SEALED = ("edge_index", "x", "edge_attr", "y", Y_MASK, Y_WEIGHT, GRAPH_X)
+_SEALED = (
+    "edge_index", "x", "edge_attr", POSITIONS, "y", Y_MASK, Y_WEIGHT, GRAPH_X,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,6 +211,17 @@ class GraphTask:
             split=None,
             columns={name: take(values) for name, values in self.columns.items()},
         )
+
+    def check(self, check_graph: Callable[[Data, str], object], name: str = "") -> None:
+        """Call ``check_graph(data, place)`` for every graph, which may refuse it.
+
+        Args:
+            check_graph: Raises if a model cannot use a graph.
+            name: What to call the source; its own name by default.
+        """
+        source = name or self.name
+        for data, place in zip(self.graphs, self.places, strict=True):
+            check_graph(data, f"{source}, {place}" if place else source)
 
     def with_targets(self) -> GraphTask:
         """Return the task without graphs that have no target at all.

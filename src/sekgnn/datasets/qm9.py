@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import math
 import os
 import warnings
@@ -74,15 +75,15 @@ QM9_TARGETS = (
 
 _PARTS = ("qm9_part1.csv", "qm9_part2.csv", "qm9_part3.csv")
 
-_QM9_ELEMENTS = (1, 6, 7, 8, 9)
+_QM9_ELEMENTS, _QM9_SYMBOLS = (1, 6, 7, 8, 9), ("H", "C", "N", "O", "F")
 QM9_ATOM_FEATURES = (
     *("is_H", "is_C", "is_N", "is_O", "is_F"),
     *("atomic_number", "aromatic", "sp", "sp2", "sp3", "num_hydrogens"),
 )
 
 NUM_MOLECULES = 130_831
-_FORMAT = 1  # raise when the arrays change
-_KEYS = ("x", "edge_index", "edge_attr", "node_ptr", "edge_ptr", "y")
+_FORMAT = 2  # raise when the arrays change
+_KEYS = ("x", "edge_index", "edge_attr", "pos", "node_ptr", "edge_ptr", "y")
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -93,7 +94,8 @@ class QM9Dataset:
     ``dataset[i]`` is a PyG ``Data``, made when it is asked for: hydrogens are nodes;
     ``x`` float32 ``[n, 11]`` one-hot H, C, N, O, F, atomic number, aromatic, sp, sp2,
     sp3, number of hydrogen neighbours; ``edge_attr`` float32 ``[2 m, 4]`` one-hot
-    single, double, triple, aromatic; ``y`` float32 ``[1, 12]``.
+    single, double, triple, aromatic; ``pos`` float32 ``[n, 3]`` in Å; ``y`` float32
+    ``[1, 12]``.
 
     Targets are in the units of the literature's tables (``QM9_TARGETS``): energies in
     Hartree, where PyG has eV (``targets * ev_factors``). There are 130,831 molecules,
@@ -181,6 +183,7 @@ class QM9Dataset:
             x=torch.from_numpy(a["x"][nodes].astype(np.float32)),
             edge_index=torch.from_numpy(a["edge_index"][:, edges].astype(np.int64)),
             edge_attr=torch.from_numpy(a["edge_attr"][edges].astype(np.float32)),
+            pos=torch.from_numpy(a["pos"][nodes]),
             y=torch.from_numpy(a["y"][place : place + 1].astype(np.float32)),
             num_nodes=nodes.stop - nodes.start,
         )
@@ -202,9 +205,9 @@ def _build(
 ) -> Arrays:
     """Read every molecule; features are small integers, kept as bytes."""
     total = NUM_MOLECULES if limit is None else min(limit, NUM_MOLECULES)
-    x, edges, attributes, targets = [], [], [], []
+    x, edges, attributes, positions, targets = [], [], [], [], []
     rows = islice(_read_parts(files), limit)
-    for done, (place, smiles, num_atoms, y) in enumerate(rows, start=1):
+    for done, (place, smiles, texts, num_atoms, y) in enumerate(rows, start=1):
         mol = parse_smiles(smiles, add_hydrogens=True)
         if mol is None:
             raise GraphInputError(f"{place}: {smiles!r} is not a SMILES.")
@@ -214,6 +217,7 @@ def _build(
                 f"{place}: {smiles!r} has {graph.num_nodes} atoms, but the table says "
                 f"{num_atoms}."
             )
+        positions.append(_positions(place, texts, atoms[:, 5]))
         x.append(atoms.astype(np.uint8))
         edges.append(graph.edge_index().astype(np.int16))
         attributes.append(bonds.astype(np.uint8))
@@ -226,6 +230,7 @@ def _build(
         "x": np.concatenate(x).reshape(-1, len(QM9_ATOM_FEATURES)),
         "edge_index": np.concatenate(edges, axis=1),
         "edge_attr": np.concatenate(attributes),
+        "pos": np.concatenate(positions),
         "node_ptr": np.cumsum([0, *map(len, x)]),
         "edge_ptr": np.cumsum([0, *map(len, attributes)]),
         "y": np.array(targets, dtype=np.float64),
@@ -313,15 +318,44 @@ def qm9_files(folder: str | os.PathLike[str] | None = None) -> list[Path]:
     return files
 
 
-def _read_parts(files: list[Path]) -> Iterator[tuple[str, str, int, list[float]]]:
-    """Yield place, SMILES, number of atoms and targets."""
-    names = ["SMILES", "N_atoms", *(target.column for target in QM9_TARGETS)]
+def _read_parts(
+    files: list[Path],
+) -> Iterator[tuple[str, str, tuple[str, str], int, list[float]]]:
+    """Yield place, SMILES, texts of elements and positions, size, and targets."""
+    names = [
+        *("SMILES", "Elements", "XYZ_Ang", "N_atoms"),
+        *(target.column for target in QM9_TARGETS),
+    ]
     for file in files:
         for row in data_rows(file, names, "It should be a part of qm9pack 1.0.3."):
             place = f"{file}, line {row.line}"
-            smiles, *fields = row.values
-            atoms, *targets = map(_number, [place] * 13, names[1:], fields)
-            yield place, smiles, int(atoms), targets
+            smiles, elements, positions, *fields = row.values
+            atoms, *targets = map(_number, [place] * 13, names[3:], fields)
+            yield place, smiles, (elements, positions), int(atoms), targets
+
+
+def _positions(
+    place: str, texts: tuple[str, str], numbers: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return where the atoms are, float32 ``[n, 3]``; the table has their order."""
+    elements, text = texts
+    try:
+        found = json.loads(elements.replace("'", '"'))
+        pos = np.array(json.loads(text), dtype=np.float32).reshape(-1, 3)
+        order = [_QM9_ELEMENTS[_QM9_SYMBOLS.index(symbol)] for symbol in found]
+    except (ValueError, TypeError, AttributeError):
+        order, pos = [], np.empty((0, 3), np.float32)
+    if (
+        order != numbers.tolist()
+        or len(pos) != len(order)
+        or not np.isfinite(pos).all()
+    ):
+        raise GraphInputError(
+            f"{place}: columns 'Elements' and 'XYZ_Ang' must list the atoms of the "
+            f"SMILES in its order, hydrogens last, and three numbers for each; got "
+            f"{elements[:40]} and {text[:40]}."
+        )
+    return pos
 
 
 def _number(place: str, column: str, text: str) -> float:

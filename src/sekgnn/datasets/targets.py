@@ -18,6 +18,7 @@ from sekgnn.errors import ConfigError, GraphInputError
 
 TaskKind = Literal["binary", "multiclass", "multilabel", "regression"]
 TASK_KINDS = ("binary", "multiclass", "multilabel", "regression")
+_MOST = float(np.finfo(np.float32).max)
 MOST_NUMBERED_CLASSES = 10
 """Integers with more different values than this are a quantity, not classes."""
 
@@ -153,7 +154,10 @@ def _value(name: str, value: Any, place: str) -> Value | None:
         if number is None:
             return text
     elif isinstance(value, bool | np.bool_ | numbers.Real):
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # an integer of hundreds of digits
+            number = math.inf
     else:
         raise GraphInputError(
             f"{place}, target {name!r}: a number or a string is needed, got "
@@ -327,6 +331,9 @@ def _check_numbers(column: TargetColumn, binary: bool) -> None:
     for place, value in column.present:
         if isinstance(value, str):
             reason = f"{value!r} is not a number.{not_a_number(value)}"
+            raise column.wrong(place, reason)
+        if abs(value) > _MOST:
+            reason = f"{value:g} is beyond what float32 holds; use other units."
             raise column.wrong(place, reason)
         if binary and value not in (0.0, 1.0):
             raise column.wrong(place, f"{value:g} is neither 0 nor 1 (multilabel).")

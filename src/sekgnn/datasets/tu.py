@@ -1,4 +1,4 @@
-"""The eight TU datasets of the paper, through PyG's ``TUDataset``, and their folds."""
+"""The eight TU datasets of the paper as PyG datasets, and their folds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import io
 import os
 import shutil
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,15 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice
+from sekgnn.datasets.pyg import as_data
 from sekgnn.datasets.root import VARIABLE, build_folder, find_data_root
 from sekgnn.datasets.statistics import PAPER_STATISTICS, check_statistics
-from sekgnn.errors import CacheWarning, DataNotFoundError, GraphInputError
-from sekgnn.files import cache_folder
+from sekgnn.errors import (
+    CacheWarning,
+    DataNotFoundError,
+    GraphInputError,
+    GraphInputWarning,
+)
+from sekgnn.files import cache_folder, check_private
 from sekgnn.graphs.table import read_text
+from sekgnn.graphs.tu_folder import tu_records
+from sekgnn.memory import check_memory
 
 if TYPE_CHECKING:
-    from torch_geometric.data import Data
-    from torch_geometric.datasets import TUDataset
+    from torch_geometric.data import Data, InMemoryDataset
 
 NUM_FOLDS = 10
 TU_NAMES = (
@@ -47,20 +54,21 @@ def tu_dataset(
     degree_features: bool | None = None,
     use_node_attr: bool = False,
     transform: Callable[[Data], Data] | None = None,
-) -> TUDataset:
-    """Load a TU dataset, from files at hand or from the internet.
+) -> InMemoryDataset:
+    """Read a TU dataset, from files at hand or from the internet.
 
-    The raw files are copied to a cache folder, where PyG prepares them; the data folder
-    is only read. ``x`` holds the one-hot node labels, in the IMDB sets, which have
-    none, the one-hot degree; ``y`` the class from 0, ``edge_attr`` the one-hot edge
-    labels, if there are any. Statistics are compared with the paper's table.
+    ``x`` holds the one-hot node labels, in the IMDB sets, which have none, the one-hot
+    degree; ``y`` the class from 0, ``edge_attr`` the one-hot edge labels, if there are
+    any: all as in PyG's ``TUDataset``. The text itself is read every time, in a
+    fraction of a second, so there are no prepared files that could be stale or forged.
+    Statistics are compared with the paper's table.
 
     Args:
         name: One of ``TU_NAMES``.
         data_root: The data folder, with the files in ``tu/NAME/raw``; by default what
-            ``SEKGNN_DATA`` names. Without either PyG downloads the files.
-        cache_dir: Where to keep prepared data; by default what ``SEKGNN_CACHE`` names,
-            else the user's cache folder.
+            ``SEKGNN_DATA`` names. Without either they are downloaded once.
+        cache_dir: Where to keep a download; by default what ``SEKGNN_CACHE`` names,
+            else the user's cache folder. Others must not be able to write to it.
         degree_features: One-hot degrees as ``x``, beside node labels if there are any;
             by default only where there are no node labels.
         use_node_attr: Put the continuous node attributes before the labels in ``x``.
@@ -69,33 +77,29 @@ def tu_dataset(
     Raises:
         ConfigError: If there is no such dataset.
         DataNotFoundError: If files are missing and cannot be downloaded.
-        GraphInputError: If the data is not that of the paper.
-        OutputError: If the cache cannot be written.
+        GraphInputError: If a file is wrong, or the data is not that of the paper.
+        OutputError: If the cache cannot be written, or others can write to it.
 
     Warns:
-        CacheWarning: If the prepared copy was damaged; it is made again.
+        CacheWarning: If the download was damaged; it is made again.
     """
+    from torch_geometric.data import InMemoryDataset
+
     check_choice("name", name, TU_NAMES)
-    raw = _raw_files(name, data_root)
-    key = _digest(raw) if raw else "downloaded"
-    folder = cache_folder(cache_dir) / "tu" / f"{name}-{key}"
-    dataset = _prepared(name, folder, raw, use_node_attr)
-    if "x" in dataset.slices:
-        sizes = dataset.slices["x"].diff().tolist()
-    else:
-        sizes = dataset._data._num_nodes
+    raw = _raw_folder(name, data_root)
+    if raw is None:
+        raw = _downloaded(name, cache_folder(cache_dir) / "tu" / name)
+    graphs = _graphs(raw, degree_features, use_node_attr)
     check_statistics(
         name,
-        sizes,
-        dataset.slices["edge_index"].diff().numpy() / 2,
-        graphs=(len(dataset),),
-        tasks=int(dataset._data.y.unique().numel()),
+        [data.num_nodes for data in graphs],
+        np.array([data.num_edges for data in graphs]) / 2,
+        graphs=(len(graphs),),
+        tasks=len({int(data.y) for data in graphs}),
     )
-    if degree_features is None:
-        degree_features = dataset.num_node_labels == 0
-    if degree_features:
-        _add_degrees(dataset, sizes)
-    dataset.transform = transform
+    dataset = InMemoryDataset(transform=transform)
+    dataset.name = name
+    dataset._data, dataset.slices = InMemoryDataset.collate(graphs)
     return dataset
 
 
@@ -141,10 +145,10 @@ def tu_folds(
     return folds
 
 
-def _raw_files(name: str, data_root: str | os.PathLike[str] | None) -> list[Path]:
-    """Return the files at hand, or none if there is no data folder."""
+def _raw_folder(name: str, data_root: str | os.PathLike[str] | None) -> Path | None:
+    """Return the folder of the files at hand; ``None`` if there is none."""
     if data_root is None and not os.environ.get(VARIABLE):
-        return []
+        return None
     folder = find_data_root(data_root) / "tu" / name / "raw"
     files = sorted(folder.glob(f"{name}_*.txt"))
     if not files and data_root is not None:
@@ -158,66 +162,95 @@ def _raw_files(name: str, data_root: str | os.PathLike[str] | None) -> list[Path
                 f"{folder / f'{name}_{part}.txt'} is missing, though other files of "
                 "the dataset are there; copy it as well."
             )
-    return files
+    return folder if files else None
 
 
-def _digest(files: list[Path]) -> str:
-    """Return a name for the content of the files, so that no cache is ever stale."""
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(f"{file.name}\0".encode())
-        digest.update(hashlib.sha256(file.read_bytes()).digest())
-    return digest.hexdigest()[:16]
-
-
-def _prepared(
-    name: str, folder: Path, raw: list[Path], use_node_attr: bool
-) -> TUDataset:
-    """Return PyG's dataset, prepared in ``folder`` first if it is not there."""
+def _downloaded(name: str, folder: Path) -> Path:
+    """Return the folder of the raw files, downloaded first if they are not there."""
     from torch_geometric.datasets import TUDataset
 
+    raw, sums = folder / name / "raw", folder / "raw.sha256"
+
     def build(draft: Path) -> None:
-        place = draft / name / "raw"
-        if raw:  # else it must be absent: then PyG downloads
-            place.mkdir(parents=True)
-        for file in raw:
-            shutil.copyfile(file, place / file.name)
+        dataset = TUDataset.__new__(TUDataset)  # for its download alone
+        dataset.root, dataset.name, dataset.cleaned = str(draft), name, False
+        (draft / name / "raw").mkdir(parents=True)
         try:
-            with contextlib.redirect_stderr(io.StringIO()):  # "Processing...", "Done!"
-                TUDataset(str(draft), name)
-        except (OSError, RuntimeError, ValueError, IndexError) as error:
-            if raw:
-                raise GraphInputError(
-                    f"the raw files of {name} cannot be read: {error}. Replace them."
-                ) from error
+            with contextlib.redirect_stderr(io.StringIO()):  # "Downloading ..."
+                dataset.download()
+        except (OSError, RuntimeError, ValueError) as error:
             raise DataNotFoundError(
                 f"{name} could not be downloaded ({error}). Place its raw files in "
                 f"tu/{name}/raw below a folder, and set {VARIABLE} to that folder."
             ) from error
+        (draft / sums.name).write_text(_digest(draft / name / "raw"))
 
-    if (folder / name / "processed" / "data.pt").is_file():
-        try:
-            return TUDataset(str(folder), name, use_node_attr=use_node_attr)
-        except Exception as error:  # whatever PyG or torch make of damaged bytes
-            text = f"the prepared copy {folder} is damaged ({error}); it is made again."
-            warnings.warn(text, CacheWarning, stacklevel=3)
-            shutil.rmtree(folder, ignore_errors=True)
+    check_private(folder)
+    if folder.is_dir():
+        if sums.is_file() and sums.read_bytes() == _digest(raw).encode():
+            return raw
+        text = f"the download {folder} is damaged; it is made again."
+        warnings.warn(text, CacheWarning, stacklevel=3)
+        shutil.rmtree(folder, ignore_errors=True)
     build_folder(folder, build)
-    return TUDataset(str(folder), name, use_node_attr=use_node_attr)
+    return raw
 
 
-def _add_degrees(dataset: TUDataset, sizes: list[int]) -> None:
-    """Append the one-hot degree, as wide as the largest of the dataset, to ``x``."""
-    import torch
-    from torch_geometric.utils import degree, one_hot
+def _digest(folder: Path) -> str:
+    """Return a name for the content of a folder's files."""
+    digest = hashlib.sha256()
+    for file in sorted(folder.glob("*.txt")):
+        digest.update(f"{file.name}\0".encode())
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
 
-    ptr = torch.tensor([0, *sizes]).cumsum(0)
-    shift = torch.repeat_interleave(ptr[:-1], dataset.slices["edge_index"].diff())
-    row = dataset._data.edge_index[0] + shift
-    features = one_hot(degree(row, int(ptr[-1]), dtype=torch.long))
-    labels = dataset._data.x
-    dataset._data.x = features if labels is None else torch.cat([labels, features], 1)
-    dataset.slices["x"] = ptr
+
+def _graphs(raw: Path, degree_features: bool | None, use_node_attr: bool) -> list[Data]:
+    """Return the graphs as PyG reads them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GraphInputWarning)  # loops, as PyG drops them
+        records = list(tu_records(raw))
+    classes = sorted({int(record.targets["y"]) for record in records})
+    if degree_features is None:
+        named = records[0].names.node or ()
+        degree_features = not any(name.startswith("label") for name in named)
+    most = max(int(record.graph.degrees.max(initial=0)) for record in records)
+    graphs = []
+    for record in records:
+        blocks = []
+        if record.x is not None:
+            blocks += _columns(record.x, record.names.node or (), use_node_attr)
+        if degree_features:
+            blocks.append(np.eye(most + 1, dtype=np.float32)[record.graph.degrees])
+        edge_attr = None
+        if record.edge_attr is not None:
+            (edge_attr,) = _columns(record.edge_attr, record.names.edge or (), False)
+        x = np.concatenate(blocks, axis=1) if blocks else None
+        y = classes.index(int(record.targets["y"]))
+        data = as_data(record.graph, x, edge_attr=edge_attr, y=y)
+        if x is None:
+            del data.x
+        graphs.append(data)
+    return graphs
+
+
+def _columns(
+    block: NDArray[np.float32], names: Sequence[str], attributes: bool
+) -> list[NDArray[np.float32]]:
+    """Return attributes, if wanted, and a column for each label from least to most.
+
+    Our reader has columns only for labels that occur, PyG's also for those between.
+    """
+    count = sum(name.startswith("attribute") for name in names)
+    blocks = [block[:, :count]] if attributes and count else []
+    labels = np.array([int(name.split()[1]) for name in names[count:]], dtype=np.int64)
+    if labels.size:
+        width = int(labels.max() - labels.min()) + 1
+        check_memory(4 * width * len(block), f"one column for each of {width} labels")
+        wide = np.zeros((len(block), width), dtype=np.float32)
+        wide[:, labels - labels.min()] = block[:, count:]
+        blocks.append(wide)
+    return blocks
 
 
 def _positions(file: Path, count: int) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from sekgnn.encoding.encoder import encode, encode_many
     from sekgnn.encoding.exact import encode_exact
     from sekgnn.encoding.patterns import PatternCounts
+    from sekgnn.encoding.peripheral import PeripheralEdges
     from sekgnn.encoding.ragged import RaggedEncoding
     from sekgnn.encoding.sampled import SampledEncoding, encode_sampled
     from sekgnn.encoding.substructure import (
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ENCODINGS",
     "PatternCounts",
+    "PeripheralEdges",
     "RaggedEncoding",
     "SampledEncoding",
     "SubstructureEncoding",

@@ -9,7 +9,7 @@ linear map, whose coefficients are rational numbers: the same map serves float64
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,25 @@ class Plan(NamedTuple):
     offsets: NDArray[np.int64]
     num_raw: int
     terms: NDArray[np.int64]
+
+
+class Values(NamedTuple):
+    """What kernels add to: one array, as either of two, so that they are compiled once.
+
+    Attributes:
+        single: float32 ``[N, C, L]``; or ``[0, C, L]``, if the array is the other one.
+        double: float64 likewise.
+    """
+
+    single: NDArray[np.float32]
+    double: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, out: NDArray[Any]) -> Values:
+        """Return what adds to ``out``, float32 or float64 ``[N, C, L]``."""
+        if out.dtype == np.float32:
+            return cls(out, np.empty((0, *out.shape[1:])))
+        return cls(np.empty((0, *out.shape[1:]), np.float32), out)
 
 
 def plans(encoding: WalkEncoding) -> Iterator[tuple[Plan, tuple[str, ...]]]:
@@ -224,7 +243,7 @@ def finish(
     sizes: NDArray[np.int64],
     terms: NDArray[np.int64],
     node: int,
-    out: NDArray[np.float64],
+    out: Values,
 ) -> None:
     """Add what the terms of a :class:`Plan` give; an empty shell gives nothing.
 
@@ -234,8 +253,8 @@ def finish(
         stride: At least L.
         sizes: Shell sizes of the node, int64 ``[S]``.
         terms: Of the plan.
-        node: Row of ``out`` that is added to.
-        out: float32 or float64 ``[N, C, L]``.
+        node: Its row in ``out``.
+        out: What is added to.
     """
     for i in range(terms.shape[0]):
         whole = divisor_value(terms[i, 2], terms[i, 3], sizes)
@@ -243,6 +262,11 @@ def finish(
             continue
         factor = 1.0 / (whole * terms[i, 4])
         source = raw[at + terms[i, 0] * stride :]
-        target = out[node, terms[i, 1]]
-        for t in range(target.size):  # one-dimensional, or it is not vectorised
-            target[t] += source[t] * factor
+        if out.double.shape[0]:
+            double = out.double[node, terms[i, 1]]  # a row, or it is not vectorised
+            for t in range(double.size):
+                double[t] += source[t] * factor
+        else:
+            single = out.single[node, terms[i, 1]]
+            for t in range(single.size):
+                single[t] += source[t] * factor

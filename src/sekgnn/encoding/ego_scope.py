@@ -26,6 +26,7 @@ from sekgnn.encoding.channels import (
     SQUARES,
     TO_SHELL,
     Plan,
+    Values,
     finish,
 )
 from sekgnn.graphs.graph import CsrGraph
@@ -42,6 +43,8 @@ class EgoNet(NamedTuple):
     Attributes:
         bounds: Shell k is rows ``bounds[k]:bounds[k + 1]``, k = 0..
         shell_of: Shell of each row.
+        landing: Rows to walk back from, one for all that are twins.
+        weights: Twins that each of them stands for, as float.
         ids: 0, 1, 2, ...
         ones: Ones.
         shell_sums: ``[(K + 1) * MAX_BLOCK]``.
@@ -49,6 +52,8 @@ class EgoNet(NamedTuple):
 
     bounds: NDArray[np.int64]
     shell_of: NDArray[np.int64]
+    landing: NDArray[np.int64]
+    weights: NDArray[np.float64]
     ids: NDArray[np.int32]
     ones: NDArray[np.float64]
     shell_sums: NDArray[np.float64]
@@ -66,11 +71,11 @@ def add_block(
     raw: NDArray[np.float64],
     t: int,
 ) -> None:
-    r"""Add the sums over one block of landing nodes ``first..first + block - 1``.
+    r"""Add the sums over one block of landing nodes, from number ``first`` on.
 
     Args:
-        matrix: Flat ``[s, width]``; column c is :math:`H_{\cdot j}`, j = first + c, or
-            its squares.
+        matrix: Flat ``[s, width]``; column c is :math:`H_{\cdot j}`, j =
+            ``landing[first + c]``, or its squares.
         width: Row length.
         block: Columns in use.
         first: First landing node.
@@ -88,38 +93,70 @@ def add_block(
             matrix, 0, width, width, ego.ones, ego.ids, bounds[k], bounds[k + 1],
         )  # fmt: skip
     for c in range(block):
-        j = first + c
+        j, weight = ego.landing[first + c], ego.weights[first + c]
         k = ego.shell_of[j]
         own = matrix[j * width + c]
         if k == 0:
             if shift == 0 and offsets[RETURN] >= 0:
                 raw[offsets[RETURN], t] = own
             continue
-        raw[offsets[DIAGONAL] + shift + k - 1, t] += own
+        raw[offsets[DIAGONAL] + shift + k - 1, t] += weight * own
         across = shell_sums[k * width + c]
         if bounds[k + 1] - bounds[k] > 1:
-            raw[offsets[OFF_DIAGONAL] + shift + k - 1, t] += across - own
+            raw[offsets[OFF_DIAGONAL] + shift + k - 1, t] += weight * (across - own)
         if offsets[TO_SHELL] >= 0:
-            raw[offsets[TO_SHELL] + shift + k - 1, t] += matrix[c]
+            raw[offsets[TO_SHELL] + shift + k - 1, t] += weight * matrix[c]
         if offsets[OUTWARD] >= 0:
             if k > 1:
                 before = shell_sums[(k - 1) * width + c]
-                raw[offsets[OUTWARD] + shift + k - 2, t] += before
+                raw[offsets[OUTWARD] + shift + k - 2, t] += weight * before
             if k < num_shells:
                 beyond = shell_sums[(k + 1) * width + c]
-                raw[offsets[INWARD] + shift + k - 1, t] += beyond
+                raw[offsets[INWARD] + shift + k - 1, t] += weight * beyond
+
+
+@kernel
+def find_landing(
+    nodes: NDArray[np.int32],
+    stop: int,
+    with_centre: bool,
+    alike: NDArray[np.int32],
+    place: NDArray[np.int32],
+    ego: EgoNet,
+) -> int:
+    """Write the rows to walk back from, and return how many there are.
+
+    Twins in an ego-net, the centre aside, are in one shell, and swapping them changes
+    nothing: what lands on one lands on each. ``place`` is -1 everywhere, also on
+    return.
+    """
+    count = 0
+    if with_centre:
+        ego.landing[0], ego.weights[0] = 0, 1.0
+        count = 1
+    for i in range(1, stop):
+        u = alike[nodes[i]]
+        if place[u] < 0:
+            place[u] = count
+            ego.landing[count], ego.weights[count] = i, 1.0
+            count += 1
+        else:
+            ego.weights[place[u]] += 1.0
+    for i in range(1, stop):
+        place[alike[nodes[i]]] = -1
+    return count
 
 
 @kernel
 def encode_ego_nets(
     graph: CsrGraph,
-    twin_of: NDArray[np.int32],
+    alike: NDArray[np.int32],
     start: int,
     stop: int,
     plan: Plan,
     global_degrees: bool,
     place: NDArray[np.int32],
-    out: NDArray[np.float64],
+    out: Values,
 ) -> None:
     """Add the values of nodes ``start..stop - 1`` that are their smallest twins.
 
@@ -127,7 +164,7 @@ def encode_ego_nets(
     the degrees of the whole graph, and loses what leaves. ``place`` is scratch, -1
     everywhere, ``[N]``, and as it was on return; ``out`` is ``[N, C, L]``.
     """
-    steps, num_shells = out.shape[2], plan.num_shells
+    steps, num_shells = out.double.shape[2], plan.num_shells
     flat = np.zeros(plan.num_raw * steps)
     raw = flat.reshape((plan.num_raw, steps))
     counts = np.zeros(num_shells, dtype=np.int64)
@@ -135,12 +172,13 @@ def encode_ego_nets(
     squares = plan.offsets[SQUARES]
     room = 0  # rows that the scratch memory has
     ids, shell_of = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)
+    landing, weights = np.empty(0, dtype=np.int64), np.empty(0)
     ones, inverses, current, following = (
         np.empty(0), np.empty(0), np.empty(0), np.empty(0),
     )  # fmt: skip
     squared = np.empty(0)
     for v in range(start, stop):
-        if twin_of[v] != v:
+        if alike[v] != v:
             continue
         nodes, bounds, rows, columns = local_ball(
             graph, v, plan.radius, plan.with_centre, plan.loop, place
@@ -149,13 +187,14 @@ def encode_ego_nets(
         if s > room:
             room = 2 * s
             ids, shell_of = np.empty(room, np.int32), np.empty(room, np.int64)
+            landing, weights = np.empty(room, np.int64), np.empty(room)
             ones, inverses = np.empty(room), np.empty(room)
             current, following = np.empty(room * MAX_BLOCK), np.empty(room * MAX_BLOCK)
             squared = np.empty(room * MAX_BLOCK if squares >= 0 else 0)
             for i in range(room):
                 ids[i] = i
                 ones[i] = 1.0
-        ego = EgoNet(bounds, shell_of, ids, ones, shell_sums)
+        ego = EgoNet(bounds, shell_of, landing, weights, ids, ones, shell_sums)
         for k in range(plan.radius + 1):
             for i in range(bounds[k], bounds[k + 1]):
                 shell_of[i] = k
@@ -167,15 +206,17 @@ def encode_ego_nets(
             inverses[i] = 1.0 / degree if degree > 0 else 0.0
         for i in range(flat.size):
             flat[i] = 0.0
-        landing_to = bounds[num_shells + 1]
-        for first in range(0 if plan.with_centre else 1, landing_to, MAX_BLOCK):
-            block = landing_to - first
+        columns_needed = find_landing(
+            nodes, bounds[num_shells + 1], plan.with_centre, alike, place, ego
+        )
+        for first in range(0, columns_needed, MAX_BLOCK):
+            block = columns_needed - first
             block = block if block < MAX_BLOCK else MAX_BLOCK
             width = padded(block)
             for i in range(s * width):
                 current[i] = 0.0
             for c in range(block):
-                current[(first + c) * width + c] = 1.0
+                current[landing[first + c] * width + c] = 1.0
             for t in range(steps):
                 for i in range(s):
                     add_rows(

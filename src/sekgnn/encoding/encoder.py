@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sekgnn.checks import check_choice
-from sekgnn.encoding.channels import plans
+from sekgnn.encoding.channels import Values, plans
+from sekgnn.encoding.costs import check_costs
 from sekgnn.encoding.ragged import RaggedEncoding
 from sekgnn.encoding.size_steps import with_shell_sizes
 from sekgnn.encoding.substructure import SubstructureEncoding, make_encoding
@@ -19,8 +20,9 @@ from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.convert import as_graph
 from sekgnn.graphs.packed import PackedGraphs, pack
-from sekgnn.graphs.twins import find_twins
+from sekgnn.graphs.twins import find_alike, find_twins
 from sekgnn.hops import shell_sizes
+from sekgnn.memory import check_memory
 from sekgnn.parallel import Progress, run_chunks, within
 
 Encoding = str | Mapping[str, Any] | SubstructureEncoding
@@ -126,11 +128,19 @@ def encode_walks(
         )
     n, blocks = packed.num_nodes, list(plans(encoding))
     width = sum(len(names) for _, names in blocks)
+    size = n * width * encoding.walk_length * np.dtype(dtype).itemsize
+    check_memory(
+        size,
+        f"the encoding of {n:,} nodes by {width} x {encoding.walk_length} numbers",
+        "take fewer shells, scopes or steps, or float32",
+        ConfigError,
+    )
     out = np.zeros((n, width, encoding.walk_length), dtype=dtype)
     alone = np.arange(n, dtype=np.int32)
     twin_of = alone.copy()
-    if any(plan.loop for plan, _ in blocks):
-        find_twins(packed.csr, 0, n, twin_of)
+    find_twins(packed.csr, 0, n, twin_of)
+    alike = find_alike(packed.csr, twin_of)
+    check_costs(packed, [plan for plan, _ in blocks], alike, backend, out, threads)
     tasks = [
         task
         for plan, _ in blocks
@@ -138,8 +148,9 @@ def encode_walks(
             packed,
             plan,
             twin_of if plan.loop else alone,
+            alike,
             cast("Backend", backend),
-            out,
+            Values.of(out),
         )
     ]
     total = sum(task.size for task in tasks) + n * bool(encoding.sized_shells)
@@ -148,8 +159,8 @@ def encode_walks(
         share = within(progress, done, task.size, total)
         run_chunks(task.work, task.chunks, threads, share)
         done += task.size
-    twins = np.flatnonzero(twin_of != alone)
-    out[twins] = out[twin_of[twins]]
+    twins = np.flatnonzero(alike != alone)
+    out[twins] = out[alike[twins]]
     share = within(progress if encoding.sized_shells else None, done, n, total)
     sizes = shell_sizes(packed, encoding.sized_shells, threads=threads, progress=share)
     return with_shell_sizes(encoding, out, sizes)

@@ -23,6 +23,7 @@ from sekgnn.encoding.channels import (
     RETURN,
     TO_SHELL,
     Plan,
+    Values,
     finish,
 )
 from sekgnn.encoding.dense import PLANES, Classes, dense_sums, tile_size
@@ -56,7 +57,7 @@ def finish_classes(
     steps: int,
     raw: NDArray[np.float64],
     first: int,
-    out: NDArray[np.float64],
+    out: Values,
 ) -> None:
     """Write the first node of every class, of a graph from node ``first`` on."""
     nodes, sizes, members = classes.nodes, classes.sizes, classes.members
@@ -80,7 +81,7 @@ def encode_dense(
     stop: int,
     plan: Plan,
     left_over: NDArray[np.bool_],
-    out: NDArray[np.float64],
+    out: Values,
 ) -> None:
     """Add the values of graphs ``start..stop - 1`` by explicit powers.
 
@@ -88,7 +89,7 @@ def encode_dense(
     start]``; if it is empty, no graph is left to it. ``out``, ``[N, C, L]``, is added
     to for the smallest twin of each class.
     """
-    steps = padded(out.shape[2])
+    steps = padded(out.double.shape[2])
     planes, pairs = np.empty(0), np.empty(0)  # kept: fresh memory is slow to touch
     for g in range(start, stop):
         first = node_ptr[g]
@@ -209,13 +210,13 @@ def encode_spectral(
     stop: int,
     plan: Plan,
     chosen: NDArray[np.bool_],
-    out: NDArray[np.float64],
+    out: Values,
 ) -> None:
     """Encode those of the graphs ``start..stop - 1`` that are ``chosen``.
 
     By one eigendecomposition each; the arguments are those of :func:`encode_dense`.
     """
-    steps = padded(out.shape[2])
+    steps = padded(out.double.shape[2])
     for g in range(start, stop):
         if not chosen[g - start]:
             continue

@@ -24,6 +24,7 @@ from sekgnn.encoding.channels import (
     RETURN,
     TO_SHELL,
     Plan,
+    Values,
     finish,
 )
 from sekgnn.graphs.graph import CsrGraph
@@ -126,7 +127,7 @@ def half_walk_nodes(
     stop: int,
     plan: Plan,
     returns: NDArray[np.float64],
-    out: NDArray[np.float64],
+    out: Values,
 ) -> None:
     """Add the values of nodes ``start..stop - 1`` that are their smallest twins.
 
@@ -134,7 +135,7 @@ def half_walk_nodes(
     ``returns`` are those of every node, from
     :func:`~sekgnn.walks.returns.half_walk_returns`, and ``out`` is ``[N, C, L]``.
     """
-    steps, num_shells, offsets = out.shape[2], plan.num_shells, plan.offsets
+    steps, num_shells, offsets = out.double.shape[2], plan.num_shells, plan.offsets
     half = (steps + 1) // 2
     width = padded(2 * num_shells + 1)
     raw = np.zeros(plan.num_raw * steps)

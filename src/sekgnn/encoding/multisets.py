@@ -23,6 +23,7 @@ from sekgnn.graphs.graph import CsrGraph
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.hops.levels import sort_range
 from sekgnn.kernel import kernel
+from sekgnn.memory import free_bytes
 from sekgnn.parallel import (
     PerThread,
     Progress,
@@ -37,7 +38,7 @@ Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 MEMORY_LIMIT = 8 * 2**30
-"""Bytes that multisets and the walks behind them may need."""
+"""Bytes that multisets and the walks behind them may need, if that much is free."""
 
 KEY_VECTOR = key_of("step vector of a pair")
 KEY_MULTISET = key_of("multiset of step vectors")
@@ -497,12 +498,14 @@ def _check_memory(
     at_once = min(resolve_threads(threads), max(sizes.size, 1))
     needed = total * (8 + encoding.walk_length * dtype.itemsize)
     needed += at_once * most**2 * (16 * encoding.walk_length + 108)
-    if needed > MEMORY_LIMIT:
+    free = free_bytes()
+    limit = MEMORY_LIMIT if free is None else min(MEMORY_LIMIT, free)
+    if needed > limit:
         raise GraphInputError(
             f'aggregate="learned" keeps up to {total:,} pairs of these graphs, walks '
             f"on up to {most:,} nodes at once, and may need {needed / 2**30:,.1f} GiB; "
-            f"the limit is {MEMORY_LIMIT / 2**30:.0f} GiB "
-            "(sekgnn.encoding.multisets.MEMORY_LIMIT). Use fewer num_shells, a smaller "
+            f"the limit is {limit / 2**30:.0f} GiB (what is free, or "
+            "sekgnn.encoding.multisets.MEMORY_LIMIT). Use fewer num_shells, a smaller "
             'radius, scope "internal" alone, a shorter walk_length, fewer graphs, or '
             'aggregate="moments".'
         )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.encoding.channels import SQUARES, Plan
+from sekgnn.encoding.channels import SQUARES, Plan, Values
 from sekgnn.encoding.ego_scope import encode_ego_nets
 from sekgnn.encoding.graph_scope import encode_dense, encode_spectral
 from sekgnn.encoding.half_walk import half_walk_nodes
@@ -52,24 +52,27 @@ def encoding_tasks(
     graphs: PackedGraphs,
     plan: Plan,
     twin_of: NDArray[np.int32],
+    alike: NDArray[np.int32],
     backend: Backend,
-    out: NDArray[Any],
+    out: Values,
 ) -> list[Task]:
     """Return what has to be done, one task after the other, for one block.
 
     Args:
         graphs: The graphs.
         plan: What to compute.
-        twin_of: The smallest twin of each node; only these are computed.
+        twin_of: The smallest adjacent twin of each node, with which dense matrices are
+            made smaller; itself where the walk has no self-loops.
+        alike: The smallest twin of each node; only these need be computed.
         backend: As for :func:`~sekgnn.encoding.encoder.encode`.
-        out: Zero, ``[N, C, L]``.
+        out: What is added to, zero.
 
     Raises:
         GraphInputError: If a graph is too large for the backend.
     """
     if plan.radius:
         chunks = _node_chunks(0, graphs.num_nodes)
-        return [_ego_task(graphs, plan, twin_of, False, chunks, out)]
+        return [_ego_task(graphs, plan, alike, False, chunks, out)]
     sizes = np.diff(graphs.node_ptr)
     limit = {"auto": SMALL_GRAPH, "push": -1}.get(backend, MATRIX_LIMIT)
     large = np.flatnonzero(sizes > limit)
@@ -96,33 +99,33 @@ def encoding_tasks(
     starts = graphs.node_ptr.tolist()
     chunks = [c for g in large.tolist() for c in _node_chunks(*starts[g : g + 2])]
     if chunks and squares:
-        reach = plan._replace(radius=plan.num_shells + out.shape[2] // 2)
-        tasks.append(_ego_task(graphs, reach, twin_of, True, chunks, out))
+        reach = plan._replace(radius=plan.num_shells + out.double.shape[2] // 2)
+        tasks.append(_ego_task(graphs, reach, alike, True, chunks, out))
     elif chunks:
-        tasks += _half_walk_tasks(graphs, plan, twin_of, chunks, out)
+        tasks += _half_walk_tasks(graphs, plan, alike, chunks, out)
     return tasks
 
 
 def _half_walk_tasks(
     graphs: PackedGraphs,
     plan: Plan,
-    twin_of: NDArray[np.int32],
+    alike: NDArray[np.int32],
     chunks: list[tuple[int, int]],
-    out: NDArray[Any],
+    out: Values,
 ) -> list[Task]:
     """First the returns of all nodes, which every node needs of its shells."""
     edges = with_degrees(graphs.csr, plan.loop)
-    returns = np.empty((graphs.num_nodes, out.shape[2]))
+    returns = np.empty((graphs.num_nodes, out.double.shape[2]))
 
     def walk_back(start: int, stop: int) -> None:
-        half_walk_returns(edges, twin_of, start, stop, plan.loop, returns)
+        half_walk_returns(edges, alike, start, stop, plan.loop, returns)
 
     def copy_to_twins(start: int, stop: int) -> None:
-        twins = start + np.flatnonzero(twin_of[start:stop] != np.arange(start, stop))
-        returns[twins] = returns[twin_of[twins]]
+        twins = start + np.flatnonzero(alike[start:stop] != np.arange(start, stop))
+        returns[twins] = returns[alike[twins]]
 
     def walk_out(start: int, stop: int) -> None:
-        half_walk_nodes(edges, twin_of, start, stop, plan, returns, out)
+        half_walk_nodes(edges, alike, start, stop, plan, returns, out)
 
     return [Task(chunks, work) for work in (walk_back, copy_to_twins, walk_out)]
 
@@ -130,16 +133,16 @@ def _half_walk_tasks(
 def _ego_task(
     graphs: PackedGraphs,
     plan: Plan,
-    twin_of: NDArray[np.int32],
+    alike: NDArray[np.int32],
     global_degrees: bool,
     chunks: list[tuple[int, int]],
-    out: NDArray[Any],
+    out: Values,
 ) -> Task:
     place = PerThread(lambda: np.full(graphs.num_nodes, -1, dtype=np.int32))
 
     def work(start: int, stop: int) -> None:
         encode_ego_nets(
-            graphs.csr, twin_of, start, stop, plan, global_degrees, place.value, out
+            graphs.csr, alike, start, stop, plan, global_degrees, place.value, out
         )
 
     return Task(chunks, work)

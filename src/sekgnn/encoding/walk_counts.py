@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from sekgnn.checks import check_positive
+from sekgnn.checks import MOST_LEVELS, check_positive
 from sekgnn.encoding.substructure import SubstructureEncoding, register_encoding
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.graph import CsrGraph
@@ -108,7 +108,8 @@ class WalkCounts(SubstructureEncoding):
     def __post_init__(self) -> None:
         """Check the parameters."""
         for name in ("num_shells", "walk_length"):
-            object.__setattr__(self, name, check_positive(name, getattr(self, name)))
+            value = check_positive(name, getattr(self, name), 1, MOST_LEVELS)
+            object.__setattr__(self, name, value)
 
     @property
     def channels(self) -> tuple[str, ...]:

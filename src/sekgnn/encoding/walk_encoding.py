@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from sekgnn.checks import check_choice, check_positive
+from sekgnn.checks import MOST_LEVELS, check_choice, check_positive
 from sekgnn.encoding.substructure import SubstructureEncoding, register_encoding
 from sekgnn.errors import ConfigError
 from sekgnn.registry import parameter
@@ -119,11 +119,12 @@ class WalkEncoding(SubstructureEncoding):
     def __post_init__(self) -> None:
         """Check every value; scope and radius become tuples, one loop value a bool."""
         for name in ("num_shells", "walk_length"):
-            object.__setattr__(self, name, check_positive(name, getattr(self, name)))
+            value = check_positive(name, getattr(self, name), 1, MOST_LEVELS)
+            object.__setattr__(self, name, value)
         check_choice("aggregate", self.aggregate, AGGREGATES)
         check_choice("merge", self.merge, MERGES)
         for name in ("first_step", "shell_sizes"):
-            value = check_positive(name, getattr(self, name), minimum=0)
+            value = check_positive(name, getattr(self, name), 0, MOST_LEVELS)
             object.__setattr__(self, name, value)
         if self.first_step > 1:
             raise ConfigError(f"first_step must be 0 or 1, got {self.first_step}.")
@@ -155,7 +156,9 @@ class WalkEncoding(SubstructureEncoding):
         radii = _as_tuple(
             "radius", self.num_shells if self.radius is None else self.radius
         )
-        radii = tuple(check_positive("radius", radius) for radius in radii)
+        radii = tuple(
+            check_positive("radius", radius, 1, MOST_LEVELS) for radius in radii
+        )
         object.__setattr__(self, "radius", radii)
 
     def _check_learned(self) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice
 from sekgnn.errors import GraphInputError, GraphInputWarning
+from sekgnn.memory import check_claim, check_memory
 
 Undirected = Literal["error", "add"]
 SelfLoops = Literal["drop", "error"]
@@ -112,6 +113,8 @@ def clean_edges(
         GraphInputError: If a rule is broken.
     """
     check_rules(undirected, loops)
+    check_claim(num_nodes, "nodes", row.size, "edges")
+    check_memory(8 * num_nodes + 64 * row.size, f"a graph of {num_nodes:,} nodes")
     looped = row == col
     if looped.any():
         _report_loops(row[looped], num_nodes, loops, describe, stacklevel + 1)
@@ -130,6 +133,16 @@ def clean_edges(
     indptr = np.zeros(num_nodes + 1, dtype=np.int64)
     np.cumsum(np.bincount(row, minlength=num_nodes), out=indptr[1:])
     return indptr, col.astype(np.int32)
+
+
+def note_weights(what: str) -> None:
+    """Warn that weights are not used."""
+    warnings.warn(
+        f"{what} are not used: walks here take every edge alike, and what is not 0 is "
+        "an edge. Drop edges that should not count.",
+        GraphInputWarning,
+        stacklevel=4,
+    )
 
 
 def _sorted_distinct(key: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -175,5 +188,7 @@ def _report_one_way(
     raise GraphInputError(
         f"{missing.size} edges have one direction only, e.g. {v_name} -> {u_name} "
         f"without {u_name} -> {v_name}{place}; "
-        'pass undirected="add" to add the reverse.'
+        'list both directions, or build the graph with undirected="add" '
+        "(Graph.from_edge_index, from_networkx, from_pyg, from_scipy; on the command "
+        "line --undirected add)."
     )

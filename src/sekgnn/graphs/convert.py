@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import sys
 import warnings
 from typing import Any
@@ -10,7 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.errors import GraphInputError
-from sekgnn.graphs.cleaning import SelfLoops, Undirected, check_rules, clean_edges
+from sekgnn.graphs.cleaning import (
+    SelfLoops,
+    Undirected,
+    check_rules,
+    clean_edges,
+    note_weights,
+)
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.graph6 import from_graph6
 from sekgnn.graphs.labelled import LabelledGraph, as_labels
@@ -18,7 +25,7 @@ from sekgnn.graphs.molecules import from_rdkit, labelled_from_rdkit
 
 _ACCEPTED = (
     "sekgnn.Graph, torch_geometric Data, networkx graph, scipy sparse matrix, square "
-    "0/1 numpy array, rdkit Mol, graph6 string"
+    "numpy array, rdkit Mol, graph6 string"
 )
 
 
@@ -31,7 +38,8 @@ def as_graph(
 
     Args:
         obj: A Graph (returned unchanged), PyG ``Data``, networkx graph, scipy sparse
-            matrix, square 0/1 numpy array, rdkit ``Mol`` or graph6 string.
+            matrix, square numpy array, rdkit ``Mol`` or graph6 string. Weights are
+            not used; where there are any, a warning says so.
         undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse.
         loops: ``"drop"`` (with a warning) or ``"error"``.
 
@@ -48,11 +56,6 @@ def as_graph(
     if isinstance(obj, str | bytes):
         return from_graph6(obj)
     if isinstance(obj, np.ndarray):
-        if obj.dtype != object and not np.isin(obj, (0, 1)).all():
-            raise GraphInputError(
-                "an adjacency array must hold 0 and 1 only; for weights call "
-                "from_scipy, for node pairs Graph.from_edge_index."
-            )
         return from_scipy(obj, undirected=undirected, loops=loops)
     if _is_a(obj, "scipy.sparse", "sparray") or _is_a(obj, "scipy.sparse", "spmatrix"):
         return from_scipy(obj, undirected=undirected, loops=loops)
@@ -113,7 +116,8 @@ def from_pyg(
 ) -> Graph:
     """Build a graph from a PyG ``Data`` with ``edge_index`` (or ``adj_t``).
 
-    Weights are ignored, but must be numbers. The node count must be known, that is
+    Weights (``edge_weight``) are not used, with a warning; they and features must be
+    numbers. The node count must be known, that is
     ``data.num_nodes`` or ``data.x`` set: PyG's guess would lose isolated nodes.
 
     Raises:
@@ -129,6 +133,9 @@ def from_pyg(
         )
     for name in ("edge_weight", "edge_attr"):
         _check_weights(name, getattr(data, name, None))
+    weights = getattr(data, "edge_weight", None)
+    if weights is not None and bool((weights != 1).any()):
+        note_weights("weights (data.edge_weight)")
     return Graph.from_edge_index(
         _pairs_of_adj_t(adj_t) if edge_index is None else edge_index,
         _known_num_nodes(data),
@@ -142,8 +149,8 @@ def from_networkx(
 ) -> Graph:
     """Build a graph from a networkx one; node i is the i-th in its iteration order.
 
-    Parallel edges are merged, weights ignored. A directed graph must hold both
-    directions of each edge, or ``undirected="add"`` be passed.
+    Parallel edges are merged, weights not used, with a warning. A directed graph must
+    hold both directions of each edge, or ``undirected="add"`` be passed.
 
     Raises:
         GraphInputError: If an edge has one direction only, or its weight is NaN or
@@ -151,14 +158,17 @@ def from_networkx(
     """
     nodes = list(graph.nodes)
     place = {node: i for i, node in enumerate(nodes)}
-    pairs = []
+    pairs, weighted = [], False
     for u, v, weight in graph.edges(data="weight"):
+        weighted = weighted or (isinstance(weight, numbers.Real) and weight != 1)
         if isinstance(weight, float | np.floating) and not np.isfinite(weight):
             raise GraphInputError(
                 f"edge {u!r} - {v!r} has weight {weight}; set a finite weight, or "
                 "remove the edge."
             )
         pairs.append((place[u], place[v]))
+    if weighted:
+        note_weights("weights of networkx edges")
     row, col = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     if not graph.is_directed():
         row, col = np.concatenate([row, col]), np.concatenate([col, row])
@@ -178,6 +188,8 @@ def from_scipy(
     matrix: Any, *, undirected: Undirected = "error", loops: SelfLoops = "drop"
 ) -> Graph:
     """Build a graph from a square matrix; entries other than 0 are edges.
+
+    Other values than 0 and 1 are weights, which are not used, with a warning.
 
     Args:
         matrix: scipy sparse, any format, or dense. Repeated entries are added up
@@ -208,6 +220,9 @@ def from_scipy(
             f"the matrix holds {data[bad[0]]} at row {row[bad[0]]}, column "
             f"{col[bad[0]]}; entries must be finite. Use 0 where there is no edge."
         )
+    if not np.isin(data, (0, 1)).all():
+        note_weights("entries of the matrix other than 0 and 1 (node pairs go to "
+                     "Graph.from_edge_index)")  # fmt: skip
     edges = np.stack([row, col])[:, data != 0]
     return Graph.from_edge_index(edges, shape[0], undirected=undirected, loops=loops)
 

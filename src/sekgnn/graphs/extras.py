@@ -22,4 +22,4 @@ def require(module: str, extra: str | None) -> Any:
         raise MissingExtraError(
             f"{package} is needed here and could not be imported ({error}). "
             f"Install it with: pip install {target}"
-        ) from error
+        ) from None  # the reason is in the message: one error, not two

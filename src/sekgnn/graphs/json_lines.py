@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from sekgnn.graphs.cleaning import SelfLoops, check_num_nodes, located
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.graph_record import GraphRecord, feature_rows
 from sekgnn.graphs.table import text_lines
+from sekgnn.parsing import parse_json
 
 
 def json_records(
@@ -58,8 +58,8 @@ def json_records(
 
 def _object(line: str, place: str) -> dict[str, Any]:
     try:
-        values = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        values = parse_json(line)
+    except ValueError as error:
         raise GraphInputError(f"{place}: not valid JSON ({error}).") from None
     if not isinstance(values, dict) or "edges" not in values:
         raise GraphInputError(f"{place}: an object with the key 'edges' is needed.")

@@ -16,8 +16,12 @@ from sekgnn.graphs.cleaning import SelfLoops, Undirected, located
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.packed import pack, pack_edge_indices, unpack
 from sekgnn.graphs.table import read_bytes
+from sekgnn.memory import check_memory, gib
 
 _KEYS = ("edge_index", "edge_ptr", "node_ptr")
+_MOST_UNPACKED = 1 << 28  # bytes that may be compressed as far as possible
+_MOST_TIMES = 200  # edges of real graphs shrink much less
+_TIMES_WORK = 6  # memory beside the arrays, to sort and check them
 
 
 def read_npz(
@@ -76,7 +80,10 @@ def _load(path: str | Path) -> dict[str, NDArray[Any]]:
         file = np.load(content, allow_pickle=False)
         names = list(getattr(file, "files", ()))  # none in a plain array
         if all(key in names for key in _KEYS):
+            _check_sizes(file)
             return {key: file[key] for key in _KEYS}
+    except GraphInputError as error:
+        raise GraphInputError(f"{path}: {error}") from None
     except Exception as error:  # whatever numpy and zipfile make of damaged bytes
         raise GraphInputError(
             f"{path} is not a readable .npz file ({error}); it may be cut short."
@@ -85,3 +92,17 @@ def _load(path: str | Path) -> dict[str, NDArray[Any]]:
     raise GraphInputError(
         f"{path} lacks {missing}; it holds {', '.join(names) or 'no named arrays'}."
     )
+
+
+def _check_sizes(file: Any) -> None:
+    """Refuse arrays that would fill the memory, before they are unpacked."""
+    members = [file.zip.getinfo(f"{key}.npy") for key in _KEYS]
+    unpacked = sum(member.file_size for member in members)
+    stored = sum(member.compress_size for member in members)
+    if unpacked > _MOST_UNPACKED and unpacked > _MOST_TIMES * stored:
+        raise GraphInputError(
+            f"its arrays take {gib(unpacked)} unpacked, {unpacked // max(1, stored)} "
+            "times as much as in the file; if that is meant, save them with "
+            "numpy.savez, which does not compress."
+        )
+    check_memory(_TIMES_WORK * unpacked, "reading its arrays")

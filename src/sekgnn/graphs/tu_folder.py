@@ -16,6 +16,7 @@ from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.graph_record import NO_NAMES, FeatureNames, GraphRecord
 from sekgnn.graphs.packed import pack_union, unpack
 from sekgnn.graphs.table import read_text
+from sekgnn.memory import check_claim, check_memory
 
 IntArray = NDArray[np.int64]
 Features = Sequence[NDArray[np.float32] | None]
@@ -106,18 +107,21 @@ def _structure(
             f"{indicator_file} is missing; without it the nodes of {edge_file.name} "
             "cannot be divided into graphs."
         )
-    node_ptr, graph = _read_indicator(indicator_file)
+    graph = _read_indicator(indicator_file)
     label_file = _part(edge_file, "graph_labels")
     if label_file.is_file():
-        _lines(label_file, node_ptr.size - 1, "graphs")
+        _lines(label_file, int(graph[-1]) + 1, "graphs")
+    with located(indicator_file):
+        check_claim(int(graph[-1]) + 1, "graphs", graph.size, "nodes", 1 << 16)
+    node_ptr = np.searchsorted(graph, np.arange(graph[-1] + 2)).astype(np.int64)
     pairs = _read_edges(edge_file, graph)
     with located(edge_file):
         packed = pack_union(pairs[0], pairs[1], node_ptr, undirected, loops)
     return unpack(packed), pairs
 
 
-def _read_indicator(file: Path) -> tuple[IntArray, IntArray]:
-    """Return where each graph's nodes begin, and the graph of every node."""
+def _read_indicator(file: Path) -> IntArray:
+    """Return the graph of every node, from 0, ``[N]``."""
     graph = _integers(file, _lines(file), 1)[:, 0] - 1
     if graph.size == 0:
         raise GraphInputError(f"{file} is empty; there are no graphs.")
@@ -131,8 +135,7 @@ def _read_indicator(file: Path) -> tuple[IntArray, IntArray]:
         )
     if graph[-1] >= 2**31:
         raise GraphInputError(f"{file}: graph number {graph[-1] + 1} is too large.")
-    node_ptr = np.searchsorted(graph, np.arange(graph[-1] + 2)).astype(np.int64)
-    return node_ptr, graph
+    return graph
 
 
 def _read_edges(file: Path, graph: IntArray) -> IntArray:
@@ -206,6 +209,8 @@ def _one_hot(
             f"{file}, line {strange[0] + 1}: {what} label {labels[strange[0]]:g} is "
             f"unknown; the labels are {shown}."
         )
+    size = 8 * labels.size * columns.size  # as bytes, then as numbers
+    check_memory(size, f"{file}: a column for each of {columns.size:,} {what} labels")
     return columns.tolist(), (labels[:, None] == columns).astype(np.float32)
 
 

@@ -1,8 +1,10 @@
-r"""Twins: nodes with the same closed neighbourhood, which no structure can tell apart.
+r"""Twins: nodes with the same neighbourhood, which no structure can tell apart.
 
-Swapping two twins is an automorphism, so they share every encoding. With self-loops
-their rows of P are equal, so a walk may be taken on the quotient, one node per class:
-social ego-networks shrink by an order of magnitude, molecules not at all.
+Swapping two twins is an automorphism, so they share every encoding. Adjacent twins have
+the same closed neighbourhood: with self-loops their rows of P are equal, so a walk may
+be taken on the quotient, one node per class: social ego-networks shrink by an order of
+magnitude, molecules not at all. Twins apart, such as the leaves of a star, have the
+same open one. No node has twins of both kinds.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.digest import scramble
 from sekgnn.graphs.graph import CsrGraph
 from sekgnn.kernel import kernel
 
@@ -48,6 +51,73 @@ def find_twins(
             if same:
                 twin_of[v] = u
                 break
+
+
+def find_alike(
+    graph: CsrGraph, twin_of: NDArray[np.int32] | None = None
+) -> NDArray[np.int32]:
+    """Return the smallest twin of either kind (or itself) of every node.
+
+    Args:
+        graph: One graph, or the union of several.
+        twin_of: What :func:`find_twins` found, if it was asked already.
+
+    Example:
+        >>> from sekgnn.graphs.graph import Graph
+        >>> edges = [[0, 0, 0], [1, 2, 3]]  # a star
+        >>> star = Graph.from_edge_index(edges, 4, undirected="add")
+        >>> find_alike(star.csr).tolist()
+        [0, 1, 1, 1]
+    """
+    count = graph.indptr.size - 1
+    alike = np.arange(count, dtype=np.int32) if twin_of is None else twin_of.copy()
+    if twin_of is None:
+        find_twins(graph, 0, count, alike)
+    digests = np.empty(count, dtype=np.uint64)
+    digest_neighbours(graph, digests)
+    find_twins_apart(graph, digests, np.argsort(digests, kind="stable"), alike)
+    return alike
+
+
+@kernel
+def digest_neighbours(graph: CsrGraph, out: NDArray[np.uint64]) -> None:
+    """Write a number for the set of neighbours of every node."""
+    indptr, indices = graph
+    for v in range(out.size):
+        total = np.uint64(0)
+        for e in range(indptr[v], indptr[v + 1]):
+            total += scramble(np.uint64(indices[e] + 1))
+        out[v] = total
+
+
+@kernel
+def find_twins_apart(
+    graph: CsrGraph,
+    digests: NDArray[np.uint64],
+    order: NDArray[np.int64],
+    alike: NDArray[np.int32],
+) -> None:
+    """Write the smallest node with the same neighbours, where there is one.
+
+    ``order`` sorts ``digests``, equal ones by number. Isolated nodes stay alone: those
+    of several graphs would be mixed.
+    """
+    indptr, indices = graph
+    first = 0
+    for i in range(1, order.size):
+        v, u = order[i], order[first]
+        same = digests[v] == digests[u]
+        if not same:
+            first = i
+            continue
+        degree = indptr[v + 1] - indptr[v]
+        same = degree > 0 and degree == indptr[u + 1] - indptr[u]
+        for e in range(degree if same else 0):
+            if indices[indptr[v] + e] != indices[indptr[u] + e]:
+                same = False
+                break
+        if same:
+            alike[v] = u
 
 
 @kernel

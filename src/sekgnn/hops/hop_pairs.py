@@ -17,15 +17,18 @@ from sekgnn.checks import check_choice, check_positive
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import CsrGraph, Graph
 from sekgnn.graphs.packed import PackedGraphs, pack
+from sekgnn.graphs.twins import find_alike
 from sekgnn.hops.levels import next_level, sort_range
 from sekgnn.hops.pairs import HopPairs
 from sekgnn.hops.sampling import hop_state, sample_level
 from sekgnn.kernel import kernel as compiled
+from sekgnn.memory import check_memory
 from sekgnn.parallel import Progress, even_chunks, resolve_threads, run_chunks
 
 HopKernel = Literal["shortest_path", "diffusion"]
 """What "k hops away" means; see :func:`hop_pairs`."""
 
+_NONE = np.empty(0, dtype=np.int32)
 _SMALLEST_CHUNK = 1024
 _CHUNKS_PER_WORKER = 32
 
@@ -89,6 +92,13 @@ def hop_pairs(
     _count(packed, diffusion, sizes, chunks, threads)
     if cap < room:
         np.minimum(sizes, cap, out=sizes)
+    pairs = int(sizes.sum())
+    check_memory(
+        24 * pairs,
+        f"the list of {pairs:,} pairs of nodes up to {num_hops} hops apart",
+        "sample the hops with max_neighbors (--max-neighbors), or take fewer hops",
+        ConfigError,
+    )
     np.cumsum(ends, out=ends)  # ends[k n + v] is now where hop k + 1 of v begins
     starts = ends[:-1].reshape(depth, n)
     out = np.empty((3, ends[-1]), dtype=np.int64)
@@ -98,7 +108,7 @@ def hop_pairs(
         if cap < room:
             _sample(*search, packed.node_ptr, cap, np.uint64(seed), out)
         else:
-            _search(*search, True, out)
+            _search(*search, _NONE, True, out)
 
     run_chunks(fill, chunks, threads)
     row, col, hop = out
@@ -149,16 +159,20 @@ def _search(
     diffusion: bool,
     room: int,
     places: NDArray[np.int64],
+    alike: NDArray[np.int32],
     write: bool,
     out: NDArray[np.int64],
 ) -> None:
     """Write the size of hop k + 1 of v to ``places[k, v]``, or the hop itself there.
 
-    ``out`` receives row, col and hop, ``[3, M]``, a hop sorted by col.
+    Sizes only of nodes that are their own smallest twins. ``out`` receives row, col and
+    hop, ``[3, M]``, a hop sorted by col.
     """
     mark = np.zeros(graph.indptr.size - 1, np.uint8)
     queue = np.empty(2 * room, np.int32)
     for v in range(start, stop):
+        if not write and alike[v] != v:
+            continue
         queue[0] = v
         mark[v] = not diffusion
         begin, end = 0, 1
@@ -243,8 +257,11 @@ def _count(
 ) -> None:
     """Write the size of hop k + 1 of v to ``sizes[k, v]``, which is zero."""
     room, none = _largest(packed), np.empty((3, 0), dtype=np.int64)
+    alike = find_alike(packed.csr)
 
     def count(start: int, stop: int) -> None:
-        _search(packed.csr, start, stop, diffusion, room, sizes, False, none)
+        _search(packed.csr, start, stop, diffusion, room, sizes, alike, False, none)
 
     run_chunks(count, chunks, threads, progress)
+    twins = np.flatnonzero(alike != np.arange(alike.size))
+    sizes[:, twins] = sizes[:, alike[twins]]

@@ -5,11 +5,22 @@ from typing import TYPE_CHECKING
 from sekgnn.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from sekgnn.models.baselines import (
+        DGCNN,
+        KPGIN,
+        PNA,
+        GraphSAGE,
+        GraphSNN,
+        KPGINPlus,
+    )
+    from sekgnn.models.capsules import CapsGNN
+    from sekgnn.models.ego_models import DeepLRP, GINAKPlus, NestedGNN
     from sekgnn.models.forest import Forest
     from sekgnn.models.graph_inputs import GraphInputs
     from sekgnn.models.graph_model import GraphModel, register_model
     from sekgnn.models.hop_encoder import HopEncoder
     from sekgnn.models.model_file import load_model, load_models, save_model
+    from sekgnn.models.molecule_models import DTNN, MPNN
     from sekgnn.models.networks import (
         GIN,
         PPGN,
@@ -24,18 +35,30 @@ if TYPE_CHECKING:
     from sekgnn.models.registry import MODELS, build_model
 
 __all__ = [
+    "DGCNN",
+    "DTNN",
     "GIN",
+    "KPGIN",
     "MODELS",
+    "MPNN",
+    "PNA",
     "PPGN",
     "SEKGIN",
     "SEKGNN",
     "SEKPPGN",
+    "CapsGNN",
+    "DeepLRP",
     "Forest",
+    "GINAKPlus",
     "GraphInputs",
     "GraphModel",
+    "GraphSAGE",
+    "GraphSNN",
     "HopEncoder",
     "KHopGNN",
+    "KPGINPlus",
     "ModelOptions",
+    "NestedGNN",
     "PairEncoder",
     "Ridge",
     "build_model",

@@ -46,6 +46,7 @@ class GraphInputs(NamedTuple):
         pairs: All pairs of nodes, for PPGN.
         multisets: Substructure encoding, if it is ragged.
         graph_x: Features of graphs, standardised, ``[G, D]``.
+        extra: What :meth:`GraphModel.extras` made of the batch.
     """
 
     hops: HopCSR
@@ -56,6 +57,17 @@ class GraphInputs(NamedTuple):
     pairs: PairLayout | None = None
     multisets: Multisets | None = None
     graph_x: Tensor | None = None
+    extra: Any = None
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes N."""
+        return self.hops.num_nodes
+
+    def edge_index(self) -> Tensor:
+        """Return hop 1 as PyG's layers take it, in the order of ``edges``."""
+        receiver, sender = self.hops.pairs(1)
+        return torch.stack([sender, receiver])
 
 
 def graph_inputs(data: Any, model: GraphModel) -> GraphInputs:
@@ -74,7 +86,7 @@ def graph_inputs(data: Any, model: GraphModel) -> GraphInputs:
     """
     if data.num_nodes is None:
         raise GraphInputError("num_nodes is not set; isolated nodes would be lost.")
-    num_nodes, kind = int(data.num_nodes), model.head.weight.dtype
+    num_nodes, kind = int(data.num_nodes), next(model.parameters()).dtype
     hops = hops_of(data, num_nodes, model.num_hops)
     ptr = getattr(data, "ptr", None)
     if ptr is None:
@@ -97,7 +109,8 @@ def graph_inputs(data: Any, model: GraphModel) -> GraphInputs:
     if model.graph_scale is not None:
         graph_x = model.graph_scale(graph_features(data, model.graph_channels).to(kind))
     parts = (x, encoding, edges, pairs, multisets, graph_x)
-    return GraphInputs(hops, membership(ptr), *parts)
+    found = GraphInputs(hops, membership(ptr), *parts)
+    return found._replace(extra=model.extras(data, found))
 
 
 def graph_features(data: Any, width: int) -> Tensor:

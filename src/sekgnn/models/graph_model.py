@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar, cast, get_args
 
 import torch
@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dict
 from sekgnn.errors import ConfigError
+from sekgnn.memory import check_memory
 from sekgnn.models.graph_inputs import GraphInputs, graph_features, graph_inputs
 from sekgnn.models.linear_skip import LinearSkip, PooledFeatures
 from sekgnn.models.options import (
@@ -25,6 +26,7 @@ from sekgnn.models.options import (
     signature_of,
 )
 from sekgnn.nn import GraphReadout, Standardizer
+from sekgnn.nn.choices import POOLS
 from sekgnn.nn.graph_scale import GraphScale
 from sekgnn.nn.mlp import activate, reset_children
 from sekgnn.registry import Registry, build
@@ -126,16 +128,22 @@ class GraphModel(nn.Module):
         self.options = self.kind.make(own, options)
         self.num_hops = self.options.num_hops
         self.hidden_channels = self.options.hidden_channels
+        if self.encoding is None:
+            self.encoding = self.own_encoding(self.options)
         self.branches = nn.ModuleList(self.encoders(self.options))
+        widths: list[int] = [
+            getattr(branch, "out_channels", self.hidden_channels)
+            for branch in self.branches
+        ]
         self.readouts = nn.ModuleList(
-            GraphReadout(self.hidden_channels, self.options.readout)
-            for _ in self.branches
+            self.make_readout(width, self.options)
+            for width in widths
             if level == "graph"
         )
         self.drop = nn.Dropout(self.options.dropout)
-        width = self.hidden_channels * len(self.branches)
+        width = sum(widths)
         if level == "graph":
-            width *= len(self.options.readout.split("+"))
+            width = sum(each.out_channels for each in cast("Any", self.readouts))
         frozen = self.options.pooled == "frozen"
         self.pooled_scale = Standardizer(width, "scale" if frozen else "none")
         if self.branches:  # or else the skip reads them
@@ -144,10 +152,13 @@ class GraphModel(nn.Module):
         if self.options.head == "mlp":
             self.lift = nn.Linear(width, self.hidden_channels)
             width = self.hidden_channels
-        self.head = _Head(width, self.out_channels)
+        self.head = self.make_head(width)
         self.skip: LinearSkip | None = None
         if self.options.skip:
-            pools = self.options.readout.replace("attention", "sum")
+            pools = "+".join(dict.fromkeys(
+                part if part in POOLS else "sum"
+                for part in self.options.readout.split("+")
+            ))  # fmt: skip
             features = PooledFeatures(
                 self.encoding,
                 self.in_channels,
@@ -162,6 +173,58 @@ class GraphModel(nn.Module):
     def encoders(self, options: ModelOptions) -> list[nn.Module]:
         """Return the branches; a subclass says which."""
         raise NotImplementedError(f"{type(self).__name__} needs encoders().")
+
+    def make_readout(self, channels: int, options: ModelOptions) -> nn.Module:
+        """Return the layer from ``[N, channels]`` to ``[G, out_channels]``."""
+        return GraphReadout(channels, options.readout)
+
+    def make_head(self, channels: int) -> Any:
+        """Return the last layer, from ``[G, channels]`` to the output."""
+        return _Head(channels, self.out_channels)
+
+    def own_encoding(self, options: ModelOptions) -> SubstructureEncoding | None:
+        """Return the encoding of a model that always reads the same one."""
+        return None
+
+    def extras(self, data: Any, inputs: GraphInputs) -> Any:
+        """Return what a model reads of a batch besides, as ``GraphInputs.extra``."""
+        return None
+
+    def check_graph(self, data: Any, place: str) -> None:
+        """Raise if a graph cannot be used, before anything is computed or written.
+
+        Args:
+            data: The graph.
+            place: What to call it.
+
+        Raises:
+            GraphInputError: If so; says what to do.
+        """
+        check_pairs(self, [int(data.num_nodes)], place)
+
+    def loss_sum(
+        self,
+        data: Any,
+        y: Tensor,
+        mask: Tensor,
+        objective: Any,
+        weight: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Return the loss to descend, summed over present targets, and their number.
+
+        That of the task, unless a model brings one of its own.
+
+        Args:
+            data: A batch.
+            y: Its targets.
+            mask: Where they are present.
+            objective: Has ``kind``, ``loss_sum(out, y, mask, weight)`` and
+                ``weights(y, weight)``.
+            weight: Of every row of ``y``, if they differ.
+        """
+        out = self(data)
+        found: tuple[Tensor, Tensor] = objective.loss_sum(out, y, mask, weight)
+        return found
 
     def forward(self, data: Any) -> Tensor:
         """Return ``[G, out_channels]``, or ``[N, out_channels]`` for nodes.
@@ -269,6 +332,11 @@ class GraphModel(nn.Module):
         return str(next(self.parameters()).dtype).removeprefix("torch.")
 
     @property
+    def device(self) -> torch.device:
+        """The device that it computes on."""
+        return next(self.parameters()).device
+
+    @property
     def num_parameters(self) -> int:
         """Number of learned numbers."""
         return sum(p.numel() for p in self.parameters() if p.requires_grad)
@@ -319,6 +387,30 @@ class GraphModel(nn.Module):
         """Every constructor argument, and the number of parameters."""
         args = ", ".join(f"{key}={value!r}" for key, value in self.arguments.items())
         return f"{type(self).__name__}({args})  # {self.num_parameters:,} parameters"
+
+
+def check_pairs(model: GraphModel, sizes: Sequence[int], where: str) -> None:
+    """Refuse graphs whose pairs of nodes would not fit in memory together.
+
+    Args:
+        model: That may compute with all pairs.
+        sizes: Numbers of nodes.
+        where: What to call the graphs.
+
+    Raises:
+        GraphInputError: With the memory they would take.
+    """
+    if not model.needs_pairs or not sizes:
+        return
+    pairs = sum(size * size for size in sizes)
+    bytes_each = model.head.weight.element_size()
+    needed = 4 * pairs * model.hidden_channels * bytes_each  # a block keeps more
+    batch = f"a batch of {len(sizes)} graphs" if len(sizes) > 1 else "a graph"
+    check_memory(
+        needed,
+        f"{where}: a model of all pairs of nodes, on {batch} of up to {max(sizes):,},",
+        "use sek-gin, a smaller batch_size or smaller graphs",
+    )
 
 
 class _Models(Registry[nn.Module]):

@@ -59,8 +59,10 @@ class PooledFeatures:
         """Count the features."""
         if encoding is not None and encoding.ragged:
             raise ConfigError(
-                f"encoding {encoding.name!r} is ragged and cannot be pooled as it is; "
-                "choose another, or leave skip out."
+                f"encoding {encoding.name!r} is ragged: it gives multisets, which a "
+                "network alone can learn to sum. Ridge, forest and skip pool numbers; "
+                "use another encoding, such as walks with aggregate moments, or a "
+                "network without skip."
             )
         self.pools = pool_names("readout", pools, POOLS) if level == "graph" else ()
         self.powers = powers

@@ -10,23 +10,32 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.modules.module import (
+    register_module_buffer_registration_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
 
-from sekgnn.errors import ConfigError, ModelFileError
+from sekgnn.errors import ModelFileError
 from sekgnn.files import write_atomically
 from sekgnn.models.graph_model import GraphModel
 from sekgnn.models.registry import build_model
+from sekgnn.parsing import parse_json
 
 FORMAT = "sekgnn model"
 FORMAT_VERSION = 1
 """Raise it when the layout of the file changes."""
+
+_SPARE = 1 << 20  # values that a network may have beside those of its file
 
 
 def save_model(
@@ -64,7 +73,7 @@ def save_model(
     if about is not None:
         header["about"] = json.dumps(about, sort_keys=True)
     header["sha256"] = _digest(header, weights)
-    content = save(weights, header)
+    content = _sorted_header(save(weights), header)
     write_atomically(path, lambda file: file.write(content))
 
 
@@ -102,12 +111,27 @@ def load_models(
     first = _config(header, path)
     _check_digest(header, weights, path)
     others = []
-    for number, config in enumerate(json.loads(header.get("others", "[]")), start=1):
+    members = _parsed(header, "others", list, path) if "others" in header else []
+    for number, config in enumerate(members, start=1):
         prefix = _prefix(number)
         names = [name for name in weights if name.startswith(prefix)]
         own = {name.removeprefix(prefix): weights.pop(name) for name in names}
         others.append(_build(config, own, path, kind))
     return [_build(first, weights, path, kind), *others]
+
+
+def _sorted_header(content: bytes, metadata: dict[str, str]) -> bytes:
+    """Return a safetensors file with metadata whose bytes are always the same.
+
+    The library writes metadata in whatever order its hash table has.
+    """
+    end = 8 + int.from_bytes(content[:8], "little")
+    tensors = json.loads(content[8:end])
+    tensors.pop("__metadata__", None)
+    values = {"__metadata__": dict(sorted(metadata.items())), **tensors}
+    header = json.dumps(values, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)  # tensors begin at a multiple of 8
+    return len(header).to_bytes(8, "little") + header + content[end:]
 
 
 def _prefix(number: int) -> str:
@@ -129,8 +153,11 @@ def _build(
             "whatever it is."
         )
     try:
-        model = build_model(config)
-    except (ConfigError, TypeError) as error:
+        with _no_larger_than(weights):
+            model = build_model(config)
+    except ModelFileError as error:
+        raise ModelFileError(f"{path} is damaged: {error}.") from None
+    except (ValueError, TypeError, AttributeError, RuntimeError, MemoryError) as error:
         raise ModelFileError(
             f"{path} holds a config that cannot be built here: {error}"
         ) from error
@@ -152,7 +179,7 @@ def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise ModelFileError(
             f"{path} holds a model without a task; it was not written by a run."
         )
-    about: dict[str, Any] = json.loads(header["about"])
+    about: dict[str, Any] = _parsed(header, "about", dict, path)
     return about
 
 
@@ -191,15 +218,62 @@ def _config(header: dict[str, str], path: str | os.PathLike[str]) -> dict[str, A
             f"{path} has format {header.get('format_version')}, this version reads "
             f"{FORMAT_VERSION}; load it with the version that wrote it."
         )
+    config: dict[str, Any] = _parsed(header, "config", dict, path)
+    return config
+
+
+def _parsed(
+    header: dict[str, str], key: str, kind: type, path: str | os.PathLike[str]
+) -> Any:
+    """Return the JSON value of a part of the header."""
     try:
-        config = json.loads(header["config"])
+        found = parse_json(header[key])
     except ValueError as error:
         raise ModelFileError(
-            f"{path} is damaged: its config is not valid JSON."
+            f"{path} is damaged: its {key} is not valid JSON ({error})."
         ) from error
-    if not isinstance(config, dict):
-        raise ModelFileError(f"{path} is damaged: its config is not an object.")
-    return config
+    if not isinstance(found, kind):
+        word = "an object" if kind is dict else "a list"
+        raise ModelFileError(f"{path} is damaged: its {key} is not {word}.")
+    return found
+
+
+@contextmanager
+def _no_larger_than(weights: dict[str, Tensor]) -> Iterator[None]:
+    """Stop the building of a network as soon as it outgrows its weights.
+
+    A config may claim any number of layers; what it makes is counted while it is made.
+
+    Raises:
+        ModelFileError: If there is more to fill than there are weights.
+    """
+    values = _SPARE + sum(tensor.numel() for tensor in weights.values())
+    tensors = modules = 0
+    most_tensors, most_modules = 2 * len(weights) + 64, 64 * (len(weights) + 64)
+
+    def grown(module: nn.Module, name: str, part: Any) -> None:
+        nonlocal values, tensors, modules
+        if isinstance(part, Tensor):
+            tensors += 1
+            values -= part.numel()
+        else:
+            modules += 1
+        if values < 0 or tensors > most_tensors or modules > most_modules:
+            raise ModelFileError(
+                f"its config describes a network that is larger than its {len(weights)}"
+                " tensors of weights"
+            )
+
+    hooks = [
+        register_module_parameter_registration_hook(grown),
+        register_module_buffer_registration_hook(grown),
+        register_module_module_registration_hook(grown),
+    ]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 def _fill(

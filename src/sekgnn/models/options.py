@@ -7,15 +7,18 @@ option is a field of :class:`ModelOptions` and its use in a layer or encoder.
 from __future__ import annotations
 
 import inspect
+import json
 import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any, Literal, get_args
 
-from sekgnn.checks import check_choice, check_positive, nearest
+from sekgnn.checks import MOST_LEVELS, check_choice, check_positive, nearest
 from sekgnn.errors import ConfigError
 from sekgnn.nn.choices import (
     Activation,
+    Base,
     Combine,
     Fusion,
     Head,
@@ -57,7 +60,9 @@ class ModelOptions:
 
     hidden_channels: int = option("all", "width of every layer", 64)
     num_layers: int = option("all", "L, number of layers", 3)
-    num_hops: int = option("hops", "K, number of hops of message passing", 3)
+    num_hops: int = option(
+        "hops", "K, number of hops of message passing, or radius of its ego-nets", 3
+    )
     message: str = option(
         "message",
         "message that is sent: gin, gine, gcn, gine_plus or package.module:name of "
@@ -67,7 +72,7 @@ class ModelOptions:
     update: Update = option(
         "message", "how a hop's messages are transformed", None, Update
     )
-    combine: Combine = option("hops", "how hops are combined", None, Combine)
+    combine: Combine = option("combine", "how hops are combined", None, Combine)
     share_hops: bool = option(
         "message", "use one update for all hops of a layer", False
     )
@@ -90,27 +95,44 @@ class ModelOptions:
     jump: Jump = option("jump", "how the outputs of layers are joined", None, Jump)
     readout: str = option(
         "readout",
-        "how a graph's nodes are pooled: sum, mean, max, attention, or several as in "
-        "sum+mean",
+        "how a graph's nodes are pooled: sum, mean, max, attention, set2set, or "
+        "several as in sum+mean",
         "sum",
     )
     pooled: Pooled = option(
-        "all",
+        "head",
         "leave pooled vectors as they are, or centre and scale them by what they were "
         "before training and start the head at zero",
         None,
         Pooled,
     )
     head: Head = option(
-        "all", "head of the network, one linear layer or two", None, Head
+        "head", "head of the network, one linear layer or two", None, Head
     )
     activation: Activation = option(
-        "all", "activation inside and between layers", None, Activation
+        "mlp", "activation inside and between layers", None, Activation
     )
-    norm: Norm = option("all", "kind of normalisation", None, Norm)
+    norm: Norm = option("mlp", "kind of normalisation", None, Norm)
     dropout: float = option(
         "all", "dropout probability, after every layer and before the head", 0.0
     )
+    towers: int = option("towers", "towers of a PNA layer, which share its width", 1)
+    sort_nodes: int = option(
+        "sort", "nodes of a graph that are read after sorting (DGCNN)", 30
+    )
+    shortest_paths: bool = option(
+        "paths", "tell messages how many shortest paths they can take (KP-GIN)", False
+    )
+    inner_layers: int = option(
+        "inner", "layers inside the ego-nets of one layer (GIN-AK+)", 2
+    )
+    base: Base = option(
+        "base", "sets of nodes that the network in an ego-net joins", None, Base
+    )
+    order_size: int = option(
+        "orderings", "nodes of an ordering that are read (Deep LRP)", 3
+    )
+    num_capsules: int = option("capsules", "capsules of a layer (CapsGNN)", 8)
     n_estimators: int = option("trees", "number of trees in a forest", 300)
     max_depth: int | None = option("trees", "largest depth of a tree in a forest", None)
     min_samples_leaf: int = option(
@@ -122,10 +144,12 @@ class ModelOptions:
         for item in fields(self):
             value = getattr(self, item.name)
             if item.type == "int" or (item.type == "int | None" and value is not None):
-                object.__setattr__(self, item.name, check_positive(item.name, value))
+                most = MOST_LEVELS if item.name in ("num_hops", "num_layers") else None
+                checked = check_positive(item.name, value, maximum=most)
+                object.__setattr__(self, item.name, checked)
             if item.metadata["choices"]:
                 check_choice(item.name, value, item.metadata["choices"])
-        for name in ("share_hops", "skip"):
+        for name in ("share_hops", "skip", "shortest_paths"):
             if not isinstance(getattr(self, name), bool):
                 raise ConfigError(
                     f"{name} must be true or false, got {getattr(self, name)!r}."
@@ -155,26 +179,55 @@ def optional_keys() -> list[tuple[str, str, dict[str, Any]]]:
 
 
 @dataclass(frozen=True)
+class About:
+    """What is known of a model, for people who choose one.
+
+    Attributes:
+        family: Its kind, in a word or two.
+        paper: Who published it.
+        equation: What it computes, in one line.
+        bound: The exact test that separates whatever it can separate where nodes have
+            no features; ``None`` of one that reads more than the graph.
+        tables: Tables of the SEK-GNN paper that have it.
+    """
+
+    family: str
+    paper: str
+    equation: str
+    bound: str | None
+    tables: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class ModelKind:
-    """What a model is made of, and so which options it has.
+    """What a model is made of, and so which options it has; and what is known of it.
 
     Attributes:
         parts: Parts of :func:`option`, besides those of all networks.
-        network: Whether it is one.
         defaults: Where they differ from :class:`ModelOptions`.
         fixed: Options that it does not have, but its encoders read.
+        network: Whether it is one.
+        lacks: Parts of all networks that it does not have.
+        edges: Whether it reads edge features.
+        coordinates: Whether it reads positions of nodes in space, ``pos``.
+        about: What is known of it; ``None`` of a model of your own.
     """
 
     parts: tuple[str, ...] = (
-        "hops", "message", "inject", "encoding", "fusion", "skip", "jump"
+        "hops", "combine", "message", "inject", "encoding", "fusion", "skip", "jump"
     )  # fmt: skip
     defaults: Mapping[str, Any] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     network: bool = True
+    lacks: tuple[str, ...] = ()
+    edges: bool = True
+    coordinates: bool = False
+    about: About | None = None
 
     def options(self) -> dict[str, Any]:
         """Return the options of the model and their defaults."""
-        parts = ("all", "readout", *self.parts) if self.network else self.parts
+        shared = ("all", "readout", "head", "mlp") if self.network else ()
+        parts = {*self.parts, *shared} - {*self.lacks}
         return {
             item.name: self.defaults.get(item.name, item.default)
             for item in fields(ModelOptions)
@@ -199,25 +252,261 @@ class ModelKind:
 
 MODEL_KINDS: dict[str, ModelKind] = {
     "sek-gin": ModelKind(
-        ("hops", "inject", "encoding", "fusion", "skip", "jump"),
+        ("hops", "combine", "inject", "encoding", "fusion", "skip", "jump"),
         fixed={"message": "gine_plus"},
+        about=About(
+            "K-hop",
+            "Yao et al., KDD 2023",
+            "[SEK-GNN with GINE+ ‖ GIN], one linear head",
+            "sek",
+            (1, 2, 3, 4, 5),
+        ),
     ),
-    "sek-ppgn": ModelKind(("hops", "encoding", "fusion", "skip"), {"combine": "sum"}),
-    "sek-gnn": ModelKind(),
-    "k-gin": ModelKind(("hops", "message", "skip", "jump"), {"message": "gine_plus"}),
+    "sek-ppgn": ModelKind(
+        ("hops", "combine", "encoding", "fusion", "skip"),
+        {"combine": "sum"},
+        about=About(
+            "pairs of nodes",
+            "Yao et al., KDD 2023",
+            "[one SEK layer (GIN) ‖ PPGN], one linear head",
+            "sek2fwl",
+            (1,),
+        ),
+    ),
+    "sek-gnn": ModelKind(
+        about=About(
+            "K-hop",
+            "Yao et al., KDD 2023",
+            "h'_v = COMBINE_k UPDATE_k(MESSAGE_k(h_v, f_v, {(h_u, f_u): u in N_k(v)}))",
+            "sek",
+        )
+    ),
+    "k-gin": ModelKind(
+        ("hops", "combine", "message", "skip", "jump"),
+        {"message": "gine_plus"},
+        about=About(
+            "K-hop",
+            "Brossard et al., 2020; Feng et al., NeurIPS 2022",
+            "h'_v = MLP((1+ε) h_v + Σ_k θ_k Σ_{u in N_k(v)} ReLU(h_u^(L-k)))",
+            "khop",
+            (1,),
+        ),
+    ),
     "gin": ModelKind(
-        ("skip", "jump"), {"jump": "last"}, {"num_hops": 1, "combine": "sum"}
+        ("skip", "jump"),
+        {"jump": "last"},
+        {"num_hops": 1, "combine": "sum"},
+        about=About(
+            "message passing",
+            "Xu et al., ICLR 2019",
+            "h'_v = MLP((1+ε) h_v + Σ_u h_u)",
+            "1wl",
+            (1, 2),
+        ),
     ),
-    "ppgn": ModelKind((), fixed={"num_hops": 1}),
+    "graphsage": ModelKind(
+        ("jump",),
+        {"jump": "last"},
+        {"num_hops": 1},
+        edges=False,
+        about=About(
+            "message passing",
+            "Hamilton et al., NeurIPS 2017",
+            "h'_v = W h_v + W' mean_u h_u",
+            "1wl",
+            (2,),
+        ),
+    ),
+    "pna": ModelKind(
+        ("jump", "towers"),
+        {"jump": "last"},
+        {"num_hops": 1},
+        about=About(
+            "message passing",
+            "Corso et al., NeurIPS 2020",
+            "h'_v = U(h_v, [1, log(d+1)/δ, δ/log(d+1)] ⊗ [mean, min, max, std]_u M(h_v,"
+            " h_u))",
+            "1wl",
+            (1,),
+        ),
+    ),
+    "dgcnn": ModelKind(
+        ("sort",),
+        {"num_layers": 4, "hidden_channels": 32, "head": "mlp"},
+        {"num_hops": 1},
+        lacks=("readout", "mlp"),
+        edges=False,
+        about=About(
+            "message passing",
+            "Zhang et al., AAAI 2018",
+            "H' = tanh(D̃⁻¹ Ã H W); nodes sorted by the last channel; 1-D convolutions",
+            "1wl",
+            (2,),
+        ),
+    ),
+    "graphsnn": ModelKind(
+        ("jump",),
+        {"jump": "concat"},
+        {"num_hops": 1},
+        edges=False,
+        about=About(
+            "message passing",
+            "Wijesinghe and Wang, ICLR 2022",
+            "h'_v = MLP(γ (1 + Σ_u ω_vu) h_v + Σ_u (1 + ω_vu) h_u), ω of overlapping "
+            "ego-nets",
+            "3fwl",
+            (2,),
+        ),
+    ),
+    "kp-gin": ModelKind(
+        ("hops", "combine", "jump", "paths"),
+        about=About(
+            "K-hop",
+            "Feng et al., NeurIPS 2022",
+            "h'_v = COMBINE_k MLP_k((1+ε_k) h_v + Σ_{u in N_k(v)} h_u + p_v^k), p of "
+            "peripheral edges",
+            "sek",
+            (2,),
+        ),
+    ),
+    "kp-gin+": ModelKind(
+        ("hops", "combine", "jump", "paths"),
+        about=About(
+            "K-hop",
+            "Feng et al., NeurIPS 2022",
+            "h'_v = MLP((1+ε) h_v + Σ_k θ_k (Σ_{u in N_k(v)} h_u^(L-k) + p_v^k))",
+            "sek",
+            (1, 3),
+        ),
+    ),
+    "gin-ak+": ModelKind(
+        ("hops", "inner", "jump"),
+        about=About(
+            "ego-nets",
+            "Zhao et al., ICLR 2022",
+            "h'_v = h_v + MLP([z_v|v ‖ Σ_{u in S_v} σ(a_d) z_u|v ‖ Σ_{u: v in S_u} "
+            "σ(b_d) z_v|u]), z = GIN(ego-net)",
+            "2fwl",
+            (1, 2),
+        ),
+    ),
+    "nested-gnn": ModelKind(
+        ("hops", "jump", "base"),
+        {"jump": "concat"},
+        {"combine": "sum"},
+        about=About(
+            "ego-nets",
+            "Zhang and Li, NeurIPS 2021",
+            "h_v = mean_{u in S_v} GNN(ego-net of v)_u",
+            "subgraph",
+            (3,),
+        ),
+    ),
+    "deep-lrp": ModelKind(
+        ("hops", "jump", "orderings"),
+        {"num_hops": 1, "jump": "sum"},
+        about=About(
+            "ego-nets",
+            "Chen et al., NeurIPS 2020",
+            "h'_v = MLP(mean_π ReLU(Σ_a W_a h_π(a) + Σ_{a<b} W_ab A_π(a)π(b))), π an "
+            "order of breadth-first search",
+            "2fwl",
+            (3,),
+        ),
+    ),
+    "mpnn": ModelKind(
+        (),
+        {"readout": "set2set"},
+        {"num_hops": 1},
+        lacks=("mlp",),
+        about=About(
+            "molecules",
+            "Gilmer et al., ICML 2017",
+            "h'_v = GRU(ReLU(Σ_u A(e_uv) h_u), h_v), Set2Set",
+            "1wl",
+            (3,),
+        ),
+    ),
+    "dtnn": ModelKind(
+        (),
+        {},
+        {"num_hops": 1},
+        lacks=("mlp",),
+        edges=False,
+        coordinates=True,
+        about=About(
+            "molecules",
+            "Schütt et al., 2017",
+            "c'_i = c_i + Σ_j tanh(W [(W_1 c_j + b_1) ∘ (W_2 d_ij + b_2)]), d of "
+            "distances in space",
+            None,
+            (3,),
+        ),
+    ),
+    "capsgnn": ModelKind(
+        ("capsules",),
+        {"hidden_channels": 8, "num_layers": 2},
+        {"num_hops": 1},
+        lacks=("readout", "head", "mlp"),
+        edges=False,
+        about=About(
+            "message passing",
+            "Xinyi and Chen, ICLR 2019",
+            "s_j = Σ_i c_ij W_ij u_i of node capsules tanh(D̃^-½ Ã D̃^-½ H W), "
+            "c by dynamic routing",
+            "1wl",
+            (2,),
+        ),
+    ),
+    "ppgn": ModelKind(
+        (),
+        fixed={"num_hops": 1},
+        about=About(
+            "pairs of nodes",
+            "Maron et al., NeurIPS 2019",
+            "X'_vu = MLP([X_vu ‖ Σ_w MLP(X)_vw ∘ MLP(X)_wu])",
+            "2fwl",
+            (1, 3),
+        ),
+    ),
     "ridge": ModelKind(
-        ("encoding", "readout"), fixed={"num_hops": 1, "skip": True}, network=False
+        ("encoding", "readout"),
+        fixed={"num_hops": 1, "skip": True},
+        network=False,
+        about=About(
+            "closed form",
+            "this library",
+            "y = W pool_v [1, d_v, d_v²] ⊗ [1, f_v, x_v, Σ_u e_uv]",
+            "sek",
+        ),
     ),
-    "forest": ModelKind(("encoding", "trees"), fixed={"num_hops": 1}, network=False),
+    "forest": ModelKind(
+        ("encoding", "trees"),
+        fixed={"num_hops": 1},
+        network=False,
+        about=About(
+            "trees",
+            "this library",
+            "extremely randomised trees of pool_v [1, f_v, x_v, Σ_u e_uv]",
+            "sek",
+        ),
+    ),
 }
 """Every model by name; ``register_model`` adds to them."""
 
 OWN = ModelKind()
 """Of a model of your own that is made of branches: it has all options."""
+
+
+def model_costs() -> dict[str, dict[str, float]]:
+    """Return what an epoch of a model costs relative to ``gin``.
+
+    ``seconds`` and peak ``memory``, as ``benchmarks/models.py`` measured them on
+    PROTEINS; a model that was not measured is absent.
+    """
+    text = Path(__file__).with_name("costs.json").read_text("utf-8")
+    found: dict[str, dict[str, float]] = json.loads(text)
+    return found
 
 
 def shown_default(name: str) -> str:
@@ -256,11 +545,12 @@ def signature_of(kind: ModelKind, *, encoding: Any) -> inspect.Signature:
                 "encoding", must, default=encoding, annotation="SubstructureEncoding"
             )
         )
-    rest = [
-        ("edge_channels", 0, "int"),
+    rest: list[tuple[str, Any, str]] = [
         ("graph_channels", 0, "int"),
         ("level", "graph", "Level"),
     ]
+    if kind.edges:
+        rest.insert(0, ("edge_channels", 0, "int"))
     own = [(name, value, types[name]) for name, value in kind.options().items()]
     more = [
         inspect.Parameter(name, named, default=value, annotation=annotation)
@@ -282,8 +572,9 @@ def arguments_doc(kind: ModelKind) -> str:
         help, choices = known[name]["help"], known[name]["choices"]
         words = f": {', '.join(choices[:-1])} or {choices[-1]}" if choices else ""
         lines.append(f"{name}: {help[0].upper()}{help[1:]}{words} (default {value!r}).")
+    if kind.edges:
+        lines.append("edge_channels: Width of ``edge_attr``; 0 where it is not read.")
     lines += [
-        "edge_channels: Width of ``edge_attr``; 0 where it is not read.",
         "graph_channels: Width of ``graph_x``, features of graphs; 0 for none.",
         'level: One output per ``"graph"`` or per ``"node"``.',
     ]

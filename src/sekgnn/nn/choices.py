@@ -14,7 +14,8 @@ Activation = Literal["relu", "silu", "sine"]
 Standardize = Literal["scale", "rotate", "none"]
 Head = Literal["linear", "mlp"]
 Pooled = Literal["plain", "frozen"]
+Base = Literal["1", "1-2-3"]
 
-READOUTS = ("sum", "mean", "max", "attention")
+READOUTS = ("sum", "mean", "max", "attention", "set2set")
 POOLS = ("sum", "mean", "std", "max", "min")
 """What a network and fixed features may be pooled by; several are joined by ``+``."""

@@ -225,10 +225,20 @@ def edge_features(edge_index: Tensor, edge_attr: Tensor, hops: HopCSR) -> EdgeFe
             "and join multiple ones (torch_geometric.utils.to_undirected)."
         )
     attr = edge_attr.view(-1, 1) if edge_attr.dim() == 1 else edge_attr
-    size = receiver.numel()
-    steps = torch.arange(size + 1, dtype=torch.int32, device=receiver.device)
-    receivers = Csr(hops.hop(1).indptr, steps[:-1], steps, receiver.int())
-    return EdgeFeatures(attr[order[left]], sender, receivers)
+    return EdgeFeatures(attr[order[left]], sender, received(hops, 1))
+
+
+def received(hops: HopCSR, k: int) -> Csr:
+    """Return the matrix of nodes and the pairs of hop k that they receive.
+
+    Its columns are the pairs in the order of ``hops.pairs(k)``, ``[N, M_k]``.
+    """
+    receiver, _ = hops.pairs(k)
+    steps = torch.arange(
+        receiver.numel() + 1, dtype=torch.int32, device=receiver.device
+    )
+    rows = hops.hop(k).indptr
+    return Csr(rows - rows[0], steps[:-1], steps, receiver.int())
 
 
 def edge_sum(x: Tensor, lift: nn.Module, edges: EdgeFeatures) -> Tensor:

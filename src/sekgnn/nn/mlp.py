@@ -10,6 +10,12 @@ from torch import Tensor, nn
 from sekgnn.checks import check_choice
 from sekgnn.nn.choices import Activation, Norm
 
+SINE_GAIN = 16.0
+"""Of first layers before sines where small differences must not drown in rounding.
+
+Near 0 a sine is linear; only with large weights does it see high frequencies.
+"""
+
 
 class MLP(nn.Module):
     r"""``Linear -> norm -> activation -> Linear``.
@@ -49,8 +55,12 @@ class MLP(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return ``[N, C_out]``."""
-        out: Tensor = self.second(activate(self.norm(self.first(x)), self.activation))
+        out: Tensor = self.second(self.between(self.first(x)))
         return out
+
+    def between(self, x: Tensor) -> Tensor:
+        """Return what the second layer reads, from the result of the first."""
+        return activate(self.norm(x), self.activation)
 
 
 def activate(x: Tensor, activation: Activation) -> Tensor:

@@ -12,7 +12,7 @@ from sekgnn.checks import check_positive
 from sekgnn.errors import ConfigError
 from sekgnn.nn.choices import Activation, Norm, Standardize
 from sekgnn.nn.hop_matrices import grouped
-from sekgnn.nn.mlp import MLP, activate, reset_children
+from sekgnn.nn.mlp import MLP, SINE_GAIN, activate, reset_children
 from sekgnn.nn.sparse_sum import Csr, csr_sum
 
 
@@ -109,7 +109,9 @@ class MultisetFusion(nn.Module):
 
     where :math:`\phi_c` and :math:`\rho` are two linear layers each. :math:`\mu_c`,
     :math:`\sigma_c` and :math:`m_c`, the mean number of vectors in a multiset, are
-    those that :meth:`fit` found in the training graphs.
+    those that :meth:`fit` found in the training graphs. With sines the first layers of
+    :math:`\phi_c` and :math:`\rho` begin with a gain of 16: step vectors of different
+    graphs may agree in all but their last steps, and by little there.
 
     Args:
         num_channels: C.
@@ -167,6 +169,10 @@ class MultisetFusion(nn.Module):
         for weight in (self.first, self.second):
             bound = (weight.size(1) - 1) ** -0.5
             nn.init.uniform_(weight, -bound, bound)
+        if self.activation == "sine":
+            with torch.no_grad():
+                self.first[:, :-1] *= SINE_GAIN
+                self.lift.first.weight *= SINE_GAIN
 
     @torch.no_grad()
     def fit(self, batches: Callable[[], Iterable[Multisets]]) -> None:

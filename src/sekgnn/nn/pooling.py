@@ -7,6 +7,7 @@ from typing import get_args
 
 import torch
 from torch import Tensor, nn
+from torch_geometric.nn.aggr import Set2Set
 
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.errors import ConfigError
@@ -133,17 +134,19 @@ class GraphReadout(nn.Module):
     * ``"mean"``: :math:`\frac{1}{n} \sum_v h_v`;
     * ``"max"``: :math:`\max_v h_v`, channel by channel;
     * ``"attention"``: :math:`\sum_v a_v h_v`,
-      :math:`a = \mathrm{softmax}_v(w^\top h_v)` over the nodes of the graph.
+      :math:`a = \mathrm{softmax}_v(w^\top h_v)` over the nodes of the graph;
+    * ``"set2set"``: PyG's ``Set2Set`` (Vinyals et al., 2016), three steps of attention
+      whose query an LSTM updates; 2 C numbers.
 
     Several joined by ``+``, such as ``"sum+mean+max"``, are concatenated. A graph
     without nodes gives zeros.
 
     Args:
         channels: C.
-        readout: One of the four, or several.
+        readout: One of the five, or several.
 
     Attributes:
-        out_channels: R C, for R parts.
+        out_channels: R C, for R parts, of which ``"set2set"`` counts twice.
 
     Shapes:
         - **input:** :math:`(N, C)` and the :func:`membership` of G graphs
@@ -156,7 +159,10 @@ class GraphReadout(nn.Module):
         self.channels = check_positive("channels", channels)
         self.readout = readout
         self.parts = pool_names("readout", readout, READOUTS)
-        self.out_channels = channels * len(self.parts)
+        self.out_channels = channels * (len(self.parts) + ("set2set" in self.parts))
+        self.steps: nn.Module | None = None
+        if "set2set" in self.parts:
+            self.steps = Set2Set(channels, processing_steps=3)
         # a bias would shift all scores of a graph alike and change nothing
         self.score: nn.Module | None = (
             nn.Linear(channels, 1, bias=False) if "attention" in self.parts else None
@@ -168,12 +174,16 @@ class GraphReadout(nn.Module):
 
     def forward(self, h: Tensor, graphs: Csr) -> Tensor:
         """Return ``[G, R C]``."""
-        pooled = [
-            self._attention(h, graphs)
-            if part == "attention"
-            else pool_nodes(h, graphs, part)
-            for part in self.parts
-        ]
+        pooled = []
+        for part in self.parts:
+            if part == "attention":
+                pooled.append(self._attention(h, graphs))
+            elif part == "set2set":
+                assert self.steps is not None
+                owner = graphs.t_indices.long()
+                pooled.append(self.steps(h, owner, dim_size=graphs.indptr.size(0) - 1))
+            else:
+                pooled.append(pool_nodes(h, graphs, part))
         return pooled[0] if len(pooled) == 1 else torch.cat(pooled, dim=1)
 
     def _attention(self, h: Tensor, graphs: Csr) -> Tensor:

@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from sekgnn.checks import check_positive
 from sekgnn.errors import GraphInputError
 from sekgnn.nn.choices import Activation, Norm
 from sekgnn.nn.hop_matrices import HopCSR
-from sekgnn.nn.mlp import MLP, reset_children
+from sekgnn.nn.mlp import MLP, SINE_GAIN, reset_children
 from sekgnn.nn.pooling import membership
 from sekgnn.nn.sparse_sum import Csr
 
@@ -21,8 +22,8 @@ class PairLayout(NamedTuple):
 
     Flat, the pairs stand graph by graph and row by row, ``[P, C]`` with
     :math:`P = \sum_g n_g^2`: nothing but real pairs, so that whatever is computed row
-    by row, normalisation included, cannot see any padding. Padded, they are ``[G, C, n,
-    n]`` with zeros elsewhere, for the matrix product alone.
+    by row, normalisation included, cannot see any padding. For the matrix product alone
+    they are turned, ``[C, P]``, and padded, ``[C, G, n, n]`` with zeros elsewhere.
 
     Attributes:
         slots: Place of every pair in ``[G * n * n]``, int64 ``[P]``.
@@ -41,16 +42,18 @@ class PairLayout(NamedTuple):
     max_nodes: int
 
     def pad(self, x: Tensor) -> Tensor:
-        """Return ``[P, C]`` as ``[G, C, n, n]``, zero outside the graphs."""
-        n = self.max_nodes
-        flat = x.new_zeros(self.num_graphs * n * n, x.size(1))
-        flat = flat.index_copy(0, self.slots, x)
-        return flat.view(self.num_graphs, n, n, x.size(1)).permute(0, 3, 1, 2)
+        """Return ``[C, P]`` as ``[C, G, n, n]``, zero outside the graphs."""
+        width, size = x.size(0), self.num_graphs * self.max_nodes**2
+        if x.size(1) != size:  # not all graphs have n nodes
+            x = x.new_zeros(width, size).index_copy(1, self.slots, x)
+        return x.view(width, self.num_graphs, self.max_nodes, self.max_nodes)
 
     def unpad(self, x: Tensor) -> Tensor:
-        """Return ``[G, C, n, n]`` as ``[P, C]``."""
-        flat = x.permute(0, 2, 3, 1).reshape(-1, x.size(1))  # [G * n * n, C]
-        return flat.index_select(0, self.slots)
+        """Return ``[C, G, n, n]`` as ``[C, P]``."""
+        flat = x.reshape(x.size(0), -1)  # [C, G * n * n]
+        if flat.size(1) == self.slots.size(0):
+            return flat
+        return flat.index_select(1, self.slots)
 
 
 def pair_layout(
@@ -87,9 +90,6 @@ def pair_layout(
         num_graphs=sizes.numel(),
         max_nodes=n,
     )
-
-
-SINE_GAIN = 16.0
 
 
 class PPGNBlock(nn.Module):
@@ -144,15 +144,25 @@ class PPGNBlock(nn.Module):
 
     def forward(self, x: Tensor, pairs: PairLayout) -> Tensor:
         """Return ``[P, C_out]``."""
-        left = pairs.pad(self.left(x))  # [G, C, n, n]
-        right = pairs.pad(self.right(x))
+        left = pairs.pad(_turned(self.left, x))  # [C, G, n, n]
+        right = pairs.pad(_turned(self.right, x))
         with torch.autocast(x.device.type, enabled=False):  # long sums: never in half
             product = pairs.unpad(_at_least_float(left) @ _at_least_float(right))
         if self.sine:
             sizes = pairs.rows.row_sizes()  # n of the graph of every node, [N]
-            product = product / sizes.repeat_interleave(sizes).sqrt().unsqueeze(1)
-        out: Tensor = self.merge(torch.cat([x, product], dim=1))
+            product = product / sizes.repeat_interleave(sizes).sqrt()  # [C, P]
+        first = self.merge.first  # of [X || product], without putting them together
+        own, new = first.weight[:, : x.size(1)], first.weight[:, x.size(1) :]
+        merged = functional.linear(x, own, first.bias)
+        merged = merged + product.t().to(merged.dtype) @ new.t()
+        out: Tensor = self.merge.second(self.merge.between(merged))
         return out
+
+
+def _turned(mlp: MLP, x: Tensor) -> Tensor:
+    """Return the result for ``[P, C_in]`` as ``[C_out, P]``, which nothing copies."""
+    out = mlp.second
+    return torch.addmm(out.bias.unsqueeze(1), out.weight, mlp.between(mlp.first(x)).t())
 
 
 def _at_least_float(x: Tensor) -> Tensor:

@@ -64,6 +64,7 @@ _FIXED = {
     "checkpoint_every": "it changes nothing",
 }
 _UNIT_KEYS = ("loss", "normalize")
+_MOST_LABELS = 10_000
 
 
 @dataclass(frozen=True)
@@ -303,23 +304,31 @@ def _range(key: str, values: Mapping[str, Any]) -> dict[str, Any]:
 def _follows(key: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a checked table, as pairs: keys of JSON are strings."""
     table = values.get("values")
-    if set(values) != {"of", "values"} or not isinstance(table, Mapping | list):
+    rows: Any = list(table.items()) if isinstance(table, Mapping) else table
+    paired = isinstance(rows, list) and all(
+        isinstance(row, list | tuple) and len(row) == 2 for row in rows
+    )
+    if set(values) != {"of", "values"} or not paired:
         raise ConfigError(
             f"{key} must be written as {{of: other key, values: {{1: a, 2: b}}}}, "
             f"got {dict(values)!r}."
         )
     of = str(values["of"]).strip().replace("-", "_")
-    pairs = table.items() if isinstance(table, Mapping) else table
     known = of in _TYPES  # else it is refused later, with what it may be
-    rows = [[_value(of, a) if known else a, _value(key, b)] for a, b in pairs]
-    return {"of": of, "values": rows}
+    checked = [[_value(of, a) if known else a, _value(key, b)] for a, b in rows]
+    return {"of": of, "values": checked}
 
 
 def _labels(part: Any) -> Sequence[Any] | None:
-    """Return all values of Optuna's parameter; ``None`` if there is no end of them."""
+    """Return all values of Optuna's parameter; ``None`` if there is no end of them.
+
+    Or none that could be reached: a range of more than ``_MOST_LABELS``.
+    """
     if isinstance(part, list):
         return _label_list(part)
     low, high, step = part["low"], part["high"], part.get("step")
+    if (high - low) / (step or 1) > _MOST_LABELS:
+        return None
     if isinstance(low, int):
         return range(low, high + 1, step or 1)
     if step is None:

@@ -125,9 +125,10 @@ def make_model(config: RunConfig, data: GraphTask, seed: int) -> GraphModel:
             f"closed_form={config.closed_form!r} solves the skip before training, and "
             f"model {config.model!r} has none; set skip, or use 'after'."
         )
-    if config.closed_form != "none" and isinstance(model, ModuleModel):
+    own = isinstance(model, ModuleModel) or not isinstance(model.head, torch.nn.Linear)
+    if config.closed_form != "none" and own:
         raise ConfigError(
-            "closed_form solves the last layer of the models of this library; leave it "
-            f"out for {config.model!r}."
+            "closed_form solves the last linear layer of the models of this library; "
+            f"leave it out for {config.model!r}."
         )
     return model.to(getattr(torch, dtype))

@@ -29,7 +29,8 @@ LOSSES = ("mse", "mae", "huber", "bce")
 OPTIMIZERS = ("adam", "adamw", "lbfgs", "soap")
 CLOSED_FORMS = ("none", "before", "after", "both")
 DTYPES = ("float32", "float64")
-ACCELERATORS = ("auto", "cpu", "gpu", "mps", "tpu")
+DEVICES = ("auto", "cpu", "gpu", "mps")
+ACCELERATORS = (*DEVICES, "tpu")
 
 
 def key(section: str, help: str, default: Any = None, **more: Any) -> Any:
@@ -305,7 +306,7 @@ class RunConfig(_ModelKeys):
     tensorboard: bool = key("training", "write TensorBoard logs", False)
 
     accelerator: str = key(
-        "machine", "device to train on", "cpu", choices=ACCELERATORS, free=True
+        "machine", "device to train on", "auto", choices=ACCELERATORS, free=True
     )
     devices: int = key(
         "machine", "number of processes, or GPUs, per machine", 1, free=True, low=1
@@ -339,7 +340,7 @@ class RunConfig(_ModelKeys):
                 "that registers a model of your own first: sekgnn --import MODULE ..."
             )
         if self.optimizer == "lbfgs":
-            for name in ("weight_decay", "dropout", "clip", "max_neighbors"):
+            for name in ("dropout", "clip", "max_neighbors"):
                 if getattr(self, name):
                     raise ConfigError(
                         f"{name} does not work with optimizer lbfgs, whose line search "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from sekgnn.training.objective import Objective
 from sekgnn.training.predictions import PredictionCollector
 
 _ITERATIONS = 5  # of L-BFGS per epoch
+_HELD = 2**30  # bytes of batches that L-BFGS keeps in memory
 
 
 class NotFiniteError(ConfigError):
@@ -31,7 +33,10 @@ class GraphLearner(LightningModule):
     """Trains a :class:`~sekgnn.models.GraphModel`.
 
     Adam, AdamW and SOAP take a step per batch. L-BFGS takes a few iterations on the
-    loss of all training graphs per epoch; batches only bound the memory it needs.
+    loss of all training graphs per epoch, plus half of ``weight_decay`` times the sum
+    of the squared weights; batches only bound the memory it needs. They
+    are kept from one evaluation of the loss to the next while they fit, and cut anew
+    for each where they do not.
 
     Args:
         model: The network.
@@ -65,7 +70,8 @@ class GraphLearner(LightningModule):
         self.loss_total = 0.0
         self.loss_count = 0
         self.automatic_optimization = config.optimizer != "lbfgs"
-        self.held: list[Any] = []
+        self.held: list[Any] | None = []
+        self.held_bytes = self.held_targets = 0
 
     def train_dataloader(self) -> BatchLoader:
         """Return the training batches of this process.
@@ -143,8 +149,7 @@ class GraphLearner(LightningModule):
         """
         if not self.automatic_optimization:
             return self._descend(batch, batch_idx)
-        out = self.model(batch)
-        total, count = self._loss_sum(out, batch)
+        total, count = self._loss_sum(batch)
         value = float(total.detach())
         everywhere, present = value, int(count)
         if self.trainer.world_size > 1:  # all see the same, and stop together
@@ -158,9 +163,11 @@ class GraphLearner(LightningModule):
         self.loss_count += int(count)
         return loss
 
-    def _loss_sum(self, out: Tensor, batch: Any) -> tuple[Tensor, Tensor]:
+    def _loss_sum(self, batch: Any) -> tuple[Tensor, Tensor]:
+        """Return the weighted sum of the losses of a batch, the number of targets."""
         weight = row_weights(batch, self.model.level)
-        return self.objective.loss_sum(out, batch.y, batch[Y_MASK], weight)
+        goal = self.objective
+        return self.model.loss_sum(batch, batch.y, batch[Y_MASK], goal, weight)
 
     def on_train_batch_end(self, outputs: Any, batch: Any, batch_idx: int) -> None:
         """Evaluate the last batch of an epoch again, where nothing is watched.
@@ -171,36 +178,53 @@ class GraphLearner(LightningModule):
         if self.trainer.is_last_batch and self.config.watched is None:
             self.model.eval()
             with torch.no_grad():
-                out = self.model(batch)
+                total, _ = self._loss_sum(batch)
             self.model.train()
-            total, _ = self._loss_sum(out, batch)
             self._check_finite(float(total), self.global_step)
 
     def _descend(self, batch: Any, batch_idx: int) -> Tensor:
-        """Hold batches until the last one of an epoch; then search along lines."""
-        self.held.append(batch)
-        total = torch.zeros(())
+        """Look at all batches of an epoch; after the last one search along lines."""
+        if batch_idx == 0:
+            self.held, self.held_bytes, self.held_targets = [], 0, 0
+        self.held_bytes += _num_bytes(batch)
+        self.held_targets += int(batch[Y_MASK].sum())
+        if self.held_bytes > _HELD:
+            self.held = None
+        if self.held is not None:
+            self.held.append(batch)
+        total, count = torch.zeros(()), self.held_targets
+        decay = self.config.weight_decay
         if batch_idx + 1 < self.trainer.num_training_batches:
             return total
-        count = sum(int(held[Y_MASK].sum()) for held in self.held)
 
         def closure() -> Tensor:
             descent.zero_grad()
             whole = torch.zeros((), dtype=torch.float64)
-            for held in self.held:
-                out = self.model(held)
-                part = self._loss_sum(out, held)[0] / count
-                self.manual_backward(part)
-                whole += part.detach().double()
+            for part in self._epoch_batches():
+                loss = self._loss_sum(part)[0] / count
+                self.manual_backward(loss)
+                whole += loss.detach().double()
             if not self.loss_count:  # the first is that of the weights as they were
                 self._check_finite(float(whole), self.global_step + 1)
                 self.loss_total, self.loss_count = float(whole) * count, count
-            return whole
+            if not decay:
+                return whole
+            squares = [weight.square().sum() for weight in self.model.parameters()]
+            penalty = 0.5 * decay * torch.stack(squares).sum()
+            self.manual_backward(penalty)
+            return whole + penalty.detach().double()
 
         descent: Any = self.optimizers()
         descent.step(closure)
-        self.held.clear()
+        self.held = []
         return total
+
+    def _epoch_batches(self) -> Iterable[Any]:
+        """Return the training batches of the epoch again, in the same order."""
+        if self.held is not None:
+            return self.held
+        loader: Any = self.trainer.train_dataloader
+        return (self.transfer_batch_to_device(part, self.device, 0) for part in loader)
 
     def validation_step(self, batch: Any, batch_idx: int) -> None:
         """Collect the outputs for a batch."""
@@ -233,6 +257,12 @@ class GraphLearner(LightningModule):
         if self.trainer.world_size > 1:
             sums = self.trainer.strategy.reduce(sums.to(self.device), reduce_op="sum")
         return float(sums[0] / sums[1].clamp(min=1))
+
+
+def _num_bytes(batch: Any) -> int:
+    """Return the memory that the tensors of a batch take."""
+    tensors = (value for value in batch.to_dict().values() if torch.is_tensor(value))
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
 
 
 def _epoch_seed(seed: int, epoch: int) -> int:

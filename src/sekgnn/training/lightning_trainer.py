@@ -47,9 +47,10 @@ def make_trainer(
         ConfigError: If this machine lacks what the config asks for.
     """
     logger = _logger(config, output)
+    place = available_device(config.accelerator, config.dtype)
     try:
         return Trainer(
-            accelerator=config.accelerator,
+            accelerator=place,
             devices=config.devices,
             num_nodes=config.num_machines,
             strategy=config.strategy,
@@ -57,7 +58,7 @@ def make_trainer(
             callbacks=callbacks,
             logger=logger,
             plugins=[SafeCheckpointIO()],
-            deterministic="warn" if config.accelerator != "cpu" else True,
+            deterministic="warn" if place != "cpu" else True,
             gradient_clip_val=config.clip,
             limit_val_batches=0 if config.watched is None else None,
             enable_checkpointing=output is not None,
@@ -73,6 +74,34 @@ def make_trainer(
             f"accelerator={config.accelerator!r}, devices={config.devices} and "
             f"strategy={config.strategy!r} are not available here: {error}"
         ) from error
+
+
+def available_device(accelerator: str, dtype: str | None = None) -> str:
+    """Return the kind of device behind the name of an accelerator, such as ``"cuda"``.
+
+    Args:
+        accelerator: ``auto`` takes a GPU where there is one, else the CPU; ``gpu``
+            takes NVIDIA's or Apple's.
+        dtype: Precision; Apple's GPUs have no float64.
+
+    Raises:
+        ConfigError: If there is no such device.
+    """
+    mps = torch.backends.mps.is_available()
+    found = {"cuda": torch.cuda.is_available(), "mps": mps}
+    wanted = {"auto": ("cuda", "mps"), "gpu": ("cuda", "mps"), "mps": ("mps",)}
+    if accelerator not in wanted:
+        return accelerator
+    for place in wanted[accelerator]:
+        if found[place] and not (place == "mps" and dtype == "float64"):
+            return place
+    if accelerator == "auto":
+        return "cpu"
+    why = " for float64" if mps else ""
+    raise ConfigError(
+        f"accelerator={accelerator!r} is not available here{why}: torch sees no such "
+        "device; use cpu or auto."
+    )
 
 
 def _logger(config: RunConfig, output: Path | None) -> Any:
@@ -194,10 +223,10 @@ def read_checkpoint(
     except FileNotFoundError as error:
         raise ModelFileError(f"there is no checkpoint {path}.") from error
     except Exception as error:  # whatever torch makes of foreign bytes
-        reason = str(error).strip().split("\n")[0]
+        # torch's own words advise to load it unsafely
         raise ModelFileError(
-            f"the checkpoint {path} is damaged or was not written by sekgnn "
-            f"({reason}); remove it to start the run again."
+            f"the checkpoint {path} is damaged, or holds more than tensors and plain "
+            "values and was not written by sekgnn; remove it to start the run again."
         ) from error
     if not isinstance(found, dict) or "state_dict" not in found:
         raise ModelFileError(

@@ -106,17 +106,18 @@ class PredictionCollector(Metric):
 
 
 def predict_batches(model: GraphModel, batches: Iterable[Any]) -> Predictions:
-    """Return the outputs of a model for all graphs of a loader.
+    """Return the outputs of a model, on its device, for all graphs of a loader.
 
     The model is in evaluation mode meanwhile.
     """
     collector = PredictionCollector()
     was_training = model.training
+    place = model.device
     model.eval()
     try:
         with torch.inference_mode():
             for batch in batches:
-                collector.update(model, batch)
+                collector.update(model, batch.to(place))
     finally:
         model.train(was_training)
     return collector.ordered()

@@ -25,7 +25,7 @@ from sekgnn.errors import (
     GraphInputWarning,
     ModelFileError,
 )
-from sekgnn.fields import GRAPH_X
+from sekgnn.fields import GRAPH_X, POSITIONS
 from sekgnn.files import as_cell
 from sekgnn.graphs.table import table_headings
 from sekgnn.models import GraphModel, load_models
@@ -33,7 +33,8 @@ from sekgnn.models.model_file import read_about
 from sekgnn.models.registry import ModuleModel
 from sekgnn.training.batches import JoinedGraphs
 from sekgnn.training.calibration import Calibration
-from sekgnn.training.config import RunConfig
+from sekgnn.training.config import DEVICES, RunConfig
+from sekgnn.training.lightning_trainer import available_device
 from sekgnn.training.predictions import (
     all_metrics,
     mean_prediction,
@@ -54,7 +55,6 @@ from sekgnn.training.task_note import TaskNote
 from sekgnn.training.training import Training
 
 _ROW, _TEXT = _OWN_COLUMNS = (-1, -2)  # what is known without being a column
-_MEMORY_SHARE = 0.5  # of the machine's memory that one graph may take
 
 
 class Predictor:
@@ -82,18 +82,24 @@ class Predictor:
         self.note = self.notes[0]
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Predictor:
+    def load(cls, path: str | os.PathLike[str], accelerator: str = "auto") -> Predictor:
         """Return the predictor in a run folder or a model file.
 
         Reading it runs no code from it. An ensemble gives all its networks, and a run
         of several folds all their models, when all have finished.
 
+        Args:
+            path: The folder or file.
+            accelerator: Device to predict on, as in :class:`RunConfig`.
+
         Raises:
             ModelFileError: If there is none, or it is damaged or foreign.
+            ConfigError: If there is no such device.
 
         Warns:
             GraphInputWarning: If the run has not finished: the model is its best yet.
         """
+        check_choice("accelerator", accelerator, DEVICES)
         place = Path(path)
         files = [place]
         calibration = None
@@ -118,6 +124,8 @@ class Predictor:
         for file in files:
             note = TaskNote.from_dict(read_about(file).get("task", {}))
             members = load_models(file)
+            for model in members:
+                model.to(available_device(accelerator, model.precision))
             models += members
             notes += [note] * len(members)
         return cls(models, notes, calibration)
@@ -163,8 +171,8 @@ class Predictor:
                         f"{source}, {place}: {width} edge features, the model reads "
                         f"{model.edge_channels}."
                     )
-            if model.needs_pairs:
-                _check_pairs(model, int(data.num_nodes), f"{source}, {place}")
+        for model in self.models:
+            task.check(model.check_graph, source)
 
     def predict(
         self, graphs: Sequence[Any], *, batch_size: int = 256
@@ -219,13 +227,15 @@ class Predictor:
                     "this library."
                 )
         if not len(graphs):
-            width = sum(model.head.in_features for model in self.models)
-            return np.empty((0, width), dtype=np.float32)
+            return np.empty((0, 0), dtype=np.float32)
         parts = []
         for model, _, batches in self._batches(graphs, batch_size):
             with torch.inference_mode():
-                each = [model.represent(model.prepare(batch)) for batch in batches]
-            parts.append(torch.cat(each).numpy().astype(np.float32))
+                each = [
+                    model.represent(model.prepare(batch.to(model.device)))
+                    for batch in batches
+                ]
+            parts.append(torch.cat(each).cpu().numpy().astype(np.float32))
         return np.concatenate(parts, axis=1)
 
     def _batches(
@@ -234,8 +244,11 @@ class Predictor:
         """Yield every model, what its outputs mean, and the batches it reads."""
         prepared: dict[Any, JoinedGraphs] = {}  # by what models read
         for model, note in zip(self.models, self.notes, strict=True):
-            widths = model.in_channels, model.edge_channels, model.graph_channels
-            reads = (model.num_hops, model.encoding, model.precision, *widths)
+            reads = (
+                *(model.num_hops, model.encoding, model.precision),
+                *(model.in_channels, model.edge_channels, model.graph_channels),
+                model.kind.coordinates,
+            )
             if reads not in prepared:
                 prepared[reads] = JoinedGraphs(
                     [_without_targets(data, model) for data in graphs],
@@ -290,23 +303,11 @@ def _without_targets(data: Any, model: GraphModel) -> Any:
         if attr is None:
             attr = torch.zeros(0, model.edge_channels)
         fields["edge_attr"] = attr.view(attr.size(0), model.edge_channels)
+    if model.kind.coordinates:
+        fields[POSITIONS] = data[POSITIONS]
     if model.graph_channels:
         fields[GRAPH_X] = data[GRAPH_X]
     return Data(**fields)
-
-
-def _check_pairs(model: GraphModel, nodes: int, place: str) -> None:
-    """Refuse a graph whose pairs of nodes would not fit in memory."""
-    try:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):
-        return
-    needed = 4 * nodes * nodes * model.hidden_channels * 4
-    if needed > _MEMORY_SHARE * memory:
-        raise GraphInputError(
-            f"{place}: {nodes} nodes are too many for a model of all pairs of nodes, "
-            f"which would take about {needed / 2**30:.0f} GiB; use sek-gin."
-        )
 
 
 @dataclass(frozen=True)
@@ -479,6 +480,7 @@ def evaluate_run(
     folder: str | os.PathLike[str],
     part: str = "test",
     data_root: str | Path | None = None,
+    accelerator: str = "auto",
 ) -> list[dict[str, float]]:
     """Return the metrics of a run's models on a part of its own data, fold by fold.
 
@@ -486,6 +488,7 @@ def evaluate_run(
         folder: Of the run.
         part: ``"train"``, ``"val"`` or ``"test"``.
         data_root: The data folder of benchmarks.
+        accelerator: Device to predict on.
 
     Raises:
         ModelFileError: If a model is missing or damaged.
@@ -501,7 +504,7 @@ def evaluate_run(
             f"the data of {folder} has changed since, and with it the split; name the "
             "file to evaluate on all of it."
         )
-    whole = Predictor.load(place)
+    whole = Predictor.load(place, accelerator)
     size = config.ensemble + config.with_forest
     if len(whole.models) != len(training.splits) * size:
         raise ModelFileError(
@@ -532,6 +535,7 @@ def evaluate_file(
     *,
     smiles: str | None = None,
     skip_invalid: bool = False,
+    accelerator: str = "auto",
 ) -> dict[str, float]:
     """Return the metrics of a run's model on other graphs, whose targets are known.
 
@@ -541,12 +545,13 @@ def evaluate_file(
         target: Columns or keys of the targets; those of the training data by default.
         smiles: Column of the SMILES; that of the training data by default.
         skip_invalid: Leave out SMILES that rdkit cannot read.
+        accelerator: Device to predict on.
 
     Raises:
         ModelFileError: If the model is missing or damaged.
         GraphInputError: If the file is wrong or does not fit the model.
     """
-    predictor = Predictor.load(folder)
+    predictor = Predictor.load(folder, accelerator)
     note = predictor.note
     options = note.reader_options(path, smiles=smiles, skip_invalid=skip_invalid)
     names = () if Path(path).is_dir() else target or note.targets

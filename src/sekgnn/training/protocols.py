@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from sekgnn.datasets import Split, tu_folds
 from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.datasets.targets import TaskKind
 from sekgnn.errors import GraphInputError
+from sekgnn.parsing import parse_json
 from sekgnn.training.config import RunConfig
 from sekgnn.training.objective import METRICS
 from sekgnn.training.run_record import FoldRecord, Result, is_better_high
@@ -297,7 +297,7 @@ def read_split(path: str | Path, count: int) -> Split:
         GraphInputError: If the file is wrong, or a position out of range or repeated.
     """
     try:
-        values = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+        values = parse_json(Path(path).read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise GraphInputError(f"cannot read the split {path}: {error}") from error
     except ValueError as error:

@@ -18,12 +18,14 @@ from sekgnn.datasets import GraphTask
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.files import write_files
 from sekgnn.parallel import Progress
+from sekgnn.parsing import parse_json
 from sekgnn.provenance import package_versions, source_commit
 from sekgnn.training.baseline import Baseline, make_baseline, summarise_baseline
 from sekgnn.training.calibration import Calibration, check_enough
 from sekgnn.training.callbacks import EpochReport
 from sekgnn.training.config import RunConfig
 from sekgnn.training.ensemble import Member, fit_members
+from sekgnn.training.lightning_trainer import available_device
 from sekgnn.training.predictions import (
     all_metrics,
     mean_prediction,
@@ -44,7 +46,6 @@ from sekgnn.training.run_folder import (
     locked,
     make_folder,
     member_folders,
-    remove_drafts,
     write_config,
 )
 from sekgnn.training.run_record import (
@@ -115,7 +116,7 @@ def train(
         keys, data = {**keys, "data": str(data)}, None
     settings = load_config(config, keys, preset)
     place = default_folder(settings) if output is None else Path(output)
-    main = is_main_process()
+    main = is_main_process(settings)
     if main:
         check_same_config(settings, place)
     if main and (place / RECORD_FILE).is_file():
@@ -131,7 +132,6 @@ def train(
     with locked(place):
         started = datetime.now(timezone.utc).isoformat(timespec="seconds")
         check_same_config(settings, place)  # nobody was faster
-        remove_drafts(place)
         write_config(settings, place)
         check_same_data(described["fingerprint"], place)
         if len(training.splits) == 1:
@@ -155,8 +155,14 @@ def default_folder(config: RunConfig) -> Path:
     return Path("runs") / f"{Path(config.data or 'graphs').stem}-{model}"
 
 
-def is_main_process() -> bool:
-    """Tell whether this is the process that writes, or one that was started later."""
+def is_main_process(config: RunConfig) -> bool:
+    """Tell whether this is the process that writes, or one that was started later.
+
+    Batch systems number processes that have nothing to do with each other, too: the
+    numbers mean something only if the config asks for several processes.
+    """
+    if config.devices * config.num_machines == 1:
+        return True
     names = ("RANK", "LOCAL_RANK", "NODE_RANK", "SLURM_PROCID", "JSM_NAMESPACE_RANK")
     return all(os.environ.get(name, "0") == "0" for name in names)
 
@@ -268,7 +274,7 @@ def _check_calibration(training: Training) -> None:
 def _read_fold(path: Path) -> FoldRecord:
     """Return the record of a finished fold."""
     try:
-        return FoldRecord(**json.loads(path.read_text(encoding="utf-8")))
+        return FoldRecord(**parse_json(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
         raise GraphInputError(
             f"{path} is damaged ({error}); remove it to train this part again."
@@ -395,6 +401,7 @@ def _record(
 ) -> RunRecord:
     config = training.config
     selects = config.keeps_best
+    place = available_device(config.accelerator, config.dtype)
     return RunRecord(
         config=config.to_dict(),
         data=described,
@@ -411,7 +418,7 @@ def _record(
         commit=source_commit(),
         started=started,
         seconds=sum(fold.seconds for fold in folds),
-        device=f"{config.accelerator}, {torch.get_num_threads()} threads",
+        device=f"{place}, {torch.get_num_threads()} threads",
         baseline=summarise_baseline(training, folds),
     )
 

@@ -13,6 +13,7 @@ import yaml
 from sekgnn.checks import check_choice
 from sekgnn.errors import ConfigError, OutputError
 from sekgnn.files import write_files
+from sekgnn.parsing import parse_yaml
 from sekgnn.training.config import RunConfig
 
 CONFIG_FILE = "config.yaml"
@@ -37,10 +38,10 @@ def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
-        values = yaml.safe_load(text)
+        values = parse_yaml(text)
     except OSError as error:
         raise ConfigError(f"cannot read the config {path}: {error.strerror}.") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise ConfigError(f"the config {path} is not valid YAML: {error}") from None
     if values is None:
         return {}
@@ -237,12 +238,6 @@ def check_same_data(fingerprint: str, folder: Path) -> None:
             f"the data has changed since the run in {folder} was begun; choose another "
             "output, or put the data back."
         )
-
-
-def remove_drafts(folder: Path) -> None:
-    """Remove the drafts of files that a killed process left in a run's folders."""
-    for draft in folder.glob("**/.*.tmp*"):
-        draft.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from typing import Any
 
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.files import write_files
+from sekgnn.parsing import parse_json
 
 FORMAT = "sekgnn run"
 FORMAT_VERSION = 1
@@ -220,7 +221,7 @@ class RunRecord:
                 "has not finished. Repeat its command to continue it."
             )
         try:
-            values = json.loads(file.read_text(encoding="utf-8"))
+            values = parse_json(file.read_text(encoding="utf-8"))
             return cls._from_values(values, file)
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             if isinstance(error, GraphInputError):

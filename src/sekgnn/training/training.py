@@ -19,6 +19,7 @@ from sekgnn.errors import GraphInputError, GraphInputWarning
 from sekgnn.files import write_files
 from sekgnn.kernel import clock
 from sekgnn.models import Forest, GraphModel, save_model
+from sekgnn.models.graph_model import check_pairs
 from sekgnn.parallel import Progress
 from sekgnn.training.batches import BatchLoader, JoinedGraphs, encoding_cache
 from sekgnn.training.build import make_model
@@ -140,7 +141,10 @@ class Training:
             self._first.encoding,
             self._first.precision,
         )
+        sizes = sorted(int(data.num_nodes) for data in self.data.graphs)
+        check_pairs(self._first, sizes[-config.batch_size :], self.data.name)
         goal = self.objective(0)
+        self.data.check(self._first.check_graph)
         if config.start_from is not None:  # what does not fit shows now
             note = TaskNote.of(self.data, goal)
             start_from(self._new_model(0), note, config.start_from)

@@ -27,6 +27,7 @@ from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.errors import CacheWarning, ConfigError, OutputError
 from sekgnn.files import write_atomically
 from sekgnn.graphs import PackedGraphs
+from sekgnn.parsing import parse_json
 
 FORMAT_VERSION = 2
 """Raise it when the layout of the file changes."""
@@ -221,7 +222,7 @@ def _read_header(file: BinaryIO, size: int) -> tuple[dict[str, Any], int]:
     text = file.read(length)
     if hashlib.sha256(text).digest() != head[len(_MAGIC) : -8]:
         raise DamagedCacheError("its header has changed")
-    header: dict[str, Any] = json.loads(text)
+    header: dict[str, Any] = parse_json(text)
     return header, start + length
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
 from sekgnn.graphs.graph import CsrGraph, Graph
-from sekgnn.graphs.twins import find_twins
+from sekgnn.graphs.twins import find_alike
 from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress, even_chunks, run_chunks
 from sekgnn.walks.ball import grow_ball, new_ball, with_degrees
@@ -97,9 +97,7 @@ def return_probabilities(
     check_positive("walk_length", walk_length)
     n, loop = graph.num_nodes, int(self_loops)
     edges = with_degrees(graph.csr, loop)
-    twin_of = np.arange(n, dtype=np.int32)
-    if self_loops:
-        find_twins(graph.csr, 0, n, twin_of)
+    twin_of = find_alike(graph.csr)
     out = np.empty((n, walk_length))
 
     def work(start: int, stop: int) -> None:

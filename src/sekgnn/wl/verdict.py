@@ -167,11 +167,12 @@ class Verdict:
             return f"{lines[0]}\nRenaming the nodes of one graph makes it the other."
         if self.round is None:
             counts = self.run.class_counts[self.rounds]
-            colours = "colour" if counts == 1 else "colours"
+            alike = f"Both have the same {counts} colours of {objects}, equally often"
+            if counts == 1:
+                alike = f"All {objects} of both have the same colour"
             return (
-                f"{lines[0]}\nBoth have the same {counts} {colours} of {objects}, each "
-                "as often, and no further round would change that. They may still "
-                "differ: a stronger test may tell."
+                f"{lines[0]}\n{alike}, and no further round would change that. They "
+                "may still differ: a stronger test may tell."
             )
         assert self.witness is not None
         number = int(self.words.classes[self.round][self.witness])

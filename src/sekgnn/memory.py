@@ -1,0 +1,107 @@
+"""Sizes that input claims, compared with the memory there is before any is taken."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from sekgnn.errors import GraphInputError
+
+_SHARE = 0.9  # of the free memory that one answer may take
+_SMALL = 1 << 26  # bytes that are never worth a look
+
+_GROUP_FILES = (  # limit and use of the control group, of both versions
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+    (
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+    ),
+)
+
+
+def free_bytes() -> int | None:
+    """Return how much memory can still be taken; ``None`` if the system does not say.
+
+    The least of what the machine, the control group (containers, batch systems) and the
+    limit of the process (``ulimit -v``) leave.
+    """
+    found = []
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                found.append(1024 * int(line.split()[1]))
+    except (OSError, ValueError, IndexError):
+        pass
+    for limit, used in _GROUP_FILES:
+        try:
+            found.append(int(Path(limit).read_text()) - int(Path(used).read_text()))
+        except (OSError, ValueError):  # none, or "max"
+            continue
+    try:
+        import resource
+
+        soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if soft != resource.RLIM_INFINITY:
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+            found.append(soft - pages * os.sysconf("SC_PAGE_SIZE"))
+    except (ImportError, OSError, ValueError, IndexError):
+        pass
+    return max(0, min(found)) if found else None
+
+
+def check_memory(
+    needed: int,
+    what: str,
+    cure: str = "use a machine with more memory, or smaller input",
+    error: type[ValueError] = GraphInputError,
+) -> None:
+    """Refuse what cannot fit into memory, before any of it is allocated.
+
+    Args:
+        needed: Bytes.
+        what: What takes them, the subject of a sentence in the singular.
+        cure: What to do instead.
+        error: What is raised.
+
+    Raises:
+        ValueError: Of type ``error``, if more than nine tenths of what is free are
+            needed; says how much both are.
+    """
+    free = free_bytes() if needed > _SMALL else None
+    if free is not None and needed > _SHARE * free:
+        raise error(
+            f"{what} needs about {gib(needed)}, and {gib(free)} are free; {cure}."
+        )
+
+
+def check_claim(
+    claimed: int, what: str, found: int, of: str, spare: int = 1 << 20
+) -> None:
+    """Refuse a size that a few bytes claim and nothing else in the input supports.
+
+    Args:
+        claimed: The size.
+        what: Of what, in the plural.
+        found: How many things there are that could need it.
+        of: What they are, in the plural.
+        spare: How much may be claimed for nothing.
+
+    Raises:
+        GraphInputError: If more than ``spare`` and 64 per thing are claimed.
+    """
+    if claimed > spare + 64 * found:
+        raise GraphInputError(
+            f"{claimed:,} {what} are claimed, but there are only {found:,} {of}; at "
+            f"most {spare + 64 * found:,} are read then. Renumber, and leave out "
+            f"{what} that nothing is known of."
+        )
+
+
+def gib(size: float) -> str:
+    """Return a number of bytes in words.
+
+    Example:
+        >>> gib(3 << 29)
+        '1.5 GiB'
+    """
+    return f"{size / 2**30:,.1f} GiB"

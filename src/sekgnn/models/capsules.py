@@ -1,0 +1,239 @@
+"""CapsGNN: capsules of nodes, of graphs and of classes, and its own loss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch_geometric.utils import softmax
+
+from sekgnn.errors import ConfigError
+from sekgnn.models.graph_inputs import GraphInputs
+from sekgnn.models.graph_model import GraphModel, register_model
+from sekgnn.models.hop_encoder import NodeEmbedding
+from sekgnn.models.options import ModelOptions
+from sekgnn.nn.mlp import reset_children
+from sekgnn.nn.sparse_sum import Csr, csr_sum
+
+ROUTING = 3
+UPPER, LOWER, ABSENT = 0.9, 0.1, 0.5
+RECONSTRUCTION = 0.1
+_TINY = 1e-12
+
+
+@register_model("capsgnn")
+class CapsGNN(GraphModel):
+    r"""Capsule graph neural network (Xinyi and Chen, 2019).
+
+    GCN layers :math:`H' = \tanh(\tilde D^{-1/2} \tilde A \tilde D^{-1/2} H W)` give
+    every node ``num_capsules`` capsules of ``hidden_channels`` numbers per layer,
+    weighed by attention over the nodes. Three steps of dynamic routing make
+    ``num_capsules`` capsules of the graph of them, and again one capsule per class:
+
+    .. math:: s_j = \sum_i c_{ij} W_{ij} u_i, \quad v_j = \frac{|s_j|^2}{1 + |s_j|^2}
+              \frac{s_j}{|s_j|}, \quad c_{ij} = \mathrm{softmax}_j \sum_{\text{steps}}
+              v_j \cdot W_{ij} u_i
+
+    The output for class j is :math:`\log |s_j|^2`, whose sigmoid is the length
+    :math:`|v_j|`. Classes are learned by the margin loss
+    :math:`T_j \max(0, .9 - |v_j|)^2 + .5 (1 - T_j) \max(0, |v_j| - .1)^2`, numbers by
+    the loss of the task; to both is added .1 of the squared error of a network that
+    reconstructs the mean of x over the nodes from the capsules of the true classes,
+    features that are present and absent weighed alike.
+    """
+
+    def encoders(self, options: ModelOptions) -> list[nn.Module]:
+        """Return the one branch.
+
+        Raises:
+            ConfigError: If outputs are of nodes, or graphs have features of their own.
+        """
+        if self.graph_channels:
+            raise ConfigError(
+                "capsgnn has no place for features of graphs; leave features and "
+                "descriptors out, or choose another model."
+            )
+        if self.level == "node":
+            raise ConfigError(
+                "capsgnn has capsules of graphs, and targets here are of nodes; choose "
+                "another model."
+            )
+        self.decoder: nn.Module | None = None
+        if self.in_channels:
+            width = self.out_channels * options.hidden_channels
+            self.decoder = nn.Sequential(
+                nn.Linear(width, 2 * width),
+                nn.ReLU(),
+                nn.Linear(2 * width, self.in_channels),
+            )
+        return [_NodeCapsules(self.in_channels, options)]
+
+    def make_readout(self, channels: int, options: ModelOptions) -> nn.Module:
+        """Return the routing from nodes to the graph."""
+        size, count = options.hidden_channels, options.num_capsules
+        return _GraphCapsules(channels // size, count, size)
+
+    def make_head(self, channels: int) -> Any:
+        """Return the routing from the graph to the classes."""
+        size = self.hidden_channels
+        return _ClassCapsules(channels // size, self.out_channels, size)
+
+    def loss_sum(
+        self,
+        data: Any,
+        y: Tensor,
+        mask: Tensor,
+        objective: Any,
+        weight: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Return margin loss, or that of the task, with the reconstruction."""
+        inputs = self.prepare(data)
+        capsules = self.head.route(self.represent(inputs))  # [G, T, d]
+        out = log_square(capsules)
+        true: Tensor | None = None
+        if objective.kind in ("binary", "multiclass"):
+            true = F.one_hot(y, self.out_channels).to(out)
+        elif objective.kind == "multilabel":
+            true = y.to(out)
+        if true is None:
+            total, count = objective.loss_sum(out, y, mask, weight)
+        else:
+            length = out.sigmoid()
+            each = true * (UPPER - length).clamp(min=0).square()
+            each = each + ABSENT * (1 - true) * (length - LOWER).clamp(min=0).square()
+            if mask.size(1) < each.size(1):  # one target, of several classes
+                each = each.sum(1, keepdim=True)
+            weights = objective.weights(y, weight)
+            if weights is not None:
+                each = each * weights.to(each.dtype)
+            total, count = each[mask].sum(), mask.sum()
+        if self.decoder is None or inputs.x is None:
+            return total, count
+        kept = squash(capsules)
+        kept = kept if true is None else kept * true.unsqueeze(-1)
+        found = self.decoder(kept.flatten(start_dim=1))  # [G, F]
+        sizes = inputs.graphs.row_sizes().clamp(min=1).unsqueeze(1)
+        wanted = csr_sum(inputs.x, inputs.graphs) / sizes
+        error, here = (found - wanted).square(), wanted != 0
+        apart = [
+            (error * part).sum(1) / part.sum(1).clamp(min=1) for part in (here, ~here)
+        ]
+        rebuilt = (apart[0] + apart[1])[mask.any(1)].sum()
+        return total + RECONSTRUCTION * rebuilt, count
+
+
+class _NodeCapsules(nn.Module):
+    """GCN layers side by side, and the attention of every capsule over the nodes."""
+
+    def __init__(self, in_channels: int, options: ModelOptions) -> None:
+        """Make the layers."""
+        super().__init__()
+        size, count = options.hidden_channels, options.num_capsules
+        width, depth = size * count, options.num_layers
+        self.size = size
+        self.out_channels = width * depth
+        self.embedding = None if in_channels else NodeEmbedding(0, width)
+        widths = [in_channels or width, *[width] * depth]
+        self.lifts = nn.ModuleList(
+            nn.Linear(widths[i], width, bias=False) for i in range(depth)
+        )
+        self.attention = nn.Sequential(
+            nn.Linear(self.out_channels, width),
+            nn.Tanh(),
+            nn.Linear(width, count * depth, bias=False),
+        )
+        self.dropout = nn.Dropout(options.dropout)
+
+    def reset_parameters(self) -> None:
+        """Reset all parameters."""
+        reset_children(self)
+
+    def forward(self, inputs: GraphInputs) -> Tensor:
+        """Return ``[N, L P d]``, capsule by capsule."""
+        h = inputs.x
+        if self.embedding is not None:
+            h = self.embedding(None, inputs.num_nodes)
+        scale = (inputs.hops.sizes(1).unsqueeze(1) + 1.0).rsqrt()  # [N, 1]
+        layers = []
+        for lift in self.lifts:
+            z = lift(h)
+            scale = scale.to(z.dtype)
+            z = scale * z
+            h = (scale * (z + inputs.hops.sum(z, 1))).tanh()
+            layers.append(h)
+            h = self.dropout(h)
+        capsules = torch.cat(layers, dim=1)  # [N, L P d]
+        owner = inputs.graphs.t_indices.long()
+        graphs = inputs.graphs.indptr.size(0) - 1
+        share = softmax(self.attention(capsules), owner, num_nodes=graphs)  # [N, L P]
+        return capsules * share.repeat_interleave(self.size, dim=1)
+
+
+class _Routing(nn.Module):
+    """From I capsules to J by dynamic routing (Sabour et al., 2017)."""
+
+    def __init__(self, inputs: int, outputs: int, size: int) -> None:
+        """Make the matrices."""
+        super().__init__()
+        self.size = size
+        self.out_channels = outputs * size
+        self.weight = nn.Parameter(torch.empty(inputs, outputs, size, size))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Reset all parameters."""
+        nn.init.normal_(self.weight, std=self.size**-0.5)
+
+    def votes(self, capsules: Tensor) -> Tensor:
+        """Return what every capsule says of every new one, ``[R, I, J, d]``."""
+        rows = capsules.view(capsules.size(0), -1, self.size)  # [R, I, d]
+        return torch.einsum("rid,ijde->rije", rows, self.weight)
+
+
+class _GraphCapsules(_Routing):
+    """Routing from the capsules of all nodes of a graph."""
+
+    def forward(self, capsules: Tensor, graphs: Csr) -> Tensor:
+        """Return ``[G, J d]``."""
+        votes = self.votes(capsules)
+        owner = graphs.t_indices.long()
+        logits = votes.new_zeros(votes.shape[:3])
+        out = votes.new_zeros(0)
+        for step in range(ROUTING):
+            share = logits.softmax(2).unsqueeze(3)
+            total = csr_sum((share * votes).sum(1).flatten(start_dim=1), graphs)
+            out = squash(total.view(-1, votes.size(2), self.size))  # [G, J, d]
+            if step + 1 < ROUTING:
+                logits = logits + (votes * out[owner].unsqueeze(1)).sum(3)
+        return out.flatten(start_dim=1)
+
+
+class _ClassCapsules(_Routing):
+    """Routing from the capsules of a graph to those of the classes."""
+
+    def route(self, capsules: Tensor) -> Tensor:
+        """Return the classes' capsules before they are squashed, ``[G, J, d]``."""
+        votes = self.votes(capsules)
+        logits = votes.new_zeros(votes.shape[:3])
+        out = votes.new_zeros(0)
+        for _ in range(ROUTING):
+            out = (logits.softmax(2).unsqueeze(3) * votes).sum(1)  # [G, J, d]
+            logits = logits + (votes * squash(out).unsqueeze(1)).sum(3)
+        return out
+
+    def forward(self, capsules: Tensor) -> Tensor:
+        """Return ``[G, J]``."""
+        return log_square(self.route(capsules))
+
+
+def squash(s: Tensor) -> Tensor:
+    """Return vectors of the same direction and lengths below 1, ``[..., d]``."""
+    square = s.square().sum(-1, keepdim=True)
+    return s * (square + _TINY).sqrt() / (1 + square)
+
+
+def log_square(s: Tensor) -> Tensor:
+    """Return the logarithms of squared lengths, ``[...]``; finite at 0."""
+    return (s.square().sum(-1) + _TINY).log()

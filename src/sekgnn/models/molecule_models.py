@@ -1,0 +1,201 @@
+"""Networks for molecules: messages along bonds, and across space."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn import NNConv
+
+from sekgnn import fields
+from sekgnn.errors import GraphInputError
+from sekgnn.models.graph_inputs import GraphInputs
+from sekgnn.models.graph_model import GraphModel, register_model
+from sekgnn.models.hop_encoder import NodeEmbedding
+from sekgnn.models.options import ModelOptions
+from sekgnn.nn.mlp import reset_children
+from sekgnn.nn.pooling import membership
+from sekgnn.nn.sparse_sum import Csr, csr_sum
+
+NEAREST, FARTHEST, NUM_DISTANCES = -1.0, 18.0, 100
+
+
+@register_model("mpnn")
+class MPNN(GraphModel):
+    r"""Message passing neural network for molecules (Gilmer et al., 2017).
+
+    .. math:: m_v = \mathrm{ReLU}\Big(b + \sum_{u \in N(v)} A(e_{uv})\, h_u\Big), \quad
+              h'_v = \mathrm{GRU}(m_v, h_v)
+
+    with a network A from the features of a bond to a matrix (PyG's ``NNConv``), the
+    same weights in all ``num_layers`` rounds, and PyG's ``Set2Set`` as readout. Without
+    edge features A is one learned matrix.
+    """
+
+    def encoders(self, options: ModelOptions) -> list[nn.Module]:
+        """Return the one branch."""
+        return [_GatedMessages(self.in_channels, options, self.edge_channels)]
+
+
+class _GatedMessages(nn.Module):
+    """Rounds of messages whose matrices depend on edges, and a GRU."""
+
+    def __init__(
+        self, in_channels: int, options: ModelOptions, edge_channels: int
+    ) -> None:
+        """Make the layers."""
+        super().__init__()
+        channels = options.hidden_channels
+        self.rounds = options.num_layers
+        self.embedding = NodeEmbedding(in_channels, channels)
+        self.conv: nn.Module
+        if edge_channels:
+            matrices = nn.Sequential(
+                nn.Linear(edge_channels, channels),
+                nn.ReLU(),
+                nn.Linear(channels, channels * channels),
+            )
+            self.conv = NNConv(
+                channels, channels, matrices, aggr="add", root_weight=False
+            )
+        else:
+            self.conv = nn.Linear(channels, channels, bias=False)
+            self.bias = nn.Parameter(torch.zeros(channels))
+        self.reads_edges = edge_channels > 0
+        self.gate = nn.GRUCell(channels, channels)
+        self.dropout = nn.Dropout(options.dropout)
+
+    def reset_parameters(self) -> None:
+        """Reset all parameters."""
+        reset_children(self)
+        if not self.reads_edges:
+            nn.init.zeros_(self.bias)
+
+    def forward(self, inputs: GraphInputs) -> Tensor:
+        """Return ``[N, C]``."""
+        h: Tensor = self.embedding(inputs.x, inputs.num_nodes).relu()
+        edge_index = inputs.edge_index() if self.reads_edges else None
+        for _ in range(self.rounds):
+            if edge_index is not None:
+                assert inputs.edges is not None  # as graph_inputs has seen to it
+                m = self.conv(h, edge_index, inputs.edges.attr)
+            else:
+                m = inputs.hops.sum(self.conv(h), 1) + self.bias
+            h = self.gate(m.relu(), h)
+        out: Tensor = self.dropout(h)
+        return out
+
+
+class _Space(NamedTuple):
+    """All pairs of different nodes of the same graph, and how far apart they are.
+
+    Attributes:
+        column: The node j of every pair (i, j), int64 ``[P]``.
+        rows: The matrix of nodes and their pairs, ``[N, P]``.
+        distances: Gaussians of the distance, ``[P, D]``.
+    """
+
+    column: Tensor
+    rows: Csr
+    distances: Tensor
+
+
+@register_model("dtnn")
+class DTNN(GraphModel):
+    r"""Deep tensor neural network (Schütt et al., 2017), on distances in space.
+
+    .. math:: c'_i = c_i + \sum_{j \neq i} \tanh\big(W [(W_1 c_j + b_1) \circ
+              (W_2 \hat d_{ij} + b_2)]\big)
+
+    over all pairs of atoms, bonded or not, with the same weights in all ``num_layers``
+    rounds; :math:`\hat d_{ij}` are Gaussians of the distance, 100 centres from -1 to 18
+    as in MoleculeNet, as wide as they are apart; an atom gives :math:`\tanh(V c_i + b)`
+    to the readout.
+
+    Reads positions of the nodes, ``pos`` ``[N, 3]`` in Å.
+    """
+
+    def encoders(self, options: ModelOptions) -> list[nn.Module]:
+        """Return the one branch."""
+        return [_Interactions(self.in_channels, options)]
+
+    def check_graph(self, data: Any, place: str) -> None:
+        """Refuse a graph without positions."""
+        _positions(data, place)
+
+    def extras(self, data: Any, inputs: GraphInputs) -> _Space:
+        """Return the pairs of atoms and their distances."""
+        pos = _positions(data, "the graph").to(next(self.parameters()).dtype)
+        ptr = inputs.graphs.indptr.long()
+        sizes = ptr.diff()
+        owner = inputs.graphs.t_indices.long()
+        width = sizes[owner]  # pairs (i, .), i itself among them, [N]
+        row = torch.repeat_interleave(width)
+        first = width.cumsum(0) - width
+        column = torch.arange(len(row), device=row.device) - first[row]
+        column = column + ptr[:-1][owner][row]
+        others = row != column
+        row, column = row[others], column[others]
+        starts = torch.cat([ptr[:1], (width - 1).cumsum(0)])
+        # a square root has no gradient at 0, and none is needed
+        far = (pos[row] - pos[column]).square().sum(1).sqrt()  # [P]
+        centres = torch.linspace(
+            NEAREST, FARTHEST, NUM_DISTANCES, dtype=pos.dtype, device=pos.device
+        )
+        step = (FARTHEST - NEAREST) / (NUM_DISTANCES - 1)
+        spread = (far.unsqueeze(1) - centres) / step
+        return _Space(column, membership(starts), (-spread.square() / 2).exp())
+
+
+class _Interactions(nn.Module):
+    """The rounds of DTNN."""
+
+    def __init__(self, in_channels: int, options: ModelOptions) -> None:
+        """Make the layers."""
+        super().__init__()
+        channels = options.hidden_channels
+        self.rounds = options.num_layers
+        self.embedding = NodeEmbedding(in_channels, channels)
+        self.from_atom = nn.Linear(channels, channels)
+        self.from_distance = nn.Linear(NUM_DISTANCES, channels)
+        self.to_atom = nn.Linear(channels, channels, bias=False)
+        self.out = nn.Linear(channels, channels)
+        self.dropout = nn.Dropout(options.dropout)
+
+    def reset_parameters(self) -> None:
+        """Reset all parameters."""
+        reset_children(self)
+
+    def forward(self, inputs: GraphInputs) -> Tensor:
+        """Return ``[N, C]``."""
+        space: _Space = inputs.extra
+        c: Tensor = self.embedding(inputs.x, inputs.num_nodes)
+        near = self.from_distance(space.distances)  # [P, C]
+        for _ in range(self.rounds):
+            atoms = self.from_atom(c).index_select(0, space.column)
+            c = c + csr_sum(self.to_atom(atoms * near).tanh(), space.rows)
+        out: Tensor = self.dropout(self.out(c).tanh())
+        return out
+
+
+def _positions(data: Any, place: str) -> Tensor:
+    """Return the positions of a graph's nodes.
+
+    Raises:
+        GraphInputError: If there are none.
+    """
+    pos = data[fields.POSITIONS] if fields.POSITIONS in data else None
+    if pos is None:
+        raise GraphInputError(
+            f"{place} has no {fields.POSITIONS!r}: dtnn reads positions of nodes in "
+            "space, as QM9 and PyG's datasets of molecules have them; choose mpnn, "
+            "which does not."
+        )
+    if tuple(pos.shape) != (int(data.num_nodes), 3):
+        raise GraphInputError(
+            f"{place}: {fields.POSITIONS} must have shape [{int(data.num_nodes)}, 3], "
+            f"got {list(pos.shape)}."
+        )
+    found: Tensor = pos
+    return found

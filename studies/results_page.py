@@ -1,0 +1,159 @@
+"""Write the tables of docs/results.md from the records of all runs.
+
+``python -m studies.results_page`` puts them in place of those that are there, found by
+their first heading; the text around them is written by hand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sekgnn.files import write_atomically
+from sekgnn.reports.finished_runs import load_runs
+from sekgnn.reports.paper_numbers import BEST_PUBLISHED
+from sekgnn.reports.run_table import (
+    NOTHING,
+    TableRow,
+    show_result,
+    show_value,
+    table_rows,
+)
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "results.md"
+RUNS = ROOT / "results" / "runs"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: what runs are called, after the name of the row.
+
+    Attributes:
+        heading: Of the column.
+        run: What follows the row's name in the name of a run.
+        protocol: Whose number it is.
+        paper: Whether the paper's number stands in brackets.
+    """
+
+    heading: str
+    run: str
+    protocol: str = "holdout"
+    paper: bool = False
+
+    def cell(self, name: str, metric: str, rows: Sequence[TableRow]) -> str:
+        """Return our number; the mean over seeds, where there are several."""
+        wanted = f"{name}-{self.run}", metric, self.protocol
+        found = [row for row in rows if (row.run, row.metric, row.protocol) == wanted]
+        if not found:
+            return NOTHING
+        row = max(found, key=lambda row: row.seeds)
+        text = show_result(metric, row.value, row.spread)
+        if not self.paper or row.paper is None:
+            return text
+        return f"{text} ({show_value(metric, row.paper.value)})"
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table; rows without any run are left out.
+
+    Attributes:
+        heading: Of the first column, by which the table is found.
+        names: Of the rows.
+        metric: Of all numbers.
+        columns: Of our numbers.
+        best: How the best published number is shown, in a last column.
+    """
+
+    heading: str
+    names: tuple[str, ...]
+    metric: str
+    columns: tuple[Column, ...]
+    best: Callable[[float], str] | None = None
+
+    def markdown(self, rows: Sequence[TableRow]) -> str:
+        """Return the table."""
+        lines = [[self.heading, *(column.heading for column in self.columns)]]
+        for name in self.names:
+            cells = [column.cell(name, self.metric, rows) for column in self.columns]
+            if set(cells) != {NOTHING}:
+                lines.append([name, *cells])
+        if self.best is not None:
+            lines[0].append("best published")
+            for line in lines[1:]:
+                line.append(self.best(BEST_PUBLISHED[line[0]]))
+        head, *body = ["| " + " | ".join(line) + " |" for line in lines]
+        rule = "|---|" + "---:|" * (len(lines[0]) - 1)
+        return "\n".join([head, rule, *body])
+
+
+SYNTHETIC = (
+    Column("closed form", "closed-form"),
+    Column("SEK-GIN", "sek-gin-lbfgs"),
+    Column("K-GIN+", "k-gin-lbfgs"),
+    Column("GIN", "gin-lbfgs"),
+    Column("SEK-GIN, paper's settings", "sek-gin", paper=True),
+    Column("SEK-PPGN, paper's settings", "sek-ppgn", paper=True),
+)
+TABLES = (
+    Table(
+        "pattern",
+        ("triangle", "tailed_triangle", "star3", "cycle4"),
+        "test_mae",
+        SYNTHETIC,
+        "{:.4f}".format,
+    ),
+    Table(
+        "property",
+        ("is_connected", "diameter", "spectral_radius"),
+        "test_log10_mse",
+        SYNTHETIC,
+        "{:.2f}".format,
+    ),
+    Table(
+        "dataset",
+        (
+            "MUTAG", "PTC_MR", "BZR", "COX2", "ENZYMES", "PROTEINS", "IMDB-BINARY",
+            "IMDB-MULTI",
+        ),
+        "test_accuracy",
+        (
+            Column("SEK-GIN + forest", "sek-gin-forest-fixed", "fixed"),
+            Column("SEK-GIN", "sek-gin-fixed", "fixed"),
+            Column("GIN", "gin-fixed", "fixed"),
+            Column("forest", "forest-fixed", "fixed"),
+            Column("ridge", "ridge-fixed", "fixed"),
+            Column("SEK-GIN, xu2019", "sek-gin-xu2019", "xu2019", paper=True),
+        ),
+    ),
+)  # fmt: skip
+
+
+def with_tables(text: str, rows: Sequence[TableRow]) -> str:
+    """Return the page with every table made anew.
+
+    Raises:
+        ValueError: If it lacks one.
+    """
+    for table in TABLES:
+        found = re.search(rf"^\| {table.heading} \|.*(?:\n\|.*)*", text, re.M)
+        if found is None:
+            raise ValueError(
+                f"docs/results.md has no table with heading {table.heading!r}."
+            )
+        text = text[: found.start()] + table.markdown(rows) + text[found.end() :]
+    return text
+
+
+def main() -> None:
+    """Write the page."""
+    rows = table_rows(load_runs(sorted(RUNS.iterdir())))
+    content = with_tables(PAGE.read_text("utf-8"), rows).encode()
+    write_atomically(PAGE, lambda file: file.write(content))
+
+
+if __name__ == "__main__":
+    main()
