@@ -19,7 +19,7 @@ help:
 	@echo "make fuzz   install, then try 5,000 damaged and hostile inputs of every kind"
 	@echo "make wheel  build the wheel, install it into a clean environment, run it there"
 	@echo "make bench  install, then measure speed and memory (about 30 minutes)"
-	@echo "make results  install, then train what configs/ lists and results/runs/ lacks (hours)"
+	@echo "make results  install, then train what results/runs/ lacks of the paper's tables (days)"
 
 install: $(STAMP)
 
@@ -67,26 +67,12 @@ bench: install
 	$(BIN)/python -m benchmarks.brec_memory
 	$(BIN)/python -m benchmarks.training --output results/benchmarks/training.json
 
-# Shortest first: a config's place is that of the first pattern that it fits.
-ORDER := *-closed-form *-ridge-* *[!n]-forest-* *-lbfgs* MUTAG-* PTC_MR-* BZR-* COX2-* ENZYMES-* IMDB-* PROTEINS-* \
-  *-steps* *
-unique = $(if $1,$(firstword $1) $(call unique,$(filter-out $(firstword $1),$1)))
-name = $(basename $(notdir $1))
-CONFIGS = $(call unique,$(foreach p,$(ORDER),$(sort $(wildcard configs/*/$(p).yaml))))
-DONE = $(foreach c,$(CONFIGS),$(if $(wildcard results/runs/$(call name,$c)/record.json),$c))
-MISSING = $(filter-out $(DONE),$(CONFIGS))
-
+# Runs that a killed `make results` has begun go on; what failed is named at the end.
 results: install
-	@echo "done, $(words $(DONE)): $(call name,$(DONE))"
-	@echo "missing, $(words $(MISSING)): $(call name,$(MISSING))"
-	@trap 'exit 130' INT; failed=; \
-	for config in $(MISSING); do \
-	  $(BIN)/sekgnn train --config $$config --quiet \
-	    --output results/runs/$$(basename $$config .yaml) || failed="$$failed $$config"; \
-	done; \
-	$(BIN)/sekgnn report results/runs/* --output results/training || failed="$$failed report"; \
-	$(BIN)/python -m studies.results_page || failed="$$failed page"; \
-	test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
+	$(BIN)/sekgnn reproduce all --output results; failed=$$?; \
+	$(BIN)/sekgnn report results/runs/* --output results/training --quiet || failed=2; \
+	$(BIN)/python -m studies.results_page || failed=2; \
+	exit $$failed
 
 clean:
 	rm -rf $(VENV) demo dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

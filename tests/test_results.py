@@ -20,6 +20,9 @@ from sekgnn.reports.paper_numbers import ablation_steps, paper_number
 from sekgnn.reports.run_report import STEPS_FIGURE, STEPS_FILE
 from sekgnn.reports.run_table import table_markdown, table_rows
 from sekgnn.reports.step_curves import step_curves, step_markdown
+from sekgnn.reproduce.queue import look
+from sekgnn.reproduce.recipes import Recipe, recipes
+from sekgnn.reproduce.tables import cells, csv, markdown
 from sekgnn.training.config import RunConfig
 from sekgnn.training.run_folder import read_config
 from sekgnn.training.run_record import RunRecord
@@ -27,6 +30,7 @@ from sekgnn.training.run_record import RunRecord
 ROOT = Path(__file__).parents[1]
 RUNS = ROOT / "results" / "runs"
 PAGE = (ROOT / "docs" / "results.md").read_text("utf-8")
+RECIPES = {recipe.name: recipe for recipe in recipes()}
 METRICS = {"counting": "test_mae", "graph_property": "test_log10_mse"}
 
 
@@ -45,6 +49,15 @@ def test_the_table_is_made_of_the_records() -> None:
     assert (ROOT / "results" / "training" / "table.md").read_text("utf-8") == made
 
 
+@pytest.mark.parametrize("name", ["table1", "table2", "table3"])
+def test_the_papers_tables_are_made_of_the_records(name: str) -> None:
+    found = cells(name, look(recipes((name,)), RUNS), RUNS)
+    folder = ROOT / "results" / "tables"
+    assert (folder / f"{name}.csv").read_bytes() == csv(name, found)
+    text = (folder / f"{name}.md").read_text("utf-8")
+    assert text == markdown(name, found, f"{name}.png")
+
+
 def test_the_steps_are_made_of_the_records() -> None:
     curves = step_curves(table_rows(load_runs(sorted(RUNS.iterdir()))))
     file = ROOT / "results" / "training" / STEPS_FILE
@@ -52,9 +65,9 @@ def test_the_steps_are_made_of_the_records() -> None:
     assert (file.read_text("utf-8") if file.exists() else "") == made
 
 
-@pytest.mark.parametrize("file", sorted(ROOT.glob("configs/ablation/*")))
-def test_every_config_of_the_ablation_has_a_number(file: Path) -> None:
-    config = RunConfig.from_dict(read_config(file))
+@pytest.mark.parametrize("recipe", recipes(("table4", "table5")), ids=lambda r: r.name)
+def test_every_config_of_the_ablation_has_a_number(recipe: Recipe) -> None:
+    config = recipe.config
     metric = METRICS.get(config.data, "test_accuracy")
     steps = ablation_steps(config.data, config.to_dict())
     target = config.target or ("y",)
@@ -62,13 +75,12 @@ def test_every_config_of_the_ablation_has_a_number(file: Path) -> None:
         config.data, target, config.model, config.protocol, metric, steps
     )
     assert number is not None
-    assert file.stem == f"{number.target or number.data}-steps{number.steps}"
+    assert recipe.name == f"{number.target or number.data}-steps{number.steps}"
 
 
 @pytest.mark.parametrize("path", sorted(RUNS.iterdir()), ids=lambda path: path.name)
 def test_every_record_is_of_its_config(path: Path) -> None:
-    (file,) = (ROOT / "configs").glob(f"*/{path.name}.yaml")
-    config = RunConfig.from_dict(read_config(file))
+    config = RECIPES[path.name].config
     record = RunRecord.load(path)
     for values in (record.config, read_config(path / "config.yaml")):
         assert config.differences(RunConfig.from_dict(values)) == []

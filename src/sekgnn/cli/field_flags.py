@@ -97,7 +97,8 @@ def _help(item: Any) -> str:
     choices = [*item.metadata.get("choices", ())]
     if len(choices) < 2:  # the help itself names the one there is
         return str(item.metadata["help"])
-    return f"{item.metadata['help']}: {', '.join(choices[:-1])} or {choices[-1]}"
+    words = " or ".join(filter(None, (", ".join(choices[:-1]), choices[-1])))
+    return f"{item.metadata['help']}: {words}"
 
 
 def default_text(item: Any) -> str:

@@ -21,6 +21,7 @@ from sekgnn.cli.many_values import ManyValuesCommand
 from sekgnn.cli.models import models
 from sekgnn.cli.predict import predict
 from sekgnn.cli.report import report
+from sekgnn.cli.reproduce import reproduce
 from sekgnn.cli.search import search
 from sekgnn.cli.train import train
 from sekgnn.cli.warmup import warmup
@@ -34,8 +35,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in (
-    train, evaluate, predict, fingerprint, report, search, models, encode, wl, brec,
-    info, demo, example, warmup,
+    train, evaluate, predict, fingerprint, report, reproduce, search, models, encode,
+    wl, brec, info, demo, example, warmup,
 ):  # fmt: skip
     app.command(cls=ManyValuesCommand)(_command)
 

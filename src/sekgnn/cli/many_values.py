@@ -16,7 +16,7 @@ _WORDS = {  # where the words that an option takes are listed
     "--category": ["datasets.brec:CATEGORIES"],
 }
 _PAIRS = ("--encoding-options", "--model-options")  # name=value
-_OPEN = ("--target", "--metric", "--columns", "--split-by", "--features")
+_OPEN = ("--target", "--metric", "--columns", "--split-by", "--features", "--only")
 _NUMBERS = ("--radius",)
 
 

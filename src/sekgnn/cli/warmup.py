@@ -78,13 +78,14 @@ def _tests() -> None:
 
 
 def _networks() -> None:
-    """Pass messages over hops, forwards and backwards, in both precisions; trees."""
+    """Pass messages over hops, forwards and backwards, in both precisions."""
     import numpy as np
     import torch
     from torch_geometric.data import Data
 
-    from sekgnn.graphs import cycle_graph
+    from sekgnn.graphs import cycle_graph, pack
     from sekgnn.hops import hop_pairs
+    from sekgnn.models.graph_kernels import KernelGraphs, TangentKernel
     from sekgnn.nn import HopLoader
     from sekgnn.nn.decision_trees import DecisionTrees
     from sekgnn.nn.fused_hops import hop_mix
@@ -93,6 +94,7 @@ def _networks() -> None:
     from sekgnn.nn.sparse_sum import Csr, csr_sum
 
     DecisionTrees(1, 1)(torch.ones(1, 1))
+    TangentKernel((1,)).between(KernelGraphs(pack([cycle_graph(5)]), np.ones((5, 1))))
     pairs = hop_pairs(cycle_graph(5), 2)
     edges = torch.from_numpy(np.stack([pairs.col, pairs.row]))
     order = torch.from_numpy(pairs.hop.copy())

@@ -25,7 +25,7 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
 
     Args:
         model: ``"sek-gin"``, ``"sek-ppgn"``, ``"k-gin"``, ``"gin"``, ``"ppgn"``,
-            ``"ridge"``, ``"forest"``, or one of your own
+            ``"ridge"``, ``"forest"``, a kernel such as ``"wl"``, or one of your own
             (:func:`~sekgnn.models.register_model`).
         validation_fraction: Part of the training graphs that chooses the epoch.
         node_features: Node attributes of networkx graphs to use.

@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     from sekgnn.models.graph_inputs import GraphInputs
     from sekgnn.models.graph_model import GraphModel, register_model
     from sekgnn.models.hop_encoder import HopEncoder
+    from sekgnn.models.kernel_machine import (
+        FGW,
+        GNTK,
+        WWL,
+        KernelMachine,
+        RetGK,
+        WLSubtree,
+    )
     from sekgnn.models.model_file import load_model, load_models, save_model
     from sekgnn.models.molecule_models import DTNN, MPNN
     from sekgnn.models.networks import (
@@ -37,7 +45,9 @@ if TYPE_CHECKING:
 __all__ = [
     "DGCNN",
     "DTNN",
+    "FGW",
     "GIN",
+    "GNTK",
     "KPGIN",
     "MODELS",
     "MPNN",
@@ -46,6 +56,7 @@ __all__ = [
     "SEKGIN",
     "SEKGNN",
     "SEKPPGN",
+    "WWL",
     "CapsGNN",
     "DeepLRP",
     "Forest",
@@ -57,10 +68,13 @@ __all__ = [
     "HopEncoder",
     "KHopGNN",
     "KPGINPlus",
+    "KernelMachine",
     "ModelOptions",
     "NestedGNN",
     "PairEncoder",
+    "RetGK",
     "Ridge",
+    "WLSubtree",
     "build_model",
     "load_model",
     "load_models",

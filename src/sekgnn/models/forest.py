@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -14,11 +14,10 @@ from sekgnn.graphs.extras import require
 from sekgnn.models.graph_inputs import GraphInputs
 from sekgnn.models.graph_model import GraphModel, register_model
 from sekgnn.models.linear_skip import PooledFeatures
-from sekgnn.models.options import ModelOptions
+from sekgnn.models.options import LINKS, Link, ModelOptions
 from sekgnn.nn.choices import POOLS
 from sekgnn.nn.decision_trees import DecisionTrees
 
-Link = Literal["none", "softmax", "sigmoid"]
 _LEAST = 1e-30  # probability that stands for 0, whose logarithm is not finite
 
 
@@ -35,6 +34,7 @@ class Forest(GraphModel):
 
     learns: ClassVar[bool] = False
     precise: ClassVar[bool] = True
+    packages: ClassVar[tuple[tuple[str, str], ...]] = (("sklearn.ensemble", "sklearn"),)
     data_sized: ClassVar[tuple[str, ...]] = tuple(
         f"trees.{name}" for name in DecisionTrees.KINDS
     )
@@ -96,7 +96,7 @@ class Forest(GraphModel):
         Raises:
             MissingExtraError: If scikit-learn is not installed.
         """
-        self.link.fill_(get_args(Link).index(link))
+        self.link.fill_(LINKS.index(link))
         if y.dim() == 1:
             y = F.one_hot(y, self.out_channels)
             mask = mask.expand_as(y)

@@ -20,6 +20,7 @@ from sekgnn.models.options import (
     MODEL_KINDS,
     OWN,
     Level,
+    Link,
     ModelKind,
     ModelOptions,
     arguments_doc,
@@ -55,6 +56,7 @@ class GraphModel(nn.Module):
         data_sized: Names of tensors whose sizes come with the data, as those of trees;
             a file may hold any size of them.
         learns: Whether it is trained in epochs, or else fitted at once.
+        packages: Modules that fitting it needs, and the optional group of each.
         precise: Whether runs compute in float64 if they are not told otherwise.
         head: The last linear layer.
         skip: The linear layer beside the branches, or ``None``.
@@ -67,6 +69,7 @@ class GraphModel(nn.Module):
     learns: ClassVar[bool] = True
     precise: ClassVar[bool] = False
     data_sized: ClassVar[tuple[str, ...]] = ()
+    packages: ClassVar[tuple[tuple[str, str], ...]] = ()
     in_channels: int
     out_channels: int
     edge_channels: int
@@ -314,6 +317,18 @@ class GraphModel(nn.Module):
                     self.pooled_scale.scale *= self.pooled_scale.num_features**0.5
         finally:
             self.train(was_training)
+
+    def check_task(self, link: Link, num_graphs: int) -> None:
+        """Refuse a task that the model cannot learn; most learn any.
+
+        Args:
+            link: What turns outputs into predictions.
+            num_graphs: Of the dataset.
+
+        Raises:
+            ConfigError: If so.
+            GraphInputError: If there are too many graphs.
+        """
 
     def reset_parameters(self) -> None:
         """Reset all parameters."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -31,9 +32,15 @@ from sekgnn.nn.choices import (
 )
 
 Level = Literal["graph", "node"]
+Link = Literal["none", "softmax", "sigmoid"]
+"""What turns outputs into predictions: numbers, classes, or labels one by one."""
+_VALIDATED = "chosen on validation graphs"
+LINKS: tuple[Link, ...] = get_args(Link)
 
 
-def option(part: str, help: str, default: Any, choices: Any = None) -> Any:
+def option(
+    part: str, help: str, default: Any, choices: Any = None, unset: str = ""
+) -> Any:
     """Return a field of :class:`ModelOptions`.
 
     Args:
@@ -42,11 +49,13 @@ def option(part: str, help: str, default: Any, choices: Any = None) -> Any:
         help: What it does, for constructors, configs and flags.
         default: What it is if left out; the first choice if ``None``.
         choices: A ``Literal`` type.
+        unset: What ``None`` means, in words.
     """
     known = get_args(choices)
     default = known[0] if known and default is None else default
     return field(
-        default=default, metadata={"part": part, "help": help, "choices": known}
+        default=default,
+        metadata={"part": part, "help": help, "choices": known, "unset": unset},
     )
 
 
@@ -134,9 +143,37 @@ class ModelOptions:
     )
     num_capsules: int = option("capsules", "capsules of a layer (CapsGNN)", 8)
     n_estimators: int = option("trees", "number of trees in a forest", 300)
-    max_depth: int | None = option("trees", "largest depth of a tree in a forest", None)
+    max_depth: int | None = option(
+        "trees", "largest depth of a tree in a forest", None, unset="unlimited"
+    )
     min_samples_leaf: int = option(
         "trees", "smallest number of training rows in a leaf of a tree", 1
+    )
+    svm_c: float | None = option(
+        "kernel",
+        "C of a support vector machine, over the mean of k(G, G)",
+        None,
+        unset=_VALIDATED,
+    )
+    gamma: float | None = option(
+        "distance", "γ of a kernel exp(-γ d) of distances d", None, unset=_VALIDATED
+    )
+    rounds: int | None = option(
+        "colours",
+        "rounds in which a kernel refines colours",
+        None,
+        unset=f"{_VALIDATED}; 2 for fgw",
+    )
+    alpha: float = option(
+        "transport", "weight of structure against colours in fgw, 0 to 1", 0.5
+    )
+    return_steps: int = option("returns", "length of the walks of retgk", 50)
+    blocks: int | None = option(
+        "tangent", "number of blocks of gntk", None, unset=_VALIDATED
+    )
+    mlp_layers: int = option("tangent", "layers of the perceptron of a gntk block", 2)
+    degree_scale: bool = option(
+        "tangent", "average over neighbours in gntk, or else add them up", True
     )
 
     def __post_init__(self) -> None:
@@ -149,7 +186,7 @@ class ModelOptions:
                 object.__setattr__(self, item.name, checked)
             if item.metadata["choices"]:
                 check_choice(item.name, value, item.metadata["choices"])
-        for name in ("share_hops", "skip", "shortest_paths"):
+        for name in ("share_hops", "skip", "shortest_paths", "degree_scale"):
             if not isinstance(getattr(self, name), bool):
                 raise ConfigError(
                     f"{name} must be true or false, got {getattr(self, name)!r}."
@@ -159,6 +196,19 @@ class ModelOptions:
         if not real or not 0 <= float(self.dropout) < 1:
             raise ConfigError(f"dropout must be a number in [0, 1), got {dropout!r}.")
         object.__setattr__(self, "dropout", float(self.dropout))
+        for name in ("svm_c", "gamma", "alpha"):
+            self._check_above_zero(name, 1.0 if name == "alpha" else math.inf)
+
+    def _check_above_zero(self, name: str, high: float) -> None:
+        """Refuse what is not a number above 0, up to a bound."""
+        value: object = getattr(self, name)
+        if value is None:
+            return
+        real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if not real or not 0 < float(getattr(self, name)) <= high or value == math.inf:
+            bound = "" if high == math.inf else f" and at most {high:g}"
+            raise ConfigError(f"{name} must be above 0{bound}, got {value!r}.")
+        object.__setattr__(self, name, float(getattr(self, name)))
 
 
 OPTION_NAMES = tuple(item.name for item in fields(ModelOptions))
@@ -210,6 +260,7 @@ class ModelKind:
         lacks: Parts of all networks that it does not have.
         edges: Whether it reads edge features.
         coordinates: Whether it reads positions of nodes in space, ``pos``.
+        chooses: What a model without epochs chooses on validation graphs, in words.
         about: What is known of it; ``None`` of a model of your own.
     """
 
@@ -222,6 +273,7 @@ class ModelKind:
     lacks: tuple[str, ...] = ()
     edges: bool = True
     coordinates: bool = False
+    chooses: str = ""
     about: About | None = None
 
     def options(self) -> dict[str, Any]:
@@ -248,6 +300,25 @@ class ModelKind:
                     f"{nearest(name, own)}"
                 )
         return ModelOptions(**{**self.fixed, **own, **given})
+
+
+def _kernel(
+    *parts: str,
+    paper: str,
+    equation: str,
+    bound: str,
+    defaults: Mapping[str, Any] | None = None,
+) -> ModelKind:
+    """Return the kind of a kernel machine."""
+    return ModelKind(
+        ("kernel", *parts),
+        defaults or {},
+        {"num_hops": 1},
+        network=False,
+        edges=False,
+        chooses="C and the kernel's parameters",
+        about=About("kernel", paper, equation, bound, (2,)),
+    )
 
 
 MODEL_KINDS: dict[str, ModelKind] = {
@@ -473,6 +544,7 @@ MODEL_KINDS: dict[str, ModelKind] = {
         ("encoding", "readout"),
         fixed={"num_hops": 1, "skip": True},
         network=False,
+        chooses="the penalty",
         about=About(
             "closed form",
             "this library",
@@ -490,6 +562,42 @@ MODEL_KINDS: dict[str, ModelKind] = {
             "extremely randomised trees of pool_v [1, f_v, x_v, Σ_u e_uv]",
             "sek",
         ),
+    ),
+    "wl": _kernel(
+        "colours",
+        paper="Shervashidze et al., JMLR 2011",
+        equation="k(G, H) = Σ_r Σ_c n_rc(G) n_rc(H), n counts of colours of 1-WL",
+        bound="1wl",
+    ),
+    "wwl": _kernel(
+        "colours",
+        "distance",
+        paper="Togninalli et al., NeurIPS 2019",
+        equation="k = exp(-γ W), W = Σ_r Σ_c |p_rc(G) - p_rc(H)| / 2(R+1)",
+        bound="1wl",
+    ),
+    "fgw": _kernel(
+        "colours",
+        "distance",
+        "transport",
+        paper="Vayer et al., ICML 2019",
+        equation="k = exp(-γ min_π Σ ((1-α) m_uw + α (d_uv - d_wz)²) π_uw π_vz)",
+        bound="isomorphism",
+    ),
+    "retgk": _kernel(
+        "returns",
+        "distance",
+        paper="Zhang et al., NeurIPS 2018",
+        equation="k = exp(-γ ‖μ_G - μ_H‖), μ mean maps of return probabilities",
+        bound="2fwl",
+    ),
+    "gntk": _kernel(
+        "tangent",
+        "jump",
+        defaults={"jump": "concat"},
+        paper="Du et al., NeurIPS 2019",
+        equation="k = Σ_uw Θ(u, w), the tangent kernel of a GIN of infinite width",
+        bound="1wl",
     ),
 }
 """Every model by name; ``register_model`` adds to them."""
@@ -513,15 +621,19 @@ def shown_default(name: str) -> str:
     """Return the default of an option, and of the models where it differs.
 
     Example:
-        >>> shown_default("jump")
-        'attention; last for gin'
+        >>> shown_default("readout")
+        'sum; set2set for mpnn'
     """
-    general = next(item.default for item in fields(ModelOptions) if item.name == name)
+    item = next(item for item in fields(ModelOptions) if item.name == name)
+    general = item.default
     words = [f"no-{name.replace('_', '-')}" if general is False else str(general)]
-    words = ["unlimited"] if general is None else words
+    words = [item.metadata["unset"]] if general is None else words
+    others: dict[Any, list[str]] = {}
     for model, kind in MODEL_KINDS.items():
-        if kind.options().get(name, general) != general:
-            words.append(f"{kind.options()[name]} for {model}")
+        own = kind.options().get(name, general)
+        if own != general:
+            others.setdefault(own, []).append(model)
+    words += [f"{own} for {', '.join(models)}" for own, models in others.items()]
     return "; ".join(words)
 
 

@@ -16,6 +16,7 @@ from sekgnn.models import (  # noqa: F401  (registers them)
     capsules,
     ego_models,
     forest,
+    kernel_machine,
     molecule_models,
     networks,
 )

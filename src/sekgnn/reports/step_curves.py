@@ -7,7 +7,7 @@ Made from rows of the table that belong to runs with the ablation's fixed settin
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,7 +55,9 @@ class StepCurve:
         return self.target or self.data
 
 
-def step_curves(rows: Sequence[TableRow]) -> list[StepCurve]:
+def step_curves(
+    rows: Sequence[TableRow], tables: Collection[str] = ()
+) -> list[StepCurve]:
     """Return the curves of every table of ablations that a row belongs to.
 
     Curves and cells of such a table that no row belongs to are there too, empty. Of
@@ -63,6 +65,7 @@ def step_curves(rows: Sequence[TableRow]) -> list[StepCurve]:
 
     Args:
         rows: Of a table; those of other runs are left out.
+        tables: These tables of the paper instead, even if no row belongs to them.
     """
     curves: dict[tuple[str, str, str, str], dict[int, PaperNumber]] = {}
     for number in PAPER_NUMBERS:
@@ -79,8 +82,8 @@ def step_curves(rows: Sequence[TableRow]) -> list[StepCurve]:
                 if row.steps is not None:
                     ours[row.steps] = row
         found.append(StepCurve(data, target, metric, ours, paper))
-    tables = {_table(curve) for curve in found if curve.ours}
-    return [curve for curve in found if _table(curve) in tables]
+    shown = tables or {_table(curve) for curve in found if curve.ours}
+    return [curve for curve in found if _table(curve) in shown]
 
 
 def _table(curve: StepCurve) -> str:

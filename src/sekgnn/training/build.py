@@ -14,7 +14,7 @@ from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dic
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.extras import require
-from sekgnn.models import MODELS, Forest, GraphModel, build_model
+from sekgnn.models import MODELS, GraphModel, build_model
 from sekgnn.models.hop_encoder import GINE_PLUS
 from sekgnn.models.options import OPTION_NAMES
 from sekgnn.models.registry import ModuleModel
@@ -111,14 +111,14 @@ def make_model(config: RunConfig, data: GraphTask, seed: int) -> GraphModel:
 
     Raises:
         ConfigError: If a key of the model or the encoding cannot work.
-        MissingExtraError: If scikit-learn is needed and not installed.
+        MissingExtraError: If a package is needed and not installed.
     """
     values = model_config(config, data)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = build_model(values)
-    if isinstance(model, Forest):
-        require("sklearn.ensemble", "sklearn")  # now, before anything is written
+    for module, extra in model.packages:
+        require(module, extra)  # now, before anything is written
     dtype = config.dtype or ("float64" if model.precise else "float32")
     if config.closed_form in ("before", "both") and model.skip is None:
         raise ConfigError(

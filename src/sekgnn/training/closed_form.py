@@ -149,12 +149,9 @@ def grow_forest(
     table = read_table(model, train, model.features)
     x, y, mask, weight = table
     weights = objective.weights(y, weight)
-    if objective.kind in ("binary", "multiclass"):
-        model.grow(x, y, mask, "softmax", seed, weights)
-    elif objective.is_least_squares:
-        model.grow(x, objective.wanted(y.double()), mask, "none", seed, weights)
-    else:
-        model.grow(x, y, mask, "sigmoid", seed, weights)
+    if objective.link == "none":
+        y = objective.wanted(y.double())
+    model.grow(x, y, mask, objective.link, seed, weights)
 
 
 def solve_linear(

@@ -14,6 +14,7 @@ from torchmetrics import functional as tm
 from sekgnn.checks import check_choice
 from sekgnn.datasets.targets import TaskKind
 from sekgnn.errors import ConfigError
+from sekgnn.models.options import Link
 
 METRICS: dict[TaskKind, tuple[str, ...]] = {
     "binary": ("accuracy", "balanced_accuracy", "f1", "auroc", "auprc"),
@@ -119,6 +120,13 @@ class Objective:
         if weights is not None:
             each = each * weights.to(each.dtype)
         return each[mask].sum(), mask.sum()
+
+    @property
+    def link(self) -> Link:
+        """What turns outputs into predictions."""
+        if self.kind in ("binary", "multiclass"):
+            return "softmax"
+        return "none" if self.is_least_squares else "sigmoid"
 
     @property
     def is_least_squares(self) -> bool:

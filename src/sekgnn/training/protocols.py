@@ -13,6 +13,7 @@ from sekgnn.datasets import Split, tu_folds
 from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.datasets.targets import TaskKind
 from sekgnn.errors import GraphInputError
+from sekgnn.models.options import MODEL_KINDS
 from sekgnn.parsing import parse_json
 from sekgnn.training.config import RunConfig
 from sekgnn.training.objective import METRICS
@@ -49,8 +50,9 @@ SELECTS_ON = {
 def selected_on(config: RunConfig) -> str:
     """Return what the epoch of a run is chosen by, in words."""
     if not config.has_epochs:
-        penalty = "; the penalty without test graphs" if config.model == "ridge" else ""
-        return SELECTS_ON["no epochs"] + penalty
+        chosen = MODEL_KINDS[config.model].chooses
+        words = f"; {chosen} without test graphs" if chosen else ""
+        return SELECTS_ON["no epochs"] + words
     validates = config.protocol in ("holdout", "nested")
     last = validates and not config.keeps_best
     name = "last epoch" if last else config.protocol

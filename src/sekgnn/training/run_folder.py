@@ -240,6 +240,21 @@ def check_same_data(fingerprint: str, folder: Path) -> None:
         )
 
 
+class FolderInUseError(ConfigError):
+    """Another process is at work in a run's folder."""
+
+
+def is_in_use(folder: Path) -> bool:
+    """Tell whether a process holds a run's folder at this moment."""
+    if not (folder / _LOCK_FILE).is_file():
+        return False
+    try:
+        with locked(folder):
+            return False
+    except FolderInUseError:
+        return True
+
+
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Hold a run's folder, which must exist, for this process alone.
@@ -247,7 +262,7 @@ def locked(folder: Path) -> Iterator[None]:
     The lock belongs to the process: it is gone when the process is, however it ends.
 
     Raises:
-        ConfigError: If another process holds it.
+        FolderInUseError: If another process holds it.
         OutputError: If the folder cannot be written to.
     """
     path = folder / _LOCK_FILE
@@ -259,7 +274,7 @@ def locked(folder: Path) -> Iterator[None]:
         try:
             _lock(file.fileno())
         except OSError:
-            raise ConfigError(
+            raise FolderInUseError(
                 f"{folder} is in use by another process; wait for it, or choose "
                 "another output."
             ) from None

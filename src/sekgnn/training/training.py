@@ -6,6 +6,7 @@ import copy
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,10 @@ from sekgnn.datasets.graph_task import set_weights
 from sekgnn.errors import GraphInputError, GraphInputWarning
 from sekgnn.files import write_files
 from sekgnn.kernel import clock
-from sekgnn.models import Forest, GraphModel, save_model
+from sekgnn.models import Forest, GraphModel, KernelMachine, save_model
+from sekgnn.models.graph_kernels import GraphKernel
 from sekgnn.models.graph_model import check_pairs
+from sekgnn.models.kernel_machine import KnownValues
 from sekgnn.parallel import Progress
 from sekgnn.training.batches import BatchLoader, JoinedGraphs, encoding_cache
 from sekgnn.training.build import make_model
@@ -34,6 +37,7 @@ from sekgnn.training.callbacks import (
 )
 from sekgnn.training.closed_form import grow_forest, solve_head, solve_skip
 from sekgnn.training.config import RunConfig
+from sekgnn.training.kernel_fit import fit_kernel, known_values
 from sekgnn.training.learner import GraphLearner
 from sekgnn.training.lightning_trainer import (
     make_trainer,
@@ -129,6 +133,7 @@ class Training:
         self.splits = list(splits)
         self.cache = cache
         self._joined: dict[Any, JoinedGraphs] = {}
+        self._values: dict[GraphKernel, KnownValues] = {}
         self._set(config)
 
     def _set(self, config: RunConfig) -> None:
@@ -144,6 +149,7 @@ class Training:
         sizes = sorted(int(data.num_nodes) for data in self.data.graphs)
         check_pairs(self._first, sizes[-config.batch_size :], self.data.name)
         goal = self.objective(0)
+        self._first.check_task(goal.link, len(self.data))
         self.data.check(self._first.check_graph)
         if config.start_from is not None:  # what does not fit shows now
             note = TaskNote.of(self.data, goal)
@@ -348,6 +354,8 @@ class Training:
         if isinstance(model, Forest):
             seed, _ = fold_seeds(self.config.seed, number, member)
             grow_forest(model, objective, train, seed)
+        elif isinstance(model, KernelMachine):
+            fit_kernel(model, objective, train, val, partial(self._known, model))
         else:
             solve_skip(model, objective, train, val)
         trained = Trained(model.eval(), note, {}, 1, clock() - began)
@@ -365,6 +373,15 @@ class Training:
         if report is not None:
             report(1, row)
         return replace(trained, curves={name: [value] for name, value in row.items()})
+
+    def _known(self, model: KernelMachine, kernel: GraphKernel) -> KnownValues:
+        """Return the values of a kernel between all graphs, found once."""
+        if kernel not in self._values:
+            self._values.clear()  # such matrices are large
+            size = max(self.config.batch_size, 256)
+            batches = self.prepare().batches(np.arange(len(self.data)), size)
+            self._values[kernel] = known_values(model, batches, kernel)
+        return self._values[kernel]
 
     def evaluate(
         self, trained: Trained, number: int = 0, part: str = "test"

@@ -1,0 +1,191 @@
+"""``sekgnn reproduce``: the runs behind the paper's tables, then the tables."""
+
+from __future__ import annotations
+
+import json as json_format
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sekgnn.cli.shared_options import DataRoot, Json, Quiet, Threads
+
+if TYPE_CHECKING:
+    from sekgnn.reproduce.queue import Place
+
+_NAMES = ("table1", "table2", "table3", "table4", "table5")
+
+
+def reproduce(
+    tables: Annotated[
+        list[str],
+        typer.Argument(metavar="TABLE...", help="table1, ..., table5, or all"),
+    ],
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="models, datasets, targets or names of runs to keep, such as "
+            "'MUTAG-*'",
+            show_default="all",
+        ),
+    ] = None,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", help="folder for runs/ and tables/, which may exist"
+        ),
+    ] = Path("results"),
+    status: Annotated[
+        bool, typer.Option("--status", help="show what is done, and train nothing")
+    ] = False,
+    train: Annotated[
+        bool, typer.Option(help="train what is missing before the tables are made")
+    ] = True,
+    show: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RUN",
+            help="run whose config is printed; trains nothing",
+            show_default="none",
+        ),
+    ] = None,
+    configs: Annotated[
+        Path | None,
+        typer.Option(
+            help="folder to write the configs to, a file per run; trains nothing",
+            show_default="none",
+        ),
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="number of runs to train side by side")] = 1,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            metavar="HOURS",
+            help="hours after which training stops",
+            show_default="unlimited",
+        ),
+    ] = None,
+    data_root: DataRoot = None,
+    threads: Threads = 1,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train what is missing behind tables of the paper, and make the tables.
+
+    The shortest run is trained first. If it is interrupted, the same command goes
+    on. TABLE.md, TABLE.csv and TABLE.png in OUTPUT/tables have our numbers beside
+    the paper's and the best published, and say what each was chosen by.
+    """
+    from sekgnn.checks import check_choice, check_positive
+    from sekgnn.errors import ConfigError
+    from sekgnn.reproduce.recipes import choose, recipes
+
+    check_positive("--jobs", jobs)
+    check_positive("--threads", threads)
+    if budget is not None and not budget > 0:
+        raise ConfigError(f"--budget must be above 0 hours, got {budget:g}.")
+    for name in tables:
+        check_choice("TABLE", name, (*_NAMES, "all"))
+    chosen = _NAMES if "all" in tables else tuple(tables)
+    found = choose(recipes(chosen), only or [])
+    if show is not None:
+        names = [recipe.name for recipe in found]
+        check_choice("--show", show, names)
+        typer.echo(_yaml(found[names.index(show)].keys), nl=False)
+        return
+    if configs is not None:
+        from sekgnn.files import write_files
+
+        configs.mkdir(parents=True, exist_ok=True)
+        write_files(configs, {f"{r.name}.yaml": _yaml(r.keys).encode() for r in found})
+        if not quiet:
+            typer.echo(f"wrote {len(found)} configs to {configs}")
+        return
+    from sekgnn.cli.failures import note, resumable
+    from sekgnn.reproduce.queue import look, shortest_first, train_queue
+
+    runs = output / "runs"
+    places = look(found, runs)
+    if status:
+        typer.echo(_status_json(places) if json else _status(places))
+        return
+    import torch
+
+    from sekgnn.reproduce.tables import write_table
+
+    torch.set_num_threads(threads)
+    waiting = shortest_first(places)
+    if not (quiet or json):
+        typer.echo(_counts(places))
+    failed: list[str] = []
+    if waiting and train:
+        with resumable():
+            failed = train_queue(
+                waiting,
+                runs,
+                jobs=jobs,
+                budget=None if budget is None else 3600 * budget,
+                data_root=data_root,
+                tell=None if quiet or json else typer.echo,
+            )
+    files = []
+    for table in chosen:
+        every = look(recipes((table,)), runs)
+        files += write_table(table, every, runs, output / "tables")
+    places = look(found, runs)
+    if json:
+        typer.echo(_status_json(places, failed, files))
+    elif not quiet:
+        typer.echo(_counts(places))
+        typer.echo(f"wrote {', '.join(files)} to {output / 'tables'}")
+    for place in places:
+        if place.state == "other config":
+            note(f"{runs / place.recipe.name} holds a run of another config.")
+    if failed:
+        raise ConfigError(f"{len(failed)} runs failed. " + "; ".join(failed))
+
+
+def _yaml(keys: object) -> str:
+    import yaml
+
+    return str(yaml.safe_dump(keys, sort_keys=False, default_flow_style=None))
+
+
+def _counts(places: Sequence[Place]) -> str:
+    """Return how many runs are how far, and what is left, in a line."""
+    from sekgnn.reproduce.queue import STATES
+
+    counts = Counter(place.state for place in places)
+    left = sum(p.seconds for p in places if p.state in ("begun", "missing"))
+    words = [f"{counts[state]} {state}" for state in STATES if counts[state]]
+    return f"{', '.join(words) or 'no runs'}; about {left / 3600:.1f} core hours left"
+
+
+def _status(places: Sequence[Place]) -> str:
+    """Return a line per run, and their number."""
+    width = max((len(place.recipe.name) for place in places), default=0)
+    lines = [
+        f"{place.recipe.table}  {place.recipe.name:<{width}}  {place.state:<12} "
+        f"{'' if place.state == 'done' else '~'}{place.seconds:,.0f} s"
+        for place in places
+    ]
+    return "\n".join([*lines, _counts(places)])
+
+
+def _status_json(
+    places: Sequence[Place], failed: Sequence[str] = (), files: Sequence[str] = ()
+) -> str:
+    runs = [
+        {
+            "table": place.recipe.table,
+            "run": place.recipe.name,
+            "system": place.recipe.row,
+            "column": place.recipe.column,
+            "state": place.state,
+            "seconds": round(place.seconds, 1),
+        }
+        for place in places
+    ]
+    return json_format.dumps({"runs": runs, "failed": [*failed], "files": [*files]})

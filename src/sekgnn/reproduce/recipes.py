@@ -1,0 +1,377 @@
+"""The runs behind the paper's tables, each a name and the config of a run.
+
+One definition per table instead of a file per run: ``docs/reproduce.md`` says what
+follows the paper and what does not, ``sekgnn reproduce TABLE --show RUN`` prints a
+config, and ``--configs FOLDER`` writes all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Any
+
+from sekgnn.checks import nearest
+from sekgnn.datasets.statistics import PAPER_STATISTICS
+from sekgnn.errors import ConfigError
+from sekgnn.models.options import MODEL_KINDS
+from sekgnn.training.config import RunConfig
+
+TABLES = {
+    "table1": "exp:syn",
+    "table2": "exp:tudataset",
+    "table3": "exp:qm9",
+    "table4": "exp:ab_study1",
+    "table5": "exp:ab_study2",
+}
+"""What the paper's source calls its tables."""
+
+PATTERNS = ("triangle", "tailed_triangle", "star3", "cycle4")
+PROPERTIES = ("is_connected", "diameter", "spectral_radius")
+TU = (
+    "MUTAG", "PTC_MR", "PROTEINS", "ENZYMES", "BZR", "COX2", "IMDB-BINARY",
+    "IMDB-MULTI",
+)  # fmt: skip
+QM9 = ("mu", "alpha", "homo", "lumo", "gap", "r2", "zpve", "u0", "u", "h", "g", "cv")
+COLUMNS = {"table1": (*PROPERTIES, *PATTERNS), "table2": TU, "table3": QM9}
+"""Of the tables with a row per system, in the paper's order."""
+STEPS = (0, 8, 16, 24, 32)
+KERNELS = ("wl", "wwl", "retgk", "gntk", "fgw")
+_ABLATED_TU = ("IMDB-BINARY", "PROTEINS", "BZR", "MUTAG")
+
+Keys = dict[str, Any]
+_WALKS: Keys = {
+    "scope": ["graph", "internal"], "radius": [1], "num_shells": 3, "walk_length": 16,
+}  # fmt: skip
+_COUNTING: Keys = {
+    "readout": "sum", "norm": "none", "batch_size": 64, "lr": 0.001,
+    "weight_decay": 1e-6, "plateau_patience": 15, "plateau_factor": 0.75,
+}  # fmt: skip
+_PROPERTY: Keys = {
+    "readout": "sum", "batch_size": 128, "lr": 0.008, "weight_decay": 5e-7,
+    "plateau_patience": 10, "plateau_factor": 0.5,
+}  # fmt: skip
+_LBFGS_WALKS: Keys = {
+    "scope": ["graph", "internal"], "radius": [1, 2], "num_shells": 2,
+    "walk_length": 6, "aggregate": "moments",
+}  # fmt: skip
+_LBFGS: Keys = {
+    "hidden_channels": 32, "num_layers": 2, "jump": "concat", "readout": "sum",
+    "norm": "none", "activation": "silu", "skip": True, "pooled": "frozen",
+    "dtype": "float64", "optimizer": "lbfgs", "epochs": 60, "batch_size": 512,
+}  # fmt: skip
+_CLOSED_FORM: dict[str, Keys] = {
+    "is_connected": {
+        "readout": "sum+mean", "scope": ["graph"], "num_shells": 1, "walk_length": 32,
+        "first_step": 0, "shell_sizes": 24, "self_loops": False, "loss": "bce",
+    },
+    "diameter": {
+        "readout": "max", "scope": ["graph"], "num_shells": 24, "walk_length": 1,
+        "first_step": 0, "aggregate": "mean",
+    },
+    "spectral_radius": {
+        "readout": "mean+std+max", "scope": ["graph"], "num_shells": 2,
+        "walk_length": 16, "aggregate": "moments",
+    },
+}  # fmt: skip
+_LBFGS_PROPERTY: dict[str, Keys] = {
+    "is_connected": {"readout": "sum+mean", "loss": "bce"},
+    "diameter": {"readout": "max"},
+    "spectral_radius": {"readout": "mean+max"},
+}
+_TU_PAPER: Keys = {
+    "hidden_channels": 40, "num_layers": 3, "num_hops": 3, "combine": "geometric",
+    "jump": "concat", "readout": "sum", "edge_features": False, "lr": 0.008,
+    "weight_decay": 1e-6, "plateau_patience": 20, "plateau_factor": 0.5,
+}  # fmt: skip
+_TU_FIXED: Keys = {
+    "hidden_channels": 16, "num_layers": 2, "num_hops": 3, "jump": "attention",
+    "optimizer": "adamw", "lr": 0.002, "schedule": "cosine", "epochs": 40,
+    "batch_size": 32, "ensemble": 3, "baseline": False,
+}  # fmt: skip
+_QM9_WALKS: Keys = {
+    "scope": ["graph", "internal"], "radius": [1, 2], "num_shells": 3,
+    "walk_length": 8, "aggregate": "moments",
+}  # fmt: skip
+_QM9_NETWORK: Keys = {
+    "hidden_channels": 64, "num_layers": 4, "num_hops": 3, "jump": "attention",
+    "readout": "sum", "batch_size": 128, "lr": 0.001, "loss": "mae", "epochs": 20,
+    "schedule": "cosine", "baseline": False,
+}  # fmt: skip
+_STEPS: Keys = {
+    "fusion": "weighted", "scope": ["graph"], "num_shells": 5, "aggregate": "landing",
+    "merge": "parts",
+}  # fmt: skip
+
+# seconds of one core per node, layer and epoch; others take 2 times that of sek-gin
+_RATE = 2.5e-5
+_FACTORS = {"gin": 0.45, "k-gin": 0.6, "sek-gin": 1.0, "ppgn": 6.0, "sek-ppgn": 7.0}
+# seconds per pair of graphs, or of nodes where it is below 1e-6
+_PAIRS = {"wl": 2e-5, "wwl": 8e-5, "fgw": 2e-2, "retgk": 2e-7, "gntk": 4e-7}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A run behind a table.
+
+    Attributes:
+        name: Of the run, and so of its folder.
+        table: Such as ``"table2"``.
+        row: Of the table that it belongs to: a model or one of our variants.
+        column: Dataset or target.
+        keys: Of its config, where they differ from the default.
+    """
+
+    name: str
+    table: str
+    row: str
+    column: str
+    keys: Mapping[str, Any]
+
+    @cached_property
+    def config(self) -> RunConfig:
+        """The config of the run."""
+        return RunConfig.from_dict(self.keys)
+
+    @cached_property
+    def seconds(self) -> float:
+        """About how long it takes, on one core."""
+        config = self.config
+        known = PAPER_STATISTICS.get(config.data)
+        if known is None:
+            return 60.0
+        graphs = sum(known.graphs) if len(known.graphs) == 1 else known.graphs[0]
+        folds = 1 if config.protocol == "holdout" else config.folds
+        nodes = graphs * known.nodes
+        if config.model in _PAIRS:
+            pair = _PAIRS[config.model]
+            size = nodes if pair < 1e-6 else graphs
+            return 10.0 + pair * size**2 / 2 + 1e-5 * folds * graphs**2
+        if not config.has_epochs:
+            return 2.0 + folds * 1e-4 * nodes
+        layers = config.num_layers or 3
+        rate = _RATE * _FACTORS.get(config.model, 2.0)
+        rate *= 4 if config.optimizer == "lbfgs" else 1
+        return folds * config.ensemble * config.epochs * nodes * layers * rate
+
+
+def recipes(tables: tuple[str, ...] = tuple(TABLES)) -> list[Recipe]:
+    """Return the runs behind some tables, of models that are known, in their order."""
+    makers = {
+        "table1": _synthetic, "table2": _tu, "table3": _qm9,
+        "table4": _steps_synthetic, "table5": _steps_tu,
+    }  # fmt: skip
+    return [
+        recipe
+        for table in TABLES
+        if table in tables
+        for recipe in makers[table]()
+        if recipe.keys["model"] in MODEL_KINDS
+    ]
+
+
+def choose(found: list[Recipe], only: list[str]) -> list[Recipe]:
+    """Return those that fit: models, data or targets, and patterns of names.
+
+    Of several of one kind any will do; of several kinds each must fit.
+
+    Raises:
+        ConfigError: If a word fits no run.
+    """
+    kinds: tuple[dict[str, set[str]], ...] = ({}, {}, {})
+    for recipe in found:
+        kinds[0].setdefault(str(recipe.keys["model"]).casefold(), set()).add(
+            recipe.name
+        )
+        for word in (recipe.column, str(recipe.keys["data"])):
+            kinds[1].setdefault(word.casefold(), set()).add(recipe.name)
+    wanted: list[set[str]] = [set(), set(), set()]
+    asked = [False] * 3
+    for word in only:
+        kind = next((i for i in (0, 1) if word.casefold() in kinds[i]), 2)
+        names = kinds[kind].get(word.casefold())
+        if names is None:
+            names = {r.name for r in found if fnmatchcase(r.name, word)}
+        if not names:
+            known = [*kinds[0], *kinds[1], *(r.name for r in found)]
+            raise ConfigError(
+                f"no run behind these tables is of {word!r}; --only takes models, "
+                f"datasets, targets and names of runs such as 'MUTAG-*'."
+                f"{nearest(word, known)}"
+            )
+        wanted[kind] |= names
+        asked[kind] = True
+    return [
+        recipe
+        for recipe in found
+        if all(
+            recipe.name in names
+            for names, ask in zip(wanted, asked, strict=True)
+            if ask
+        )
+    ]
+
+
+def _network(model: str, keys: Keys) -> Keys:
+    """Return those keys that the model has and has no own default of."""
+    kind = MODEL_KINDS.get(model)
+    if kind is None:
+        return {"model": model, **keys}
+    shared = {"jump", "num_hops", "combine", "readout", "norm", "skip"}
+    shared |= {"hidden_channels", "num_layers", "pooled", "activation"}
+    own = {"hidden_channels", "num_layers", "readout"} & kind.defaults.keys()
+    has = kind.options().keys() - own
+    return {
+        "model": model,
+        **{k: v for k, v in keys.items() if k not in shared or k in has},
+    }
+
+
+def _synthetic() -> Iterator[Recipe]:
+    """Yield Table 1: properties and counts, one network per target."""
+
+    def recipe(row: str, target: str, keys: Keys, name: str = "") -> Recipe:
+        data = "counting" if target in PATTERNS else "graph_property"
+        whole = {"data": data, "target": [target], **keys}
+        return Recipe(name or f"{target}-{row}", "table1", row, target, whole)
+
+    for target in (*PROPERTIES, *PATTERNS):
+        count = target in PATTERNS
+        solved = {**_LBFGS_WALKS, "readout": "sum", "self_loops": [True, False],
+                  "loss": "mae"} if count else _CLOSED_FORM[target]  # fmt: skip
+        yield recipe("closed-form", target, {"model": "ridge", **solved})
+        shape: Keys = {"hidden_channels": 64, "num_layers": 5, "jump": "attention"}
+        shape |= {**_COUNTING, "epochs": 250, "num_hops": 3} if count else {
+            **_PROPERTY, "epochs": 120, "num_hops": 5}  # fmt: skip
+        shape["combine"] = "geometric"
+        walks: Keys = {**_WALKS, "standardize": "none"}
+        yield recipe("sek-gin", target, {**_network("sek-gin", shape), **walks})
+        for model in ("pna", "gin-ak+", "kp-gin+"):
+            fewer = {**shape, "epochs": 60 if count else 30, "baseline": False}
+            yield recipe(model, target, _network(model, fewer))
+        pairs: Keys = {
+            "hidden_channels": 64, "num_layers": 3, "num_hops": 3, "combine": "sum",
+            "readout": "sum", "lr": 0.001, "schedule": "constant",
+            **({"norm": "none", "epochs": 40, "batch_size": 64} if count
+               else {"epochs": 20, "batch_size": 128}),
+        }  # fmt: skip
+        yield recipe("sek-ppgn", target, {"model": "sek-ppgn", **pairs, **walks})
+        yield recipe("ppgn", target, {**_network("ppgn", pairs), "baseline": False})
+        shared = {**_LBFGS, "num_hops": 2, "combine": "sum"}
+        if not count:
+            shared |= {"epochs": 40, "patience": 10, **_LBFGS_PROPERTY[target]}
+        for model in ("gin", "k-gin"):
+            if count:
+                yield recipe(model, target, _network(model, shape))
+            yield recipe(f"{model}-lbfgs", target, _network(model, shared))
+        own = {**solved, **shared, "standardize": "scale", "model": "sek-gin"}
+        if count:
+            own |= {**_LBFGS_WALKS, "self_loops": True, "loss": "mse"}
+        for seed in (0, 1, 2)[: 3 if count else 1]:
+            end = f"-seed{seed}" if seed else ""
+            name = f"{target}-sek-gin-lbfgs{end}"
+            yield recipe("sek-gin-lbfgs", target, {**own, "seed": seed}, name)
+        if target in ("triangle", "cycle4", "is_connected", "spectral_radius"):
+            bare = {**own, "skip": False}
+            yield recipe("sek-gin-lbfgs-no-skip", target, bare)
+            if count:
+                bare["standardize"] = "rotate"
+                yield recipe("sek-gin-lbfgs-no-skip-rotate", target, bare)
+
+
+def _tu() -> Iterator[Recipe]:
+    """Yield Table 2: ten folds, one seed, what a protocol selects on in the name."""
+
+    def recipe(data: str, row: str, protocol: str, keys: Keys) -> Recipe:
+        whole = {"data": data, "protocol": protocol, **keys}
+        return Recipe(f"{data}-{row}-{protocol}", "table2", row, data, whole)
+
+    networks = ("gin", "sek-gin", "graphsage", "pna", "dgcnn", "capsgnn", "graphsnn",
+                "gin-ak+", "kp-gin", "kp-gin+")  # fmt: skip
+    for data in TU:
+        for protocol in ("fixed", "nested"):
+            for model in ("ridge", "forest"):
+                yield recipe(data, model, protocol, {"model": model, **_WALKS})
+        for protocol in ("xu2019", "nested"):
+            for model in KERNELS:
+                yield recipe(data, model, protocol, {"model": model})
+        for model in ("gin", "sek-gin"):
+            walks = _WALKS if model == "sek-gin" else {}
+            keys = {**_network(model, _TU_FIXED), **walks}
+            yield recipe(data, model, "fixed", keys)
+        forest = {**_network("sek-gin", _TU_FIXED), **_WALKS, "with_forest": True}
+        yield recipe(data, "sek-gin-forest", "fixed", forest)
+        for model in networks:
+            keys = _network(model, _TU_PAPER)
+            if model == "sek-gin":
+                keys |= {**_WALKS, "standardize": "none"}
+            first = data == "MUTAG"
+            keys |= {"epochs": 200 if first else 100, "batch_size": 32 if first else 64}
+            yield recipe(data, model, "xu2019", keys)
+            yield recipe(data, model, "nested", {**keys, "monitor": "accuracy"})
+
+
+def _qm9() -> Iterator[Recipe]:
+    """Yield Table 3: the additive part, solved; networks alone, and on the rest."""
+
+    def recipe(row: str, target: str, keys: Keys) -> Recipe:
+        whole = {"data": "QM9", "target": [target], **keys}
+        return Recipe(f"QM9-{target}-{row}", "table3", row, target, whole)
+
+    for target in QM9:
+        ridge = {"model": "ridge", "readout": "sum", **_QM9_WALKS, "loss": "mae"}
+        yield recipe("ridge", target, ridge)
+        if target not in ("u0", "alpha", "gap"):
+            continue
+        network = {**_network("sek-gin", _QM9_NETWORK), **_QM9_WALKS}
+        yield recipe("sek-gin", target, network)
+        both = {**network, "skip": True, "closed_form": "before"}
+        yield recipe("sek-gin-ridge", target, both)
+        for model in ("gin", "mpnn"):
+            yield recipe(model, target, _network(model, _QM9_NETWORK))
+
+
+def _steps_synthetic() -> Iterator[Recipe]:
+    """Yield Table 4: lengths of walks on counts and properties."""
+    for target in (*PATTERNS, *PROPERTIES):
+        count = target in PATTERNS
+        keys = {
+            "data": "counting" if count else "graph_property",
+            "target": [target],
+            "model": "sek-gin",
+            "hidden_channels": 64,
+            "num_layers": 6,
+            "num_hops": 5,
+            "combine": "sum",
+            "jump": "attention",
+            **(_COUNTING if count else _PROPERTY),
+            "epochs": 60 if count else 20,
+            "baseline": False,
+        }
+        yield from _steps("table4", target, keys)
+
+
+def _steps_tu() -> Iterator[Recipe]:
+    """Yield Table 5: lengths of walks on TU sets."""
+    for data in _ABLATED_TU:
+        keys = {
+            "data": data,
+            "protocol": "wijesinghe2022",
+            "model": "sek-gin",
+            **_TU_PAPER,
+            "num_layers": 2,
+            "combine": "sum",
+            "epochs": 50,
+            "batch_size": 32 if data == "MUTAG" else 64,
+            "baseline": False,
+        }
+        yield from _steps("table5", data, keys)
+
+
+def _steps(table: str, column: str, keys: Keys) -> Iterator[Recipe]:
+    for steps in STEPS:
+        own: Keys = {**_STEPS, "walk_length": steps} if steps else {"encoding": "none"}
+        row = f"steps{steps}"
+        yield Recipe(f"{column}-{row}", table, row, column, {**keys, **own})

@@ -1,0 +1,39 @@
+"""``sekgnn reproduce`` shows its queue, its configs, and what it cannot do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import yaml
+
+from sekgnn.reproduce.recipes import recipes
+from sekgnn.training.config import RunConfig
+
+from .conftest import Run
+
+
+def test_the_command(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    result = run("reproduce", "table2", "--only", "wl", "MUTAG", "--status", "-o", out)
+    assert result.exit_code == 0, result.stderr
+    assert "MUTAG-wl-nested" in result.stdout and "2 missing" in result.stdout
+    assert not out.exists()
+    result = run("reproduce", "all", "--status", "--json", "-o", out)
+    assert {r["state"] for r in json.loads(result.stdout)["runs"]} == {"missing"}
+    result = run("reproduce", "table4", "--show", "star3-steps8")
+    shown = RunConfig.from_dict(yaml.safe_load(result.stdout))
+    assert shown == next(r for r in recipes() if r.name == "star3-steps8").config
+    result = run("reproduce", "table5", "--configs", tmp_path / "configs")
+    assert len(list((tmp_path / "configs").glob("*.yaml"))) == 20
+    result = run("reproduce", "table5", "--no-train", "-o", out)
+    assert result.exit_code == 0 and "wrote table5.csv" in result.stdout
+    for wrong, words in (
+        (("table9",), "table9"),
+        (("table1", "--only", "nothing-like-it"), "--only takes"),
+        (("table1", "--budget", "0"), "above 0 hours"),
+        (("table1", "--show", "x"), "--show"),
+    ):
+        result = run("reproduce", *wrong, "-o", tmp_path / "new")
+        assert result.exit_code == 2 and words in result.stderr, result.stderr
+    assert not (tmp_path / "new").exists()
