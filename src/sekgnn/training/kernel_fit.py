@@ -73,7 +73,7 @@ class Targets(NamedTuple):
 
     def rows(self, chosen: NDArray[np.int64]) -> Targets:
         """Return some rows."""
-        return Targets(*(part[chosen] for part in self))
+        return Targets(self.y[chosen], self.mask[chosen], self.weight[chosen])
 
 
 def known_values(
