@@ -101,7 +101,7 @@ def test_invalid_smiles_are_listed_by_row(run: Run, tmp_path: Path) -> None:
     source.write_text("smiles\nCCO\nC1C\nnonsense\n")
     result = run("encode", source, "-o", tmp_path / "out.npz")
     words = ("2 SMILES", "row 2 (line 3): 'C1C'", "row 3", "--skip-invalid")
-    check_failure(result, tmp_path, *words, lines=4)
+    check_failure(result, tmp_path, *words)
 
 
 @pytest.mark.parametrize(
@@ -304,6 +304,6 @@ def test_signals_leave_nothing_behind(
         stdout, stderr = process.communicate(timeout=50)
     assert process.returncode == code
     assert stdout == ""
-    assert stderr.count("\n") == (number == signal.SIGINT)
+    assert stderr.count("\n") == 1
     assert "Traceback" not in stderr
     assert [file.name for file in tmp_path.iterdir()] == ["in.g6"]

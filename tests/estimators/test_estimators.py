@@ -224,3 +224,71 @@ def test_wrong_input() -> None:
     with pytest.raises(GraphInputError, match="node features"):
         pytest.importorskip("rdkit")
         model.predict(["CCO"])
+
+
+CHECKS = [
+    "check_estimator_cloneable",
+    "check_estimator_repr",
+    "check_no_attributes_set_in_init",
+    "check_parameters_default_constructible",
+    "check_get_params_invariance",
+    "check_set_params",
+    "check_do_not_raise_errors_in_init_or_set_params",
+    "check_estimator_tags_renamed",
+    "check_valid_tag_types",
+    "check_mixin_order",
+]
+"""Checks of scikit-learn that fit nothing; all others fit to arrays of numbers."""
+
+
+@pytest.mark.parametrize("cls", [SEKClassifier, SEKRegressor])
+@pytest.mark.parametrize("check", CHECKS)
+def test_checks_of_scikit_learn(cls: type, check: str) -> None:
+    from sklearn.utils import estimator_checks
+
+    run = getattr(estimator_checks, check, None)
+    if run is None:
+        pytest.skip(f"this version of scikit-learn has no {check}")
+    run(cls.__name__, cls())
+
+
+def test_weights_vectors_and_threads() -> None:
+    """A graph of weight 0 might as well have another label; vectors give the output."""
+    graphs, labels = data(8)
+    wrong = ["path", "path", *labels[2:]]
+    weights = [0.0] * 2 + [1.0] * 14
+    # all graphs train: the split must not depend on labels
+    more: dict[str, Any] = {**SMALL, "keep": "last", "refit": True, "norm": "layer"}
+    models = [
+        SEKClassifier(**more).fit(graphs, own, sample_weight=weights)
+        for own in (labels, wrong)
+    ]
+    found = [model.predict_proba(graphs) for model in models]
+    np.testing.assert_allclose(found[0], found[1], atol=1e-6)
+    even = SEKClassifier(**more).fit(graphs, wrong).predict_proba(graphs)
+    assert np.abs(even - found[0]).max() > 1e-3
+    vectors = models[0].transform(graphs)
+    head = models[0].predictor_.models[0].head
+    with torch.no_grad():
+        again = head(torch.from_numpy(vectors)).double().softmax(1).numpy()
+    np.testing.assert_allclose(again, found[0], atol=1e-6)
+    torch.set_num_threads(2)
+    models[0].predict(graphs)
+    assert torch.get_num_threads() == 2
+    torch.set_num_threads(1)
+    with pytest.raises(GraphInputError, match="16 graphs, but 2 weights"):
+        SEKClassifier(**more).fit(graphs, labels, sample_weight=[1.0, 2.0])
+    with pytest.raises(GraphInputError, match="is not a weight"):
+        SEKRegressor(**SMALL).fit(graphs, range(16), sample_weight=[-1.0] * 16)
+    with pytest.raises(ConfigError, match="no learned vectors"):
+        SEKClassifier(model="ridge").fit(graphs, labels).transform(graphs)
+
+
+@pytest.mark.slow
+def test_grid_search_in_several_processes() -> None:
+    graphs, labels = data(8)
+    search = GridSearchCV(
+        SEKClassifier(**SMALL), {"class_weight": [None, "balanced"]}, cv=2, n_jobs=2
+    )
+    search.fit(graphs, labels)
+    assert search.best_score_ > 0.5

@@ -15,9 +15,20 @@ from torch_geometric.data import Batch
 
 from sekgnn import WalkEncoding
 from sekgnn.datasets import BREC
-from sekgnn.graphs import Graph, rook_graph, shrikhande_graph
-from sekgnn.models import GIN, PPGN, SEKGIN, SEKGNN, SEKPPGN, GraphModel, KHopGNN
-from sekgnn.wl import SEK, Walks, compare
+from sekgnn.encoding import PeripheralEdges
+from sekgnn.graphs import Graph, cycle_graph, rook_graph, shrikhande_graph
+from sekgnn.models import (
+    GIN,
+    PPGN,
+    SEKGIN,
+    SEKGNN,
+    SEKPPGN,
+    GraphModel,
+    KHopGNN,
+    build_model,
+)
+from sekgnn.models.options import MODEL_KINDS
+from sekgnn.wl import SEK, TESTS, SubgraphWL, Walks, compare
 
 GRAPH = WalkEncoding(num_shells=4, walk_length=16, aggregate="moments")
 INSIDE = WalkEncoding(
@@ -171,3 +182,74 @@ def test_sines_keep_the_last_steps_of_walks(brec: BREC, index: int) -> None:
     out = outputs(model, LEARNED_GRAPH, [*graphs, *(shuffled(g, 1) for g in graphs)])
     assert (out[:2] - out[2:]).abs().max() < 1e-13
     assert (out[0] - out[1]).abs().max() > 1e-8
+
+
+def by_name(name: str, **options: Any) -> GraphModel:
+    kind = MODEL_KINDS[name]
+    own = {key: v for key, v in WIDTH.items() if key in kind.options()}
+    if name == "capsgnn":
+        own["hidden_channels"] = 8
+    config = {"model": name, "in_channels": 0, "out_channels": 8, **own, **options}
+    return build_model(config)
+
+
+def tells_apart(name: str, a: Graph, b: Graph, **options: Any) -> bool:
+    """Return whether a network with drawn weights separates two graphs."""
+    model = by_name(name, **options)
+    return separates(model, model.encoding, a, b)
+
+
+HEXAGON, TRIANGLES = cycle_graph(6), cycle_graph(3).disjoint_union(cycle_graph(3))
+
+
+@pytest.mark.parametrize("name", [n for n, k in MODEL_KINDS.items() if k.network])
+def test_a_hexagon_and_two_triangles(name: str) -> None:
+    """1-WL cannot tell them apart, nor can what it bounds; the others do.
+
+    But for GraphSNN: weights that add up to 1 say nothing where all nodes are equal.
+    """
+    kind = MODEL_KINDS[name]
+    if kind.coordinates or "encoding" in kind.parts:
+        return
+    assert kind.about is not None and kind.about.bound is not None
+    assert kind.about.bound in TESTS
+    torch.manual_seed(0)
+    verdict = compare(HEXAGON, TRIANGLES, kind.about.bound).separated
+    assert verdict == (kind.about.bound != "1wl")
+    found = tells_apart(name, HEXAGON, TRIANGLES)
+    assert found == (verdict and name != "graphsnn")
+
+
+def test_shells_and_orderings_tell_rook_and_shrikhande_apart() -> None:
+    """Distances in a shell do, and so do four nodes at a time, which 2-FWL lacks."""
+    torch.manual_seed(0)
+    pair = rook_graph(4), shrikhande_graph()
+    for name in ("kp-gin", "kp-gin+"):
+        assert tells_apart(name, *pair)
+    assert compare(*pair, SEK(2, (PeripheralEdges(2),))).separated
+    assert compare(*pair, "3fwl").separated
+    for name in ("gin-ak+", "nested-gnn", "deep-lrp", "pna"):
+        assert not tells_apart(name, *pair)
+    assert tells_apart("deep-lrp", *pair, order_size=4)
+    assert tells_apart("nested-gnn", *pair, base="1-2-3", num_hops=1)
+
+
+@pytest.mark.dataset
+@pytest.mark.parametrize("index", [*SAMPLE[::4], 260])
+def test_networks_stay_below_their_tests_on_brec(brec: BREC, index: int) -> None:
+    """KP-GIN separates what its test does; nobody separates more than their tests."""
+    torch.manual_seed(index)
+    pair = brec[index].first, brec[index].second
+    deep: dict[str, Any] = {"num_layers": 5, "hidden_channels": 32}
+    verdict = compare(*pair, SEK(3, (PeripheralEdges(3),))).separated
+    assert tells_apart("kp-gin", *pair, jump="concat", **deep) == verdict
+    verdict = compare(*pair, SubgraphWL(radius=2, marked=True)).separated
+    found = tells_apart("nested-gnn", *pair, num_hops=2, **deep)
+    assert found <= verdict
+    for name in ("gin-ak+", "deep-lrp"):
+        assert tells_apart(name, *pair) <= compare(*pair, "2fwl").separated
+    for name in ("graphsage", "pna", "dgcnn", "mpnn", "capsgnn"):
+        assert not tells_apart(name, *pair)
+    if index == 0:  # 1-WL is blind to all of BREC
+        for name in ("graphsnn", "nested-gnn", "gin-ak+", "deep-lrp"):
+            assert tells_apart(name, *pair)

@@ -94,8 +94,8 @@ def test_other_devices_compute_the_same(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What runs where tensors are not on the CPU, forced; outputs and gradients."""
-    items = dressed([petersen_graph(), path_graph(6), cycle_graph(7)])
     model = make(name)
+    items = suited(model, dressed([petersen_graph(), path_graph(6), cycle_graph(7)]))
 
     def outputs() -> list[torch.Tensor]:
         out = model(Batch.from_data_list(items))
@@ -113,7 +113,7 @@ def test_other_devices_compute_the_same(
     monkeypatch.setattr(torch.Tensor, "is_cpu", property(lambda self: False))
     monkeypatch.setattr(torch.ops.sekgnn, "csr_sum", elsewhere)
     found = outputs()
-    assert calls
+    assert calls or name == "mpnn"  # PyG's layers alone
     torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-9)
 
 

@@ -95,7 +95,7 @@ def _name(item: Any) -> str:
 def _help(item: Any) -> str:
     """Return the help of a field, with its choices."""
     choices = [*item.metadata.get("choices", ())]
-    if not choices:
+    if len(choices) < 2:  # the help itself names the one there is
         return str(item.metadata["help"])
     words = " or ".join(filter(None, (", ".join(choices[:-1]), choices[-1])))
     return f"{item.metadata['help']}: {words}"

@@ -90,6 +90,7 @@ def _networks() -> None:
     from sekgnn.nn.decision_trees import DecisionTrees
     from sekgnn.nn.fused_hops import hop_mix
     from sekgnn.nn.hop_matrices import hop_csr
+    from sekgnn.nn.overlaps import overlap_weights
     from sekgnn.nn.sparse_sum import Csr, csr_sum
 
     DecisionTrees(1, 1)(torch.ones(1, 1))
@@ -102,6 +103,7 @@ def _networks() -> None:
     next(iter(HopLoader([plain], num_hops=2)))
     next(iter(HopLoader([paired], num_hops=2, max_neighbors=1)))
     hops = hop_csr(edges, order, 5, 2)
+    overlap_weights(hops)
     rows = Csr(hops.indptr[:6], hops.indices, hops.t_indptr[:6], hops.t_indices)
     for kind in (torch.float32, torch.float64):
         x = torch.ones(5, 4, dtype=kind, requires_grad=True)

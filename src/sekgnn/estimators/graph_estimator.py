@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,9 +18,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sekgnn.checks import nearest
+from sekgnn.checks import check_positive, nearest
 from sekgnn.datasets import Split, list_task
-from sekgnn.datasets.graph_task import set_targets
+from sekgnn.datasets.graph_task import set_targets, set_weights
 from sekgnn.datasets.targets import TaskKind
 from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
 from sekgnn.models import save_model
@@ -43,7 +44,8 @@ def _parameters() -> dict[str, Any]:
         for item in config_fields()
         if item.metadata["section"] in sections and item.name not in free
     }
-    own = {"validation_fraction": 0.1, "node_features": (), "random_state": 0}
+    own: dict[str, Any] = {"validation_fraction": 0.1, "node_features": ()}
+    own |= {"random_state": 0, "threads": 1}
     return {**keys, "patience": 30, **own}
 
 
@@ -61,6 +63,7 @@ class GraphEstimator(BaseEstimator):
     validation_fraction: float
     node_features: Sequence[str]
     random_state: int | np.random.RandomState | None
+    threads: int
 
     def __init__(self, model: str = PARAMETERS["model"], **parameters: Any) -> None:
         """Keep the parameters as they are, as scikit-learn asks."""
@@ -107,6 +110,7 @@ class GraphEstimator(BaseEstimator):
         y: torch.Tensor,
         mask: NDArray[np.bool_],
         classes: tuple[Any, ...] | None = None,
+        sample_weight: Sequence[float] | None = None,
     ) -> None:
         """Train; sets the fitted attributes.
 
@@ -116,12 +120,19 @@ class GraphEstimator(BaseEstimator):
             y: Class numbers ``[G]`` or values ``[G, T]``.
             mask: Where they are present, ``[G, T]``.
             classes: The labels.
+            sample_weight: How much the loss of every graph weighs.
         """
         task = list_task(graphs, self.node_features)
         set_targets(task.graphs, y, mask)
         width = mask.shape[1]
         names = ("y",) if width == 1 else tuple(f"y{i}" for i in range(width))
         task = replace(task, kind=kind, target_names=names, classes=classes, mask=mask)
+        if sample_weight is not None:
+            if len(sample_weight) != len(task):
+                raise GraphInputError(
+                    f"{len(task)} graphs, but {len(sample_weight)} weights."
+                )
+            set_weights(task, sample_weight, "sample_weight")
         random = check_random_state(self.random_state)
         seed = int(random.randint(np.iinfo(np.int32).max))
         data = task.with_targets()
@@ -138,8 +149,9 @@ class GraphEstimator(BaseEstimator):
                 )
         check_training_classes(train, data.class_numbers, task.classes, "fit")
         split = Split(train, val, np.empty(0, dtype=np.int64))
-        training = Training(config, data, splits=[split], cache=False)
-        done = [member.trained for member in fit_members(training)]
+        with _torch_threads(self.threads):
+            training = Training(config, data, splits=[split], cache=False)
+            done = [member.trained for member in fit_members(training)]
         self.predictor_ = Predictor([d.model for d in done], [d.note for d in done])
         self.curves_ = done[0].curves
         self.kept_epoch_ = done[0].kept_epoch
@@ -154,12 +166,14 @@ class GraphEstimator(BaseEstimator):
             ConfigError: If the model has none, as ``ridge`` and ``forest``.
         """
         check_is_fitted(self, "predictor_")
-        return self.predictor_.fingerprint(self._read(X))
+        with _torch_threads(self.threads):
+            return self.predictor_.fingerprint(self._read(X))
 
     def _outputs(self, graphs: Sequence[Any]) -> NDArray[np.float64]:
         """Return probabilities or values for graphs."""
         check_is_fitted(self, "predictor_")
-        return self.predictor_.predict(self._read(graphs))
+        with _torch_threads(self.threads):
+            return self.predictor_.predict(self._read(graphs))
 
     def _read(self, graphs: Sequence[Any]) -> Sequence[Any]:
         """Return graphs that fit the network."""
@@ -240,6 +254,21 @@ class GraphEstimator(BaseEstimator):
                 file = Path(folder) / "estimator.safetensors"
                 file.write_bytes(content)
                 self.predictor_ = Predictor.load(file)
+
+
+@contextmanager
+def _torch_threads(count: int) -> Iterator[None]:
+    """Let torch use some threads for a while.
+
+    Its threads wait for each other in a busy loop: of graphs as small as molecules,
+    and where other processes want the cores, more than one cost many times the work.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(check_positive("threads", count))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def check_lengths(graphs: Sequence[Any], y: NDArray[Any]) -> None:

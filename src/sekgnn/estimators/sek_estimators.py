@@ -30,10 +30,12 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
         validation_fraction: Part of the training graphs that chooses the epoch.
         node_features: Node attributes of networkx graphs to use.
         random_state: Fixes everything that is random.
+        threads: Of torch, while it trains and predicts; more than one pays only on
+            large graphs.
         **parameters: Keys of :class:`~sekgnn.training.RunConfig` for model, encoding
             and training: ``hidden_channels``, ``num_layers``, ``num_hops``, ``scope``,
-            ``walk_length``, ``epochs``, ``lr``, ... Training stops after
-            ``patience=30`` epochs without gain; ``None`` never stops, nor does
+            ``walk_length``, ``epochs``, ``lr``, ``class_weight``, ... Training stops
+            after ``patience=30`` epochs without gain; ``None`` never stops, nor does
             ``keep="last"``, which with ``refit=True`` holds nothing back. With
             ``ensemble=N``, ``curves_`` and ``kept_epoch_`` are of the first network.
 
@@ -56,12 +58,18 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
 
     classes_: NDArray[Any]
 
-    def fit(self, X: Sequence[Any], y: Sequence[Any]) -> SEKClassifier:
+    def fit(
+        self,
+        X: Sequence[Any],
+        y: Sequence[Any],
+        sample_weight: Sequence[float] | None = None,
+    ) -> SEKClassifier:
         """Train.
 
         Args:
             X: Graphs.
             y: Their labels: numbers or texts.
+            sample_weight: How much the loss of every graph weighs, not negative.
 
         Raises:
             GraphInputError: If a graph is wrong, or there are fewer than two classes.
@@ -79,6 +87,7 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
             torch.from_numpy(numbers.astype(np.int64)),
             np.ones((labels.size, 1), dtype=np.bool_),
             tuple(self.classes_.tolist()),
+            sample_weight,
         )
         return self
 
@@ -111,12 +120,15 @@ class SEKRegressor(RegressorMixin, GraphEstimator):
 
     n_outputs_: int
 
-    def fit(self, X: Sequence[Any], y: Any) -> SEKRegressor:
+    def fit(
+        self, X: Sequence[Any], y: Any, sample_weight: Sequence[float] | None = None
+    ) -> SEKRegressor:
         """Train.
 
         Args:
             X: Graphs.
             y: Numbers, ``[G]`` or ``[G, T]``.
+            sample_weight: How much the loss of every graph weighs, not negative.
 
         Raises:
             GraphInputError: If a graph or a number is wrong.
@@ -131,7 +143,7 @@ class SEKRegressor(RegressorMixin, GraphEstimator):
             raise GraphInputError("targets must be finite, and not all missing.")
         self.n_outputs_ = values.shape[1]
         numbers = torch.from_numpy(np.nan_to_num(values).astype(np.float32))
-        self._train(X, "regression", numbers, mask)
+        self._train(X, "regression", numbers, mask, sample_weight=sample_weight)
         return self
 
     def predict(self, X: Sequence[Any]) -> NDArray[np.float64]:

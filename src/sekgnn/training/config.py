@@ -232,8 +232,8 @@ class RunConfig(_ModelKeys):
     )
     class_weight: str | None = key(
         "training",
-        "weights of classes in the loss, the same however rare",
-        shown="none, every graph has",
+        "weight of classes in the loss; balanced makes all equal, however rare",
+        shown="none, all graphs weigh the same",
         choices=("balanced",),
     )
     normalize: bool = key(
@@ -256,7 +256,7 @@ class RunConfig(_ModelKeys):
         shown="none, random weights",
     )
     freeze: bool = key(
-        "training", "train nothing but the head and the skip, with start_from", False
+        "training", "train nothing but the head and the skip, after start_from", False
     )
     ensemble: int = key(
         "training",
