@@ -278,21 +278,29 @@ def test_what_cannot_work_is_refused_before_anything_is_written(
 
 
 @pytest.mark.parametrize(
-    ("more", "message"),
+    ("more", "place", "message"),
     [
-        ({"model": "sek-gnn", "aggregate": "learned"}, r"pairs .* 0\.0 GiB; the limit"),
-        ({"model": "ppgn"}, r"a batch of 8 graphs of up to 7, needs about 0\.0 GiB"),
+        (
+            {"model": "sek-gnn", "aggregate": "learned"},
+            "encoding.multisets",
+            r"pairs .* 0\.0 GiB; the limit",
+        ),
+        (
+            {"model": "ppgn"},
+            "memory",
+            r"a batch of 8 graphs of up to 7, needs about 0\.0 GiB",
+        ),
     ],
 )
 def test_what_has_no_room_is_refused_before_anything_is_written(
     more: dict[str, Any],
+    place: str,
     message: str,
     lines: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for module in ("encoding.multisets", "memory"):
-        monkeypatch.setattr(f"sekgnn.{module}.free_bytes", lambda: 2**14)
+    monkeypatch.setattr(f"sekgnn.{place}.free_bytes", lambda: 2**14)
     monkeypatch.setattr("sekgnn.memory._SMALL", 2**13)
     with pytest.raises(GraphInputError, match=message):
         run(config(lines, **more, walk_length=5), tmp_path / "run")
