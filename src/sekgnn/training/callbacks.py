@@ -280,6 +280,7 @@ class EndWithParent(Callback):
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
         """Look for the parent."""
-        parent = multiprocessing.parent_process()
-        if parent is not None and not parent.is_alive():
+        parent: Any = multiprocessing.parent_process()
+        # joblib's workers know their parent, but not how to watch it
+        if parent and parent.sentinel is not None and not parent.is_alive():
             raise SystemExit(1)
