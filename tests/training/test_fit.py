@@ -20,10 +20,16 @@ from tests.training.helpers import (
     write_lines,
 )
 
-from sekgnn.errors import ConfigError, MissingExtraError, ModelFileError, OutputError
+from sekgnn.errors import (
+    ConfigError,
+    MissingExtraError,
+    ModelFileError,
+    OutputError,
+    ResumeWarning,
+)
 from sekgnn.training.learner import NotFiniteError
 from sekgnn.training.lightning_trainer import read_checkpoint
-from sekgnn.training.run_folder import CHECKPOINT_FILE
+from sekgnn.training.run_folder import CHECKPOINT_FILE, make_folder, note_threads
 from sekgnn.training.run_record import RunRecord
 from sekgnn.training.training import Training
 
@@ -80,6 +86,21 @@ def test_a_killed_run_continues_to_the_same_end(
     run(settings, tmp_path / "killed")
     assert leavings(tmp_path / "killed") == leavings(tmp_path / "whole")
     assert not (tmp_path / "killed" / CHECKPOINT_FILE).exists()
+
+
+def test_a_run_that_goes_on_with_other_threads_says_so(
+    lines: Path, tmp_path: Path
+) -> None:
+    """A finished run is as it is: threads of a later call have no part in it."""
+    settings = config(lines, accelerator="cpu", epochs=1)
+    make_folder(tmp_path / "run")
+    assert note_threads(2, tmp_path / "run") == [2]
+    with pytest.warns(ResumeWarning, match="with --threads 2 and goes on with 1"):
+        record = run(settings, tmp_path / "run")
+    assert record.device == "cpu, 2 then 1 threads"
+    torch.set_num_threads(3)
+    assert run(settings, tmp_path / "run").device == record.device
+    assert note_threads(1, tmp_path / "run") == [2, 1]
 
 
 def test_the_rate_was_reduced_and_patience_ended_the_run_above(
