@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import signal
 from pathlib import Path
@@ -215,7 +216,34 @@ def test_a_damaged_checkpoint_is_named_and_removing_it_helps(
     settings = config(lines)
     signalled_run(settings, tmp_path / "run", 2)
     file = tmp_path / "run" / CHECKPOINT_FILE
-    file.write_bytes(file.read_bytes()[:-100])
+    good = file.read_bytes()
+    found = read_checkpoint(file)
+    weights = found["state_dict"].items()
+    wide = {name: torch.cat([v, v]) for name, v in weights if v.dim()}
+    no_groups = [{"state": {}, "param_groups": []}]
+    means = copy.deepcopy(found["optimizer_states"])
+    means[0]["state"][0]["exp_avg"] = torch.zeros(1)  # fused Adam reads past its end
+    kept = copy.deepcopy(found["callbacks"])
+    kept["KeepBest"]["weights"].popitem()
+    for changed in (
+        {"state_dict": {"a.weight": torch.zeros(2, 3)}},
+        {**found, "state_dict": wide},
+        {**found, "state_dict": [1]},
+        {**found, "epoch": "x"},
+        {**found, "epoch": found["epoch"] + 1},
+        {**found, "optimizer_states": no_groups},
+        {**found, "optimizer_states": means},
+        {**found, "callbacks": {}},
+        {**found, "callbacks": kept},
+        {**found, "loops": {}},
+    ):
+        torch.save(changed, file)
+        with pytest.raises(
+            ModelFileError, match="remove it to start the run"
+        ) as caught:
+            run(settings, tmp_path / "run")
+        assert "\n" not in str(caught.value)
+    file.write_bytes(good[:-100])
     with pytest.raises(ModelFileError, match="remove it to start the run again"):
         run(settings, tmp_path / "run")
     file.unlink()

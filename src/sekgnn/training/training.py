@@ -36,6 +36,8 @@ from sekgnn.training.closed_form import grow_forest, solve_head, solve_skip
 from sekgnn.training.config import RunConfig
 from sekgnn.training.learner import GraphLearner
 from sekgnn.training.lightning_trainer import (
+    check_checkpoint,
+    explained,
     make_trainer,
     read_checkpoint,
     undisturbed,
@@ -301,7 +303,9 @@ class Training:
             )
             if (output / CHECKPOINT_FILE).exists():
                 checkpoint = output / CHECKPOINT_FILE
-                first_epoch = int(read_checkpoint(checkpoint)["epoch"]) + 1
+                found = read_checkpoint(checkpoint)
+                check_checkpoint(found, model, checkpoint)
+                first_epoch = found["epoch"] + 1
         if checkpoint is None and config.start_from is not None:
             start_from(model, note, config.start_from, member)
         elif checkpoint is None:
@@ -321,7 +325,8 @@ class Training:
         model.train()
         with undisturbed():
             trainer = make_trainer(config, output, callbacks)
-            trainer.fit(learner, ckpt_path=checkpoint)
+            with explained(learner, checkpoint):
+                trainer.fit(learner, ckpt_path=checkpoint)
         model.cpu()
         model.load_state_dict(keep.weights)
         model.eval()
