@@ -17,6 +17,7 @@ from sekgnn.errors import (
     MissingExtraError,
     ModelFileError,
     OutputError,
+    ResumeWarning,
 )
 from sekgnn.lazy import lazy_names
 
@@ -88,6 +89,7 @@ __all__ = [
     "MissingExtraError",
     "ModelFileError",
     "OutputError",
+    "ResumeWarning",
     "RunConfig",
     "SEKClassifier",
     "SEKConv",

@@ -29,5 +29,9 @@ class OutputError(OSError):
     """A file could not be written; whatever was there before is unchanged."""
 
 
+class ResumeWarning(UserWarning):
+    """A run goes on in another way than it began; its numbers may show it."""
+
+
 class CacheWarning(UserWarning):
     """A cache could not be used or written; results are right, but slower to get."""

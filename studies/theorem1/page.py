@@ -94,12 +94,14 @@ def _claimed(record: Theorem1Record) -> list[tuple[Cell, RadiusCounts]]:
 def _verdicts(record: Theorem1Record) -> str:
     """Say in words where claim and count agree and where not."""
     claimed = _claimed(record)
-    broken, after, total, later = 0, 0, 0, 0
+    broken, after, total, later, inside, inside_after = 0, 0, 0, 0, 0, 0
     for cell, h in claimed:
         total += cell.different(h)
         after += cell.collisions(h, 2 * h.radius)
         later += cell.collisions(h, 2 * h.radius + 1)
         broken += cell.collisions(h, 2 * h.radius) > 0
+        inside += cell.ego_collisions(h, 2 * h.radius) > 0
+        inside_after += cell.ego_collisions(h, 2 * h.radius)
     edges = sum(h.same_edges for cell in record.cells for h in cell.radii)
     edges_alike = sum(h.same_edges_alike for cell in record.cells for h in cell.radii)
     worst, where = _worst_context(record)
@@ -107,10 +109,14 @@ def _verdicts(record: Theorem1Record) -> str:
     items = [
         f"**2K steps {held} sufficient.** Of {len(claimed)} combinations of n, r and "
         f"K that the theorem speaks of, {broken} have pairs with different ego-nets "
-        f"that 2K returns do not tell apart: {after:,} of {total:,} pairs "
+        "that 2K returns of the walk on the whole graph do not tell apart: "
+        f"{after:,} of {total:,} pairs "
         f"({percent(after, total)}; a pair counts once for every K). One step more "
-        f"leaves {later:,} ({percent(later, total)}).",
-        "**K = 1 always fails.** Two returns are 1/(r+1) each on every regular graph.",
+        f"leaves {later:,} ({percent(later, total)}). With the walk on the ego-net, "
+        f"which notices more, {inside} of {len(claimed)} have such pairs: "
+        f"{inside_after:,} ({percent(inside_after, total)}).",
+        "**K = 1 always fails on the whole graph:** two returns are 1/(r+1) each on "
+        "every regular graph. The walk on the ego-net notices edges inside shell 1.",
     ]
     if not claimed:
         items[0] = "**No degree of this run is in the theorem's range.**"

@@ -223,3 +223,19 @@ def test_ctrl_c_on_the_command_line_and_the_same_command_again(
     for folder in ("stopped", "whole"):
         assert run(*args, "-o", folder).exit_code == 0
     assert leavings(tmp_path / "stopped") == leavings(tmp_path / "whole")
+
+
+def test_numbers_of_a_batch_system_mean_nothing_to_one_device(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any process of a job array trains and writes as if it were alone."""
+    for name in ("RANK", "LOCAL_RANK", "NODE_RANK", "SLURM_PROCID"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("SLURM_NTASKS", "4")
+    monkeypatch.setenv("SLURM_JOB_NAME", "array")
+    file = write_lines(tmp_path / "d.jsonl", records())
+    result = run("train", file, "--target", "size", *SMALL, "-o", "out")
+    assert result.exit_code == 0, result.output
+    assert "run folder: out" in result.stdout
+    assert RunRecord.load(tmp_path / "out").device.endswith(", 1 threads")
+    assert (tmp_path / "out" / "model.safetensors").is_file()

@@ -185,7 +185,9 @@ def attack(
         try:
             read(path)
         except EXPECTED as error:
-            assert str(error).strip(), (number, content[:300])
+            listed = "cannot be read by rdkit" in str(error)  # a line for each of some
+            one_line = len(str(error).splitlines()) == 1
+            assert one_line or listed, (str(error), content[:300])
         except Exception as error:  # a traceback for the user
             raise AssertionError((path.name, number, content[:2000])) from error
         finally:
@@ -193,6 +195,7 @@ def attack(
         tried += 1
         if time.monotonic() - begin > budget:
             break
+    print(f"{path.name}: {tried} tried")  # shown by pytest -rP
     return tried
 
 

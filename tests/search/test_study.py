@@ -319,3 +319,34 @@ def test_timeout_begins_nothing_new(
     assert record.done == 0
     with pytest.raises(ConfigError, match="no complete trial"):
         record.best_config()
+
+
+def test_damaged_studies_are_refused_before_anything_is_trained(
+    tmp_path: Path, data: GraphTask, no_training: list[RunConfig]
+) -> None:
+    """Whatever Optuna or SQLite makes of the bytes; they stay as they are."""
+    urls = {"log": str(tmp_path / "a.log"), "db": f"sqlite:///{tmp_path / 'a.db'}"}
+    for url in urls.values():
+        search(BASE, GRID, tmp_path / url[-2:], storage=url, trials=1, data=data)
+    no_training.clear()
+    log, db = ((tmp_path / f"a.{kind}").read_bytes() for kind in urls)
+    middle = log.index(b"\n") + 20
+    for kind, content in (
+        ("log", log[:-20]),
+        ("log", log[:-20] + b"\n"),
+        ("log", log[:middle] + b"\n" + log[middle:]),
+        ("log", b'{"op_code": 0}\n' + log),
+        ("log", b"[1]\n"),
+        ("log", b"[" * 5000 + b"\n"),
+        ("log", b"\xff\xfe\n"),
+        ("db", db[: len(db) // 2]),
+        ("db", b"no database" * 100),
+        ("db", db[:1024] + bytes(len(db) - 1024)),
+    ):
+        place = tmp_path / f"a.{kind}"
+        place.write_bytes(content)
+        with pytest.raises((ConfigError, OutputError), match=place.name) as caught:
+            search(BASE, GRID, tmp_path / "new", storage=urls[kind], data=data)
+        assert "\n" not in str(caught.value)
+        assert place.read_bytes() == content
+    assert not no_training

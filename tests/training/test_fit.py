@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import signal
 from pathlib import Path
@@ -20,10 +21,16 @@ from tests.training.helpers import (
     write_lines,
 )
 
-from sekgnn.errors import ConfigError, MissingExtraError, ModelFileError, OutputError
+from sekgnn.errors import (
+    ConfigError,
+    MissingExtraError,
+    ModelFileError,
+    OutputError,
+    ResumeWarning,
+)
 from sekgnn.training.learner import NotFiniteError
 from sekgnn.training.lightning_trainer import read_checkpoint
-from sekgnn.training.run_folder import CHECKPOINT_FILE
+from sekgnn.training.run_folder import CHECKPOINT_FILE, make_folder, note_threads
 from sekgnn.training.run_record import RunRecord
 from sekgnn.training.training import Training
 
@@ -80,6 +87,21 @@ def test_a_killed_run_continues_to_the_same_end(
     run(settings, tmp_path / "killed")
     assert leavings(tmp_path / "killed") == leavings(tmp_path / "whole")
     assert not (tmp_path / "killed" / CHECKPOINT_FILE).exists()
+
+
+def test_a_run_that_goes_on_with_other_threads_says_so(
+    lines: Path, tmp_path: Path
+) -> None:
+    """A finished run is as it is: threads of a later call have no part in it."""
+    settings = config(lines, accelerator="cpu", epochs=1)
+    make_folder(tmp_path / "run")
+    assert note_threads(2, tmp_path / "run") == [2]
+    with pytest.warns(ResumeWarning, match="with --threads 2 and goes on with 1"):
+        record = run(settings, tmp_path / "run")
+    assert record.device == "cpu, 2 then 1 threads"
+    torch.set_num_threads(3)
+    assert run(settings, tmp_path / "run").device == record.device
+    assert note_threads(1, tmp_path / "run") == [2, 1]
 
 
 def test_the_rate_was_reduced_and_patience_ended_the_run_above(
@@ -194,7 +216,34 @@ def test_a_damaged_checkpoint_is_named_and_removing_it_helps(
     settings = config(lines)
     signalled_run(settings, tmp_path / "run", 2)
     file = tmp_path / "run" / CHECKPOINT_FILE
-    file.write_bytes(file.read_bytes()[:-100])
+    good = file.read_bytes()
+    found = read_checkpoint(file)
+    weights = found["state_dict"].items()
+    wide = {name: torch.cat([v, v]) for name, v in weights if v.dim()}
+    no_groups = [{"state": {}, "param_groups": []}]
+    means = copy.deepcopy(found["optimizer_states"])
+    means[0]["state"][0]["exp_avg"] = torch.zeros(1)  # fused Adam reads past its end
+    kept = copy.deepcopy(found["callbacks"])
+    kept["KeepBest"]["weights"].popitem()
+    for changed in (
+        {"state_dict": {"a.weight": torch.zeros(2, 3)}},
+        {**found, "state_dict": wide},
+        {**found, "state_dict": [1]},
+        {**found, "epoch": "x"},
+        {**found, "epoch": found["epoch"] + 1},
+        {**found, "optimizer_states": no_groups},
+        {**found, "optimizer_states": means},
+        {**found, "callbacks": {}},
+        {**found, "callbacks": kept},
+        {**found, "loops": {}},
+    ):
+        torch.save(changed, file)
+        with pytest.raises(
+            ModelFileError, match="remove it to start the run"
+        ) as caught:
+            run(settings, tmp_path / "run")
+        assert "\n" not in str(caught.value)
+    file.write_bytes(good[:-100])
     with pytest.raises(ModelFileError, match="remove it to start the run again"):
         run(settings, tmp_path / "run")
     file.unlink()

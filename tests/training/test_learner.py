@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from tests.training.helpers import (
 
 from sekgnn.errors import ConfigError
 from sekgnn.training.config import RunConfig
+from sekgnn.training.learner import GraphLearner
 from sekgnn.training.run import is_main_process
 from sekgnn.training.run_record import RunRecord
 
@@ -30,7 +33,12 @@ def free_port() -> int:
         return int(place.getsockname()[1])
 
 
-def together(settings: RunConfig, folder: Path, world: int = 2) -> list[int | None]:
+def together(
+    settings: RunConfig,
+    folder: Path,
+    world: int = 2,
+    run: Callable[[RunConfig, Path], object] = run,
+) -> list[int | None]:
     """Run in some processes, as Lightning or torchrun would start them."""
     port = free_port()
 
@@ -81,6 +89,25 @@ def test_twoprocesses_train_as_one(
         np.testing.assert_allclose(value, expected[name], atol=2e-4, err_msg=name)
     for one, two in zip(first.results, second.results, strict=True):
         assert two.value == pytest.approx(one.value, rel=1e-3, nan_ok=True)
+
+
+def test_a_killed_process_ends_the_others_with_a_line(
+    lines: Path, tmp_path: Path
+) -> None:
+    def killed(_: GraphLearner) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def work(settings: RunConfig, folder: Path) -> None:
+        if os.environ["LOCAL_RANK"] == "1":
+            GraphLearner.on_validation_epoch_end = killed  # type: ignore[method-assign]
+        try:
+            run(settings, folder)
+        except ConfigError as error:
+            expected = "another process of this run has ended" in str(error)
+            os._exit(7 if expected and "\n" not in str(error) else 8)
+
+    shared = config(lines, devices=2, strategy="ddp")
+    assert together(shared, tmp_path / "run", run=work) == [7, -signal.SIGKILL]
 
 
 def test_processes_without_graphs_are_refused(lines: Path, tmp_path: Path) -> None:

@@ -134,12 +134,14 @@ def test_empty_and_marked_config_files_are_read(tmp_path: Path) -> None:
 def test_drafts_of_a_killed_process_are_removed(lines: Path, tmp_path: Path) -> None:
     """Whatever kill -9 left half written goes when the run goes on."""
     folder = tmp_path / "run"
-    (folder / "fold-01").mkdir(parents=True)
-    drafts = [folder / ".last.0123.tmp.ckpt", folder / "fold-01" / ".model.45.tmp.st"]
-    for draft in drafts:
-        draft.write_text("half")
-    (folder / "fold-01" / "kept.txt").write_text("mine")
+    folder.mkdir()
+    token = "0123456789abcdef"
+    drafts = [folder / f".{name}.{token}.tmp.{kind}" for name, kind in
+              (("last", "ckpt"), ("model", "safetensors"))]  # fmt: skip
+    foreign = [folder / ".last.0123.tmp.ckpt", folder / ".mine.tmp"]
+    for file in (*drafts, *foreign):
+        file.write_text("half")
     write_config(config(lines, epochs=1), folder)
     run(config(lines, epochs=1), folder)
     assert not any(draft.exists() for draft in drafts)
-    assert (folder / "fold-01" / "kept.txt").read_text() == "mine"
+    assert all(file.read_text() == "half" for file in foreign)

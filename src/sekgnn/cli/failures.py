@@ -21,6 +21,7 @@ from sekgnn.errors import (
     GraphInputWarning,
     MissingExtraError,
     ModelFileError,
+    ResumeWarning,
 )
 
 FAILED = 2
@@ -28,7 +29,7 @@ INTERRUPTED = 130  # 128 + SIGINT, what shells expect
 BROKEN_PIPE = 141  # 128 + SIGPIPE
 _LONGEST = 1200  # characters of a message
 
-_NOTES = (GraphInputWarning, CacheWarning)
+_NOTES = (GraphInputWarning, CacheWarning, ResumeWarning)
 _EXPECTED = (
     GraphInputError,
     ConfigError,

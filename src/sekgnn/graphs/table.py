@@ -221,8 +221,9 @@ def _readable(path: str | Path) -> Iterator[None]:
     try:
         yield
     except (arrow.ArrowException, OSError) as error:
+        cause = " ".join(str(error).split())
         raise GraphInputError(
-            f"{path} is not a readable Parquet file ({error}); it may be cut short."
+            f"{path} is not a readable Parquet file ({cause}); it may be cut short."
         ) from error
 
 

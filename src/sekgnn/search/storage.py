@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from sekgnn.errors import ConfigError, OutputError
 from sekgnn.graphs.extras import require
+from sekgnn.parsing import parse_json
 
 Direction = Literal["minimize", "maximize"]
 DATABASE_FILE = "study.db"
@@ -73,14 +74,25 @@ def open_storage(url: str) -> Any:
     """Return Optuna's storage of a URL; a ``.log`` or ``.journal`` file is a journal.
 
     Raises:
-        ConfigError: If it is not a URL, or its driver is missing.
+        ConfigError: If it is not a URL, its driver is missing, or the journal is
+            damaged.
     """
     from optuna.storages import JournalStorage, RDBStorage
     from optuna.storages.journal import JournalFileBackend
     from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
     if is_journal(url):
-        return JournalStorage(JournalFileBackend(url))
+        _check_complete(Path(url))
+        try:
+            return JournalStorage(JournalFileBackend(url))
+        except OSError:
+            raise
+        except Exception as error:  # whatever Optuna makes of foreign lines
+            cause = f"{type(error).__name__}: {error}"
+            raise ConfigError(
+                f"the journal {url} is damaged or of something else ({cause[:200]}); "
+                "put a copy of it back, or choose another storage."
+            ) from error
     if "://" not in url:
         raise ConfigError(
             "storage must be a URL such as sqlite:///study.db or "
@@ -106,6 +118,30 @@ def open_storage(url: str) -> Any:
                 raise
             time.sleep(0.2)
     raise AssertionError("unreachable")
+
+
+def _check_complete(journal: Path) -> None:
+    """Raise if the last line of a journal is cut short; Optuna would write on it.
+
+    Raises:
+        ConfigError: If so, and no other process is about to write the rest.
+    """
+    for _ in range(_ATTEMPTS):
+        last = b""
+        with suppress(FileNotFoundError), journal.open("rb") as file:
+            for last in file:  # noqa: B007
+                pass
+        if not last:
+            return
+        with suppress(ValueError):
+            parse_json(last.decode("utf-8"))
+            if last.endswith(b"\n"):
+                return
+        time.sleep(0.2)
+    raise ConfigError(
+        f"the last line of the journal {journal} is damaged, as if a disk had been "
+        "full; remove that line to continue, or choose another storage."
+    )
 
 
 def open_study(

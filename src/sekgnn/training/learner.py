@@ -72,6 +72,7 @@ class GraphLearner(LightningModule):
         self.automatic_optimization = config.optimizer != "lbfgs"
         self.held: list[Any] | None = []
         self.held_bytes = self.held_targets = 0
+        self.begun = False
 
     def train_dataloader(self) -> BatchLoader:
         """Return the training batches of this process.
@@ -175,6 +176,7 @@ class GraphLearner(LightningModule):
         Raises:
             NotFiniteError: If the last step ruined the weights, before they are kept.
         """
+        self.begun = True
         if self.trainer.is_last_batch and self.config.watched is None:
             self.model.eval()
             with torch.no_grad():

@@ -15,12 +15,15 @@ from typing import Any
 import torch
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch import Trainer
+from lightning.pytorch.plugins.environments import LightningEnvironment
 from lightning.pytorch.plugins.io import CheckpointIO
 
-from sekgnn.errors import ConfigError, ModelFileError
+from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
 from sekgnn.files import write_atomically
 from sekgnn.graphs.extras import require
+from sekgnn.models import GraphModel
 from sekgnn.training.config import RunConfig
+from sekgnn.training.learner import GraphLearner
 
 _NOISE = (
     ".*does not have many workers.*",
@@ -48,6 +51,10 @@ def make_trainer(
     """
     logger = _logger(config, output)
     place = available_device(config.accelerator, config.dtype)
+    plugins: list[Any] = [SafeCheckpointIO()]
+    if config.devices * config.num_machines == 1:
+        # whatever a batch system says of tasks that have nothing to do with this one
+        plugins.append(LightningEnvironment())
     try:
         return Trainer(
             accelerator=place,
@@ -57,7 +64,7 @@ def make_trainer(
             max_epochs=config.epochs,
             callbacks=callbacks,
             logger=logger,
-            plugins=[SafeCheckpointIO()],
+            plugins=plugins,
             deterministic="warn" if place != "cpu" else True,
             gradient_clip_val=config.clip,
             limit_val_batches=0 if config.watched is None else None,
@@ -69,11 +76,45 @@ def make_trainer(
             log_every_n_steps=1,
             default_root_dir=output,
         )
-    except (MisconfigurationException, ValueError) as error:
+    except (MisconfigurationException, ValueError, RuntimeError) as error:
         raise ConfigError(
             f"accelerator={config.accelerator!r}, devices={config.devices} and "
             f"strategy={config.strategy!r} are not available here: {error}"
         ) from error
+
+
+@contextmanager
+def explained(learner: GraphLearner, checkpoint: Path | None) -> Iterator[None]:
+    """Say of what goes wrong in a fit what to do, if that is known.
+
+    Args:
+        learner: Which knows whether its first step is done.
+        checkpoint: From which it continues, if from one.
+
+    Raises:
+        ConfigError: If another process of the run is gone.
+        ModelFileError: If the checkpoint is of something else: whatever fails before
+            the first step is done, fails on what was restored.
+    """
+    try:
+        yield
+    except (ConfigError, GraphInputError, ModelFileError, OSError, MemoryError):
+        raise  # these say it themselves
+    except torch.OutOfMemoryError:
+        raise
+    except Exception as error:
+        cause = " ".join(f"{type(error).__name__}: {error}".split())
+        if isinstance(error, torch.distributed.DistError) or "gloo" in cause:
+            raise ConfigError(
+                "another process of this run has ended, perhaps for lack of memory; "
+                f"repeat the command to continue ({cause[:200]})."
+            ) from error
+        if checkpoint is not None and not learner.begun:
+            raise ModelFileError(
+                f"the checkpoint {checkpoint} is not of this run ({cause[:300]}); "
+                "remove it to start the run again."
+            ) from error
+        raise
 
 
 def available_device(accelerator: str, dtype: str | None = None) -> str:
@@ -228,8 +269,39 @@ def read_checkpoint(
             f"the checkpoint {path} is damaged, or holds more than tensors and plain "
             "values and was not written by sekgnn; remove it to start the run again."
         ) from error
-    if not isinstance(found, dict) or "state_dict" not in found:
+    known = isinstance(found, dict) and "state_dict" in found
+    if not known or not isinstance(found.get("epoch"), int):
         raise ModelFileError(
             f"{path} is not a checkpoint of a run; remove it to start the run again."
         )
     return found
+
+
+def check_checkpoint(
+    found: dict[str, Any], model: GraphModel, path: str | os.PathLike[str]
+) -> None:
+    """Raise if a checkpoint is not of this model: torch and Lightning let some pass.
+
+    Curves must be as long as the epochs that are done, and kept weights and the means
+    of gradients (which fused optimisers read unchecked) of the weights' shapes.
+
+    Raises:
+        ModelFileError: If so.
+    """
+    shapes = {name: value.shape for name, value in model.state_dict().items()}
+    learned = [value.shape for value in model.parameters() if value.requires_grad]
+    try:
+        history, keep = (found["callbacks"][own] for own in ("History", "KeepBest"))
+        fits = len(history["curves"]["lr"]) == found["epoch"] + 1
+        fits &= {name: v.shape for name, v in keep["weights"].items()} == shapes
+        for state in found["optimizer_states"]:
+            for number, values in state["state"].items():
+                means = [values[k] for k in ("exp_avg", "exp_avg_sq") if k in values]
+                fits &= all(mean.shape == learned[number] for mean in means)
+    except (KeyError, TypeError, AttributeError, IndexError):
+        fits = False
+    if not fits:
+        raise ModelFileError(
+            f"the checkpoint {path} is not of this run; remove it to start the run "
+            "again."
+        )

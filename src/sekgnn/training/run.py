@@ -46,6 +46,7 @@ from sekgnn.training.run_folder import (
     locked,
     make_folder,
     member_folders,
+    note_threads,
     write_config,
 )
 from sekgnn.training.run_record import (
@@ -97,6 +98,9 @@ def train(
     Returns:
         The record, which is also in the folder.
 
+    Warns:
+        ResumeWarning: If an interrupted run goes on with another number of threads.
+
     Raises:
         ConfigError: If a key is unknown or cannot work, the folder holds something else
             or is in use, the data has changed since, or the loss is not finite.
@@ -126,7 +130,8 @@ def train(
     _check_calibration(training)
     described = training.data.describe()
     if not main:
-        return _record(training, described, [run_fold(training, 0, place)], "")
+        own = [run_fold(training, 0, place)]
+        return _record(training, described, own, "", [torch.get_num_threads()])
     baseline = make_baseline(training)
     make_folder(place)
     with locked(place):
@@ -134,6 +139,7 @@ def train(
         check_same_config(settings, place)  # nobody was faster
         write_config(settings, place)
         check_same_data(described["fingerprint"], place)
+        threads = note_threads(torch.get_num_threads(), place)
         if len(training.splits) == 1:
             if jobs > 1 and settings.ensemble > 1:
                 _run_members(training, place, jobs, data_root, data, progress)
@@ -144,7 +150,7 @@ def train(
             folders = fold_folders(place, len(training.splits))
             folds = _run_folds(training, folders, jobs, data_root, data, progress)
             _join_predictions(folders, place)
-        record = _record(training, described, folds, started)
+        record = _record(training, described, folds, started, threads)
         record.save(place)
     return record
 
@@ -398,6 +404,7 @@ def _record(
     described: dict[str, Any],
     folds: list[FoldRecord],
     started: str,
+    threads: Sequence[int],
 ) -> RunRecord:
     config = training.config
     selects = config.keeps_best
@@ -418,7 +425,7 @@ def _record(
         commit=source_commit(),
         started=started,
         seconds=sum(fold.seconds for fold in folds),
-        device=f"{place}, {torch.get_num_threads()} threads",
+        device=f"{place}, {' then '.join(map(str, threads))} threads",
         baseline=summarise_baseline(training, folds),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import yaml
 
 from sekgnn.checks import check_choice
-from sekgnn.errors import ConfigError, OutputError
+from sekgnn.errors import ConfigError, OutputError, ResumeWarning
 from sekgnn.files import write_files
 from sekgnn.parsing import parse_yaml
 from sekgnn.training.config import RunConfig
@@ -24,6 +25,7 @@ CHECKPOINT_FILE = "last.ckpt"
 CURVES_FILE = "metrics.csv"
 FOREST_FOLDER = "forest"
 _LOCK_FILE = ".lock"
+_THREADS_FILE = ".threads"
 _OWN_KEYS = ("model", "message", "encoding")
 _PRESETS = Path(__file__).with_name("presets")
 PRESET_NAMES = tuple(sorted(file.stem for file in _PRESETS.glob("*.yaml")))
@@ -253,6 +255,39 @@ def is_in_use(folder: Path) -> bool:
             return False
     except FolderInUseError:
         return True
+
+
+def note_threads(count: int, folder: Path) -> list[int]:
+    """Return the numbers of threads a run was trained with so far, in their order.
+
+    The order of additions, and with it the last digits of all numbers, depends on it.
+
+    Args:
+        count: Threads now, which are added.
+        folder: Of the run, whose note is read and written.
+
+    Warns:
+        ResumeWarning: If there were others before.
+
+    Raises:
+        OutputError: If the note cannot be written.
+    """
+    file = folder / _THREADS_FILE
+    try:
+        before = [int(word) for word in file.read_text("utf-8").split()]
+    except (OSError, ValueError):  # none yet, or not ours to trust
+        before = []
+    if before and before[-1] != count:
+        text = (
+            f"the run in {folder} was begun with --threads {before[-1]} and goes on "
+            f"with {count}: its numbers may differ in the last digits from those of a "
+            "run that was not interrupted."
+        )
+        warnings.warn(text, ResumeWarning, stacklevel=3)
+    if not before or before[-1] != count:
+        before.append(count)
+        write_files(folder, {_THREADS_FILE: " ".join(map(str, before)).encode()})
+    return before
 
 
 @contextmanager

@@ -107,7 +107,8 @@ class RunRecord:
         commit: Of the source, or ``None``.
         started: When, ISO 8601 with time zone.
         seconds: Training time of all folds together.
-        device: Such as ``"cpu"``.
+        device: Such as ``"cpu, 1 threads"``; ``"cpu, 1 then 2 threads"`` of a run that
+            was continued with another number.
         baseline: What models without a network reach on the same splits; see
             :func:`~sekgnn.training.baseline.summarise_baseline`.
     """

@@ -40,6 +40,8 @@ from sekgnn.training.config import RunConfig
 from sekgnn.training.kernel_fit import fit_kernel, known_values
 from sekgnn.training.learner import GraphLearner
 from sekgnn.training.lightning_trainer import (
+    check_checkpoint,
+    explained,
     make_trainer,
     read_checkpoint,
     undisturbed,
@@ -307,7 +309,9 @@ class Training:
             )
             if (output / CHECKPOINT_FILE).exists():
                 checkpoint = output / CHECKPOINT_FILE
-                first_epoch = int(read_checkpoint(checkpoint)["epoch"]) + 1
+                found = read_checkpoint(checkpoint)
+                check_checkpoint(found, model, checkpoint)
+                first_epoch = found["epoch"] + 1
         if checkpoint is None and config.start_from is not None:
             start_from(model, note, config.start_from, member)
         elif checkpoint is None:
@@ -327,7 +331,8 @@ class Training:
         model.train()
         with undisturbed():
             trainer = make_trainer(config, output, callbacks)
-            trainer.fit(learner, ckpt_path=checkpoint)
+            with explained(learner, checkpoint):
+                trainer.fit(learner, ckpt_path=checkpoint)
         model.cpu()
         model.load_state_dict(keep.weights)
         model.eval()

@@ -98,13 +98,16 @@ def test_the_committed_page_is_made_of_the_committed_record() -> None:
 
 def test_the_words_count_too(record: Theorem1Record) -> None:
     page = theorem1_page(record)
-    total = after = 0
+    total = after = inside = 0
     for cell in record.cells:
         for h in cell.radii:
             if cell.degree == 3 and h.radius <= 5:
                 total += cell.pairs - h.isomorphic
                 after += cell.collisions(h, 2 * h.radius)
+                inside += h.ego_alike[2 * h.radius - 1] > h.isomorphic
     assert "Of 8 combinations" in page
+    assert 0 < inside < 8
+    assert f"which notices more, {inside} of 8 have such pairs" in page
     assert f"{after:,} of {total:,} pairs" in page
     edges = sum(h.same_edges for c in record.cells for h in c.radii)
     assert f"Of {edges:,} such pairs" in page
