@@ -143,11 +143,9 @@ def test_hops_beyond_the_diameter_are_harmless(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "SEKGNN",
         pytest.param("SEKGNN learned", marks=pytest.mark.slow),
         "SEKGIN edges",
         "SEKPPGN",
-        "KHopGNN",
     ],
 )
 def test_compiled_is_the_same_in_one_graph(name: str) -> None:

@@ -220,7 +220,7 @@ def test_a_damaged_checkpoint_is_named_and_removing_it_helps(
     found = read_checkpoint(file)
     weights = found["state_dict"].items()
     wide = {name: torch.cat([v, v]) for name, v in weights if v.dim()}
-    no_groups = [{"state": {}, "param_groups": []}]
+    no_groups: list[Any] = [{"state": {}, "param_groups": []}]
     means = copy.deepcopy(found["optimizer_states"])
     means[0]["state"][0]["exp_avg"] = torch.zeros(1)  # fused Adam reads past its end
     kept = copy.deepcopy(found["callbacks"])

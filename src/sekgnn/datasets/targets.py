@@ -92,7 +92,7 @@ def not_a_number(value: object) -> str:
 
     Example:
         >>> not_a_number("1,5")
-        " It has a decimal comma: write 1.5, for instance by exporting the table anew."
+        ' It has a decimal comma: write 1.5, or export the table with decimal points.'
         >>> not_a_number("5 mg")[:34]
         ' It holds more than a number, such'
     """
@@ -100,8 +100,8 @@ def not_a_number(value: object) -> str:
     if _COMMA.fullmatch(text):
         plain = text.replace(".", "").replace(",", ".")
         return (
-            f" It has a decimal comma: write {plain}, for instance by exporting the "
-            "table anew."
+            f" It has a decimal comma: write {plain}, or export the table with decimal "
+            "points."
         )
     if _BOUND.fullmatch(text):
         return " It is a bound: give a number, or leave the field empty."

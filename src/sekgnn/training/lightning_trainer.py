@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from lightning.fabric.plugins.environments.lightning import LightningEnvironment
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch import Trainer
-from lightning.pytorch.plugins.environments import LightningEnvironment
 from lightning.pytorch.plugins.io import CheckpointIO
 
 from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
