@@ -94,6 +94,17 @@ def test_the_first_steps_lead_to_good_predictions(tmp_path: Path) -> None:
         check=True,
         env={**os.environ, "PATH": path},
     )
+    wrong, message = re.findall(
+        r"^\$ (.+)\n(error: .+)$", FIRST_STEPS.read_text(), re.M
+    )[0]
+    failed = subprocess.run(
+        ["bash", "-c", wrong],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert (failed.returncode, failed.stderr.strip()) == (2, message)
     record = RunRecord.load(tmp_path / "runs" / "cv")
     assert record.result("test_r2").value > 0.97
     with (tmp_path / "predictions.csv").open(newline="") as file:

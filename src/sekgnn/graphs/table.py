@@ -87,7 +87,7 @@ def data_rows(
             commas, semicolons or tabs; any line ends are accepted, and a
             byte order mark.
         columns: Those to return, in this order.
-        hint: What to say if one is missing.
+        hint: What to say if the first of them is missing.
 
     Raises:
         GraphInputError: If the file or a column is not there, or a row has a wrong
@@ -239,9 +239,10 @@ def _column_places(
             near = nearest(column, names)
             if longer:
                 near = f" Did you mean {longer[0]!r}? A unit is part of the heading."
+            if hint and column == columns[0]:
+                near += f" {hint}"
             raise GraphInputError(
-                f"{path} has no column {column!r}; its columns are {names}."
-                f"{near}{' ' * bool(hint)}{hint}"
+                f"{path} has no column {column!r}; its columns are {names}.{near}"
             )
         if names.count(column) > 1:
             raise GraphInputError(
