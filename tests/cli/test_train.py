@@ -81,7 +81,7 @@ def test_a_table_of_molecules_end_to_end(
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {".lock", "config.yaml", "model.safetensors", "metrics.csv",
                      "predictions.csv", "record.json", "fold.json",
-                     "data.sha256"}  # fmt: skip
+                     "data.sha256", ".threads"}  # fmt: skip
     again = run(*words, *SMALL, "-o", "out", "--json")
     assert json.loads(again.stdout) == values
 
