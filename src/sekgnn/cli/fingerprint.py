@@ -7,18 +7,19 @@ from typing import Annotated
 
 import typer
 
-from sekgnn.cli.shared_options import Quiet, SkipInvalid, SmilesColumn, Threads
+from sekgnn.cli.shared_options import (
+    NewGraphs,
+    Quiet,
+    SkipInvalid,
+    SmilesColumn,
+    Threads,
+    TrainedModel,
+)
 
 
 def fingerprint(
-    run: Annotated[Path, typer.Argument(help="run folder or model file")],
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="INPUT",
-            help="graphs: CSV, Parquet or JSON lines file, or TU folder",
-        ),
-    ],
+    run: TrainedModel,
+    data: NewGraphs,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="file to write, .npz or .parquet")
     ],

@@ -11,22 +11,18 @@ from sekgnn.cli.failures import say
 from sekgnn.cli.shared_options import (
     Device,
     Json,
+    NewGraphs,
     Quiet,
     SkipInvalid,
     SmilesColumn,
     Threads,
+    TrainedModel,
 )
 
 
 def predict(
-    run: Annotated[Path, typer.Argument(help="run folder or model file")],
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="INPUT",
-            help="graphs: CSV, Parquet or JSON lines file, or TU folder",
-        ),
-    ],
+    run: TrainedModel,
+    data: NewGraphs,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="CSV file to write", show_default="stdout"),

@@ -13,6 +13,13 @@ DataRoot = Annotated[
     Path | None,
     typer.Option(help="folder of benchmark data", show_default="$SEKGNN_DATA"),
 ]
+TrainedModel = Annotated[Path, typer.Argument(help="run folder or model file")]
+NewGraphs = Annotated[
+    Path,
+    typer.Argument(
+        metavar="INPUT", help="graphs: CSV, Parquet or JSON lines file, or TU folder"
+    ),
+]
 Threads = Annotated[
     int,
     typer.Option(
