@@ -41,7 +41,7 @@ def rows() -> list[dict[str, Any]]:
             **{"XYZ_file": f"{i}.xyz", "Index": i, "SMILES": smiles},
             **{"N_atoms": len(atoms), "InChi": "", "Stoichiometry": "[1,0]"},
             "Elements": str([*atoms]),
-            "XYZ_Ang": str([[i, k, 0.5] for k in range(len(atoms))]),
+            "XYZ_Ang": str([[i, k / 8, 0.5] for k in range(len(atoms))]),
             **{t.column: i + k / 100 for k, t in enumerate(QM9_TARGETS)},
         }
         for i, (smiles, atoms) in enumerate(MOLECULES)
@@ -90,7 +90,25 @@ def test_atoms_and_bonds_are_worked_out_by_hand(folder: Path) -> None:
     single, triple = [1, 0, 0, 0], [0, 0, 1, 0]
     assert cyanide.edge_attr.tolist() == [triple, single, triple, single]
     assert cyanide.num_nodes == 3
-    assert cyanide.pos.tolist() == [[2, 0, 0.5], [2, 1, 0.5], [2, 2, 0.5]]
+    assert cyanide.pos.tolist() == [[2, 0, 0.5], [2, 0.125, 0.5], [2, 0.25, 0.5]]
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3, 4], [3, 1, 4, 0, 2], [0, 1, 4, 2, 3]])
+def test_positions_follow_the_atoms_of_the_smiles(
+    tmp_path: Path, order: list[int]
+) -> None:
+    """In whatever order the table has them, also with equal elements (here H, H)."""
+    symbols, smiles = "CNHHH", "C=N"  # two hydrogens on C, the last on N
+    places = np.array([[0, 0, 0], [1.27, 0, 0], [-0.6, 0.9, 0], [-0.6, -0.9, 0],
+                       [1.7, 0.9, 0]])  # fmt: skip
+    row = {**rows()[0], "SMILES": smiles, "N_atoms": len(symbols)}
+    row["Elements"] = str([symbols[i] for i in order])
+    row["XYZ_Ang"] = str(places[order].tolist()).replace("0.0", "0.")  # as qm9pack
+    folder = write(tmp_path / "qm9", [row, *rows()[1:]], COLUMNS)
+    data = QM9Dataset(folder, limit=1)[0]
+    lengths = (data.pos[data.edge_index[0]] - data.pos[data.edge_index[1]]).norm(dim=1)
+    assert data.x[:, 5].tolist() == [6, 7, 1, 1, 1]
+    assert lengths.max() < 1.3 and data.pos[4].tolist() == pytest.approx([1.7, 0.9, 0])
 
 
 def test_sanitize_decides_on_aromaticity(folder: Path) -> None:
@@ -168,7 +186,7 @@ def test_the_cache_holds_the_same(
         ({"ZPVE_au": ""}, r"part2\.csv, line 2, column 'ZPVE_au': '' is not a number"),
         ({"ZPVE_au": "nan"}, "column 'ZPVE_au': 'nan' is not a number"),
         ({"SMILES": "C(("}, r"part2\.csv, line 2: 'C\(\(' is not a SMILES"),
-        ({"Elements": "['N','C','H']"}, "'XYZ_Ang' must list the atoms of the SMILES"),
+        ({"Elements": "['N','O','H']"}, "'XYZ_Ang' must list the atoms of the SMILES"),
         ({"XYZ_Ang": "[[0,0,0]]"}, r"line 2: .* and three numbers for each; got"),
         ({"XYZ_Ang": "here"}, "got .'C', 'N', 'H'. and here"),
         ({"N_atoms": 7}, "line 2: 'C#N' has 3 atoms, but the table says 7"),

@@ -9,7 +9,7 @@ import math
 import os
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -82,7 +82,8 @@ QM9_ATOM_FEATURES = (
 )
 
 NUM_MOLECULES = 130_831
-_FORMAT = 2  # raise when the arrays change
+_FORMAT = 3  # raise when the arrays change
+_LONGEST_BOND = 1.9  # Å; that of QM9 is a C-C of about 1.7
 _KEYS = ("x", "edge_index", "edge_attr", "pos", "node_ptr", "edge_ptr", "y")
 
 Arrays = dict[str, NDArray[Any]]
@@ -217,7 +218,7 @@ def _build(
                 f"{place}: {smiles!r} has {graph.num_nodes} atoms, but the table says "
                 f"{num_atoms}."
             )
-        positions.append(_positions(place, texts, atoms[:, 5]))
+        positions.append(_positions(place, texts, mol))
         x.append(atoms.astype(np.uint8))
         edges.append(graph.edge_index().astype(np.int16))
         attributes.append(bonds.astype(np.uint8))
@@ -334,28 +335,63 @@ def _read_parts(
             yield place, smiles, (elements, positions), int(atoms), targets
 
 
-def _positions(
-    place: str, texts: tuple[str, str], numbers: NDArray[np.float32]
-) -> NDArray[np.float32]:
-    """Return where the atoms are, float32 ``[n, 3]``; the table has their order."""
+def _positions(place: str, texts: tuple[str, str], mol: Any) -> NDArray[np.float32]:
+    """Return where the atoms of ``mol`` are, float32 ``[n, 3]``, in their order.
+
+    The table has nearly always that order. Where elements differ, or a bond would be
+    too long, atoms are matched by the bonds that rdkit sees in the positions.
+    """
     elements, text = texts
     try:
-        found = json.loads(elements.replace("'", '"'))
-        pos = np.array(json.loads(text), dtype=np.float32).reshape(-1, 3)
-        order = [_QM9_ELEMENTS[_QM9_SYMBOLS.index(symbol)] for symbol in found]
+        symbols = json.loads(elements.replace("'", '"'))
+        numbers = [_QM9_ELEMENTS[_QM9_SYMBOLS.index(symbol)] for symbol in symbols]
+        fields = text.replace("[", "").replace("]", "").split(",")  # "0." is no JSON
+        pos = np.array(fields, dtype=np.float64).reshape(-1, 3)
     except (ValueError, TypeError, AttributeError):
-        order, pos = [], np.empty((0, 3), np.float32)
-    if (
-        order != numbers.tolist()
-        or len(pos) != len(order)
-        or not np.isfinite(pos).all()
-    ):
+        numbers, pos = [], np.empty((0, 3))
+    order: Sequence[int] = ()
+    if len(pos) == len(numbers) == mol.GetNumAtoms() and np.isfinite(pos).all():
+        order = range(len(pos))
+        ends = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in mol.GetBonds()]
+        first, second = np.array(ends, dtype=np.int64).reshape(-1, 2).T
+        lengths = np.linalg.norm(pos[first] - pos[second], axis=1)
+        same = numbers == [atom.GetAtomicNum() for atom in mol.GetAtoms()]
+        if not same or lengths.max(initial=0.0) > _LONGEST_BOND:
+            order = _matched(mol, numbers, pos) or (order if same else ())
+    if len(order) != mol.GetNumAtoms():
         raise GraphInputError(
             f"{place}: columns 'Elements' and 'XYZ_Ang' must list the atoms of the "
-            f"SMILES in its order, hydrogens last, and three numbers for each; got "
-            f"{elements[:40]} and {text[:40]}."
+            f"SMILES, and three numbers for each; got {elements[:40]} and {text[:40]}."
         )
-    return pos
+    return pos[list(order)].astype(np.float32)
+
+
+def _matched(mol: Any, numbers: list[int], pos: NDArray[np.float64]) -> Sequence[int]:
+    """Return the row of ``pos`` that each atom of ``mol`` has; empty if none fits."""
+    from rdkit import Chem
+    from rdkit.Chem.rdDetermineBonds import DetermineConnectivity
+
+    def skeleton(atoms: list[int], bonds: list[tuple[int, int]]) -> Any:
+        bare = Chem.RWMol()
+        for number in atoms:
+            bare.AddAtom(Chem.Atom(number))
+        for ends in bonds:
+            bare.AddBond(*ends, Chem.BondType.SINGLE)
+        return bare
+
+    def read(whole: Any) -> Any:
+        atoms = [atom.GetAtomicNum() for atom in whole.GetAtoms()]
+        bonds = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in whole.GetBonds()]
+        return skeleton(atoms, bonds)
+
+    placed = skeleton(numbers, [])
+    conformer = Chem.Conformer(len(numbers))
+    for i, point in enumerate(pos.tolist()):
+        conformer.SetAtomPosition(i, point)
+    placed.AddConformer(conformer)
+    DetermineConnectivity(placed)
+    found: Sequence[int] = read(placed).GetSubstructMatch(read(mol))
+    return found
 
 
 def _number(place: str, column: str, text: str) -> float:
