@@ -22,7 +22,13 @@ from tests.training.helpers import (
 from sekgnn.datasets import read_task
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.training import closed_form
-from sekgnn.training.closed_form import Table, solve_linear
+from sekgnn.training.closed_form import (
+    Table,
+    aim_at_the_rest,
+    read_table,
+    solve_linear,
+    solve_skip,
+)
 from sekgnn.training.learner import GraphLearner
 from sekgnn.training.objective import Objective, make_objective
 from sekgnn.training.predictor import Predictor
@@ -57,6 +63,55 @@ def test_ridge_is_numpys_solution(monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_allclose(
             bias[target], y.mean() - x.mean(axis=0) @ expected, rtol=1e-10, atol=1e-12
         )
+
+
+def test_pieces_and_company_change_no_solution(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows folded in a few at a time; targets solved together or one by one."""
+    found = table(60, 4, lambda x: torch.stack([x.sum(1), x.prod(1), x[:, 0]], dim=1))
+    found = found._replace(weight=torch.arange(60) / 30)
+    found.mask[::5, 2] = False
+    goal = make_objective("regression", "mae", True, found.y, found.mask)
+    whole = solve_linear(goal, 3, found, found)
+    monkeypatch.setattr(closed_form, "_ROWS", 0)  # pieces of a few rows
+    for ours, expected in zip(solve_linear(goal, 3, found, found), whole, strict=True):
+        torch.testing.assert_close(ours, expected, rtol=1e-9, atol=1e-9)
+    for target in range(3):
+        y, mask = found.y[:, [target]], found.mask[:, [target]]
+        alone = make_objective("regression", "mae", True, y, mask)
+        own = found._replace(y=y, mask=mask)
+        weight, bias = solve_linear(alone, 1, own, own)
+        torch.testing.assert_close(weight[0], whole[0][target], rtol=1e-9, atol=1e-9)
+        torch.testing.assert_close(bias[0], whole[1][target], rtol=1e-9, atol=1e-9)
+
+
+def test_a_network_learns_the_rest_of_every_target_in_its_own_unit(
+    lines: Path,
+) -> None:
+    """What the solved layer misses is 1 on average, and predictions stay as solved."""
+    keys = {"model": "gin", "norm": "none", "skip": True, "dtype": "float64"}
+    training = Training(config(lines, "size,weight", **keys))
+    model, goal = training.model(), training.objective()
+    chosen = training.splits[0].train
+    batches = training.prepare().batches(chosen, 99)
+    model.fit_inputs(lambda: batches)
+    solve_skip(model, goal, batches, [])
+    table = read_table(model, batches, model.compute)
+    solved = goal.predictions(table.x)
+    noisy = table.y + torch.randn(
+        table.y.shape, generator=torch.Generator().manual_seed(0)
+    ) * torch.tensor([1.0, 10.0])
+    rest = aim_at_the_rest(model, goal, [*_with(batches, noisy)])
+    again = read_table(model, batches, model.compute)
+    torch.testing.assert_close(rest.predictions(again.x), solved)
+    error = torch.where(table.mask, again.x - rest.wanted(noisy), 0.0)
+    left = error.square().sum(0) / table.mask.sum(0)
+    torch.testing.assert_close(left, torch.ones(2).double())
+
+
+def _with(batches: Any, y: Any) -> Any:
+    for batch in batches:
+        batch.y = y
+        yield batch
 
 
 @pytest.mark.parametrize("val", [True, False])

@@ -182,7 +182,7 @@ def _status_json(
             "table": place.recipe.table,
             "run": place.recipe.name,
             "system": place.recipe.row,
-            "column": place.recipe.column,
+            "columns": place.recipe.columns,
             "state": place.state,
             "seconds": round(place.seconds, 1),
         }

@@ -1,15 +1,16 @@
 r"""Linear layers that are solved instead of learned.
 
 Regression: :math:`\min_{W,b} \sum_i \lVert W x_i + b - y_i \rVert^2 + \alpha
-\lVert W \rVert^2`, by singular values in float64. Classes: the loss of the task with
-the same penalty, by L-BFGS. In both, :math:`\alpha` is the value on a grid with the
-smallest loss on validation graphs or, where there are none, in a cross-validation
-inside the training graphs.
+\lVert W \rVert^2`, by singular values in float64 of a triangle of all rows. Classes:
+the loss of the task with the same penalty, by L-BFGS. In both,
+:math:`\alpha` is the value on a grid with the smallest loss on validation graphs or,
+where there are none, in a cross-validation inside the training graphs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
@@ -24,13 +25,15 @@ from sekgnn.training.objective import Objective
 _RIDGE = [10.0**k for k in range(2, -17, -1)]
 _LOGISTIC = [10.0**k for k in range(1, -11, -1)]
 _FOLDS = 5
+_ROWS = 4096  # that are converted to float64 at a time
+_LEAST_LEFT = 1e-4  # of a target's scale; float32 resolves no less in a sum
 
 
 class Table(NamedTuple):
     """Features and targets of some graphs, or nodes.
 
     Attributes:
-        x: Features, float64 ``[R, P]``.
+        x: Features, ``[R, P]``.
         y: Targets, ``[R]`` or ``[R, T]``.
         mask: Where they are present, bool ``[R, T]``.
         weight: How much the loss of each row weighs, ``[R]``; ``None`` if equally.
@@ -42,7 +45,9 @@ class Table(NamedTuple):
     weight: Tensor | None = None
 
     def rows(self, chosen: Tensor) -> Table:
-        """Return some rows, by number or by bool."""
+        """Return some rows, by bool."""
+        if bool(chosen.all()):
+            return self  # tables are large
         weight = None if self.weight is None else self.weight[chosen]
         return Table(self.x[chosen], self.y[chosen], self.mask[chosen], weight)
 
@@ -60,7 +65,7 @@ def read_table(
     model.eval()
     parts = []
     for batch in batches:
-        x = feature(model.prepare(batch)).double()
+        x = feature(model.prepare(batch))
         weight = row_weights(batch, model.level)
         parts.append(Table(x, batch.y, batch[Y_MASK], weight))
     model.train(was_training)
@@ -89,6 +94,36 @@ def solve_skip(
         model.head.bias.copy_(bias)
 
 
+def aim_at_the_rest(
+    model: GraphModel, objective: Objective, train: Iterable[Any]
+) -> Objective:
+    """Return the objective in units of what the solved layer misses of each target.
+
+    So a network learns the rest of all targets alike, however much of each is linear.
+    The layer is rescaled, and predicts as before. Classes stay as they are.
+
+    Args:
+        model: After :func:`solve_skip`.
+        objective: What that was solved for.
+        train: Batches of the training graphs.
+    """
+    if not objective.is_least_squares:
+        return objective
+    skip, head = model.skip, model.head
+    assert skip is not None
+    table = read_table(model, train, lambda inputs: skip(inputs) + head.bias)
+    error = table.x.double() - objective.wanted(table.y.double())  # [R, T]
+    error = torch.where(table.mask, error, 0.0)
+    mean = error.square().sum(0) / table.mask.sum(0).clamp(min=1)
+    unit = mean.sqrt().clamp(min=_LEAST_LEFT)
+    unit[~table.mask.any(0)] = 1.0
+    with torch.no_grad():
+        skip.weight.div_(unit.unsqueeze(1))
+        head.bias.div_(unit)
+    scale = (float(u) * s for u, s in zip(unit, objective.scale, strict=True))
+    return replace(objective, scale=tuple(scale))
+
+
 def solve_head(
     model: GraphModel, objective: Objective, train: Iterable[Any], val: Iterable[Any]
 ) -> None:
@@ -100,8 +135,10 @@ def solve_head(
     skip, width = model.skip, model.head.in_features
 
     def feature(inputs: GraphInputs) -> Tensor:
-        own = model.represent(inputs)
-        return own if skip is None else torch.cat([own, skip.rotated(inputs)], dim=1)
+        own = model.represent(inputs).double()
+        if skip is None:
+            return own
+        return torch.cat([own, skip.rotated(inputs).double()], dim=1)
 
     tables = _tables(model, train, val, feature)
     scale = Standardizer(width).double()
@@ -147,7 +184,7 @@ def grow_forest(
         seed: Fixes the trees.
     """
     table = read_table(model, train, model.features)
-    x, y, mask, weight = table
+    x, y, mask, weight = table._replace(x=table.x.double())
     weights = objective.weights(y, weight)
     if objective.link == "none":
         y = objective.wanted(y.double())
@@ -172,26 +209,44 @@ def solve_linear(
         weight = solved.new_zeros(len(solved), len(used))
         weight[:, used] = solved
         return weight, bias
-    parts = [(train, val)] if val is not None else _folds(train)
     if not objective.is_least_squares:
-        paths = [_logistic_path(objective, outputs, *part, _LOGISTIC) for part in parts]
-        best = int(torch.stack([scores for _, scores in paths]).mean(0).argmin())
-        if val is not None:
-            return paths[0][0][best]
-        path, _ = _logistic_path(objective, outputs, train, None, _LOGISTIC[: best + 1])
-        return path[-1]
+        return _solve_logistic(objective, outputs, train, val)
     wanted = objective.wanted(train.y.double())  # [R, T]
-    columns = []
-    for target in range(wanted.size(1)):
-        if val is not None and not val.mask[:, target].any():
-            parts = _folds(train)
-        scores = [_ridge_scores(objective, *part, target) for part in parts]
-        best = int(torch.stack(scores).mean(0).argmin())
-        own = train.rows(train.mask[:, target])
-        solve = _ridge(own, wanted[train.mask[:, target], target])
-        columns.append(solve(_RIDGE[best]))
-    weights, biases = zip(*columns, strict=True)
-    return torch.stack(weights), torch.stack(biases)
+    weight = wanted.new_zeros(wanted.size(1), train.x.size(1))
+    bias = wanted.new_zeros(wanted.size(1))
+    masks = train.mask if val is None else torch.cat([train.mask, val.mask])
+    same, which = torch.unique(masks, dim=1, return_inverse=True)  # present alike
+    for group in range(same.size(1)):
+        targets = (which == group).nonzero().squeeze(1)
+        here = train.mask[:, targets[0]]
+        own = train._replace(y=wanted[:, targets]).rows(here)
+        solve = _ridge(own)
+        if val is None or not val.mask[:, targets[0]].any():
+            scores = [_ridge_scores(objective, _ridge(a), b) for a, b in _folds(own)]
+        else:
+            truth = objective.wanted(val.y.double())[:, targets]
+            watched = val._replace(y=truth).rows(val.mask[:, targets[0]])
+            scores = [_ridge_scores(objective, solve, watched)]
+        best = torch.stack(scores).mean(0).argmin(0)  # [T]
+        for column, (target, place) in enumerate(
+            zip(targets.tolist(), best.tolist(), strict=True)
+        ):
+            weights, level = solve(_RIDGE[place])
+            weight[target], bias[target] = weights[:, column], level[column]
+    return weight, bias
+
+
+def _solve_logistic(
+    objective: Objective, outputs: int, train: Table, val: Table | None
+) -> tuple[Tensor, Tensor]:
+    train = train._replace(x=train.x.double())
+    parts = [(train, val)] if val is not None else _folds(train)
+    paths = [_logistic_path(objective, outputs, *part, _LOGISTIC) for part in parts]
+    best = int(torch.stack([scores for _, scores in paths]).mean(0).argmin())
+    if val is not None:
+        return paths[0][0][best]
+    path, _ = _logistic_path(objective, outputs, train, None, _LOGISTIC[: best + 1])
+    return path[-1]
 
 
 def _tables(
@@ -214,49 +269,61 @@ def _folds(table: Table) -> list[tuple[Table, Table]]:
     return [(table.rows(fold != i), table.rows(fold == i)) for i in used]
 
 
-def _ridge(rows: Table, y: Tensor) -> Callable[[float], tuple[Tensor, Tensor]]:
-    """Return what gives weights ``[P]`` and bias for a penalty.
+def _ridge(rows: Table) -> Callable[[float], tuple[Tensor, Tensor]]:
+    """Return what gives weights ``[P, T]`` and bias ``[T]`` for a penalty.
 
     Args:
-        rows: Features and weights of the rows.
-        y: What to solve for, ``[R]``.
+        rows: Features, what to solve for ``[R, T]``, and weights of the rows.
     """
-    x = rows.x
-    weight = x.new_ones(len(x)) if rows.weight is None else rows.weight.to(x)
-    if not bool(weight.any()):
-        return lambda _: (x.new_zeros(x.size(1)), x.new_zeros(()))
-    total, root = weight.sum(), weight.sqrt()
-    mean, level = (weight @ x) / total, (weight @ y) / total
-    # P x P at most, for the values
-    rotation, triangle = torch.linalg.qr((x - mean) * root.unsqueeze(1))
-    left, values, right = torch.linalg.svd(triangle, full_matrices=False)
-    against = left.t() @ (rotation.t() @ ((y - level) * root))
+    width, outputs = rows.x.size(1), rows.y.size(1)
+    triangle = _triangle(rows)
+    first, rest = triangle[0], triangle[1 : 1 + width]
+    if not bool(first[0]):
+        zeros = triangle.new_zeros(width, outputs), triangle.new_zeros(outputs)
+        return lambda _: zeros
+    mean, level = first[1 : 1 + width] / first[0], first[1 + width :] / first[0]
+    left, values, right = torch.linalg.svd(rest[:, 1 : 1 + width], full_matrices=False)
+    against = left.t() @ rest[:, 1 + width :]  # [P, T]
     top = values.max().square() if values.numel() else values.new_zeros(())
 
     def solve(alpha: float) -> tuple[Tensor, Tensor]:
         size = values.square() + alpha * top
         share = torch.where(size > 0, values / size, 0.0)
-        weight = right.t() @ (share * against)
+        weight = right.t() @ (share.unsqueeze(1) * against)
         return weight, level - mean @ weight
 
     return solve
 
 
+def _triangle(rows: Table) -> Tensor:
+    r"""Return R of :math:`QR = \sqrt w\,[1 \,\|\, x \,\|\, y]`, float64.
+
+    Least squares have the same solution for R as for all rows. Its first row is the
+    mean, and the rest what differs from it. Pieces bound the memory.
+    """
+    size = 1 + rows.x.size(1) + rows.y.size(1)
+    triangle = rows.y.new_zeros(1, size)
+    weight = rows.y.new_ones(len(rows.x)) if rows.weight is None else rows.weight
+    for x, y, w in zip(
+        *(torch.split(part, _ROWS + 2 * size) for part in (rows.x, rows.y, weight)),
+        strict=True,
+    ):
+        root = w.to(y).sqrt().unsqueeze(1)
+        piece = torch.cat([root, root * x.to(y), root * y], dim=1)
+        triangle = torch.linalg.qr(torch.cat([triangle, piece]), mode="r")[1]
+    return triangle
+
+
 def _ridge_scores(
-    objective: Objective, train: Table, val: Table, target: int
+    objective: Objective, solve: Callable[[float], tuple[Tensor, Tensor]], val: Table
 ) -> Tensor:
-    """Return the validation loss of one target for every penalty."""
-    wanted = objective.wanted(train.y.double())[:, target]
-    truth = objective.wanted(val.y.double())[:, target]
-    here, there = train.mask[:, target], val.mask[:, target]
-    solve = _ridge(train.rows(here), wanted[here])
-    scores = []
+    """Return the validation loss for every penalty and target, ``[A, T]``."""
+    x, scores = val.x.double(), []
     for alpha in _RIDGE:
         weight, bias = solve(alpha)
-        error = val.x[there] @ weight + bias - truth[there]
-        squared = objective.loss == "mse"
-        each = error.square() if squared else error.abs()
-        scores.append(each.mean() if each.numel() else each.new_zeros(()))
+        error = x @ weight + bias - val.y
+        each = error.square() if objective.loss == "mse" else error.abs()
+        scores.append(each.mean(0) if len(each) else each.new_zeros(each.size(1)))
     return torch.stack(scores)
 
 
@@ -302,7 +369,7 @@ def _logistic_path(
             descent.step(closure)  # type: ignore[no-untyped-call]
         found.append((weight.detach().clone(), bias.detach().clone()))
         if val is not None:
-            out = val.x @ found[-1][0].t() + found[-1][1]
+            out = val.x.double() @ found[-1][0].t() + found[-1][1]
             scores[i] = _loss(objective, out, val)
             if i > 1 and scores[i] > scores[i - 1] > scores[i - 2]:
                 break

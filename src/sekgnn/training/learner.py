@@ -21,6 +21,8 @@ from sekgnn.training.config import RunConfig
 from sekgnn.training.objective import Objective
 from sekgnn.training.predictions import PredictionCollector
 
+SCALE = "target_scale"
+"""Key of a checkpoint: the scale of the objective."""
 _ITERATIONS = 5  # of L-BFGS per epoch
 _HELD = 2**30  # bytes of batches that L-BFGS keeps in memory
 
@@ -130,6 +132,10 @@ class GraphLearner(LightningModule):
         adam = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[config.optimizer]
         # fused: one pass over all parameters, on the CPU too
         return adam(parameters, **more, fused=True)
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Write the units of the outputs, too: those of what a closed form left."""
+        checkpoint[SCALE] = [*self.objective.scale]
 
     def on_train_epoch_start(self) -> None:
         """Let what is frozen stay as it is, statistics of normalisation included."""

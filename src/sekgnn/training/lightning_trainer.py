@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import logging
+import math
 import os
 import signal
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,8 @@ from sekgnn.files import write_atomically
 from sekgnn.graphs.extras import require
 from sekgnn.models import GraphModel
 from sekgnn.training.config import RunConfig
-from sekgnn.training.learner import GraphLearner
+from sekgnn.training.learner import SCALE, GraphLearner
+from sekgnn.training.objective import Objective
 
 _NOISE = (
     ".*does not have many workers.*",
@@ -278,15 +281,20 @@ def read_checkpoint(
 
 
 def check_checkpoint(
-    found: dict[str, Any], model: GraphModel, path: str | os.PathLike[str]
-) -> None:
-    """Raise if a checkpoint is not of this model: torch and Lightning let some pass.
+    found: dict[str, Any],
+    model: GraphModel,
+    objective: Objective,
+    path: str | os.PathLike[str],
+) -> Objective:
+    """Return the objective that a checkpoint goes on with, if it is of this model.
+
+    Torch and Lightning let some pass that are not.
 
     Curves must be as long as the epochs that are done, and kept weights and the means
     of gradients (which fused optimisers read unchecked) of the weights' shapes.
 
     Raises:
-        ModelFileError: If so.
+        ModelFileError: If it is of another.
     """
     shapes = {name: value.shape for name, value in model.state_dict().items()}
     learned = [value.shape for value in model.parameters() if value.requires_grad]
@@ -298,6 +306,9 @@ def check_checkpoint(
             for number, values in state["state"].items():
                 means = [values[k] for k in ("exp_avg", "exp_avg_sq") if k in values]
                 fits &= all(mean.shape == learned[number] for mean in means)
+        scale = tuple(found[SCALE])
+        fits &= len(scale) == len(objective.scale)
+        fits &= all(isinstance(s, float) and 0 < s < math.inf for s in scale)
     except (KeyError, TypeError, AttributeError, IndexError):
         fits = False
     if not fits:
@@ -305,3 +316,4 @@ def check_checkpoint(
             f"the checkpoint {path} is not of this run; remove it to start the run "
             "again."
         )
+    return replace(objective, scale=scale)

@@ -35,7 +35,12 @@ from sekgnn.training.callbacks import (
     Plateau,
     ProgressReport,
 )
-from sekgnn.training.closed_form import grow_forest, solve_head, solve_skip
+from sekgnn.training.closed_form import (
+    aim_at_the_rest,
+    grow_forest,
+    solve_head,
+    solve_skip,
+)
 from sekgnn.training.config import RunConfig
 from sekgnn.training.kernel_fit import fit_kernel, known_values
 from sekgnn.training.learner import GraphLearner
@@ -177,6 +182,8 @@ class Training:
         model = make_model(self.config, self.data, seed)
         if self.config.freeze:
             freeze(model)
+        if self.config.closed_form in ("before", "both") and model.skip is not None:
+            model.skip.requires_grad_(False)  # solved: the network learns the rest
         return model
 
     def model(self, number: int = 0, member: int = 0) -> GraphModel:
@@ -266,7 +273,6 @@ class Training:
         """
         config, split = self.config, self.splits[number]
         objective, joined = self.objective(number), self.prepare()
-        note = TaskNote.of(self.data, objective, config.max_neighbors, config.seed)
         model = self.model(number, member)
         watched = getattr(split, config.watched) if config.watched else split.val[:0]
 
@@ -277,7 +283,21 @@ class Training:
             return batches(split.train), batches(split.val)
 
         if not model.learns:
-            return self._fit_at_once(model, note, number, member, output, report)
+            return self._fit_at_once(model, number, member, output, report)
+        checkpoint, first_epoch = None, 0
+        if output is not None and (output / CHECKPOINT_FILE).exists():
+            checkpoint = output / CHECKPOINT_FILE
+            found = read_checkpoint(checkpoint)
+            objective = check_checkpoint(found, model, objective, checkpoint)
+            first_epoch = found["epoch"] + 1
+        elif config.start_from is None:
+            model.fit_inputs(lambda: batches(split.train))
+            if config.closed_form in ("before", "both"):
+                solve_skip(model, objective, *parts())
+                objective = aim_at_the_rest(model, objective, batches(split.train))
+        note = TaskNote.of(self.data, objective, config.max_neighbors, config.seed)
+        if checkpoint is None and config.start_from is not None:
+            start_from(model, note, config.start_from, member)
         history = History(None if output is None else output / CURVES_FILE, report)
         keep = KeepBest(
             history,
@@ -296,7 +316,6 @@ class Training:
         ]
         if progress is not None:
             callbacks.append(ProgressReport(progress))
-        checkpoint, first_epoch = None, 0
         if output is not None:
             callbacks.append(
                 ModelCheckpoint(
@@ -307,17 +326,6 @@ class Training:
                     enable_version_counter=False,
                 )
             )
-            if (output / CHECKPOINT_FILE).exists():
-                checkpoint = output / CHECKPOINT_FILE
-                found = read_checkpoint(checkpoint)
-                check_checkpoint(found, model, checkpoint)
-                first_epoch = found["epoch"] + 1
-        if checkpoint is None and config.start_from is not None:
-            start_from(model, note, config.start_from, member)
-        elif checkpoint is None:
-            model.fit_inputs(lambda: batches(split.train))
-            if config.closed_form in ("before", "both"):
-                solve_skip(model, objective, *parts())
         learner = GraphLearner(
             model,
             objective,
@@ -345,7 +353,6 @@ class Training:
     def _fit_at_once(
         self,
         model: GraphModel,
-        note: TaskNote,
         number: int,
         member: int,
         output: Path | None,
@@ -353,6 +360,8 @@ class Training:
     ) -> Trained:
         """Fit a model without epochs; its curves have one value each."""
         objective, joined, began = self.objective(number), self.prepare(), clock()
+        config = self.config
+        note = TaskNote.of(self.data, objective, config.max_neighbors, config.seed)
         split, size = self.splits[number], max(self.config.batch_size, 256)
         train, val = (joined.batches(part, size) for part in (split.train, split.val))
         model.fit_inputs(lambda: train)
@@ -365,7 +374,7 @@ class Training:
             solve_skip(model, objective, train, val)
         trained = Trained(model.eval(), note, {}, 1, clock() - began)
         row = {"train_loss": self.evaluate(trained, number, "train").loss(objective)}
-        watched = self.config.watched
+        watched = config.watched
         if watched is not None:
             found = self.evaluate(trained, number, watched)
             row[f"{watched}_loss"] = found.loss(objective)
