@@ -45,7 +45,9 @@ def ladder() -> list[Rung]:
         Rung("1-WL", "the colours of a node's neighbours", OneWL()),
         Rung("K-hop 1-WL", f"the colours at each distance up to {hops.num_hops}", hops),
         Rung("Subgraph 1-WL", f"ego-nets of radius {net.radius}, refined inside", net),
-        Rung("SEK, graph", f"{k}, started from walks on the whole graph", _sek("graph")),
+        Rung(
+            "SEK, graph", f"{k}, started from walks on the whole graph", _sek("graph")
+        ),
         Rung("SEK, ego", f"{k}, started from walks inside ego-nets", _sek("ego")),
         Rung(
             "SEK, internal",

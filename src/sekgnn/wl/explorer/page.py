@@ -11,13 +11,15 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
+import numpy as np
+
 from sekgnn._version import __version__
 from sekgnn.errors import GraphInputError
-from sekgnn.explorer.curves import walk_curves
-from sekgnn.explorer.layout import positions
-from sekgnn.explorer.rungs import rungs_of
 from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.graphs.molecules import BOND_NUMBERS
+from sekgnn.wl.explorer.curves import walk_curves
+from sekgnn.wl.explorer.layout import positions
+from sekgnn.wl.explorer.rungs import rungs_of
 from sekgnn.wl.verdict import Verdict
 
 LARGEST = 200
@@ -74,7 +76,7 @@ def _graph(item: LabelledGraph) -> dict[str, Any]:
     upper = row < col
     out: dict[str, Any] = {
         "n": item.num_nodes,
-        "edges": [list(edge) for edge in zip(row[upper].tolist(), col[upper].tolist())],
+        "edges": np.stack([row[upper], col[upper]], axis=1).tolist(),
         "places": positions(item.graph).round(4).tolist(),
     }
     if item.node_labels is not None:
@@ -99,17 +101,23 @@ def filled(template: str, title: str, **parts: str) -> str:
         parts: Further parts, as HTML.
     """
     parts |= {"style": packaged("explorer.css"), "title": escape(title)}
-    allowed = [f"{name}-src {_hash(parts[name])}" for name in ("style", "script") if name in parts]
-    policy = "; ".join(["default-src 'none'", "base-uri 'none'", "form-action 'none'", *allowed])
+    allowed = [
+        f"{name}-src {_hash(parts[name])}"
+        for name in ("style", "script")
+        if name in parts
+    ]
+    policy = "; ".join(
+        ["default-src 'none'", "base-uri 'none'", "form-action 'none'", *allowed]
+    )
     return Template(packaged(template)).substitute(parts, policy=policy)
 
 
 def as_script_text(content: Any) -> str:
-    """Return JSON that may stand inside a ``<script>`` element, whatever it holds.
+    r"""Return JSON that may stand inside a ``<script>`` element, whatever it holds.
 
     Example:
-        >>> as_script_text("</script>")
-        '"\\\\u003c/script>"'
+        >>> print(as_script_text("</script>"))
+        "\u003c/script>"
     """
     text = json.dumps(content, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("&", "\\u0026")
@@ -117,6 +125,7 @@ def as_script_text(content: Any) -> str:
 
 @cache
 def packaged(name: str) -> str:
+    """Return a file that lies beside this one in the package."""
     return files(__package__).joinpath(name).read_text("utf-8")
 
 

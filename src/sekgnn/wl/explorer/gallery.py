@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sekgnn._version import __version__
-from sekgnn.explorer.page import filled, page_content, page_of
 from sekgnn.graphs.families import (
     cfi_pair,
     complete_graph,
@@ -19,6 +18,7 @@ from sekgnn.graphs.families import (
 )
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.molecules import labelled_from_smiles
+from sekgnn.wl.explorer.page import filled, page_content, page_of
 from sekgnn.wl.verdict import compare
 
 INDEX = "index.html"
@@ -61,8 +61,8 @@ PAIRS = (
         ("rook 4 × 4", "Shrikhande"),
         lambda: (rook_graph(4), shrikhande_graph()),
         "sek",
-        "Both are strongly regular with 16 nodes, so 2-FWL and walks on the whole graph "
-        "see one and the same thing everywhere. Take a node away and look at its "
+        "Both are strongly regular with 16 nodes, so 2-FWL and walks on the whole "
+        "graph see one and the same thing everywhere. Take a node away and look at its "
         "neighbours: two triangles in one graph, a ring of six in the other.",
     ),
     Pair(
@@ -71,15 +71,15 @@ PAIRS = (
         lambda: (csl_graph(41, 2), csl_graph(41, 3)),
         "khop",
         "A ring of 41 nodes with further links of length 2, or of length 3: every node "
-        "has four neighbours, and for 1-WL that is all there is. Two hops are enough to "
-        "count 4 nodes at distance two in one graph and 6 in the other.",
+        "has four neighbours, and for 1-WL that is all there is. Two hops are enough "
+        "to count 4 nodes at distance two in one graph and 6 in the other.",
     ),
     Pair(
         "decalin_bicyclopentyl.html",
         ("decalin", "bicyclopentyl"),
         _molecules("C1CCC2CCCCC2C1", "C1CCC(C1)C1CCCC1"),
         "1wl",
-        "Two rings of six atoms that share a bond, and two rings of five joined by one: "
+        "Two rings of six atoms that share a bond, and two of five joined by one: "
         "1-WL gives every atom of one molecule the class of an atom of the other, in "
         "equal numbers. A message-passing network must predict the same for both, "
         "whereas distances, ego-nets or walks see the rings.",
@@ -89,8 +89,8 @@ PAIRS = (
         ("vanillin", "isovanillin"),
         _molecules("COc1cc(C=O)ccc1O", "COc1ccc(C=O)cc1O"),
         "1wl",
-        "The same groups on the same ring, two of them exchanged: one smells of vanilla, "
-        "the other hardly does. 1-WL needs three rounds to carry the difference from "
+        "The same groups on the same ring, two of them exchanged: one smells of "
+        "vanilla, the other hardly does. 1-WL needs three rounds to carry the difference from "
         "atom to atom, K-hop refinement one.",
     ),
     Pair(
@@ -103,8 +103,8 @@ PAIRS = (
         "sek",
         "Two distance-regular graphs of 64 nodes with the same intersection array: how "
         "many nodes lie where depends on distances alone, and is the same in both. "
-        "2-FWL stops with one class of nodes, while walks inside ego-nets see that three "
-        "triangles have become one triangle and a ring of six.",
+        "2-FWL stops with one class of nodes, while walks inside ego-nets see that "
+        "three triangles have become one triangle and a ring of six.",
     ),
     Pair(
         "cfi_k4.html",

@@ -35,7 +35,9 @@ def positions(graph: Graph) -> NDArray[np.float64]:
     apart = 0.1 * np.sqrt(np.arange(n) + 0.5) / np.sqrt(n)
     jitter = (apart * np.stack([np.cos(angle), np.sin(angle)])).T
     starts = [axes[:, list(pair)] for pair in _STARTS if n >= -min(pair)]
-    found = [_majorised(d, weights, x * np.sqrt(n) * d.max() / 3 + jitter) for x in starts]
+    found = [
+        _majorised(d, weights, x * np.sqrt(n) * d.max() / 3 + jitter) for x in starts
+    ]
     _, x = min(found, key=lambda result: result[0])
     x -= (x.max(axis=0) + x.min(axis=0)) / 2
     return np.asarray(x / max(np.abs(x).max(), 1e-9))
