@@ -20,8 +20,8 @@ def explore(
             "--output", "-o", help="page to write (.html), or folder for a gallery"
         ),
     ],
-    first: Annotated[str, typer.Argument(metavar="[A]", help=GRAPH)] = "",
-    second: Annotated[str, typer.Argument(metavar="[B]", help=GRAPH)] = "",
+    first: Annotated[str, typer.Argument(metavar="A", help=GRAPH)] = "",
+    second: Annotated[str, typer.Argument(metavar="B", help=GRAPH)] = "",
     gallery: Annotated[
         bool, typer.Option("--gallery", help="write six famous pairs and an index")
     ] = False,
@@ -38,6 +38,7 @@ def explore(
     from sekgnn.cli.graph_argument import graph_argument
     from sekgnn.errors import ConfigError
     from sekgnn.wl import compare
+    from sekgnn.wl.explorer.page import check_sizes
 
     if gallery:
         if first or options:
@@ -58,6 +59,7 @@ def explore(
         graph_argument(text, labels=not no_labels, undirected=undirected)
         for text in (first, second)
     )
+    check_sizes([a.num_nodes, b.num_nodes])  # before tests take their time
     verdict = compare(a, b, chosen, names=(first, second))
     page = verdict.to_html(output)
     say(verdict.sentence())

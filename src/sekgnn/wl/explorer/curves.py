@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sekgnn.digest import number_colours
+from sekgnn.encoding.walk_encoding import Scope
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.wl.batch import Batch
@@ -24,10 +25,11 @@ from sekgnn.wl.encodings.walks import (
 
 STEPS = 8
 """Steps of a curve, if fractions do not become too long."""
-_WORK = 20_000_000  # products and fractions of one kind of walk
-_LENGTH = 250_000  # characters of one kind of walk
+LENGTH = 250_000
+"""Characters of the fractions of one scope and radius, at most."""
+_WORK = 10_000_000  # products and fractions of one kind of walk
 _SHELLS = 2
-_KINDS = (
+_KINDS: tuple[tuple[Scope, int | None], ...] = (
     ("graph", None), ("ego", 1), ("ego", 2), ("internal", 1), ("internal", 2),
     ("internal", 3),
 )  # fmt: skip
@@ -66,7 +68,7 @@ def _kind(batch: Batch, walks: Walks) -> dict[str, Any]:
         length += sum(
             len(text) + 4 for new in points for p in new.values() for text in p
         )
-        if length > _LENGTH:
+        if length > LENGTH:
             break
         for curve, new in zip(curves, points, strict=True):
             for name, point in new.items():

@@ -90,8 +90,8 @@ PAIRS = (
         _molecules("COc1cc(C=O)ccc1O", "COc1ccc(C=O)cc1O"),
         "1wl",
         "The same groups on the same ring, two of them exchanged: one smells of "
-        "vanilla, the other hardly does. 1-WL needs three rounds to carry the difference from "
-        "atom to atom, K-hop refinement one.",
+        "vanilla, the other hardly does. 1-WL needs three rounds to carry the "
+        "difference from atom to atom, K-hop refinement one.",
     ),
     Pair(
         "hamming_doob.html",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -54,11 +55,7 @@ def page_content(verdict: Verdict) -> dict[str, Any]:
         GraphInputError: If a graph has more than :data:`LARGEST` nodes.
     """
     batch = verdict.run.batch
-    if max(batch.sizes) > LARGEST:
-        raise GraphInputError(
-            f"a page shows at most {LARGEST} nodes per graph, these have "
-            f"{batch.sizes}; use explain() or to_json() ('sekgnn wl')."
-        )
+    check_sizes(batch.sizes)
     rungs, start = rungs_of(verdict)
     return {
         "names": list(verdict.names),
@@ -68,6 +65,19 @@ def page_content(verdict: Verdict) -> dict[str, Any]:
         "walks": walk_curves(batch),
         "version": __version__,
     }
+
+
+def check_sizes(sizes: Sequence[int]) -> None:
+    """Refuse graphs that a page cannot show.
+
+    Raises:
+        GraphInputError: If a graph has more than :data:`LARGEST` nodes.
+    """
+    if max(sizes) > LARGEST:
+        raise GraphInputError(
+            f"a page shows at most {LARGEST} nodes per graph, these have {list(sizes)}; "
+            "use explain() or to_json() ('sekgnn wl')."
+        )
 
 
 def _graph(item: LabelledGraph) -> dict[str, Any]:
