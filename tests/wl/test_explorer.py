@@ -32,7 +32,7 @@ from sekgnn.wl import Batch, Verdict, compare
 from sekgnn.wl.explorer import curves, gallery_pages, ladder
 from sekgnn.wl.explorer.gallery import PAIRS
 from sekgnn.wl.explorer.layout import positions
-from sekgnn.wl.explorer.page import page_content, packaged
+from sekgnn.wl.explorer.page import packaged, page_content
 
 WEB = Path(__file__).parents[2] / "web" / "explorer"
 HOSTILE = "</script><script>alert(1)</script><!-- $title & \" ' \u2028 <img src=x>"
@@ -318,7 +318,7 @@ def test_the_gallery_shows_what_it_says() -> None:
     stops = {}
     for pair in PAIRS:
         assert len(re.findall(r"\.(?: |$)", pair.about)) == 2  # two sentences
-        found, content = read(pages[pair.file])
+        _, content = read(pages[pair.file])
         assert f'href="{pair.file}"' in pages["index.html"]
         assert (content["about"], content["home"]) == (pair.about, "index.html")
         stops[pair.file] = {t["label"]: t["round"] for t in content["tests"]}

@@ -5,8 +5,8 @@ import { select } from "d3-selection";
 import { zoom, zoomIdentity } from "d3-zoom";
 import { className, colourOf } from "./classes.js";
 
-const WIDTH = 460;
-const HEIGHT = 400;
+const WIDE = [460, 400];
+const NARROW = [250, 240]; // on phones, where nodes must be larger in comparison
 const AROMATIC = 12;
 
 export class GraphView {
@@ -16,16 +16,19 @@ export class GraphView {
     this.choose = choose;
     this.say = say;
     this.cursor = 0;
-    this.radius = Math.max(4.5, Math.min(15, 62 / Math.sqrt(Math.max(graph.n, 1))));
-    const margin = this.radius + 10;
+    const narrow = root.clientWidth < 280;
+    const [width, height] = narrow ? NARROW : WIDE;
+    const size = (narrow ? 42 : 62) / Math.sqrt(Math.max(graph.n, 1));
+    this.radius = Math.max(narrow ? 3 : 4.5, Math.min(narrow ? 12 : 15, size));
+    const margin = this.radius + 8;
     const reach = (axis) => Math.max(...graph.places.map((place) => Math.abs(place[axis])), 1e-9);
-    const scale = Math.min((WIDTH / 2 - margin) / reach(0), (HEIGHT / 2 - margin) / reach(1));
-    this.homes = graph.places.map(([x, y]) => [WIDTH / 2 + scale * x, HEIGHT / 2 + scale * y]);
+    const scale = Math.min((width / 2 - margin) / reach(0), (height / 2 - margin) / reach(1));
+    this.homes = graph.places.map(([x, y]) => [width / 2 + scale * x, height / 2 + scale * y]);
     this.nodes = this.homes.map(([x, y], v) => ({ v, x, y, home: [x, y] }));
     this.links = graph.edges.map(([source, target], e) => ({ source, target, e }));
     this.svg = select(root)
       .append("svg")
-      .attr("viewBox", `0 0 ${WIDTH} ${HEIGHT}`)
+      .attr("viewBox", `0 0 ${width} ${height}`)
       .attr("class", "graph")
       .attr("tabindex", 0)
       .attr("role", "application")
@@ -38,7 +41,7 @@ export class GraphView {
     this.#zoomable();
     this.svg
       .on("keydown", (event) => this.#key(event))
-      .on("focus", () => this.#mark())
+      .on("focus", () => this.svg.node().matches(":focus-visible") && this.#mark())
       .on("blur", () => this.item.classed("cursor", false));
     this.#place();
   }
@@ -229,7 +232,7 @@ export class GraphView {
       const differs = uneven.has(classes[v]) ? ", not equally often in both graphs" : "";
       return `node ${v}${label}, class ${className(classes[v], round)}${differs}${far}`;
     };
-    const small = this.radius < 6;
+    const small = this.radius < 5.5;
     this.item
       .classed("uneven", (d) => uneven.has(classes[d.v]))
       .classed("lit", (d) => lit !== null && classes[d.v] === lit)

@@ -190,7 +190,7 @@ export class Inspector {
       dot
         .append("text")
         .attr("dy", "0.35em")
-        .style("font-size", `${size * 0.95}px`)
+        .style("font-size", (d) => `${size * (String(labels?.[d.v] ?? d.v).length > 2 ? 0.72 : 0.95)}px`)
         .text((d) => labels?.[d.v] ?? d.v);
     }
     dot
@@ -204,9 +204,11 @@ export class Inspector {
     const kind = this.content.walks[this.kind];
     const both = !this.nodes.includes(null);
     const same = this.#differs(this.kind) ? "They differ." : "They are the same for both nodes.";
+    const most = Math.max(...this.content.walks.map(({ steps }) => steps));
+    const cut = kind.steps < most ? ` Fractions of more than ${kind.steps} step${kind.steps === 1 ? "" : "s"} are too long.` : "";
     this.place.text(
       kind.steps
-        ? `${capital(kind.place)}: probabilities after t steps, summed. ${both ? same : ""}`
+        ? `${capital(kind.place)}: probabilities after t steps, summed. ${both ? same : ""}${cut}`
         : `${capital(kind.place)}: left out, the exact fractions of these graphs are too long.`,
     );
     this.legend.selectAll("*").remove();

@@ -75,8 +75,8 @@ def check_sizes(sizes: Sequence[int]) -> None:
     """
     if max(sizes) > LARGEST:
         raise GraphInputError(
-            f"a page shows at most {LARGEST} nodes per graph, these have {list(sizes)}; "
-            "use explain() or to_json() ('sekgnn wl')."
+            f"a page shows at most {LARGEST} nodes per graph, these have "
+            f"{list(sizes)}; use explain() or to_json() ('sekgnn wl')."
         )
 
 
