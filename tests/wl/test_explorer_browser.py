@@ -66,9 +66,10 @@ class Opened:
 @pytest.fixture(scope="module")
 def isomers() -> Verdict:
     """Two labelled trees that 1-WL tells apart after some rounds."""
-    first, second = "CCCOCCN", "CCOCCCN"
-    graphs = (LabelledGraph(path_graph(7), list(text)) for text in (first, second))
-    return compare(*graphs, "1wl", names=NAMES)
+    first, second = (
+        LabelledGraph(path_graph(7), list(text)) for text in ("CCCOCCN", "CCOCCCN")
+    )
+    return compare(first, second, "1wl", names=NAMES)
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +85,9 @@ def classes(page: Any, graph: int) -> list[str]:
 
 def texts(page: Any, place: str) -> list[str]:
     """Return the texts of all elements, inside drawings, too."""
-    return page.locator(place).evaluate_all("all => all.map(x => x.textContent)")
+    every = "all => all.map(x => x.textContent)"
+    found: list[str] = page.locator(place).evaluate_all(every)
+    return found
 
 
 def test_the_slider_shows_every_round(
