@@ -33,6 +33,7 @@ from sekgnn.wl.explorer import curves, gallery_pages, ladder
 from sekgnn.wl.explorer.gallery import PAIRS
 from sekgnn.wl.explorer.layout import positions
 from sekgnn.wl.explorer.page import packaged, page_content
+from sekgnn.wl.explorer.rungs import rungs_of
 
 WEB = Path(__file__).parents[2] / "web" / "explorer"
 HOSTILE = "</script><script>alert(1)</script><!-- $title & \" ' \u2028 <img src=x>"
@@ -124,7 +125,9 @@ def check_rounds(verdict: Verdict, rounds: list[dict[str, Any]]) -> None:
         assert same_partition(classes, [sorted(set(colours)).index(c) for c in colours])
         counts = verdict.histogram(r)
         assert now["kinds"] == len(counts)
-        assert now["uneven"] == int((counts[:, 0] != counts[:, 1]).sum())
+        differ = np.flatnonzero(counts[:, 0] != counts[:, 1]).tolist()
+        assert now["unevenKinds"] == len(differ)
+        assert set(now["uneven"]) & {*classes} == {*differ} & {*classes}
         assert [bar[1:3] for bar in now["bars"]] == [
             counts[bar[0]].tolist() for bar in now["bars"]
         ]
@@ -180,18 +183,22 @@ def test_curves_are_the_landing_probabilities(seed: int) -> None:
         assert len(names) >= (2 if kind["scope"] == "internal" else 4)
 
 
-def test_curves_stay_short_where_fractions_are_long() -> None:
-    rng = np.random.default_rng(3)
-    graphs = [random_graph(36, 0.5, rng) for _ in range(2)]
-    kinds = curves.walk_curves(Batch.of(map(LabelledGraph, graphs)))
-    for kind in kinds:
-        assert len(json.dumps(kind["curves"])) < 1.2 * curves.LENGTH
-        assert all(
-            len(points) == kind["steps"]
-            for curve in kind["curves"]
-            for points in curve.values()
-        )
-    assert 0 < kinds[0]["steps"] < curves.STEPS
+def test_curves_stay_short_where_fractions_are_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graphs = Batch.of(map(LabelledGraph, random_pair(1)))
+    whole = curves.walk_curves(graphs)
+    monkeypatch.setattr(curves, "LENGTH", 8_000)
+    cut = curves.walk_curves(graphs)
+    assert 0 < cut[0]["steps"] < curves.STEPS
+    for kind, full in zip(cut, whole, strict=True):
+        assert len(json.dumps(kind["curves"], ensure_ascii=False)) < 1.5 * 8_000
+        for curve, points in zip(kind["curves"], full["curves"], strict=True):
+            assert curve == {
+                name: values[: kind["steps"]]
+                for name, values in points.items()
+                if kind["steps"]
+            }
 
 
 def test_hostile_names_and_labels_stay_text() -> None:
@@ -236,6 +243,14 @@ def test_graphs_too_large_are_refused(tmp_path: Path) -> None:
     with pytest.raises(GraphInputError, match="at most 200 nodes"):
         verdict.to_html(tmp_path / "page.html")
     assert not [*tmp_path.iterdir()]
+
+
+def test_classes_beyond_the_histogram_are_marked() -> None:
+    rng = np.random.default_rng(5)
+    first, second = (random_graph(40, 0.2, rng) for _ in range(2))
+    seen = rungs_of(compare(first, second, "1wl"))[0][0]
+    last = seen["rounds"][-1]
+    assert len(last["bars"]) < last["unevenKinds"] == len(last["uneven"])
 
 
 def test_a_test_of_its_own_is_shown_and_chosen() -> None:

@@ -200,6 +200,7 @@ def test_everything_works_by_keyboard(
             )
         assert {"test", "graph-0", "graph-1", "round", "labels", "play"} <= reached
         assert {"radius", "kind", "by-hand", "reset", "next"} <= reached
+        page.locator("#play").focus()
         page.keyboard.press("8")
         assert page.locator("#verdict").inner_text().startswith("2-FWL")
         page.keyboard.press("1")
@@ -216,6 +217,10 @@ def test_everything_works_by_keyboard(
             page.keyboard.press(arrow)
         assert page.locator("#graph-0 .node.cursor").count() == 1
         assert "class" in page.locator("#said").inner_text()
+        page.locator(".histogram").focus()
+        page.keyboard.press("ArrowRight")
+        lit = page.locator("#graph-0 .node.lit").count()
+        assert f"A1: {lit} in first" in page.locator("#said").inner_text()
         page.keyboard.press("Escape")
         assert page.locator("#inspector").is_hidden()
 

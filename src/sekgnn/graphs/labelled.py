@@ -73,7 +73,11 @@ class LabelledGraph:
         object.__setattr__(self, "node_labels", nodes)
         object.__setattr__(self, "edge_labels", edges)
         names = dict(label_names or {})
-        if nodes is not None and nodes.size and isinstance(node_labels[0], str):
+        if (
+            nodes is not None
+            and nodes.size
+            and isinstance(next(iter(node_labels)), str)
+        ):
             names |= zip(nodes.tolist(), map(str, node_labels), strict=True)
         object.__setattr__(self, "label_names", names)
 

@@ -8,28 +8,43 @@ const HEIGHT = 210;
 const MIDDLE = 22;
 
 export class Histogram {
-  constructor(root, names, light) {
-    this.light = light;
-    this.names = names;
+  /** Draw into an element; `light` is called with the class to light up, or that was. */
+  constructor(root, names, light, say) {
+    Object.assign(this, { names, light, say });
     this.note = select(root).append("p").attr("class", "note");
     this.svg = select(root)
       .append("svg")
       .attr("viewBox", `0 0 ${WIDTH} ${HEIGHT}`)
       .attr("class", "histogram")
-      .attr("role", "img");
+      .attr("role", "application")
+      .attr("tabindex", 0)
+      .on("keydown", (event) => this.#key(event));
     names.forEach((name, g) => {
       const text = this.svg.append("text").attr("class", "side").attr("x", 2).attr("y", g ? HEIGHT - 4 : 11);
       text.text(`${g ? "↓" : "↑"} ${name.length > 40 ? `${name.slice(0, 39)}…` : name}`);
     });
   }
 
-  show({ bars, kinds, uneven }, round, objects, witness, lit) {
+  #key(event) {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const at = this.bars.findIndex(([c]) => c === this.lit);
+    const next = this.bars[at < 0 ? 0 : (at + step + this.bars.length) % this.bars.length];
+    if (!next || next[0] === this.lit) return;
+    this.light(next[0]);
+    this.say(this.words(next));
+  }
+
+  show({ bars, kinds, unevenKinds: uneven }, round, objects, witness, lit) {
     const [first, second] = this.names;
+    this.words = (d) => `${className(d[0], round)}: ${d[1]} in ${first}, ${d[2]} in ${second}`;
+    Object.assign(this, { bars, lit });
     const hidden = kinds - bars.length;
     const differ = uneven ? `${uneven} of them not equally often in both` : "all equally often in both";
     const said = `${kinds} ${kinds === 1 ? "class" : "classes"} of ${objects}, ${differ}`;
     this.note.text(hidden ? `${said}; ${hidden} further ones are not drawn` : said);
-    this.svg.attr("aria-label", `Round ${round}: ${said}`);
+    this.svg.attr("aria-label", `Round ${round}: ${said}; arrow keys light up one after the other`);
     const most = Math.max(1, ...bars.flatMap(([, a, b]) => [a, b]));
     const half = (HEIGHT - MIDDLE) / 2;
     const x = scaleBand(bars.map(([c]) => c), [0, WIDTH]).paddingInner(0.25).paddingOuter(0.15);
@@ -78,6 +93,6 @@ export class Histogram {
         .style("font-size", width < 20 ? "8px" : null);
     count("up", (d) => half - y(d[1]) - 4, (d) => d[1]);
     count("down", (d) => half + MIDDLE + y(d[2]) + 11, (d) => d[2]);
-    bar.select("title").text((d) => `${className(d[0], round)}: ${d[1]} in ${first}, ${d[2]} in ${second}`);
+    bar.select("title").text(this.words);
   }
 }

@@ -53,6 +53,9 @@ export class Inspector {
     details.append("summary").text("All values as exact fractions");
     this.values = details.append("div").attr("class", "scroll").append("table");
     this.tip = box.append("div").attr("class", "tip").attr("role", "status");
+    const hide = (event) => event.target.closest?.(".curve") || this.#hideTip();
+    document.addEventListener("pointerdown", hide);
+    document.addEventListener("scroll", () => this.#hideTip(), { passive: true });
   }
 
   #choices(root, title, name, labels, choose) {
@@ -276,7 +279,8 @@ export class Inspector {
       cursor.attr("x1", x(t)).attr("x2", x(t)).style("display", "inline");
       this.#showTip(event, name, t, curves);
     };
-    svg.on("pointermove pointerdown", point).on("pointerleave", () => {
+    svg.on("pointermove pointerdown", point).on("pointerleave", (event) => {
+      if (event.pointerType === "touch") return; // it stays until the next tap
       cursor.style("display", null);
       this.#hideTip();
     });

@@ -39,10 +39,15 @@ const say = (text) => element("said").text(text);
 const views = content.graphs.map(
   (graph, g) => new GraphView(element(`graph-${g}`).node(), graph, content.names[g], (v) => choose(g, v), say),
 );
-const histogram = new Histogram(element("histogram").node(), content.names, (c) => {
-  state.lit = state.lit === c ? null : c;
-  render();
-});
+const histogram = new Histogram(
+  element("histogram").node(),
+  content.names,
+  (c) => {
+    state.lit = state.lit === c ? null : c;
+    render();
+  },
+  say,
+);
 const inspector = new Inspector(element("inspector").node(), content);
 drawLadder();
 
@@ -189,7 +194,7 @@ function nodeOf(g) {
 function render(fresh = false) {
   const rung = test();
   const now = rung.rounds[state.round];
-  const uneven = new Set(now.bars.filter(([, a, b]) => a !== b).map(([c]) => c));
+  const uneven = new Set(now.uneven);
   const decides = rung.separated && state.round === rung.round;
   const looks = [0, 1].map(colours);
   views.forEach((view, g) => {

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from heapq import nsmallest
 from itertools import count, islice, pairwise
 from math import lcm
 from typing import Any, Literal, get_args
@@ -339,7 +340,12 @@ def sum_text(values: Counter[Fraction]) -> str:
         >>> sum_text(Counter({Fraction(1, 3): 4, Fraction(0): 2}))
         'sum 4/3'
     """
-    return f"sum {sum(value * n for value, n in values.items())}"
+    common = lcm(*(value.denominator for value in values))
+    total = sum(
+        n * value.numerator * (common // value.denominator)
+        for value, n in values.items()
+    )
+    return f"sum {Fraction(total, common)}"
 
 
 def multiset_text(values: Counter[Fraction]) -> str:
@@ -349,9 +355,8 @@ def multiset_text(values: Counter[Fraction]) -> str:
         >>> multiset_text(Counter({Fraction(1, 3): 4, Fraction(0): 2}))
         '{2 × 0, 4 × 1/3}'
     """
-    items = sorted(values.items())
-    shown = [f"{n} × {value}" for value, n in items[:_SHOWN_VALUES]]
-    more = len(items) - _SHOWN_VALUES
+    shown = [f"{values[v]} × {v}" for v in nsmallest(_SHOWN_VALUES, values)]
+    more = len(values) - _SHOWN_VALUES
     if more > 0:
         shown.append(f"{more} more")
     return "{" + ", ".join(shown) + "}"

@@ -27,7 +27,7 @@ STEPS = 8
 """Steps of a curve, if fractions do not become too long."""
 LENGTH = 250_000
 """Characters of the fractions of one scope and radius, at most."""
-_WORK = 10_000_000  # products and fractions of one kind of walk
+_WORK = 30_000_000  # products and fractions of one kind of walk
 _SHELLS = 2
 _KINDS: tuple[tuple[Scope, int | None], ...] = (
     ("graph", None), ("ego", 1), ("ego", 2), ("internal", 1), ("internal", 2),
@@ -96,7 +96,7 @@ def _work(batch: Batch, walks: Walks, chosen: list[tuple[int, int]]) -> int:
         balls = np.count_nonzero(reach[nodes], axis=1)
         degree = 1 + graph.indices.size / max(1, n)
         products = (n**2 if walks.radius is None else (balls**2).sum()) * degree
-        total += products + 10 * (balls**2).sum()  # fractions are dearer
+        total += products + 40 * (balls**2).sum()  # fractions are dearer
     return int(total)
 
 

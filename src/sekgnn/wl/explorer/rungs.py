@@ -107,6 +107,7 @@ def _seen(verdict: Verdict) -> dict[str, Any]:
             {
                 "classes": [classes[r][own].tolist() for own in items],
                 "hues": _by_class(classes[r][np.concatenate(items)], hues[r]),
+                "uneven": _uneven(verdict, r),
                 **_bars(verdict.histogram(r), hues[r]),
                 **_pairs(verdict, r, hues[r]),
             }
@@ -175,15 +176,29 @@ def _bars(counts: NDArray[np.int64], hues: NDArray[np.int64]) -> dict[str, Any]:
             [c, *counts[c].tolist(), int(hues[c])] for c in np.sort(order).tolist()
         ],
         "kinds": len(counts),
-        "uneven": int(np.count_nonzero(uneven)),
+        "unevenKinds": int(np.count_nonzero(uneven)),
     }
+
+
+def _uneven(verdict: Verdict, round: int) -> list[int]:
+    """Return the classes of drawn objects that are not equally frequent."""
+    run, now = verdict.run, verdict.words.classes[round]
+    if not _has_pairs(verdict):
+        now = now[np.concatenate([run.colouring.node_items(g) for g in (0, 1)])]
+    counts = verdict.histogram(round)
+    return [c for c in np.unique(now).tolist() if counts[c, 0] != counts[c, 1]]
 
 
 def _pairs(verdict: Verdict, round: int, hues: NDArray[np.int64]) -> dict[str, Any]:
     """Return the classes of all pairs (u, v), u first, for a test that has them."""
     run = verdict.run
-    if run.test.objects != "pairs" or max(run.batch.sizes) > _MOST_PAIRS:
+    if not _has_pairs(verdict):
         return {}
     now, ptr = verdict.words.classes[round], run.colouring.ptr
     parts = [now[ptr[g] : ptr[g + 1]].tolist() for g in (0, 1)]
     return {"pairs": parts, "pairHues": _by_class(now, hues)}
+
+
+def _has_pairs(verdict: Verdict) -> bool:
+    small = max(verdict.run.batch.sizes) <= _MOST_PAIRS
+    return small and verdict.run.test.objects == "pairs"
