@@ -238,7 +238,7 @@ export class Inspector {
     figure.append("figcaption").text(name);
     const { width, height, left, right, top, bottom } = CURVE;
     const values = curves.map((curve) => curve.map(([sum]) => share(sum)));
-    const most = Math.max(...values.flat(), 1e-12);
+    const most = Math.max(...values.flat(), 0) || 1;
     const x = scaleLinear([1, Math.max(steps, 2)], [left, width - right]);
     const y = scaleLinear([0, most], [height - bottom, top]).nice(3);
     const svg = figure.append("svg").attr("viewBox", `0 0 ${width} ${height}`).attr("class", "curve");

@@ -108,7 +108,7 @@ PAIRS = (
     ),
     Pair(
         "cfi_k4.html",
-        ("CFI over K4", "CFI over K4, twisted"),
+        ("CFI of K4", "twisted CFI of K4"),
         lambda: cfi_pair(complete_graph(4)),
         "3fwl",
         "The construction of Cai, Fürer and Immerman: two copies of one graph, but for "
