@@ -11,13 +11,14 @@ export SEKGNN_DATA := $(abspath ../shared/data)
 endif
 endif
 
-.PHONY: demo test lint types imports unit fuzz wheel bench results install clean help
+.PHONY: demo test lint types imports unit fuzz wheel explorer bench results install clean help
 
 help:
 	@echo "make demo   install, then encode graphs, tell two apart, learn to count 4-cycles"
 	@echo "make test   install, lint, type-check, check import rules, run all tests"
 	@echo "make fuzz   install, then try 5,000 damaged and hostile inputs of every kind"
 	@echo "make wheel  build the wheel, install it into a clean environment, run it there"
+	@echo "make explorer  build the script of explorer pages again (needs node and npm)"
 	@echo "make bench  install, then measure speed and memory (about 30 minutes)"
 	@echo "make results  install, then train what results/runs/ lacks of the paper's tables (days)"
 
@@ -60,6 +61,10 @@ wheel:
 	build/wheel/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 	build/wheel/bin/python -m pip install --quiet -c constraints.txt dist/*.whl
 	bin=$$PWD/build/wheel/bin; cd / && $$bin/sekgnn --version && $$bin/sekgnn wl rook:4 shrikhande
+
+# The result is committed: users and the wheel need no node.
+explorer:
+	cd web/explorer && npm ci --silent && npm run --silent build
 
 bench: install
 	$(BIN)/python -m benchmarks.encoding --output results/benchmarks/encoding.json

@@ -35,7 +35,7 @@ for command in {commands!r}:
 """
 COMMANDS = (
     "report", "", "train", "evaluate", "predict", "search", "encode", "wl", "brec",
-    "info", "demo", "warmup",
+    "info", "demo", "warmup", "explore",
 )  # fmt: skip
 
 

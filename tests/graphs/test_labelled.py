@@ -167,6 +167,18 @@ def test_all_else_is_digested_and_kept_apart() -> None:
     assert len(set(as_labels("x", [float("inf"), -float("inf")]).tolist())) == 2
 
 
+def test_names_of_labels_go_along_and_decide_nothing() -> None:
+    named = LabelledGraph(PATH, ["C", "N", "C"])
+    code = as_labels("labels", ["C", "N"]).tolist()
+    assert named.label_names == {code[0]: "C", code[1]: "N"}
+    same = LabelledGraph(PATH, named.node_labels)
+    assert (same.label_names, same == named, hash(same)) == ({}, True, hash(named))
+    for other in (named.relabel([2, 0, 1]), pickle.loads(pickle.dumps(named))):
+        assert other.label_names == named.label_names
+    own = LabelledGraph(PATH, np.array([6, 7, 6]), None, {7: "N"})
+    assert own.label_names == {7: "N"}
+
+
 def test_digests_do_not_depend_on_the_process() -> None:
     code = (
         "from sekgnn.graphs.labelled import as_labels\n"

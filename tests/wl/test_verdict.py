@@ -184,6 +184,8 @@ def test_labels_are_named() -> None:
     path = path_graph(2)
     first, second = LabelledGraph(path, [7, 8]), LabelledGraph(path, [7, 9])
     assert "label 8 against label 9" in compare(first, second, "1wl").explain()
+    first, second = LabelledGraph(path, ["C", "N"]), LabelledGraph(path, ["C", "O"])
+    assert "label N against label O" in compare(first, second, "1wl").explain()
     first = LabelledGraph(path_graph(3), None, {(0, 1): 4, (1, 2): 5})
     second = LabelledGraph(path_graph(3), None, {(0, 1): 4, (1, 2): 4})
     text = compare(first, second, "1wl").explain()

@@ -14,6 +14,7 @@ from sekgnn.cli.demo import demo
 from sekgnn.cli.encode import encode
 from sekgnn.cli.evaluate import evaluate
 from sekgnn.cli.example import example
+from sekgnn.cli.explore import explore
 from sekgnn.cli.failures import FAILED, INTERRUPTED, ReportingGroup, Terminated
 from sekgnn.cli.fingerprint import fingerprint
 from sekgnn.cli.info import info
@@ -36,7 +37,7 @@ app = typer.Typer(
 )
 for _command in (
     train, evaluate, predict, fingerprint, report, reproduce, search, models, encode,
-    wl, brec, info, demo, example, warmup,
+    wl, explore, brec, info, demo, example, warmup,
 ):  # fmt: skip
     app.command(cls=ManyValuesCommand)(_command)
 

@@ -17,25 +17,27 @@ if TYPE_CHECKING:
     from sekgnn.wl import Verdict
 
 SEPARATED, NOT_SEPARATED = 0, 1
-_GRAPH = "graph: file, family such as rook:4, smiles:... or graph6:..."
+GRAPH = "graph: file, family such as rook:4, smiles:... or graph6:..."
+NoLabels = Annotated[
+    bool, typer.Option("--no-labels", help="leave out atoms and bonds of SMILES")
+]
+UndirectedEdges = Annotated[
+    str,
+    typer.Option(
+        help="what to do with edges listed in one direction only: error or add"
+    ),
+]
 
 
 @with_test_options
 def wl(
-    first: Annotated[str, typer.Argument(metavar="A", help=_GRAPH)],
-    second: Annotated[str, typer.Argument(metavar="B", help=_GRAPH)],
+    first: Annotated[str, typer.Argument(metavar="A", help=GRAPH)],
+    second: Annotated[str, typer.Argument(metavar="B", help=GRAPH)],
     all: Annotated[
         bool, typer.Option("--all", help="run every test and print a row for each")
     ] = False,
-    no_labels: Annotated[
-        bool, typer.Option("--no-labels", help="leave out atoms and bonds of SMILES")
-    ] = False,
-    undirected: Annotated[
-        str,
-        typer.Option(
-            help="what to do with edges listed in one direction only: error or add"
-        ),
-    ] = "error",
+    no_labels: NoLabels = False,
+    undirected: UndirectedEdges = "error",
     plot: Annotated[
         Path | None,
         typer.Option(

@@ -99,7 +99,7 @@ def as_labelled(
             return obj
         nodes = _own_or_given("node", obj.node_labels, node_labels)
         edges = _own_or_given("edge", obj.edge_labels, edge_labels)
-        return LabelledGraph(obj.graph, nodes, edges)
+        return LabelledGraph(obj.graph, nodes, edges, obj.label_names)
     if hasattr(obj, "GetBonds"):
         molecule = labelled_from_rdkit(obj)
         return as_labelled(molecule, node_labels=node_labels, edge_labels=edge_labels)

@@ -26,11 +26,14 @@ class LabelledGraph:
         edge_labels: One label per entry of ``graph.indices``, both directions of an
             edge alike; or a mapping ``{(u, v): label}`` that names each edge in at
             least one direction; ``None`` for none.
+        label_names: What people call a node's label, such as ``{6: "C"}``; text that
+            is given as a label is its own name.
 
     Attributes:
         graph: The structure.
         node_labels: int64 ``[n]`` or ``None``.
         edge_labels: int64 ``[2 m]``, in the order of ``graph.indices``, or ``None``.
+        label_names: Names of some labels of nodes; no part of the graph's value.
 
     Raises:
         GraphInputError: If a label is missing, or the two directions of an edge differ.
@@ -41,14 +44,19 @@ class LabelledGraph:
         LabelledGraph(num_nodes=2, num_edges=1, node_labels=True, edge_labels=True)
     """
 
-    __slots__ = ("edge_labels", "graph", "node_labels")
+    __slots__ = ("edge_labels", "graph", "label_names", "node_labels")
 
     graph: Graph
     node_labels: NDArray[np.int64] | None
     edge_labels: NDArray[np.int64] | None
+    label_names: Mapping[int, str]
 
     def __init__(
-        self, graph: Graph, node_labels: Any = None, edge_labels: Any = None
+        self,
+        graph: Graph,
+        node_labels: Any = None,
+        edge_labels: Any = None,
+        label_names: Mapping[int, str] | None = None,
     ) -> None:
         """Check the labels against the structure and forbid writing to them."""
         nodes = None if node_labels is None else as_labels("node_labels", node_labels)
@@ -64,6 +72,14 @@ class LabelledGraph:
         object.__setattr__(self, "graph", graph)
         object.__setattr__(self, "node_labels", nodes)
         object.__setattr__(self, "edge_labels", edges)
+        names = dict(label_names or {})
+        if (
+            nodes is not None
+            and nodes.size
+            and isinstance(next(iter(node_labels)), str)
+        ):
+            names |= zip(nodes.tolist(), map(str, node_labels), strict=True)
+        object.__setattr__(self, "label_names", names)
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse: a labelled graph never changes."""
@@ -89,7 +105,7 @@ class LabelledGraph:
         if self.edge_labels is not None:
             row, col = new[self.graph.edge_index()]
             edges = self.edge_labels[np.lexsort((col, row))]
-        return LabelledGraph(graph, nodes, edges)
+        return LabelledGraph(graph, nodes, edges, self.label_names)
 
     def __eq__(self, other: object) -> bool:
         """Equal structure and labels under the same names (not isomorphism)."""
@@ -110,7 +126,8 @@ class LabelledGraph:
 
     def __reduce__(self) -> tuple[type[LabelledGraph], tuple[Any, ...]]:
         """Pickle by value."""
-        return LabelledGraph, (self.graph, self.node_labels, self.edge_labels)
+        labels = self.node_labels, self.edge_labels, self.label_names
+        return LabelledGraph, (self.graph, *labels)
 
     def __repr__(self) -> str:
         """Sizes, and which labels there are."""

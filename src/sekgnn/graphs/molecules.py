@@ -16,8 +16,8 @@ from sekgnn.graphs.labelled import LabelledGraph
 MOST_RING_ATOMS = 20_000
 """Molecules with a longer cycle are refused: rdkit would search its rings for hours."""
 
-_BOND_NUMBERS = {"SINGLE": 1, "DOUBLE": 2, "TRIPLE": 3, "AROMATIC": 12}  # of rdkit
-BONDS = tuple(_BOND_NUMBERS)
+BOND_NUMBERS = {"SINGLE": 1, "DOUBLE": 2, "TRIPLE": 3, "AROMATIC": 12}  # of rdkit
+BONDS = tuple(BOND_NUMBERS)
 """One-hot columns of a bond; a bond of another type is all zeros."""
 
 _ELEMENTS = {
@@ -46,14 +46,21 @@ def labelled_from_rdkit(mol: Any) -> LabelledGraph:
     """Build a labelled graph from an rdkit ``Mol``.
 
     A node's label is its atom's element and formal charge, ``1000 * charge + Z``; an
-    edge's label is rdkit's number of the bond type (1, 2, 3; 12 for aromatic).
+    edge's label is rdkit's number of the bond type (1, 2, 3; 12 for aromatic). A
+    label is called by the atom's symbol and charge, such as ``N+``.
 
     Raises:
         GraphInputError: If ``mol`` is None.
     """
     graph, types = _bonds(mol)
-    atoms = [1000 * a.GetFormalCharge() + a.GetAtomicNum() for a in mol.GetAtoms()]
-    return LabelledGraph(graph, np.array(atoms, dtype=np.int64), types)
+    labels, names = [], {}
+    for atom in mol.GetAtoms():
+        charge = atom.GetFormalCharge()
+        labels.append(1000 * charge + atom.GetAtomicNum())
+        size = str(abs(charge)) if abs(charge) > 1 else ""
+        sign = ("+" if charge > 0 else "-") if charge else ""
+        names[labels[-1]] = f"{atom.GetSymbol()}{size}{sign}"
+    return LabelledGraph(graph, np.array(labels, dtype=np.int64), types, names)
 
 
 def from_smiles(smiles: str, *, add_hydrogens: bool = False) -> Graph:
@@ -156,7 +163,7 @@ def descriptors_of(smiles: str) -> list[float]:
 def bond_features(mol: Any) -> tuple[Graph, NDArray[np.float32]]:
     """Return the structure, and one-hot ``BONDS`` of its ``indices``, ``[2 m, 4]``."""
     graph, types = _bonds(mol)
-    numbers = np.array([*_BOND_NUMBERS.values()])
+    numbers = np.array([*BOND_NUMBERS.values()])
     return graph, (types[:, None] == numbers).astype(np.float32)
 
 

@@ -241,9 +241,11 @@ class HopColouring(Colouring):
 
     def label_words(self, item: int) -> list[str]:
         """Say a node's label, if there are labels."""
-        if self.batch.has_node_labels:
-            return [f"label {self.batch.node_labels[item]}"]
-        return []
+        if not self.batch.has_node_labels:
+            return []
+        label = int(self.batch.node_labels[item])
+        graph = self.batch.graphs[self.batch.locate(item)[0]]
+        return [f"label {graph.label_names.get(label, label)}"]
 
     def node_items(self, graph: int) -> NDArray[np.int64]:
         """Every node stands for itself."""

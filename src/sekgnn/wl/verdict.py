@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.digest import colour_text, number_colours
+from sekgnn.files import write_atomically
 from sekgnn.wl.batch import as_batch
 from sekgnn.wl.by_name import make_test
 from sekgnn.wl.colouring import WLTest
@@ -270,6 +271,26 @@ class Verdict:
         from sekgnn.wl.drawing import draw_verdict
 
         return draw_verdict(self, path)
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """Return a page to explore both graphs in, beside what other tests see.
+
+        It is one file that needs neither network nor server: both graphs coloured by
+        class, round by round, for this test and those of
+        :func:`sekgnn.wl.explorer.ladder`, and the walks around every node.
+
+        Args:
+            path: Where to write the page; ``None`` to only return it.
+
+        Raises:
+            GraphInputError: If a graph has more than 200 nodes.
+        """
+        from sekgnn.wl.explorer import verdict_page
+
+        page = verdict_page(self)
+        if path is not None:
+            write_atomically(path, lambda file: file.write(page.encode()))
+        return page
 
     def __repr__(self) -> str:
         """The sentence."""

@@ -6,10 +6,11 @@ Multisets are what a test may see, sums what a network with sum pooling sees.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import islice, pairwise
+from heapq import nsmallest
+from itertools import count, islice, pairwise
 from math import lcm
 from typing import Any, Literal, get_args
 
@@ -34,6 +35,7 @@ Pairs = Literal["same", "all"]
 PARTS: tuple[Part, ...] = get_args(Part)
 Multisets = dict[str, Counter[Fraction]]
 Group = tuple[NDArray[np.int64], NDArray[np.int64], bool | None]
+Power = tuple[NDArray[np.object_], int]
 _SHOWN_STEPS, _SHOWN_VALUES = 4, 5
 
 
@@ -201,34 +203,56 @@ def walk_family(
     )
 
 
-def step_multisets(graph: Graph, node: int, walks: Walks) -> Iterator[Multisets]:
+def step_multisets(
+    graph: Graph, node: int, walks: Walks, powers: Iterable[Power] | None = None
+) -> Iterator[Multisets]:
     r"""Yield, step by step, the multisets of landing probabilities around a node.
 
-    With L the least common multiple of the degrees, :math:`L^t H^{(t)}` is an integer
-    matrix, so that integers of any size do.
+    Args:
+        graph: The graph.
+        node: One of its nodes.
+        walks: Which walks and pairs.
+        powers: What :func:`landing_powers` gives for the whole graph, to be found once
+            for all nodes of scope ``"graph"``; they are found here by default.
     """
     centred = walks.scope != "internal"
-    bounds, near = _ball(graph, node, walks, centred)
+    order, bounds, near = _ball(graph, node, walks, centred)
     groups = _groups(np.array(bounds), walks, centred)
+    place = np.array(order)
+    if powers is None:
+        powers, place = landing_powers(near), np.arange(len(near))
+    for now, denominator in islice(powers, walks.walk_length):
+        yield {
+            name: _values(now[np.ix_(place[i], place[j])], same, denominator)
+            for name, (i, j, same) in groups.items()
+        }
+
+
+def landing_powers(near: list[list[int]]) -> Iterator[Power]:
+    r"""Yield :math:`L^t H^{(t)}` and :math:`L^t` for t = 1, 2, ...
+
+    With L the least common multiple of the degrees, the former is a matrix of integers,
+    which may have any size.
+
+    Args:
+        near: Where the walk may step to from each node.
+    """
     common = lcm(*(len(rows) for rows in near if rows))
     now = np.zeros((len(near), len(near)), dtype=object)
     now[np.diag_indices(len(near))] = 1
-    for t in range(1, walks.walk_length + 1):
+    for t in count(1):
         after = np.zeros_like(now)
         for i, rows in enumerate(near):
             if rows:
                 after[i] = now[rows].sum(axis=0) * (common // len(rows))
         now = after
-        yield {
-            name: _values(now[np.ix_(i, j)], same, common**t)
-            for name, (i, j, same) in groups.items()
-        }
+        yield now, common**t
 
 
 def _ball(
     graph: Graph, node: int, walks: Walks, centred: bool
-) -> tuple[list[int], list[list[int]]]:
-    """Return where the shells around a node begin, and where the walk may step to."""
+) -> tuple[list[int], list[int], list[list[int]]]:
+    """Return the nodes around one, where each shell begins, and where walks may go."""
     around = [row.tolist() for row in np.split(graph.indices, graph.indptr[1:-1])]
     place, bounds = {node: 0}, [0, 1]
     for _ in range(graph.num_nodes if walks.radius is None else walks.radius):
@@ -241,7 +265,7 @@ def _ball(
         + [place[u] for u in around[v] if u in place and (centred or i * place[u])]
         for v, i in place.items()
     ]
-    return bounds, near
+    return list(place), bounds, near
 
 
 def _groups(bounds: NDArray[np.int64], walks: Walks, centred: bool) -> dict[str, Group]:
@@ -316,7 +340,12 @@ def sum_text(values: Counter[Fraction]) -> str:
         >>> sum_text(Counter({Fraction(1, 3): 4, Fraction(0): 2}))
         'sum 4/3'
     """
-    return f"sum {sum(value * n for value, n in values.items())}"
+    common = lcm(*(value.denominator for value in values))
+    total = sum(
+        n * value.numerator * (common // value.denominator)
+        for value, n in values.items()
+    )
+    return f"sum {Fraction(total, common)}"
 
 
 def multiset_text(values: Counter[Fraction]) -> str:
@@ -326,9 +355,8 @@ def multiset_text(values: Counter[Fraction]) -> str:
         >>> multiset_text(Counter({Fraction(1, 3): 4, Fraction(0): 2}))
         '{2 × 0, 4 × 1/3}'
     """
-    items = sorted(values.items())
-    shown = [f"{n} × {value}" for value, n in items[:_SHOWN_VALUES]]
-    more = len(items) - _SHOWN_VALUES
+    shown = [f"{values[v]} × {v}" for v in nsmallest(_SHOWN_VALUES, values)]
+    more = len(values) - _SHOWN_VALUES
     if more > 0:
         shown.append(f"{more} more")
     return "{" + ", ".join(shown) + "}"

@@ -1,0 +1,144 @@
+"""The explorer as one file: content, style and script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cache
+from html import escape
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+import numpy as np
+
+from sekgnn._version import __version__
+from sekgnn.errors import GraphInputError
+from sekgnn.graphs.labelled import LabelledGraph
+from sekgnn.graphs.molecules import BOND_NUMBERS
+from sekgnn.wl.explorer.curves import walk_curves
+from sekgnn.wl.explorer.layout import positions
+from sekgnn.wl.explorer.rungs import rungs_of
+from sekgnn.wl.verdict import Verdict
+
+LARGEST = 200
+"""Nodes of a graph that a page can show."""
+
+
+def verdict_page(verdict: Verdict) -> str:
+    """Do what :meth:`sekgnn.wl.Verdict.to_html` says."""
+    return page_of(page_content(verdict))
+
+
+def page_of(content: Any, about: str = "", home: str = "") -> str:
+    """Return the page that shows some content, as HTML.
+
+    Args:
+        content: Of :func:`page_content`.
+        about: Sentences about the pair, shown below the title.
+        home: Address of a page to go back to.
+    """
+    return filled(
+        "explorer.html",
+        " and ".join(content["names"]),
+        script=packaged("explorer.js"),
+        content=as_script_text({**content, "about": about, "home": home}),
+    )
+
+
+def page_content(verdict: Verdict) -> dict[str, Any]:
+    """Return all that a page shows, as plain JSON values.
+
+    Raises:
+        GraphInputError: If a graph has more than :data:`LARGEST` nodes.
+    """
+    batch = verdict.run.batch
+    check_sizes(batch.sizes)
+    rungs, start = rungs_of(verdict)
+    return {
+        "names": list(verdict.names),
+        "graphs": [_graph(item) for item in batch.graphs],
+        "tests": rungs,
+        "start": start,
+        "walks": walk_curves(batch),
+        "version": __version__,
+    }
+
+
+def check_sizes(sizes: Sequence[int]) -> None:
+    """Refuse graphs that a page cannot show.
+
+    Raises:
+        GraphInputError: If a graph has more than :data:`LARGEST` nodes.
+    """
+    if max(sizes) > LARGEST:
+        raise GraphInputError(
+            f"a page shows at most {LARGEST} nodes per graph, these have "
+            f"{list(sizes)}; use explain() or to_json() ('sekgnn wl')."
+        )
+
+
+def _graph(item: LabelledGraph) -> dict[str, Any]:
+    """Return one graph: its edges, its labels in words, and where to draw it."""
+    row, col = item.graph.edge_index()
+    upper = row < col
+    out: dict[str, Any] = {
+        "n": item.num_nodes,
+        "edges": np.stack([row[upper], col[upper]], axis=1).tolist(),
+        "places": positions(item.graph).round(4).tolist(),
+    }
+    if item.node_labels is not None:
+        names = item.label_names
+        out["labels"] = [names.get(n, str(n)) for n in item.node_labels.tolist()]
+    if item.edge_labels is not None:
+        kinds = item.edge_labels[upper].tolist()
+        out["edgeLabels"] = [str(kind) for kind in kinds]
+        if item.label_names and set(kinds) <= set(BOND_NUMBERS.values()):
+            out["bonds"] = kinds
+    return out
+
+
+def filled(template: str, title: str, **parts: str) -> str:
+    """Return a page of the package with its parts filled in.
+
+    The page's policy is to load nothing, and to run ``script`` alone, if it has one.
+
+    Args:
+        template: Name of the page.
+        title: As plain text.
+        parts: Further parts, as HTML.
+    """
+    parts |= {"style": packaged("explorer.css"), "title": escape(title)}
+    allowed = [
+        f"{name}-src {_hash(parts[name])}"
+        for name in ("style", "script")
+        if name in parts
+    ]
+    policy = "; ".join(
+        ["default-src 'none'", "base-uri 'none'", "form-action 'none'", *allowed]
+    )
+    return Template(packaged(template)).substitute(parts, policy=policy)
+
+
+def as_script_text(content: Any) -> str:
+    r"""Return JSON that may stand inside a ``<script>`` element, whatever it holds.
+
+    Example:
+        >>> print(as_script_text("</script>"))
+        "\u003c/script>"
+    """
+    text = json.dumps(content, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace("&", "\\u0026")
+
+
+@cache
+def packaged(name: str) -> str:
+    """Return a file that lies beside this one in the package."""
+    return files(__package__).joinpath(name).read_text("utf-8")
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"

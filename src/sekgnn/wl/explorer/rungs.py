@@ -1,0 +1,204 @@
+"""The tests of a page, from the weaker to the stronger, and what each of them saw."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.errors import GraphInputError
+from sekgnn.wl.colouring import WLTest
+from sekgnn.wl.encodings.walks import walk_family
+from sekgnn.wl.fwl2 import TwoFWL
+from sekgnn.wl.hop_wl import KHopWL, OneWL
+from sekgnn.wl.refinement import refine
+from sekgnn.wl.sek import SEK
+from sekgnn.wl.subgraph import SubgraphWL
+from sekgnn.wl.verdict import Verdict
+
+_SHOWN_CLASSES = 48
+_MOST_PAIRS = 64  # nodes of a graph whose pairs are embedded, too
+_LONGEST_LABEL = 60
+_LABELS = {"3fwl": "3-FWL", "isomorphism": "Isomorphism"}
+
+
+class Rung(NamedTuple):
+    """A test of the page.
+
+    Attributes:
+        label: Its name for people.
+        about: What a round reads, in a phrase.
+        test: The test.
+    """
+
+    label: str
+    about: str
+    test: WLTest
+
+
+def ladder() -> list[Rung]:
+    """Return the tests that every page shows, with their defaults."""
+    hops, net = KHopWL(), SubgraphWL()
+    k = f"{hops.num_hops} hops"
+    return [
+        Rung("1-WL", "the colours of a node's neighbours", OneWL()),
+        Rung("K-hop 1-WL", f"the colours at each distance up to {hops.num_hops}", hops),
+        Rung("Subgraph 1-WL", f"ego-nets of radius {net.radius}, refined inside", net),
+        Rung(
+            "SEK, graph", f"{k}, started from walks on the whole graph", _sek("graph")
+        ),
+        Rung("SEK, ego", f"{k}, started from walks inside ego-nets", _sek("ego")),
+        Rung(
+            "SEK, internal",
+            f"{k}, started from walks inside ego-nets without their centres",
+            _sek("internal"),
+        ),
+        Rung("SEK, graph + internal", f"{k}, started from both", SEK()),
+        Rung("2-FWL", "pairs of nodes, through every third node", TwoFWL()),
+    ]
+
+
+def _sek(scope: Any) -> SEK:
+    return SEK(encodings=walk_family((scope,)))
+
+
+def rungs_of(verdict: Verdict) -> tuple[list[dict[str, Any]], int]:
+    """Return what each test saw of a verdict's graphs, and the verdict's own place.
+
+    A test that cannot be run on graphs of this size is listed with the reason.
+    """
+    own, batch = verdict.run.test, verdict.run.batch
+    rungs = ladder()
+    if own not in [rung.test for rung in rungs]:
+        label = _LABELS.get(str(own), str(own))
+        if len(label) > _LONGEST_LABEL:
+            label = f"{label[: _LONGEST_LABEL - 4]} ..."
+        rungs.append(Rung(label, "the test that was asked for", own))
+    out: list[dict[str, Any]] = []
+    for label, about, test in rungs:
+        head = {"label": label, "about": about, "test": str(test)}
+        try:
+            found = verdict
+            if test != own:
+                found = Verdict(refine(test, batch), verdict.names)
+            out.append({**head, **_seen(found)})
+        except GraphInputError as error:
+            out.append({**head, "leftOut": str(error)})
+    return out, [rung.test for rung in rungs].index(own)
+
+
+def _seen(verdict: Verdict) -> dict[str, Any]:
+    """Return every round of one test as plain values."""
+    run, classes = verdict.run, verdict.words.classes
+    items = [run.colouring.node_items(g) for g in (0, 1)]
+    rounds = range(verdict.rounds + 1)
+    hues = _hues(classes[: len(rounds)], np.concatenate(items))
+    sentence, *reasons = verdict.explain().split("\n")
+    return {
+        "objects": run.test.objects,
+        "separated": verdict.separated,
+        "round": verdict.round,
+        "sentence": sentence,
+        "reasons": reasons,
+        "witness": _place(verdict, verdict.witness),
+        "counterpart": _place(verdict, verdict.counterpart),
+        "rounds": [
+            {
+                "classes": [classes[r][own].tolist() for own in items],
+                "hues": _by_class(classes[r][np.concatenate(items)], hues[r]),
+                "uneven": _uneven(verdict, r),
+                **_bars(verdict.histogram(r), hues[r]),
+                **_pairs(verdict, r, hues[r]),
+            }
+            for r in rounds
+        ],
+    }
+
+
+def _place(verdict: Verdict, item: int | None) -> dict[str, Any] | None:
+    """Return the graph and the nodes of an object, and its class when it separates."""
+    if item is None or verdict.round is None:
+        return None
+    places = [verdict.run.batch.locate(v) for v in verdict.run.colouring.nodes_of(item)]
+    return {
+        "graph": 0 if item < verdict.run.colouring.ptr[1] else 1,
+        "nodes": [node for _, node in places],
+        "class": int(verdict.words.classes[verdict.round][item]),
+    }
+
+
+def _hues(
+    classes: list[NDArray[np.int64]], shown: NDArray[np.int64]
+) -> list[NDArray[np.int64]]:
+    """Return a hue for every class of every round.
+
+    Of the classes that one splits into, the largest keeps its hue, so that colours stay
+    where nothing happens. Classes of ``shown`` objects get the first hues.
+    """
+    out: list[NDArray[np.int64]] = []
+    used = 0
+    before = np.zeros_like(classes[0])  # as if all had been one class
+    for now in classes:
+        count = int(now.max(initial=-1)) + 1
+        sizes = np.bincount(now, minlength=count)
+        seen = np.bincount(now[shown], minlength=count) > 0
+        parent = np.zeros(count, dtype=np.int64)
+        parent[now] = before
+        hue = np.full(count, -1, dtype=np.int64)
+        kept: set[int] = set()
+        for c in np.lexsort((np.arange(count), -sizes, ~seen)).tolist():
+            if out and parent[c] not in kept:
+                kept.add(int(parent[c]))
+                hue[c] = out[-1][parent[c]]
+        new = np.flatnonzero(hue < 0)
+        new = new[np.argsort(~seen[new], kind="stable")]
+        hue[new] = used + np.arange(new.size)
+        used += new.size
+        out.append(hue)
+        before = now
+    return out
+
+
+def _by_class(classes: NDArray[np.int64], hues: NDArray[np.int64]) -> dict[int, int]:
+    return {c: int(hues[c]) for c in np.unique(classes).tolist()}
+
+
+def _bars(counts: NDArray[np.int64], hues: NDArray[np.int64]) -> dict[str, Any]:
+    """Return the histogram of a round, ``[class, first, second, hue]`` per bar.
+
+    Of many classes those that differ most come first, then the largest.
+    """
+    uneven = np.abs(counts[:, 0] - counts[:, 1])
+    order = np.lexsort((-counts.sum(axis=1), -uneven))[:_SHOWN_CLASSES]
+    return {
+        "bars": [
+            [c, *counts[c].tolist(), int(hues[c])] for c in np.sort(order).tolist()
+        ],
+        "kinds": len(counts),
+        "unevenKinds": int(np.count_nonzero(uneven)),
+    }
+
+
+def _uneven(verdict: Verdict, round: int) -> list[int]:
+    """Return the classes of drawn objects that are not equally frequent."""
+    run, now = verdict.run, verdict.words.classes[round]
+    if not _has_pairs(verdict):
+        now = now[np.concatenate([run.colouring.node_items(g) for g in (0, 1)])]
+    counts = verdict.histogram(round)
+    return [c for c in np.unique(now).tolist() if counts[c, 0] != counts[c, 1]]
+
+
+def _pairs(verdict: Verdict, round: int, hues: NDArray[np.int64]) -> dict[str, Any]:
+    """Return the classes of all pairs (u, v), u first, for a test that has them."""
+    run = verdict.run
+    if not _has_pairs(verdict):
+        return {}
+    now, ptr = verdict.words.classes[round], run.colouring.ptr
+    parts = [now[ptr[g] : ptr[g + 1]].tolist() for g in (0, 1)]
+    return {"pairs": parts, "pairHues": _by_class(now, hues)}
+
+
+def _has_pairs(verdict: Verdict) -> bool:
+    small = max(verdict.run.batch.sizes) <= _MOST_PAIRS
+    return small and verdict.run.test.objects == "pairs"
