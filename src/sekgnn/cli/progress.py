@@ -71,9 +71,7 @@ def progress_stages(*, shown: bool = True) -> Iterator[Stage]:
             def move(done: int, total: int) -> None:
                 bars.start_task(task)
                 said = text if total else f"{text}: {done}"
-                bars.update(
-                    task, completed=done, total=total or None, description=said
-                )
+                bars.update(task, completed=done, total=total or None, description=said)
 
             return move
 

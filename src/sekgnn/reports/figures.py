@@ -11,6 +11,8 @@ from typing import Any
 INK, GREY = "#222222", "#8A8A8A"
 # Okabe and Ito's palette, which colour-blind readers tell apart
 TRAIN, WATCHED, MARK = "#8A8A8A", "#0072B2", "#D55E00"
+CARD = (5.4, 4.4)
+"""Inches of a figure that stands beside others, or alone on a phone."""
 _LONGEST = 48
 _STYLE = {
     "font.family": "DejaVu Sans",
