@@ -47,9 +47,7 @@ def brec(
     ] = False,
     no_run: Annotated[
         bool,
-        typer.Option(
-            "--no-run", help="with --all: write page and figure of exact.json again"
-        ),
+        typer.Option("--no-run", help="write the page of --all again, from exact.json"),
     ] = False,
     output: Annotated[
         Path | None,

@@ -254,10 +254,10 @@ def _intervals(record: RunRecord) -> list[str]:
             mean = show_result(size, wide.value, wide.spread)
             asked_for = show_result("coverage", asked, None)
             rows.append([name, asked_for, covered, mean, ", ".join(counts)])
-    what = "sets of classes" if sets else "intervals"
+    what = "class in their set" if sets else "value in their interval"
     words = (
-        f"How many of the test graphs have their true value in their {what}, beside "
-        "what was asked for. Sizes come from errors on validation graphs."
+        f"How many of the test graphs have their true {what}, beside what was asked "
+        "for. Sizes come from errors on validation graphs."
     )
     sizes = "mean number of classes" if sets else "mean width"
     head = ["target", "confidence", "coverage", sizes, "validation graphs"]
