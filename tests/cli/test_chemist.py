@@ -348,8 +348,8 @@ def test_own_features_descriptors_and_fingerprints(
     assert again == pytest.approx(values, rel=1e-4)
     parquet = pytest.importorskip("pyarrow.parquet")
     ok(run, "fingerprint", place, data, "-o", arrow, "-q", "--accelerator", "cpu")
-    wrong = ("fingerprint", place, data, "-o", arrow, "--accelerator", "abacus")
-    assert "must be one of" in refused(run, *wrong)
+    abacus = ("fingerprint", place, data, "-o", arrow, "--accelerator", "abacus")
+    assert "must be one of" in refused(run, *abacus)
     columns = parquet.read_table(arrow)
     assert columns.column_names[: len(rows[0])] == [*rows[0]]
     assert columns["v3"].to_pylist() == found["vectors"][:, 3].tolist()
