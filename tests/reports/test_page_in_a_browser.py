@@ -108,7 +108,7 @@ def test_a_click_on_a_heading_sorts(page: Any) -> None:
     table = page.locator("table").first
 
     def sort(name: str) -> list[str]:
-        table.get_by_role("button", name=name, exact=True).click(timeout=2000)
+        table.get_by_role("button", name=name, exact=True).click()
         cells = table.locator(f'td[data-label="{name}"]').all_inner_texts()
         return [" ".join(cell.split()) for cell in cells]
 
