@@ -172,6 +172,19 @@ def test_all_writes_record_page_and_figure(
     assert [line.split(" s  ")[1] for line in lines] == [e.label for e in ENTRIES]
     assert last.startswith("0 false separations; wrote exact.json, exact.md and")
     assert str(folder) in last
+    # page and figure again, without a test: the record stays as it is
+    before = {file: (folder / file).read_bytes() for file in FILES}
+    (folder / "exact.md").unlink()
+    again = run("brec", "--all", "--no-run", "--output", folder)
+    assert (again.exit_code, again.stdout) == (0, result.stdout)
+    assert {file: (folder / file).read_bytes() for file in FILES} == before
+    for args, words in (
+        (("--no-run",), "give --all too"),
+        (("--all", "--no-run", "-o", tmp_path), "exact.json cannot be read"),
+    ):
+        wrong = run("brec", *args)
+        assert wrong.exit_code == 2 and wrong.stderr.count("\n") == 1
+        assert words in wrong.stderr
 
 
 def test_all_as_json(run: Run, small: None, tmp_path: Path) -> None:

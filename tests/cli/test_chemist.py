@@ -285,7 +285,7 @@ def test_rare_classes_weights_and_threshold(
 
 
 def test_own_features_descriptors_and_fingerprints(
-    run: Run, data: Path, tmp_path: Path
+    run: Run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What no graph shows is learned from a column; vectors come out again."""
     rows = molecules()
@@ -310,7 +310,10 @@ def test_own_features_descriptors_and_fingerprints(
     record = RunRecord.load(place)
     assert record.model["graph_channels"] > 200
     out = tmp_path / "out.csv"
-    ok(run, "predict", place, data, "-o", out, "--columns", "id", "-q")
+    with monkeypatch.context() as patch:  # what a log file gets every half minute
+        patch.setattr("sekgnn.cli.progress.SECONDS_BETWEEN_LINES", 0)
+        logged = run("predict", place, data, "-o", out, "--columns", "id")
+    assert logged.stderr == f"graphs: {len(rows)} after 0 s\n"
     tests = {int(r["graph"]): r for r in table(place / "predictions.csv")}
     for i, row in enumerate(table(out)):
         if i in tests:
@@ -344,7 +347,9 @@ def test_own_features_descriptors_and_fingerprints(
     values = [float(row["predicted effect"]) for row in table(out)]
     assert again == pytest.approx(values, rel=1e-4)
     parquet = pytest.importorskip("pyarrow.parquet")
-    ok(run, "fingerprint", place, data, "-o", arrow, "-q")
+    ok(run, "fingerprint", place, data, "-o", arrow, "-q", "--accelerator", "cpu")
+    abacus = ("fingerprint", place, data, "-o", arrow, "--accelerator", "abacus")
+    assert "must be one of" in refused(run, *abacus)
     columns = parquet.read_table(arrow)
     assert columns.column_names[: len(rows[0])] == [*rows[0]]
     assert columns["v3"].to_pylist() == found["vectors"][:, 3].tolist()

@@ -33,6 +33,25 @@ def test_a_log_file_gets_a_line_now_and_then(
     ]
 
 
+def test_work_of_unknown_length(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A total of 0 is none: only what is done is told, in a log and on a bar."""
+    now = iter([0.0, 31.0])
+    monkeypatch.setattr("sekgnn.cli.progress.monotonic", lambda: next(now))
+    with progress_bar("graphs") as move:
+        assert move is not None
+        move(7, 0)
+    assert capsys.readouterr().err == "graphs: 7 after 31 s\n"
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    with progress_bar("graphs") as move:
+        assert move is not None
+        move(7, 0)
+    assert "graphs: 7" in screen.getvalue()
+
+
 def test_a_bar_on_stderr(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

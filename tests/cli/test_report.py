@@ -27,14 +27,16 @@ def test_end_to_end(run: Run, tmp_path: Path) -> None:
     assert {file.name for file in out.iterdir()} == {
         "report.html",
         "table.md",
-        "first-curves.png",
+        "first-loss.png",
+        "first-metric.png",
         "first-predictions.png",
-        "second-curves.png",
+        "second-loss.png",
+        "second-metric.png",
     }
-    for word in ("0.0125", "+0.0094", "90.5 ± 5.1 %", "wijesinghe2022", "3 PNG"):
+    for word in ("0.0125", "+0.0094", "90.5 ± 5.1 %", "wijesinghe2022", "5 PNG"):
         assert word in result.stdout
     page = (out / "report.html").read_text(encoding="utf-8")
-    assert page.count("<img") == 3
+    assert page.count("<img") == 5
     for file in out.glob("*.png"):
         assert file.read_bytes().startswith(b"\x89PNG\r\n")
     assert (out / "table.md").read_text(encoding="utf-8").count("\n| ") == 6
@@ -45,7 +47,7 @@ def test_record_files_and_quiet(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "out"
     result = run("report", folder / "record.json", "--output", out, "--quiet")
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
-    assert (out / "a-curves.png").is_file()
+    assert (out / "a-loss.png").is_file()
 
 
 def test_json_holds_the_rows(run: Run, tmp_path: Path) -> None:
@@ -54,7 +56,9 @@ def test_json_holds_the_rows(run: Run, tmp_path: Path) -> None:
     result = run("report", folder, "-o", tmp_path / "out", "--json")
     assert result.exit_code == 0
     values = json.loads(result.stdout)
-    assert values["files"] == ["a-curves.png", "report.html", "table.md"]
+    assert values["files"] == [
+        "a-loss.png", "a-metric.png", "report.html", "table.md",
+    ]  # fmt: skip
     mae, mse = values["rows"]
     assert (mae["value"], mae["difference"]) == (None, None)
     assert mse["paper"]["value"] == 0.0031
@@ -67,9 +71,11 @@ def test_runs_of_the_same_name_both_appear(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert run("report", one, two, one, "-o", out).exit_code == 0
     assert {file.name for file in out.glob("*.png")} == {
-        "x-run-curves.png",
+        "x-run-loss.png",
+        "x-run-metric.png",
         "x-run-predictions.png",
-        "y-run-curves.png",
+        "y-run-loss.png",
+        "y-run-metric.png",
     }
     text = (out / "table.md").read_text(encoding="utf-8")
     assert text.count("| x/run |") == 2 and text.count("| y/run |") == 3
@@ -80,10 +86,12 @@ def test_names_that_are_no_file_names(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "out"
     result = run("report", folder, "-o", out)
     assert result.exit_code == 0, result.stderr
-    (png,) = out.glob("*.png")
-    assert png.name == "b-red-x-curves.png"
+    assert {png.name for png in out.glob("*.png")} == {
+        "b-red-x-loss.png",
+        "b-red-x-metric.png",
+    }
     assert "[red]" in result.stdout
-    assert "<b>" not in (out / "report.html").read_text(encoding="utf-8")
+    assert "<b> [" not in (out / "report.html").read_text(encoding="utf-8")
 
 
 def test_metrics_may_be_chosen(run: Run, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.text import Text
 
 from sekgnn.brec.board import MEMORY_CLASSES, Board, Row
 from sekgnn.brec.exact_score import ExactPair, ExactScore
@@ -15,6 +16,7 @@ from sekgnn.brec.model_score import BRECScore, PairScore, RPCProtocol
 from sekgnn.brec.trained import Recipe, TrainedBoard, TrainedRow
 from sekgnn.datasets import CATEGORIES
 from sekgnn.reports.brec_page import brec_page, brec_png, frontier, trained_page
+from sekgnn.reports.figures import INK
 
 PAIRS = 9  # of each record made here
 
@@ -167,28 +169,38 @@ def test_figure_is_a_png(board: Board) -> None:
     assert brec_png(board).startswith(b"\x89PNG\r\n\x1a\n")
 
 
-def test_figure_shows_every_row_and_names_the_frontier(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    from matplotlib.axes import Axes
+def test_figure_shows_and_names_every_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names are whole, those of the frontier in ink, and none covers another."""
+    from matplotlib.figure import Figure
 
-    dots: list[tuple[float, int]] = []
-    names: list[str] = []
-    scatter, annotate = Axes.scatter, Axes.annotate
+    figures: list[Figure] = []
+    save = Figure.savefig
 
-    def count(axes: Axes, x: list[float], y: list[int], **options: Any) -> Any:
-        dots.extend(zip(x, y, strict=True))
-        return scatter(axes, x, y, **options)
+    def keep(self: Figure, *args: Any, **options: Any) -> None:
+        save(self, *args, **options)
+        figures.append(self)
 
-    def name(axes: Axes, text: str, *args: Any, **options: Any) -> Any:
-        names.append(text)
-        return annotate(axes, text, *args, **options)
-
-    monkeypatch.setattr(Axes, "scatter", count)
-    monkeypatch.setattr(Axes, "annotate", name)
-    brec_png(BOARD)
-    assert sorted(dots) == [(0.001, 9), (0.5, 3), (1.0, 1), (2.0, 2), (4.25, 8)]
-    assert names == ["a", "c"]
+    monkeypatch.setattr(Figure, "savefig", keep)
+    close = [make_row(f"x{i}", "n²", 4.2 + i / 50, 8 - i % 2) for i in range(9)]
+    for board, best in ((BOARD, "ac"), (make_board(*BOARD.rows, *close), "ax")):
+        brec_png(board)
+        figures[-1].draw_without_rendering()
+        axes: Any = figures[-1].axes[0]
+        dots = [tuple(dot) for c in axes.collections for dot in c.get_offsets()]
+        wanted = [(max(r.score.seconds, 1e-3), r.score.separated) for r in board.rows]
+        assert sorted(dots) == sorted(wanted)
+        names = {text.get_text().replace("\xa0", " "): text for text in axes.texts}
+        assert set(names) == {row.label for row in board.rows}
+        ink = {name for name, text in names.items() if text.get_color() == INK}
+        assert {name.split()[1][0] for name in ink} == set(best)
+        boxes = [Text.get_window_extent(text) for text in axes.texts]  # without arrows
+        frame = axes.get_window_extent()
+        for i, box in enumerate(boxes):
+            assert frame.x0 <= box.x0 and box.x1 <= frame.x1
+            assert frame.y0 <= box.y0 and box.y1 <= frame.y1
+            assert not any(box.overlaps(other) for other in boxes[:i])
+            for dot in axes.transData.transform(dots):
+                assert not box.contains(*dot)
 
 
 def test_trained_networks_show_both_statistics() -> None:

@@ -15,9 +15,9 @@ from sekgnn.reports.encoding_figure import (
     SHAPES,
     _headline,
     comparison_png,
-    ring_positions,
     step_values,
 )
+from sekgnn.wl.drawing import ring_positions
 
 
 def test_png() -> None:

@@ -13,7 +13,7 @@ from tests.reports.run_records import folds, holdout
 
 from sekgnn.reports.run_curves import (
     common_mean,
-    curves_png,
+    curve_pngs,
     needs_log,
     watched_metric,
     watched_part,
@@ -25,6 +25,17 @@ NAN = math.nan
 
 def with_curves(**curves: list[float]) -> RunRecord:
     return holdout(curves=curves)
+
+
+def curves_png(record: RunRecord, name: str) -> bytes:
+    """Return all figures of a run, one after the other."""
+    drawn = curve_pngs(record, name)
+    for png in drawn.values():
+        pixels(png)
+    assert [*drawn] == (
+        ["loss"] if watched_metric(record) is None else ["loss", "metric"]
+    )
+    return b"".join(drawn.values())
 
 
 def pixels(png: bytes) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
@@ -54,12 +65,12 @@ def pixels(png: bytes) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
     ids=str,
 )
 def test_every_run_can_be_drawn(record: RunRecord) -> None:
-    pixels(curves_png(record, "a run"))
+    curves_png(record, "a run")
 
 
 @pytest.mark.parametrize("name", ["$x", "$\\frac$", "a_b^c", "図", "x" * 300, "\x00\n"])
 def test_names_are_no_mathematics(name: str) -> None:
-    pixels(curves_png(holdout(), name))
+    curves_png(holdout(), name)
 
 
 def test_figures_differ_where_the_data_differ() -> None:
@@ -122,4 +133,4 @@ def test_folds_of_different_length() -> None:
     short = FoldRecord({}, {"train_loss": [3.0], "val_loss": [3.0]}, 1, {}, 1.0)
     none = FoldRecord({}, {}, 0, {}, 0.0)
     for parts in ((long, short), (short, long), (long, none), (none, none)):
-        pixels(curves_png(holdout(folds=parts), "a"))
+        curves_png(holdout(folds=parts), "a")

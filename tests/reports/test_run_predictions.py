@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,10 +17,11 @@ from tests.reports.test_run_curves import pixels
 
 from sekgnn.errors import GraphInputError
 from sekgnn.reports.run_predictions import (
+    MOST_FIGURES,
     Predictions,
     auroc,
     confusion_counts,
-    predictions_png,
+    prediction_pngs,
     read_predictions,
     subject,
 )
@@ -38,6 +40,14 @@ def table(
 def task(kind: str, targets: Sequence[str], level: str = "graph") -> RunRecord:
     data = {**facts("mine", kind, targets, ["no", "yes"]), "level": level}
     return replace(holdout(), data=data)
+
+
+def predictions_png(record: RunRecord, found: Predictions, name: str) -> bytes:
+    """Return all figures of a run, one after the other."""
+    drawn = prediction_pngs(record, found, name)
+    for png in drawn.values():
+        pixels(png)
+    return b"".join(drawn.values())
 
 
 def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -88,7 +98,7 @@ def test_a_table_without_rows_is_drawn(tmp_path: Path) -> None:
     found = read_predictions(file)
     assert found.true == {"y": []}
     for kind in ("regression", "binary", "multilabel"):
-        pixels(predictions_png(task(kind, ["y"]), found, "a"))
+        predictions_png(task(kind, ["y"]), found, "a")
 
 
 def test_confusion_worked_out_by_hand() -> None:
@@ -136,32 +146,69 @@ def test_figures_differ_where_predictions_differ() -> None:
     ):
         record = task(kind, ["y"])
         first = predictions_png(record, table({"y": right}), "a")
-        pixels(first)
         assert predictions_png(record, table({"y": right}), "a") == first
         assert predictions_png(record, table({"y": right}, y=wrong), "a") != first
 
 
-@pytest.mark.parametrize("number", [1, 4, 13])
+@pytest.mark.parametrize("number", [1, 4, 26])
 @pytest.mark.parametrize("kind", ["regression", "multilabel"])
 def test_many_targets(kind: str, number: int) -> None:
-    names = [f"${i}_{{" for i in range(number)]
-    true = {name: [0.0, 1.0, ""] for name in names}
-    pixels(predictions_png(task(kind, names), table(true), "a"))
+    """A figure per target of a regression, as far as that can be looked at."""
+    names = [f"${i}_{{/" for i in range(number)]
+    found = table({name: [0.0, 1.0, ""] for name in names})
+    drawn = prediction_pngs(task(kind, names), found, "a")
+    pixels(b"".join(drawn.values()))
+    if number == 1 or kind == "multilabel":
+        assert [*drawn] == ["predictions"]
+    else:
+        wanted = [f"predictions-{i}_" for i in range(min(number, MOST_FIGURES))]
+        assert [*drawn] == wanted
+
+
+def test_intervals_are_drawn_and_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of three true values lies outside, and its dot has another colour."""
+    from matplotlib.figure import Figure
+
+    head = ["fold", "true y", "predicted y", "lower y", "upper y"]
+    rows = [[1, 1.0, 1.5, 1.0, 2.0], [1, 3.0, 1.5, 1, 2], [1, 2.0, 1.0, 0.5, 2.0]]
+    found = read_predictions(write_predictions(tmp_path / "p.csv", head, rows))
+    interval = found.interval("y")
+    assert interval is not None
+    assert [a.tolist() for a in interval] == [[1.0, 1.0, 0.5], [2.0, 2.0, 2.0]]
+    assert table({"y": [1.0]}).interval("y") is None
+    figures: list[Figure] = []
+    save = Figure.savefig
+
+    def keep(self: Figure, *args: Any, **options: Any) -> None:
+        figures.append(self)
+        save(self, *args, **options)
+
+    monkeypatch.setattr(Figure, "savefig", keep)
+    predictions_png(task("regression", ["y"]), found, "a")
+    axes: Any = figures[0].axes[0]
+    assert "66.7 % within their intervals" in axes.get_title(loc="left")
+    dots = axes.collections[0].get_facecolors()
+    assert (dots[0] == dots[2]).all() and (dots[0] != dots[1]).any()
+    (bars,) = axes.collections[1:]
+    ends = [[tuple(end) for end in bar] for bar in bars.get_segments()]
+    assert ends == [[(1, 1), (1, 2)], [(3, 1), (3, 2)], [(2, 0.5), (2, 2)]]
 
 
 @pytest.mark.parametrize(
     "values", [[], [""], ["nan", "inf"], [1.0], [2.0, 2.0], [1e300, -1e300], [0.0]]
 )
 def test_odd_numbers_are_drawn(values: list[object]) -> None:
-    pixels(predictions_png(task("regression", ["y"]), table({"y": values}), "a"))
-    pixels(predictions_png(task("multilabel", ["y"]), table({"y": values}), "a"))
+    predictions_png(task("regression", ["y"]), table({"y": values}), "a")
+    predictions_png(task("multilabel", ["y"]), table({"y": values}), "a")
 
 
 @pytest.mark.parametrize("number", [1, 13, 50])
 def test_many_classes(number: int) -> None:
     labels = [f"class ${i}" for i in range(number)]
     record = task("multiclass", ["y"])
-    pixels(predictions_png(record, table({"y": labels}), "a"))
+    predictions_png(record, table({"y": labels}), "a")
 
 
 def test_many_points() -> None:
@@ -169,7 +216,6 @@ def test_many_points() -> None:
     true = rng.normal(size=20_000)
     given_ = table({"y": true.tolist()}, y=(true + rng.normal(size=20_000)).tolist())
     png = predictions_png(task("regression", ["y"]), given_, "a")
-    pixels(png)
     assert len(png) < 400_000
 
 
@@ -186,4 +232,4 @@ def test_the_title_says_which_graphs_and_weights() -> None:
 def test_units_may_be_missing(units: object) -> None:
     record = task("regression", ["y"])
     record.data["units"] = units
-    pixels(predictions_png(record, table({"y": [1.0, 2.0]}), "a"))
+    predictions_png(record, table({"y": [1.0, 2.0]}), "a")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import importlib
 import math
 from dataclasses import replace
@@ -11,13 +12,14 @@ from html.parser import HTMLParser
 import pytest
 from tests.reports.run_records import ON_EACH, ON_TEST, ON_VAL, as_run, folds, holdout
 
+from sekgnn.reports import html
 from sekgnn.reports.finished_runs import Run
 from sekgnn.reports.run_report import config_yaml, run_page
 from sekgnn.reports.run_table import table_rows
 from sekgnn.training.config import RunConfig
 from sekgnn.training.run_record import RunRecord
 
-VOID = {"meta", "img"}
+VOID = {"meta", "img", "wbr"}
 EVIL = "<script>alert('x')</script>\"&"
 PNG = b"\x89PNG not really"
 
@@ -32,8 +34,10 @@ class Page(HTMLParser):
         self.tags: list[str] = []
         self.attributes: list[tuple[str, str | None]] = []
         self.cells: list[str] = []
+        self.tables: list[list[list[str]]] = []
         self.greys: list[str] = []
         self.texts: list[str] = []
+        self.scripts: list[str] = []
         self._grey = False
         self.feed(text)
         self.close()
@@ -42,10 +46,14 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         self.attributes += attrs
+        if tag == "table":
+            self.tables.append([])
         if tag == "tr":
+            self.tables[-1].append([])
             self._grey = ("class", "default") in attrs
         if tag in ("td", "th"):
             self.cells.append("")
+            self.tables[-1][-1].append("")
         if tag not in VOID:
             self.open.append(tag)
 
@@ -55,9 +63,13 @@ class Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         if not self.open or self.open[-1] == "style":
             return
+        if self.open[-1] == "script":
+            self.scripts.append(data)
+            return
         self.texts.append(data)
         if "td" in self.open or "th" in self.open:
             self.cells[-1] += data
+            self.tables[-1][-1][-1] += data
         if self._grey and self.open[-1] == "th":
             self.greys.append(data)
 
@@ -84,8 +96,11 @@ def test_no_text_can_run() -> None:
     run = Run(EVIL, "a", evil_record())
     text = run_page([run], table_rows([run]), {"a": {EVIL: PNG}})
     page = Page(text)
-    assert "script" not in page.tags
-    assert "<script" not in text
+    (script,) = page.scripts  # the one that sorts, and the policy runs no other
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in text
+    assert page.tags.count("script") == text.count("<script") == 1
+    assert "fetch" not in script and "innerHTML" not in script
     assert any(EVIL in cell for cell in page.cells)
     assert not [name for name, _ in page.attributes if name.startswith("on")]
     assert "default-src 'none'" in text
@@ -103,7 +118,7 @@ def test_the_page_refers_to_nothing_elsewhere() -> None:
         if name == "src":
             assert value is not None and value.startswith("data:image/png;base64,")
         assert name not in ("srcset", "action", "data", "style")
-    assert not {"link", "script", "iframe", "object", "embed"} & set(page.tags)
+    assert not {"link", "iframe", "object", "embed"} & set(page.tags)
     found = [value or "" for name, value in page.attributes if name == "src"]
     pictures = [base64.b64decode(value.split(",", 1)[1]) for value in found]
     assert pictures == [PNG, PNG, b"other"]
@@ -130,15 +145,17 @@ def test_every_number_stands_beside_what_it_was_selected_on() -> None:
 def test_sizes_of_the_split() -> None:
     cells = page_of(as_run(holdout())).cells
     place = cells.index("fold")
-    head, row = cells[place : place + 9], cells[place + 9 : place + 18]
+    head, row = cells[place : place + 8], cells[place + 8 : place + 16]
     assert dict(zip(head, row, strict=True)) == {
-        "fold": "1", "train": "4", "val": "1", "test": "2", "epochs": "3",
-        "kept epoch": "2", "test_mae": "0.0125", "test_mse": "0.00075",
+        "fold": "1", "train": "4", "val": "1", "test": "2",
+        "kept epoch": "2 of 3", "test_mae": "0.0125", "test_mse": "0.00075",
         "seconds": "61.5",
     }  # fmt: skip
-    without = page_of(as_run(folds())).cells
-    place = without.index("fold")
-    assert without[place : place + 3] == ["fold", "train", "test"]
+    several = page_of(as_run(folds()))
+    place = several.cells.index("fold")
+    assert several.cells[place : place + 3] == ["fold", "test_accuracy", "seconds"]
+    said = "".join(several.texts)
+    assert "train 10 · test 1 · kept epoch 3 of 3" in said  # in all folds alike
 
 
 def test_defaults_are_grey_and_only_they() -> None:
@@ -185,3 +202,66 @@ def test_a_mean_over_seeds_links_to_its_first_run() -> None:
     assert "a, mean of 2 seeds" in page.cells
     links = [value for name, value in page.attributes if name == "href"]
     assert links == ["#run-1"] * 2 + ["#run-2"] * 2 + ["#run-1"] * 2
+
+
+def columns(table: list[list[str]], *names: str) -> list[tuple[str, ...]]:
+    """Return some columns of a table that was read, row by row."""
+    places = [table[0].index(name) for name in names]
+    return [tuple(row[i] for i in places) for row in table[1:]]
+
+
+def test_both_tables_name_the_same_epoch() -> None:
+    """In the summary and among the results of a run, or once where all rows agree."""
+    wanted = ("metric", "protocol", "epochs")
+    page = page_of(as_run(holdout(), "a"), as_run(folds(), "b"))
+    summary = columns(page.tables[0], *wanted)
+    mae, mse, *others = summary
+    assert mae == ("test_mae", "holdout", "2 of 3") and mse[2] == "2 of 3"
+    (results,) = [t for t in page.tables[1:] if t[0][-1] == "epochs"]  # those of b
+    assert columns(results, "metric")[0] == ("test_accuracy",)
+    assert [row[1:] for row in columns(results, *wanted)] == [row[1:] for row in others]
+    assert "".join(page.texts).count("epochs 2 of 3") == 1  # those of a
+
+
+def test_what_all_rows_share_is_said_once() -> None:
+    """But nothing that one of them lacks."""
+    page = page_of(as_run(holdout(), "a"))
+    said = "".join(page.texts)
+    head, *rows = page.tables[0]
+    assert head == ["run", "metric", "value", "difference"]
+    assert [row[:2] for row in rows] == [["a", "test_mae"], ["a", "test_mse"]]
+    assert f"the epoch was chosen by {ON_VAL} · epochs 2 of 3" in said
+    assert "In all rows: data counting · target triangle · model sek-gin" in said
+    alone = page_of(as_run(folds(number=1, results=folds().results[:1])))
+    assert len(alone.tables[0]) == 2 and "data" in alone.tables[0][0]  # one row
+    lacking = Page(html.table(["a", "b"], [["x", "1"], ["", "1"]]))
+    assert lacking.tables == [[["a"], ["x"], [""]]]
+
+
+def test_coverage_stands_beside_what_was_asked_for() -> None:
+    targets = ("mass", "logp")
+    metrics = {"test_r2": 0.5, "test_coverage": 0.9}
+    for name, share, width in (("mass", 0.85, 3.5), ("logp", 0.95, 0.25)):
+        metrics |= {f"test_r2[{name}]": 0.5, f"test_coverage[{name}]": share}
+        metrics[f"test_interval_width[{name}]"] = width
+    record = holdout("mine", targets, metrics=metrics)
+    known = {"confidence": 0.8, "graphs": [40, 39], "radii": [1.75, 0.125]}
+    record = replace(
+        record,
+        config={**record.config, "confidence": 0.8},
+        folds=(replace(record.folds[0], calibration=known),),
+    )
+    page = page_of(as_run(record))
+    (table,) = [t for t in page.tables if "coverage" in t[0]]
+    assert table == [
+        ["target", "coverage", "mean width", "validation graphs"],
+        ["mass", "85.0 %", "3.5", "40"],
+        ["logp", "95.0 %", "0.25", "39"],
+    ]
+    assert "confidence 80.0 %" in "".join(page.texts)
+    alone = holdout("mine", metrics={"test_mae": 1.0, "test_coverage": 0.7,
+                                     "test_interval_width": 2.0})  # fmt: skip
+    alone = replace(alone, config={**alone.config, "confidence": 0.8})
+    (table,) = [t for t in page_of(as_run(alone)).tables if "coverage" in t[0]]
+    assert table[1] == ["triangle", "80.0 %", "70.0 %", "2", ""]
+    assert "coverage" not in page_of(as_run(holdout())).cells

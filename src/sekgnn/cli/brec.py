@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_format
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,9 @@ from sekgnn.cli.failures import say
 from sekgnn.cli.field_flags import with_flags
 from sekgnn.cli.shared_options import DataRoot, Json, Quiet
 from sekgnn.cli.wl_options import build_test
+
+if TYPE_CHECKING:
+    from sekgnn.brec.board import Board
 
 
 @with_flags(all_flags, lambda item: item.metadata.get("title", "Which test"))
@@ -42,6 +45,10 @@ def brec(
     all: Annotated[
         bool, typer.Option("--all", help="run every test and write the results page")
     ] = False,
+    no_run: Annotated[
+        bool,
+        typer.Option("--no-run", help="write the page of --all again, from exact.json"),
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -70,7 +77,8 @@ def brec(
 
     --all writes exact.json, exact.md and exact.png to the output folder. What
     an interrupted run has finished is kept in exact.partial.json: the same
-    command continues from there.
+    command continues from there. With --no-run nothing is tested: page and
+    figure are made again from exact.json.
 
     --model trains a new network on each pair, and adds a row to trained.json
     and trained.md. The same command continues an interrupted run; with other
@@ -100,11 +108,17 @@ def brec(
         if item.name in options:
             flag = f"--{item.name.replace('_', '-')}"
             raise ConfigError(f"{flag} is an option of networks; give --model too.")
+    if no_run and not all:
+        raise ConfigError("--no-run writes the page of --all again; give --all too.")
     if all and options:
         raise ConfigError(
             "--all runs the tests of the scoreboard as they are; leave out the options "
             "of a single test."
         )
+    if no_run:
+        board = _read_board(output or Path("results/brec"))
+        _write_board(board, output or Path("results/brec"), json, shown)
+        return
     if "self_loops" in options:  # networks take both; for a test the last one holds
         options["self_loops"] = options["self_loops"][-1]
     chosen = build_test(test or "sek", options)
@@ -132,10 +146,8 @@ def _run_all(settings: dict[str, Any], output: Path, json: bool, shown: bool) ->
     from sekgnn.brec.board import BOARD, run_board
     from sekgnn.cli.failures import resumable
     from sekgnn.cli.progress import progress_bar
-    from sekgnn.files import write_files
     from sekgnn.graphs.extras import require
     from sekgnn.parallel import Progress
-    from sekgnn.reports.brec_page import brec_page, brec_png
 
     require("igraph", "iso")
     output.mkdir(parents=True, exist_ok=True)
@@ -147,13 +159,35 @@ def _run_all(settings: dict[str, Any], output: Path, json: bool, shown: bool) ->
             return stack.enter_context(progress_bar(label, shown=shown))
 
         board = run_board(BOARD, partial=partial, progress=row, **settings)
+    _write_board(board, output, json, shown)
+    partial.unlink(missing_ok=True)
+
+
+def _read_board(output: Path) -> Board:
+    """Return the scoreboard that was written to a folder."""
+    from sekgnn.brec.board import Board
+    from sekgnn.errors import GraphInputError
+
+    record = output / "exact.json"
+    try:
+        return Board.from_json(record.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise GraphInputError(
+            f"{record} cannot be read: {error}. Leave out --no-run to make it."
+        ) from error
+
+
+def _write_board(board: Board, output: Path, json: bool, shown: bool) -> None:
+    """Write record, page and figure, and say what they hold."""
+    from sekgnn.files import write_files
+    from sekgnn.reports.brec_page import brec_page, brec_png
+
     files = {
         "exact.png": brec_png(board),
         "exact.md": brec_page(board).encode(),
         "exact.json": board.to_json().encode(),
     }
     write_files(output, files)
-    partial.unlink(missing_ok=True)
     if json:
         say(board.to_json(), nl=False)
         return

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sekgnn.cli.shared_options import (
+    Device,
     NewGraphs,
     Quiet,
     SkipInvalid,
@@ -34,6 +35,7 @@ def fingerprint(
         ),
     ] = None,
     threads: Threads = 1,
+    accelerator: Device = "auto",
     quiet: Quiet = False,
 ) -> None:
     """Write the vectors of graphs that a trained network has learned.
@@ -44,6 +46,7 @@ def fingerprint(
     graph, the vector in columns v0, v1, ...
     """
     from sekgnn.checks import check_positive
+    from sekgnn.cli.progress import progress_bar
     from sekgnn.errors import ConfigError
 
     if output.suffix not in (".npz", ".parquet"):
@@ -54,14 +57,17 @@ def fingerprint(
     from sekgnn.training.fingerprint import write_fingerprints
 
     torch.set_num_threads(threads)
-    done = write_fingerprints(
-        run,
-        data,
-        output,
-        smiles=smiles,
-        skip_invalid=skip_invalid,
-        columns=columns or None,
-    )
+    with progress_bar("graphs", shown=not quiet) as progress:
+        done = write_fingerprints(
+            run,
+            data,
+            output,
+            smiles=smiles,
+            skip_invalid=skip_invalid,
+            columns=columns or None,
+            accelerator=accelerator,
+            progress=progress,
+        )
     if not quiet:
         words = done.sentence().replace("predicted", "made vectors of")
         typer.echo(f"{words} wrote {output}")

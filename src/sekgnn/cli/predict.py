@@ -53,9 +53,11 @@ def predict(
     refused.
     """
     import sys
+    from contextlib import ExitStack
 
     from sekgnn.checks import check_positive
     from sekgnn.cli.failures import note
+    from sekgnn.cli.progress import progress_bar
     from sekgnn.errors import ConfigError
     from sekgnn.files import atomic_path
 
@@ -75,21 +77,18 @@ def predict(
         "columns": columns or None,
         "chunk_size": chunk_size,
     }
+    screen = output is None and sys.stdout.isatty()  # where a bar would be in the way
+    bar = progress_bar("graphs", shown=not (quiet or json or screen))
+    with ExitStack() as stack:
+        progress, file = stack.enter_context(bar), sys.stdout
+        if output is not None:
+            draft = stack.enter_context(atomic_path(output))
+            file = stack.enter_context(draft.open("w", newline=""))
+        done = predict_stream(predictor, data, file, progress=progress, **options)
     if output is None:
-        done = predict_stream(predictor, data, sys.stdout, **options)
         if done.skipped and not quiet:
             note(done.sentence().rstrip(";") + ".")
-        return
-
-    def tell(count: int) -> None:
-        print(f"\r{count} graphs", end="", file=sys.stderr, flush=True)
-
-    shown = not (quiet or json) and sys.stderr.isatty()
-    with atomic_path(output) as draft, draft.open("w", newline="") as file:
-        done = predict_stream(
-            predictor, data, file, tell=tell if shown else None, **options
-        )
-    if json:
+    elif json:
         import json as json_format
         from dataclasses import asdict
 

@@ -20,6 +20,8 @@ SECONDS_BETWEEN_LINES = 30.0
 def progress_bar(text: str, *, shown: bool = True) -> Iterator[Progress | None]:
     """Yield a callback (done, total) that shows progress, or None if none is shown.
 
+    Where nobody knows the total it is 0.
+
     Args:
         text: What is being done.
         shown: Whether the user wants to see it.
@@ -68,7 +70,8 @@ def progress_stages(*, shown: bool = True) -> Iterator[Stage]:
 
             def move(done: int, total: int) -> None:
                 bars.start_task(task)
-                bars.update(task, completed=done, total=total)
+                said = text if total else f"{text}: {done}"
+                bars.update(task, completed=done, total=total or None, description=said)
 
             return move
 
@@ -85,8 +88,8 @@ def _lines(text: str) -> Progress:
         if now - last < SECONDS_BETWEEN_LINES:
             return
         last = now
-        share = f" ({100 * done // total} %)" if total else ""
-        line = f"{text}: {done} of {total}{share} after {now - start:.0f} s"
+        share = f" of {total} ({100 * done // total} %)" if total else ""
+        line = f"{text}: {done}{share} after {now - start:.0f} s"
         print(line, file=sys.stderr, flush=True)
 
     return tell

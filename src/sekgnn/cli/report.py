@@ -36,8 +36,9 @@ def report(
 ) -> None:
     """Make a table, figures and one page from finished runs.
 
-    Writes report.html, table.md and, for every run, RUN-curves.png and
-    RUN-predictions.png (if it has predictions.csv) to the output folder. A
+    Writes report.html, table.md and, for every run, RUN-loss.png,
+    RUN-metric.png and RUN-predictions.png (if it has predictions.csv; one per
+    target of several) to the output folder. A
     number of the paper stands beside a result that can be compared with it;
     runs on the same folds are compared fold by fold, and runs that differ
     only in the seed are averaged. Runs of the paper's ablation over lengths

@@ -136,7 +136,9 @@ def print_results(record: RunRecord) -> None:
         table.add_row(result.metric, value, result.protocol, result.selected_on)
     Console().print(table)
     if rows:
-        each = Table(*head, title="each target, in its unit")
+        each = Table(title="each target, in its unit, test graphs")
+        for heading in head:
+            each.add_column(heading.removeprefix("test_"), overflow="fold")
         for row in rows:
             each.add_row(*row)
         Console().print(each)

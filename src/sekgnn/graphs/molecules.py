@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.errors import GraphInputError
+from sekgnn.errors import GraphInputError, MissingExtraError
 from sekgnn.graphs.extras import require
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.labelled import LabelledGraph
@@ -61,6 +61,53 @@ def labelled_from_rdkit(mol: Any) -> LabelledGraph:
         sign = ("+" if charge > 0 else "-") if charge else ""
         names[labels[-1]] = f"{atom.GetSymbol()}{size}{sign}"
     return LabelledGraph(graph, np.array(labels, dtype=np.int64), types, names)
+
+
+def depict(graph: LabelledGraph) -> tuple[list[str], NDArray[np.float64]] | None:
+    """Return how to draw a molecule of :func:`labelled_from_rdkit`.
+
+    Returns:
+        The symbol of every atom with its charge, and its place, ``[n, 2]``, with bonds
+        about 1.5 long; ``None`` if the labels are not those of a molecule whose
+        valences are in order, or rdkit is not installed.
+    """
+    if graph.node_labels is None or graph.edge_labels is None or not graph.num_nodes:
+        return None
+    try:
+        chem = require("rdkit.Chem", "mol")
+    except MissingExtraError:
+        return None
+    charges = np.round(graph.node_labels / 1000).astype(np.int64)
+    numbers = graph.node_labels - 1000 * charges
+    known = set(chem.BondType.values)
+    bonds = {int(label) for label in graph.edge_labels}
+    largest = max(np.abs(charges).max(), 0)
+    if numbers.min() < 1 or numbers.max() > 118 or largest > 9 or not bonds <= known:
+        return None
+    mol = chem.RWMol()
+    for number, charge in zip(numbers.tolist(), charges.tolist(), strict=True):
+        atom = chem.Atom(number)
+        atom.SetFormalCharge(charge)
+        mol.AddAtom(atom)
+    for (u, v), kind in zip(
+        graph.graph.edge_index().T.tolist(), graph.edge_labels.tolist(), strict=True
+    ):
+        if u < v:
+            mol.AddBond(u, v, chem.BondType.values[kind])
+    with require("rdkit.rdBase", "mol").BlockLogs():
+        try:
+            mol.UpdatePropertyCache(strict=True)
+        except chem.MolSanitizeException:  # more bonds than an atom can have
+            return None
+        chem.FastFindRings(mol)
+        require("rdkit.Chem.rdDepictor", "mol").Compute2DCoords(mol, canonOrient=True)
+    places = mol.GetConformer().GetPositions()[:, :2]
+    signs = {-1: "−", 0: "", 1: "+"}
+    symbols = [
+        atom.GetSymbol() + (str(abs(c)) if abs(c) > 1 else "") + signs[int(np.sign(c))]
+        for atom, c in zip(mol.GetAtoms(), charges.tolist(), strict=True)
+    ]
+    return symbols, places
 
 
 def from_smiles(smiles: str, *, add_hydrogens: bool = False) -> Graph:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sekgnn.brec.board import MEMORY_CLASSES, Board, Row
 from sekgnn.brec.model_score import CategoryCount
 from sekgnn.datasets.brec import CATEGORIES
-from sekgnn.reports.figures import draw_png
+from sekgnn.reports.figures import GREY, INK, draw_png, name_points
 
 if TYPE_CHECKING:
     from sekgnn.brec.trained import TrainedBoard, TrainedRow
@@ -78,8 +78,6 @@ def brec_page(board: Board) -> str:
         "",
         "![separated pairs against time](exact.png)",
         "",
-        "The names in the figure are those of the last section.",
-        "",
     ]
     for memory in MEMORY_CLASSES:
         rows = frontier(board.rows, memory)
@@ -144,34 +142,34 @@ def brec_png(board: Board) -> bytes:
                 label=f"memory {memory}" if memory else "isomorphism",
                 zorder=3,
             )
-        shown: dict[str, Row] = {}
-        for memory in MEMORY_CLASSES:
-            best = frontier(board.rows, memory)
-            shown |= {row.key: row for row in best}
+        axes.set_xscale("log")
+        best: set[str] = set()
+        for i, memory in enumerate(MEMORY_CLASSES):  # the wider lie below
+            rows = frontier(board.rows, memory)
+            best |= {row.key for row in rows}
             axes.step(
-                *_columns([point(row) for row in best]),
+                *_columns([point(row) for row in rows]),
                 where="post",
                 color=_COLOURS[memory],
-                linewidth=1,
-                alpha=0.6,
+                linewidth=1 + 2 * i,
+                alpha=0.5,
+                zorder=2 - i / 10,
             )
-        for i, row in enumerate(shown.values()):
-            axes.annotate(
-                row.key,
-                point(row),
-                textcoords="offset points",
-                xytext=(6, -10) if i % 2 else (-6, 6),
-                horizontalalignment="left" if i % 2 else "right",
-                fontsize=7,
-            ).set_in_layout(False)
-        axes.set_xscale("log")
         axes.set_xlabel("seconds of processor time for all pairs")
         axes.set_ylabel(f"pairs separated, of {len(board.rows[0].score.pairs)}")
         axes.set_title("Exact tests on BREC, and the frontier of each class of memory")
-        axes.grid(alpha=0.3)
-        axes.legend(loc="lower right", fontsize=8)
+        axes.grid(alpha=0.25)
+        axes.legend(loc="lower right", fontsize=9)
+        axes.margins(0.06, 0.08)
+        order = sorted(board.rows, key=lambda row: (row.key not in best, *point(row)))
+        name_points(
+            axes,
+            [point(row) for row in order],
+            [row.label for row in order],
+            [INK if row.key in best else GREY for row in order],
+        )
 
-    return draw_png((9, 6), draw)
+    return draw_png((12, 9), draw)
 
 
 def _columns(points: list[tuple[float, int]]) -> tuple[list[float], list[int]]:

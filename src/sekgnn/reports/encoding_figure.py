@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from sekgnn.datasets import rook_shrikhande
 from sekgnn.encoding.encoder import encode_many
 from sekgnn.encoding.walk_encoding import WalkEncoding
-from sekgnn.graphs import Graph
+from sekgnn.graphs import Graph, LabelledGraph
 from sekgnn.reports.figures import INK, MARK, WATCHED, draw_png
+from sekgnn.wl.drawing import draw_graph, neighbourhood_shape, ring_positions
 
 NAMES = ("rook 4×4", "Shrikhande")
-SHAPES = ("two triangles", "one 6-cycle")
+SHAPES = tuple(neighbourhood_shape(graph, 0) for graph in rook_shrikhande())
 """What the neighbours of a node form, without the node itself."""
 ENCODING = WalkEncoding(
     num_shells=2, walk_length=12, scope=("graph", "internal"), radius=1
@@ -94,35 +95,24 @@ def _headline(apart: Mapping[str, bool]) -> str:
 
 def _draw_graph(axes: Any, graph: Graph, which: int) -> None:
     """Draw rings around node 0 and bring out what its neighbours are joined to."""
-    place, colour = ring_positions(graph), _COLOURS[which]
+    colour = _COLOURS[which]
     near = set(graph.neighbors(0).tolist())
-    for u, v in graph.edge_index().T.tolist():
-        inside, spoke = u in near and v in near, u == 0
-        if u < v:
-            axes.plot(
-                *place[[u, v]].T,
-                color=colour if inside else "#B8B8B8" if spoke else "#D8D8D8",
-                linewidth=3.2 if inside else 1.0,
-                linestyle=(0, (2, 2)) if spoke else "-",
-                zorder=2 if inside else 1,
-                solid_capstyle="round",
-            )
-    for v in range(graph.num_nodes):
-        large = v == 0 or v in near
-        axes.scatter(
-            *place[v],
-            s=210 if large else 90,
-            color=INK if v == 0 else colour if large else "white",
-            edgecolor="white" if large else "#B0B0B0",
-            linewidth=1.4,
-            zorder=3,
-        )
-    axes.text(*place[0], "v", color="white", ha="center", va="center", zorder=4)
+    large = [v == 0 or v in near for v in range(graph.num_nodes)]
+    draw_graph(
+        axes,
+        LabelledGraph(graph),
+        ring_positions(graph),
+        faces=[INK, *(colour if own else "#FFFFFF" for own in large[1:])],
+        outlines=["white" if own else "#B0B0B0" for own in large],
+        widths=[1.4] * graph.num_nodes,
+        texts=["v"],
+        sizes=[1.0 if own else 0.65 for own in large],
+        centre=0,
+        accent=colour,
+    )
     axes.set_title(NAMES[which], color=colour, weight="bold", size=13, pad=15)
     text = f"neighbours of v form {SHAPES[which]}"
     axes.text(0.5, 1.0, text, transform=axes.transAxes, ha="center")
-    axes.set(xlim=(-2.12, 2.12), ylim=(-2.12, 2.12), aspect="equal")
-    axes.axis("off")
 
 
 def _draw_curves(axes: Any, scope: str) -> None:
@@ -169,37 +159,3 @@ def _draw_curves(axes: Any, scope: str) -> None:
     )
     axes.grid(axis="y", color="#EEEEEE")
     axes.set_axisbelow(True)
-
-
-def ring_positions(graph: Graph) -> NDArray[np.float64]:
-    """Return a place for every node, ``[n, 2]``: node 0, and two rings around it.
-
-    The inner ring follows the edges among the neighbours of node 0, so that what is
-    joined stands together; the outer one is sorted by the mean direction of a node's
-    neighbours on the inner ring, to cross few edges.
-    """
-    place = np.zeros((graph.num_nodes, 2))
-    inner: list[int] = []
-    near, stack = set(graph.neighbors(0).tolist()), [*graph.neighbors(0).tolist()[::-1]]
-    while stack:  # depth first
-        v = stack.pop()
-        if v not in inner:
-            inner.append(v)
-            stack += [u for u in graph.neighbors(v).tolist()[::-1] if u in near]
-    _on_ring(place, inner, 1, 0)
-
-    def direction(node: int) -> float:
-        x, y = place[graph.neighbors(node)].sum(axis=0)  # the outer ring is still at 0
-        return float(np.arctan2(x, y) % (2 * np.pi))  # clockwise from the top
-
-    outer = [v for v in range(1, graph.num_nodes) if v not in near]
-    _on_ring(place, sorted(outer, key=direction), 2, 0.5)
-    return place
-
-
-def _on_ring(
-    place: NDArray[np.float64], nodes: list[int], radius: int, turn: float
-) -> None:
-    """Place nodes on a ring clockwise from the top, turned by a share of a place."""
-    angle = np.pi / 2 - 2 * np.pi * (np.arange(len(nodes)) + turn) / max(len(nodes), 1)
-    place[nodes] = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)

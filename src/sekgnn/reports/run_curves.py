@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.reports.figures import MARK, TRAIN, WATCHED, as_text, draw_png, heading, say
+from sekgnn.reports.figures import (
+    CARD,
+    MARK,
+    TRAIN,
+    WATCHED,
+    as_text,
+    draw_png,
+    heading,
+    say,
+)
 from sekgnn.training.run_record import FoldRecord, RunRecord
 
 Curve = NDArray[np.float64]
 _DECADE = 10.0  # more than this between smallest and largest is drawn on a log scale
 
 
-def curves_png(record: RunRecord, name: str) -> bytes:
-    """Return a PNG of the losses and of the headline metric of the watched part.
+def curve_pngs(record: RunRecord, name: str) -> dict[str, bytes]:
+    """Return a PNG of the losses, and one of the watched part's headline metric.
 
+    Their names are ``loss`` and ``metric``; the second is there if it was watched.
     Folds are thin lines, their mean a thick one, as far as all folds go. Dots mark the
     epochs whose weights were kept, a dashed line the one epoch that the protocol chose
     for all folds. Values that are not finite are gaps.
@@ -28,20 +39,21 @@ def curves_png(record: RunRecord, name: str) -> bytes:
     """
     part = watched_part(record)
     metric = watched_metric(record)
-    panels = 1 if metric is None else 2
+    panels = {"loss": {"train_loss": TRAIN, f"{part}_loss": WATCHED}}
+    if metric is not None:
+        panels["metric"] = {metric: WATCHED}
 
-    def draw(figure: Any) -> None:
-        axes = figure.subplots(1, panels, squeeze=False)[0]
-        losses = {"train_loss": TRAIN, f"{part}_loss": WATCHED}
-        _panel(axes[0], record, losses)
-        axes[0].set_title("Loss", loc="left", weight="bold", size=11)
-        if metric is not None:
-            _panel(axes[1], record, {metric: WATCHED})
-            _percent(axes[1], metric)
-            axes[1].set_title(as_text(metric), loc="left", weight="bold", size=11)
-        heading(figure, name)
+    def draw(figure: Any, title: str, colours: dict[str, str]) -> None:
+        axes = figure.subplots()
+        _panel(axes, record, colours)
+        _percent(axes, title)
+        heading(figure, name, as_text(title))
 
-    return draw_png((5.2 * panels, 4.2), draw)
+    titles = {"loss": "Loss", "metric": metric or ""}
+    return {
+        which: draw_png(CARD, partial(draw, title=titles[which], colours=colours))
+        for which, colours in panels.items()
+    }
 
 
 def watched_part(record: RunRecord) -> str:
@@ -110,6 +122,7 @@ def _panel(axes: Any, record: RunRecord, colours: dict[str, str]) -> None:
         text = f"epoch {epoch}, chosen for all folds"
         axes.axvline(epoch, color=MARK, linestyle="--", linewidth=1, label=text)
     axes.set_xlabel("epoch")
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.grid(color="#EEEEEE")
     axes.set_axisbelow(True)
     if not any(np.isfinite(curve).any() for curve in drawn):
@@ -117,7 +130,7 @@ def _panel(axes: Any, record: RunRecord, colours: dict[str, str]) -> None:
         return
     if needs_log(drawn):
         axes.set_yscale("log")
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(frameon=False, fontsize=9)
 
 
 def _line(

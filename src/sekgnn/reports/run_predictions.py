@@ -6,7 +6,8 @@ import csv
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,26 @@ from numpy.typing import NDArray
 
 from sekgnn.errors import GraphInputError
 from sekgnn.files import from_cell
-from sekgnn.reports.figures import GREY, MARK, WATCHED, as_text, draw_png, heading, say
+from sekgnn.reports.figures import (
+    CARD,
+    GREY,
+    MARK,
+    WATCHED,
+    as_text,
+    draw_png,
+    heading,
+    say,
+)
+from sekgnn.reports.finished_runs import safe_names
 from sekgnn.training.run_record import RunRecord
 
-MOST_PANELS = 12
+MOST_FIGURES = 24
 """Targets of a regression that are drawn; further ones are left out."""
 _MOST_BARS = 60
 _MOST_WRITTEN = 12  # classes up to which counts fit into their cells
 
 _TRUE, _PREDICTED = "true ", "predicted "
+_LOWER, _UPPER = "lower ", "upper "
 
 Floats = NDArray[np.float64]
 
@@ -37,12 +49,14 @@ class Predictions:
         targets: Names of the targets.
         true: Per target, the true value of every row; empty where it is missing.
         predicted: Per target, the predicted value of every row.
+        bounds: Per target with intervals, the lower and upper ends of every row.
     """
 
     source: str
     targets: tuple[str, ...]
     true: dict[str, list[str]]
     predicted: dict[str, list[str]]
+    bounds: dict[str, tuple[list[str], list[str]]] = field(default_factory=dict)
 
     def numbers(self, target: str) -> tuple[Floats, Floats]:
         """Return true and predicted values of a target, float64 ``[R]`` each.
@@ -54,6 +68,20 @@ class Predictions:
         """
         true = self._numbers(_TRUE + target, self.true[target])
         return true, self._numbers(_PREDICTED + target, self.predicted[target])
+
+    def interval(self, target: str) -> tuple[Floats, Floats] | None:
+        """Return lower and upper ends, float64 ``[R]`` each, if there are any.
+
+        Raises:
+            GraphInputError: If a value is not a number.
+        """
+        if target not in self.bounds:
+            return None
+        lower, upper = self.bounds[target]
+        return (
+            self._numbers(_LOWER + target, lower),
+            self._numbers(_UPPER + target, upper),
+        )
 
     def _numbers(self, column: str, texts: list[str]) -> Floats:
         out = np.full(len(texts), np.nan)
@@ -103,14 +131,22 @@ def read_predictions(path: str | os.PathLike[str]) -> Predictions:
         targets=targets,
         true={name: columns.get(_TRUE + name, []) for name in targets},
         predicted={name: columns.get(_PREDICTED + name, []) for name in targets},
+        bounds={
+            name: (columns[_LOWER + name], columns[_UPPER + name])
+            for name in targets
+            if _LOWER + name in columns and _UPPER + name in columns
+        },
     )
 
 
-def predictions_png(record: RunRecord, predictions: Predictions, name: str) -> bytes:
-    """Return a PNG that fits the kind of task.
+def prediction_pngs(
+    record: RunRecord, predictions: Predictions, name: str
+) -> dict[str, bytes]:
+    """Return PNGs that fit the kind of task, by what each may be called in a file.
 
-    Regression: predicted against true values. Classes: the confusion matrix, counts and
-    percent of a row. Several labels: the area under the ROC curve of each.
+    Regression: predicted against true values, one per target, with intervals if there
+    are any. Classes: the confusion matrix, counts and percent of a row. Several labels:
+    the area under the ROC curve of each.
 
     Args:
         record: Of the run.
@@ -122,9 +158,9 @@ def predictions_png(record: RunRecord, predictions: Predictions, name: str) -> b
     """
     kind = record.data.get("kind")
     if kind in ("binary", "multiclass"):
-        return _confusion(record, predictions, name)
+        return {"predictions": _confusion(record, predictions, name)}
     if kind == "multilabel":
-        return _bars(record, predictions, name)
+        return {"predictions": _bars(record, predictions, name)}
     return _scatter(record, predictions, name)
 
 
@@ -182,55 +218,66 @@ def auroc(true: Floats, score: Floats) -> float:
     return float((ranks[positive].sum() - p * (p + 1) / 2) / (p * n))
 
 
-def _scatter(record: RunRecord, predictions: Predictions, name: str) -> bytes:
-    targets = predictions.targets[:MOST_PANELS]
-    values = [predictions.numbers(target) for target in targets]
-    columns = min(len(targets), 4) if len(targets) != 4 else 2
-    lines = math.ceil(len(targets) / columns)
+def _scatter(
+    record: RunRecord, predictions: Predictions, name: str
+) -> dict[str, bytes]:
+    targets = predictions.targets[:MOST_FIGURES]
+    text = subject(record)
+    units = record.data.get("units")
+    if units not in (None, "as given"):
+        text += f"; {as_text(str(units), 90)}"
+    if len(predictions.targets) > len(targets):
+        text += f"; {len(targets)} of {len(predictions.targets)} targets are drawn"
 
-    def draw(figure: Any) -> None:
-        panels = list(figure.subplots(lines, columns, squeeze=False).flat)
-        for axes in panels[len(targets) :]:
-            axes.set_axis_off()
-        used = panels[: len(targets)]
-        for axes, target, pair in zip(used, targets, values, strict=True):
-            _identity_panel(axes, target, *pair)
-        text = f"Predicted against true: {subject(record)}"
-        units = record.data.get("units")
-        if units not in (None, "as given"):
-            text += f"\n{as_text(str(units), 90)}"
-        if len(predictions.targets) > len(targets):
-            text += f"; {len(targets)} of {len(predictions.targets)} targets"
-        heading(figure, name, text)
+    def draw(figure: Any, target: str) -> None:
+        values = *predictions.numbers(target), predictions.interval(target)
+        about = _identity_panel(figure.subplots(), *values)
+        heading(figure, name, f"{as_text(target, 30)}, {text}")
+        figure.axes[0].set_title(about, loc="left", size=9)
 
-    return draw_png((max(3.4 * columns, 5.4), 3.5 * lines + 0.8), draw)
+    alone = len(predictions.targets) == 1
+    names = [""] if alone else [f"-{name}" for name in safe_names(targets)]
+    return {
+        f"predictions{own}": draw_png(CARD, partial(draw, target=target))
+        for own, target in zip(names, targets, strict=True)
+    }
 
 
-def _identity_panel(axes: Any, target: str, true: Floats, predicted: Floats) -> None:
+def _identity_panel(
+    axes: Any, true: Floats, predicted: Floats, interval: tuple[Floats, Floats] | None
+) -> str:
+    """Draw predicted against true values, and say how well they agree."""
     known = np.isfinite(true) & np.isfinite(predicted)
     left_out = int((np.isfinite(true) & ~known).sum())
-    true, predicted = true[known], predicted[known]
-    about = f"{as_text(target, 30)}: {true.size} values"
+    lower, upper = interval or (np.full_like(true, -np.inf), np.full_like(true, np.inf))
+    true, predicted, lower, upper = (a[known] for a in (true, predicted, lower, upper))
+    about = f"{true.size} values"
     if true.size:
         about += f", MAE {np.abs(true - predicted).mean():.4g}"
     if left_out:
-        about += f"\n{left_out} predictions are not finite"
-    axes.set_title(about, loc="left", size=9)
+        about += f", {left_out} predictions are not finite"
     axes.set(xlabel="true", ylabel="predicted")
     if not true.size:
         say(axes, "nothing to compare")
-        return
+        return about
+    outside = (true < lower) | (true > upper)
+    colours = np.where(outside, MARK, WATCHED)
     low = float(min(true.min(), predicted.min()))
     high = float(max(true.max(), predicted.max()))
     margin = 0.04 * (high - low) or max(abs(high), 1.0) * 0.1
     ends = (low - margin, high + margin)
     axes.plot(ends, ends, color=GREY, linewidth=1, zorder=1)
     alpha = float(np.clip(20 / math.sqrt(true.size), 0.06, 0.8))
-    axes.scatter(
-        true, predicted, s=9, alpha=alpha, color=WATCHED, linewidth=0, rasterized=True
-    )
+    style = {"alpha": alpha, "rasterized": True}
+    axes.scatter(true, predicted, s=9, c=colours, linewidth=0, **style)
+    if interval is not None:
+        share = 100 * (1 - outside.mean())
+        about += f"\n{share:.1f} % within their intervals, the others in orange"
+        style["alpha"] = alpha / 2
+        axes.vlines(true, lower, upper, colors=colours, linewidth=0.7, **style)
     axes.set(xlim=ends, ylim=ends)
     axes.set_aspect("equal", adjustable="box")
+    return about
 
 
 def _confusion(record: RunRecord, predictions: Predictions, name: str) -> bytes:

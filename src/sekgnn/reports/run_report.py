@@ -1,23 +1,22 @@
 """The report on finished runs: one page of HTML, a table and figures in a folder.
 
-The page needs nothing from elsewhere: figures are part of it, all text is escaped. It
-holds the table, then every run with all it takes to repeat it.
+The page needs nothing from elsewhere (:mod:`sekgnn.reports.html`). It holds the table,
+then every run with all it takes to repeat it.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import shlex
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from sekgnn.files import write_files
 from sekgnn.parallel import Progress
+from sekgnn.reports import html
 from sekgnn.reports.finished_runs import Run, load_runs
 from sekgnn.reports.paired_differences import (
     NOTE,
@@ -26,12 +25,13 @@ from sekgnn.reports.paired_differences import (
     paired_differences,
     paired_markdown,
 )
-from sekgnn.reports.run_curves import curves_png
-from sekgnn.reports.run_predictions import predictions_png, read_predictions
+from sekgnn.reports.run_curves import curve_pngs
+from sekgnn.reports.run_predictions import prediction_pngs, read_predictions
 from sekgnn.reports.run_table import (
     NOTHING,
     TableRow,
     cells,
+    run_row,
     show_result,
     show_seconds,
     show_value,
@@ -50,36 +50,10 @@ Figures = Mapping[str, bytes]
 _PARTS = ("train", "val", "test")
 _SHOWN = 12  # classes or targets that are named
 _HEADLINE = (
-    "Accuracies in percent. Read a number together with what its epoch was chosen by: "
-    "a choice by test graphs makes it better than what new graphs would see."
+    "Accuracies and coverage in percent. Read a number together with what its epoch "
+    "was chosen by: a choice by test graphs makes it better than what new graphs would "
+    "see. A click on a heading sorts a table."
 )
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1d2127; --paper: #ffffff; --grey: #6d747d;
-  --line: #dde1e6; --soft: #f5f6f8; --link: #0b62a4; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e4e7eb; --paper: #15181c; --grey: #949ba5; --line: #343a42;
-    --soft: #1e2227; --link: #74b7ec; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 76rem; padding: 1.5rem; background: var(--paper);
-  color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.6rem; } h2 { margin-top: 3rem; border-top: 2px solid var(--line);
-  padding-top: 1rem; overflow-wrap: anywhere; } h3 { margin: 1.6rem 0 .4rem; }
-a { color: var(--link); }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .875rem;
-  font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .7rem; text-align: left; vertical-align: top;
-  border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
-th { background: var(--soft); white-space: nowrap; }
-tr.default td, tr.default th, .note { color: var(--grey); }
-.note { font-size: .875rem; }
-.side { display: flex; flex-wrap: wrap; gap: 0 2rem; }
-pre { background: var(--soft); padding: .7rem; overflow-x: auto; }
-figure { margin: 1rem 0; }
-img { max-width: 100%; height: auto; background: #ffffff; border-radius: 4px; }
-"""
-# even if something were not escaped, nothing would be run or fetched
-_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 
 @dataclass(frozen=True)
@@ -162,10 +136,10 @@ def write_report(
 
 def _figures(run: Run) -> dict[str, bytes]:
     """Return the figures of a run by what they show."""
-    drawn = {"curves": curves_png(run.record, run.name)}
+    drawn = curve_pngs(run.record, run.name)
     if run.predictions is not None:
         table = read_predictions(run.predictions)
-        drawn["predictions"] = predictions_png(run.record, table, run.name)
+        drawn |= prediction_pngs(run.record, table, run.name)
     return drawn
 
 
@@ -186,63 +160,110 @@ def run_page(
     anchors = {run.name: f"run-{i}" for i, run in enumerate(runs, start=1)}
     head, body, notes = cells(rows)
     number = f"{len(runs)} runs" if len(runs) != 1 else "1 run"
+    links = [anchors[row.run] for row in rows]
     parts = [
-        _note(_HEADLINE),
-        _table(head, body, links=[anchors[row.run] for row in rows]),
-        *(_note(text) for text in notes),
+        html.note(_HEADLINE),
+        html.table(head, body, keep=("run", "value"), links=links),
+        *map(html.note, notes),
     ]
     if pairs:
-        parts += [_heading(3, "Paired differences"), _note(NOTE)]
-        parts.append(_table(*paired_cells(pairs)))
+        parts += [html.heading(3, "Paired differences"), html.note(NOTE)]
+        keep = ("first run", "second run", "first - second", "verdict")
+        parts.append(html.table(*paired_cells(pairs), keep=keep))
     for run in runs:
         parts += _section(run, anchors[run.name], (figures or {}).get(run.slug, {}))
-    return _page(f"sekgnn: {number}", parts)
+    return html.page(f"sekgnn: {number}", parts)
 
 
 def _section(run: Run, anchor: str, figures: Figures) -> list[str]:
     record = run.record
+    command = f"sekgnn train --config config.yaml --output {shlex.quote(run.slug)}"
+    drawn = [html.picture(png, f"{run.name}: {text}") for text, png in figures.items()]
+    about = {str(name): _listed(value) for name, value in record.data.items()}
+    baseline = record.baseline_sentence()
     return [
-        _heading(2, run.name, anchor),
-        _heading(3, "Results"),
-        _results(record),
+        html.heading(2, run.name, anchor),
+        html.heading(3, "Results"),
+        _results(run),
         *_targets(record),
-        *(_note(text) for text in [record.baseline_sentence()] if text is not None),
-        *(_picture(png, f"{run.name}: {text}") for text, png in figures.items()),
-        _heading(3, "Data"),
-        _facts({str(name): _listed(v) for name, v in record.data.items()}),
-        _heading(3, "Trainings"),
+        *_intervals(record),
+        *(() if baseline is None else [html.note(baseline)]),
+        *([html.box("cards", drawn)] if drawn else ()),
+        html.heading(3, "Trainings"),
         _folds(record),
-        _heading(3, "Config"),
-        _note("Grey: default values."),
-        *_config(record),
-        _heading(3, "Made with"),
-        _facts(_provenance(record)),
-        _note("To repeat the run, save this as config.yaml:"),
-        _code(config_yaml(record)),
-        _code(f"sekgnn train --config config.yaml --output {shlex.quote(run.slug)}"),
+        html.heading(3, "Details"),
+        html.folded("Data", [html.facts(about)]),
+        html.folded("Config", [html.note("Grey: default values."), *_config(record)]),
+        html.folded("Made with", [html.facts(_provenance(record))]),
+        html.folded(
+            "To repeat the run",
+            [
+                html.note("Save this as config.yaml:"),
+                html.code(config_yaml(record)),
+                html.code(command),
+            ],
+        ),
     ]
 
 
-def _results(record: RunRecord) -> str:
-    head = ["metric", "value", "protocol", "the epoch was chosen by", "epoch"]
-    rows = [
-        [
-            result.metric,
-            show_result(result.metric, result.value, result.spread),
-            result.protocol,
-            result.selected_on,
-            NOTHING if result.epoch is None else str(result.epoch),
-        ]
-        for result in record.results
-        if not result.metric.endswith("]")
-    ]
-    return _table(head, rows)
+def _results(run: Run) -> str:
+    head = ["metric", "value", "protocol", "the epoch was chosen by", "epochs"]
+    rows = []
+    for result in run.record.results:
+        if not result.metric.endswith("]") and not _of_intervals(result.metric):
+            value = show_result(result.metric, result.value, result.spread)
+            lasted = run_row(run, result).lasted
+            protocol, words = result.protocol, result.selected_on
+            rows.append([result.metric, value, protocol, words, lasted])
+    return html.table(head, rows, keep=("metric", "value"))
 
 
 def _targets(record: RunRecord) -> list[str]:
     """Show the metrics of each of several targets, in its unit."""
     head, rows = record.target_table()
-    return [_heading(3, "Each target"), _table(head, rows)] if rows else []
+    shown = [i for i, name in enumerate(head) if not _of_intervals(name)]
+    shown = [i for i in shown if head[i] != "unit" or any(row[i] for row in rows)]
+    if not rows:
+        return []
+    own = [head[i] for i in shown]
+    body = [[row[i] for i in shown] for row in rows]
+    return [html.heading(3, "Each target"), html.table(own, body, keep=own)]
+
+
+def _of_intervals(metric: str) -> bool:
+    return metric in ("test_coverage", "test_interval_width", "test_set_size")
+
+
+def _intervals(record: RunRecord) -> list[str]:
+    """Show how often intervals, or sets of classes, hold the truth; of each target."""
+    asked = record.config.get("confidence")
+    found = {r.metric: r for r in record.results if r.protocol == record.protocol}
+    targets = [str(name) for name in record.data.get("targets") or ()]
+    if not asked or "test_coverage" not in found or not targets:
+        return []
+    graphs = [fold.calibration.get("graphs") or () for fold in record.folds]
+    sets = any(name.startswith("test_set_size") for name in found)
+    size = "set_size" if sets else "interval_width"
+    rows = []
+    for i, name in enumerate(targets):
+        of = f"[{name}]" if len(targets) > 1 else ""
+        share, wide = (found.get(f"test_{word}{of}") for word in ("coverage", size))
+        if share is not None and wide is not None:
+            counts = sorted({str(own[i]) for own in graphs if i < len(own)})
+            covered = show_result("coverage", share.value, share.spread)
+            mean = show_result(size, wide.value, wide.spread)
+            asked_for = show_result("coverage", asked, None)
+            rows.append([name, asked_for, covered, mean, ", ".join(counts)])
+    what = "class in their set" if sets else "value in their interval"
+    words = (
+        f"How many of the test graphs have their true {what}, beside what was asked "
+        "for. Sizes come from errors on validation graphs."
+    )
+    sizes = "mean number of classes" if sets else "mean width"
+    head = ["target", "confidence", "coverage", sizes, "validation graphs"]
+    title = html.heading(3, "Intervals" if not sets else "Sets of classes")
+    keep = ("target", "coverage", sizes)
+    return [title, html.note(words), html.table(head, rows, keep=keep)]
 
 
 def _folds(record: RunRecord) -> str:
@@ -250,26 +271,25 @@ def _folds(record: RunRecord) -> str:
     parts = [p for p in _PARTS if any(p in fold.split for fold in record.folds)]
     found = dict.fromkeys(m for fold in record.folds for m in fold.metrics)
     metrics = [name for name in found if not name.endswith("]")]
-    head = ["fold", *parts, "epochs", "kept epoch", *metrics, "seconds"]
+    head = ["fold", *parts, "kept epoch", *metrics, "seconds"]
     rows = []
     for i, fold in enumerate(record.folds, start=1):
         sizes = [str(len(fold.split[p])) if p in fold.split else "" for p in parts]
         epochs = max(map(len, fold.curves.values()), default=0)
         values = [show_value(m, fold.metrics.get(m)) for m in metrics]
-        kept, seconds = str(fold.kept_epoch), show_seconds(fold.seconds)
-        rows.append([str(i), *sizes, str(epochs), kept, *values, seconds])
+        kept, seconds = f"{fold.kept_epoch} of {epochs}", show_seconds(fold.seconds)
+        rows.append([str(i), *sizes, kept, *values, seconds])
         for name, member in fold.members.items():
             alone = [show_value(m, member.get(m)) for m in metrics]
-            blank = [""] * (len(parts) + 2)
-            rows.append([f"{i}, {name} alone", *blank, *alone, ""])
-    return _table(head, rows)
+            rows.append([f"{i}, {name} alone", *sizes, "", *alone, ""])
+    return html.table(head, rows, keep=("fold", *metrics, "seconds"))
 
 
 def _config(record: RunRecord) -> list[str]:
     """Show the config by section; what this version does not know comes last."""
     section = {item.name: str(item.metadata["section"]) for item in config_fields()}
     grey = _defaults(record)
-    parts = ['<div class="side">']
+    parts = []
     for title in [*dict.fromkeys(section.values()), "other"]:
         shown = {
             name: _listed(value)
@@ -277,8 +297,9 @@ def _config(record: RunRecord) -> list[str]:
             if section.get(name, "other") == title
         }
         if shown:
-            parts += ["<div>", _note(title), _facts(shown, grey), "</div>"]
-    return [*parts, "</div>"]
+            pieces = html.note(title) + html.facts(shown, grey)
+            parts.append(f"<div>{pieces}</div>")
+    return [html.box("side", parts)]
 
 
 def _defaults(record: RunRecord) -> list[str]:
@@ -321,76 +342,10 @@ def _listed(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        return ", ".join(f"{name}: {_listed(item)}" for name, item in value.items())
+        named = [f"{name}: {_listed(item)}" for name, item in value.items()]
+        return ", ".join(named) or NOTHING
     if isinstance(value, list | tuple):
         shown = ", ".join(str(item) for item in value[:_SHOWN])
         more = f", … ({len(value)})" if len(value) > _SHOWN else ""
         return (shown + more) or NOTHING
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _page(title: str, body: Iterable[str]) -> str:
-    """Return a whole page: a title in plain text, and pieces of HTML."""
-    content = "\n".join(body)
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(title)}</title>
-<style>{_STYLE}</style>
-</head>
-<body>
-<h1>{escape(title)}</h1>
-{content}
-</body>
-</html>
-"""
-
-
-def _table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], links: Sequence[str] = ()
-) -> str:
-    """Return a table of plain text; the first cell of a row may link to an anchor."""
-    lines = ["<tr>" + "".join(f"<th>{escape(name)}</th>" for name in head) + "</tr>"]
-    for i, row in enumerate(rows):
-        texts = [escape(text) for text in row]
-        if links:
-            texts[0] = f'<a href="#{escape(links[i])}">{texts[0]}</a>'
-        lines.append("<tr>" + "".join(f"<td>{text}</td>" for text in texts) + "</tr>")
-    return '<div class="wide"><table>\n' + "\n".join(lines) + "\n</table></div>"
-
-
-def _facts(values: Mapping[str, str], grey: Container[str] = ()) -> str:
-    """Return a table of names and values; those whose names are in ``grey`` in grey."""
-    lines = []
-    for name, value in values.items():
-        row = '<tr class="default">' if name in grey else "<tr>"
-        lines.append(f"{row}<th>{escape(name)}</th><td>{escape(value)}</td></tr>")
-    return '<div class="wide"><table>\n' + "\n".join(lines) + "\n</table></div>"
-
-
-def _heading(level: int, text: str, anchor: str = "") -> str:
-    """Return a heading of plain text."""
-    mark = f' id="{escape(anchor)}"' if anchor else ""
-    return f"<h{level}{mark}>{escape(text)}</h{level}>"
-
-
-def _note(text: str) -> str:
-    """Return a paragraph in small print."""
-    return f'<p class="note">{escape(text)}</p>'
-
-
-def _code(text: str) -> str:
-    """Return text to be copied."""
-    return f"<pre><code>{escape(text)}</code></pre>"
-
-
-def _picture(png: bytes, text: str) -> str:
-    """Return a PNG that is part of the page, with a description."""
-    content = base64.b64encode(png).decode("ascii")
-    return (
-        f'<figure><img alt="{escape(text)}" src="data:image/png;base64,{content}">'
-        f"<figcaption>{_note(text)}</figcaption></figure>"
-    )

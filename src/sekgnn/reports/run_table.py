@@ -70,6 +70,13 @@ class TableRow:
     seeds: int = 1
 
     @property
+    def lasted(self) -> str:
+        """The chosen epoch, where there is one, and how many were trained."""
+        return (
+            f"{self.epochs}" if self.epoch is None else f"{self.epoch} of {self.epochs}"
+        )
+
+    @property
     def difference(self) -> float | None:
         """The run's number minus the paper's."""
         return None if self.paper is None else self.value - self.paper.value
@@ -122,7 +129,8 @@ def table_rows(runs: Sequence[Run], metrics: Sequence[str] = ()) -> list[TableRo
         ConfigError: If no run has any of ``metrics``.
     """
     each = [
-        [_row(run, result) for result in reported(run.record, metrics)] for run in runs
+        [run_row(run, result) for result in reported(run.record, metrics)]
+        for run in runs
     ]
     rows = []
     groups = _same_but_seed(runs)
@@ -186,7 +194,8 @@ def dataset_name(record: RunRecord) -> str:
     return known if same else named
 
 
-def _row(run: Run, result: Result) -> TableRow:
+def run_row(run: Run, result: Result) -> TableRow:
+    """Return a number of a run with everything that a table may say about it."""
     record = run.record
     targets = tuple(str(name) for name in record.data.get("targets") or ())
     model = str(record.config.get("model") or record.model.get("model") or "")
@@ -229,8 +238,7 @@ def cells(rows: Sequence[TableRow]) -> tuple[list[str], list[list[str]], list[st
             _named(row), row.data, _few(row.targets), row.model, row.protocol,
             row.metric,
             show_result(row.metric, row.value, row.spread), row.selected_on,
-            str(row.epochs) if row.epoch is None else f"{row.epoch} of {row.epochs}",
-            f"{row.parameters:,}", show_seconds(row.seconds),
+            row.lasted, f"{row.parameters:,}", show_seconds(row.seconds),
         ]  # fmt: skip
         if with_paper:
             line += _paper_cells(row, notes)
@@ -366,7 +374,7 @@ def show_seconds(seconds: float) -> str:
 
 
 def _is_share(metric: str) -> bool:
-    return "accuracy" in metric
+    return "accuracy" in metric or metric.endswith("coverage")
 
 
 def _shown(metric: str, value: float | None, sign: str = "") -> str:

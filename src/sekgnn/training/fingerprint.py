@@ -12,6 +12,7 @@ import numpy as np
 from sekgnn.errors import GraphInputError
 from sekgnn.files import write_atomically
 from sekgnn.graphs.extras import require
+from sekgnn.parallel import Progress
 from sekgnn.training.predictor import InputStream, Predictor, StreamCount
 
 VECTORS = "vectors"
@@ -26,6 +27,8 @@ def write_fingerprints(
     smiles: str | None = None,
     skip_invalid: bool = False,
     columns: Sequence[str] | None = None,
+    accelerator: str = "auto",
+    progress: Progress | None = None,
 ) -> StreamCount:
     """Write what the last layer of a trained network reads, for graphs of a file.
 
@@ -38,14 +41,17 @@ def write_fingerprints(
         skip_invalid: Leave out SMILES that rdkit cannot read.
         columns: Columns or keys of the input to write, ``row`` among them; by default
             all columns of a table.
+        accelerator: Device to compute on.
+        progress: As of :func:`~sekgnn.training.predictor.predict_stream`.
 
     Raises:
         ModelFileError: If the model is missing or damaged.
-        ConfigError: If the model has no vector, as a forest.
+        ConfigError: If the model has no vector, as a forest; or there is no such
+            device.
         GraphInputError: If the file is wrong or does not fit the model.
         OutputError: If the output cannot be written.
     """
-    predictor = Predictor.load(run)
+    predictor = Predictor.load(run, accelerator)
     stream = InputStream(predictor, Path(path), smiles, skip_invalid, columns)
     kept: list[list[Any]] = [[] for _ in stream.kept]
     parts = []
@@ -53,6 +59,8 @@ def write_fingerprints(
         parts.append(predictor.fingerprint(task.graphs).astype(np.float32))
         for column, name in zip(kept, stream.kept, strict=True):
             column += own[name]
+        if progress is not None:
+            progress(stream.graphs, 0)
     vectors = np.concatenate(parts)
     place = Path(output)
     named = dict(zip(stream.kept.values(), kept, strict=True))

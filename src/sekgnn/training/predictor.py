@@ -6,7 +6,7 @@ import csv
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
@@ -31,6 +31,7 @@ from sekgnn.graphs.table import table_headings
 from sekgnn.models import GraphModel, load_models
 from sekgnn.models.model_file import read_about
 from sekgnn.models.registry import ModuleModel
+from sekgnn.parallel import Progress
 from sekgnn.training.batches import JoinedGraphs
 from sekgnn.training.calibration import Calibration
 from sekgnn.training.config import DEVICES, RunConfig
@@ -341,7 +342,7 @@ def predict_stream(
     skip_invalid: bool = False,
     columns: Sequence[str] | None = None,
     chunk_size: int = 1024,
-    tell: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> StreamCount:
     """Predict for a file of any length: read, predict and write piece by piece.
 
@@ -360,7 +361,8 @@ def predict_stream(
         columns: Columns or keys of the input to write, ``row`` among them; by default
             all columns of a table.
         chunk_size: Graphs in memory at a time.
-        tell: Called with the number of graphs so far.
+        progress: Called with the number of graphs so far, and 0: how many there are
+            shows at the end.
 
     Raises:
         GraphInputError: If the file is wrong or does not fit the model.
@@ -392,8 +394,8 @@ def predict_stream(
             for node in range(size):
                 place = [node] if of_nodes else []
                 writer.writerow([*cells, *place, *map(as_cell, next(fields))])
-        if tell is not None:
-            tell(stream.graphs)
+        if progress is not None:
+            progress(stream.graphs, 0)
     return stream.count()
 
 

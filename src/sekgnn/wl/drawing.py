@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +17,8 @@ from sekgnn.errors import GraphInputError
 from sekgnn.files import write_atomically
 from sekgnn.graphs.extras import require
 from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.labelled import LabelledGraph
+from sekgnn.graphs.molecules import depict
 
 if TYPE_CHECKING:
     from sekgnn.wl.verdict import Verdict
@@ -20,10 +26,17 @@ if TYPE_CHECKING:
 LARGEST = 400
 """Nodes of a graph that can still be made out in a picture."""
 _ROUNDS = 6
+_INCHES = 4.0  # of one graph
+_GAP = 0.16  # between the lines of a bond, which is 1.5 long
+_CROWD = 200  # edges that one can still follow
+_LETTERS = 46  # of a line above one graph
 _PALETTE = (
     "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb",
     "#ee8866", "#44bb99", "#999933", "#882255", "#99ddff", "#ffaabb", "#000000",
 )  # fmt: skip
+_COUNTS = ("no", "one", "two", "three", "four", "five", "six")
+
+Places = NDArray[np.float64]
 
 
 def draw_verdict(verdict: Verdict, path: str | Path | None = None) -> Any:
@@ -39,20 +52,37 @@ def draw_verdict(verdict: Verdict, path: str | Path | None = None) -> Any:
         )
     last = verdict.rounds if verdict.round is None else verdict.round
     rounds = range(last + 1)[-_ROUNDS:]  # up to the one that decides
-    figure = Figure(figsize=(8, 3.9 * len(rounds)), layout="constrained")
+    figure = Figure(
+        figsize=(2 * _INCHES, (_INCHES + 0.5) * len(rounds) + 0.6), layout="constrained"
+    )
     FigureCanvasAgg(figure)
     axes = figure.subplots(len(rounds), 2, squeeze=False)
-    places = [_positions(item.graph) for item in run.batch.graphs]
+    drawings = _drawings(verdict)
     for row, round in zip(axes, rounds, strict=True):
         counts = verdict.histogram(round)
         for g, axis in enumerate(row):
             classes = verdict.words.classes[round][run.colouring.node_items(g)]
-            _draw_graph(axis, run.batch.graphs[g].graph, places[g], classes, counts)
+            uneven = counts[classes, 0] != counts[classes, 1]
+            draw_graph(
+                axis,
+                run.batch.graphs[g],
+                faces=[_PALETTE[k % len(_PALETTE)] for k in classes],
+                outlines=["black" if u else "white" for u in uneven],
+                widths=[1.6 if u else 0.5 for u in uneven],
+                **drawings[g],
+            )
             kinds = np.flatnonzero(counts[:, g]).size
             colours = "colour" if kinds == 1 else "colours"
-            title = f"{verdict.names[g]}, round {round}: {kinds} {colours}"
-            axis.set_title(title, fontsize=10)
-    figure.suptitle(verdict.sentence(), fontsize=9, wrap=True)
+            about = [verdict.names[g], f"round {round}: {kinds} {colours}"]
+            if len(", ".join(about)) <= _LETTERS:
+                about = [", ".join(about)]
+            centre = drawings[g].get("centre")
+            if centre is not None:
+                shape = neighbourhood_shape(run.batch.graphs[g].graph, centre)
+                about.append(f"neighbours of node {centre}: {shape}")
+            axis.set_title(_wrapped(about, _LETTERS), fontsize=10, parse_math=False)
+    text = _wrapped([verdict.sentence()], 2 * _LETTERS)
+    figure.suptitle(text, fontsize=10, parse_math=False)
     if path is not None:
         kind = Path(path).suffix.lstrip(".") or "png"
         save = partial(figure.savefig, format=kind, dpi=120)
@@ -60,37 +90,347 @@ def draw_verdict(verdict: Verdict, path: str | Path | None = None) -> Any:
     return figure
 
 
-def _positions(graph: Graph) -> NDArray[np.float64]:
-    """Return a place for every node, ``[n, 2]``; the same for the same graph."""
-    nx = require("networkx", None)
-    drawn = graph.to_networkx()
-    places = nx.spring_layout(drawn, seed=7, iterations=200) if graph.num_nodes else {}
-    return np.array([places[v] for v in range(graph.num_nodes)]).reshape(-1, 2)
+def _wrapped(texts: Sequence[str], letters: int) -> str:
+    """Return texts below each other, in lines of so many letters at most."""
+    return "\n".join(line for text in texts for line in textwrap.wrap(text, letters))
 
 
-def _draw_graph(
+def _drawings(verdict: Verdict) -> list[dict[str, Any]]:
+    """Return what is the same in every round: places, texts, a node in the centre.
+
+    Molecules are drawn as such. Of strongly regular graphs no layout shows more than a
+    tangle: they are drawn as one node sees them, the one that tells them apart.
+    """
+    graphs = verdict.run.batch.graphs
+    molecules = [depict(item) for item in graphs]
+    if all(found is not None for found in molecules):
+        return [
+            {"texts": found[0], "places": found[1], "bonds": True}
+            for found in molecules
+            if found is not None
+        ]
+    numbers = [[str(v) for v in range(item.num_nodes)] for item in graphs]
+    if all(_is_tangled(item.graph) for item in graphs):
+        return [
+            {
+                "texts": texts,
+                "places": ring_positions(item.graph, centre),
+                "centre": centre,
+            }
+            for texts, item, centre in zip(
+                numbers, graphs, _centres(verdict), strict=True
+            )
+        ]
+    return [
+        {"texts": texts, "places": layout(item.graph)}
+        for texts, item in zip(numbers, graphs, strict=True)
+    ]
+
+
+def _centres(verdict: Verdict) -> list[int]:
+    """Return a node of each graph: the witness and its counterpart, or the first."""
+    out = [0, 0]
+    for item in (verdict.witness, verdict.counterpart):
+        if item is not None:
+            nodes = verdict.run.colouring.nodes_of(item)
+            graph, node = verdict.run.batch.locate(nodes[0])
+            out[graph] = node
+    return out
+
+
+def _is_tangled(graph: Graph) -> bool:
+    """Tell whether a graph is strongly regular with edges among the neighbours."""
+    n = graph.num_nodes
+    near = np.zeros((n, n), dtype=np.int64)
+    near[tuple(graph.edge_index())] = 1
+    common = near @ near
+    adjacent = near == 1
+    apart = ~adjacent & ~np.eye(n, dtype=bool)
+    return (
+        len(np.unique(near.sum(1))) == 1
+        and len(np.unique(common[adjacent])) == len(np.unique(common[apart])) == 1
+        and bool(common[adjacent].min() > 0 < common[apart].min())
+    )
+
+
+def draw_graph(
     axis: Any,
-    graph: Graph,
-    places: NDArray[np.float64],
-    classes: NDArray[np.int64],
-    counts: NDArray[np.int64],
+    graph: LabelledGraph,
+    places: Places,
+    faces: Sequence[str],
+    *,
+    outlines: Sequence[str],
+    widths: Sequence[float],
+    texts: Sequence[str] = (),
+    sizes: Sequence[float] = (),
+    bonds: bool = False,
+    centre: int | None = None,
+    accent: str = "#333333",
 ) -> None:
-    """Draw one graph; ``counts`` tells which classes are unbalanced, ``[C, 2]``."""
+    """Draw one graph, all of it within the axes.
+
+    Args:
+        axis: Where to.
+        graph: The graph, n nodes.
+        places: Of its nodes, ``[n, 2]``.
+        faces: Colours of the nodes.
+        outlines: Colours of their rings.
+        widths: Widths of their rings, in points.
+        texts: What to write into the nodes, if there is room.
+        sizes: Of the nodes, as shares of the usual.
+        bonds: Labels of edges are those of bonds, which are drawn as in chemistry.
+        centre: A node to look from: edges among its neighbours are brought out.
+        accent: Colour of these edges.
+    """
     from matplotlib.collections import LineCollection
 
-    row, col = graph.edge_index()
-    upper = row < col
-    lines = np.stack([places[row[upper]], places[col[upper]]], axis=1)
-    axis.add_collection(LineCollection(list(lines), colors="#cccccc", linewidths=0.8))
-    uneven = counts[classes, 0] != counts[classes, 1]
+    edges = graph.graph.edge_index().T
+    edges = edges[edges[:, 0] < edges[:, 1]]
+    corners = places if len(places) else np.zeros((1, 2))
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    extent = max(float((high - low).max()), 1e-9)
+    room = _nearest(places) if len(places) > 1 else extent
+    unit = 72 * 0.8 * _INCHES / extent  # points of one unit of places
+    points = float(np.clip(0.7 * room * unit, 4, 22))  # diameter of a node
+    if bonds:
+        lines, styles = _bond_lines(graph, places)
+        options: dict[str, Any] = {"colors": "#333333", "linestyles": styles}
+        options["linewidths"] = 1.2
+    else:
+        kinds = _kinds(graph.graph, edges, centre)
+        edges = edges[np.argsort(kinds, kind="stable")]
+        kinds = np.sort(kinds)
+        lines = [places[edge] for edge in edges]
+        if centre is None and len(edges) < _CROWD:
+            lines = [_line(places, u, v, points / unit / 2) for u, v in edges]
+        crowd = 0.8 if len(edges) < _CROWD else 0.4
+        bold = 2.8 if (kinds == 2).sum() < 20 else 1.2
+        looks: tuple[tuple[str, float, Any], ...] = (
+            ("#dddddd", crowd, "-"),
+            ("#aaaaaa", 1.0, (0, (2, 2))),
+            (accent, bold, "-"),
+        )
+        if centre is None:
+            looks = (("#aaaaaa", 1.5 * crowd, "-"),)
+        options = {
+            name: [looks[k][i] for k in kinds]
+            for i, name in enumerate(("colors", "linewidths", "linestyles"))
+        }
+    axis.add_collection(LineCollection(lines, capstyle="round", **options))
+    shares = np.asarray(sizes) if len(sizes) else np.ones(len(places))
     axis.scatter(
         places[:, 0],
         places[:, 1],
-        s=max(12, 1600 / max(8, graph.num_nodes)),
-        c=[_PALETTE[k % len(_PALETTE)] for k in classes],
-        edgecolors=["black" if u else "white" for u in uneven],
-        linewidths=[1.6 if u else 0.5 for u in uneven],
+        s=(points * shares) ** 2,
+        c=list(faces),
+        edgecolors=list(outlines),
+        linewidths=[width * min(1.0, points / 10) for width in widths],
         zorder=2,
     )
-    axis.set_aspect("equal")
+    heights = points * shares / 2.2  # of letters
+    if all(size > 2 + 1.8 * len(t) for size, t in zip(heights, texts, strict=False)):
+        for place, text, face, size in zip(places, texts, faces, heights, strict=False):
+            axis.text(
+                *place, text, color=_readable(face), fontsize=size, ha="center",
+                va="center", zorder=3, parse_math=False,
+            )  # fmt: skip
+    margin = 0.8 * points / unit
+    middle, half = (low + high) / 2, extent / 2 + margin
+    axis.set(
+        xlim=(middle[0] - half, middle[0] + half),
+        ylim=(middle[1] - half, middle[1] + half),
+        aspect="equal",
+    )
     axis.axis("off")
+
+
+def _kinds(
+    graph: Graph, edges: NDArray[np.int64], centre: int | None
+) -> NDArray[np.int64]:
+    """Return 2 for edges among the neighbours of the centre, 1 for those to it."""
+    kinds = np.zeros(len(edges), dtype=np.int64)
+    if centre is not None:
+        kinds[np.isin(edges, graph.neighbors(centre)).all(axis=1)] = 2
+        kinds[(edges == centre).any(axis=1)] = 1
+    return kinds
+
+
+def _line(places: Places, u: int, v: int, radius: float) -> Places:
+    """Return an edge, straight unless it would pass behind another node.
+
+    Then it is bent (a quadratic Bézier curve) towards the middle of the graph.
+    """
+    ends = places[[u, v]]
+    step = ends[1] - ends[0]
+    others = np.delete(places, [u, v], axis=0)
+    share = np.clip((others - ends[0]) @ step / max(step @ step, 1e-9), 0, 1)
+    away = np.linalg.norm(others - ends[0] - share[:, None] * step, axis=1)
+    if away.min(initial=np.inf) >= radius:
+        return ends
+    side = places.mean(axis=0) - ends.mean(axis=0)
+    if np.hypot(*side) < radius:
+        side = np.array([-step[1], step[0]])
+    bend = 4 * radius * side / np.hypot(*side)
+    t = np.linspace(0, 1, 13)[:, None]
+    return ends[0] + t * step + 2 * t * (1 - t) * bend
+
+
+def _bond_lines(graph: LabelledGraph, places: Places) -> tuple[list[Places], list[Any]]:
+    """Return the lines of all bonds, and their styles.
+
+    The second line of a bond is inside the smallest ring around it, else on the side of
+    what its atoms are bound to; dashed where the bond is aromatic.
+    """
+    assert graph.edge_labels is not None
+    nx = require("networkx", None)
+    whole = graph.graph.to_networkx()
+    lines, styles = [], []
+    pairs = zip(graph.graph.edge_index().T.tolist(), graph.edge_labels, strict=True)
+    for (u, v), kind in pairs:
+        if u > v:
+            continue
+        ends = places[[u, v]]
+        step = ends[1] - ends[0]
+        across = np.array([-step[1], step[0]]) * (_GAP / max(np.hypot(*step), 1e-9))
+        others = {*whole[u], *whole[v]} - {u, v}
+        rest = nx.restricted_view(whole, [], [(u, v)])
+        if kind != 1 and nx.has_path(rest, u, v):
+            others = {*nx.shortest_path(rest, u, v)} - {u, v}
+        side = 0.0
+        if others:
+            side = np.sign((places[[*others]].mean(0) - ends.mean(0)) @ across)
+        shifts = {2: (-0.5, 0.5), 3: (-1.0, 0.0, 1.0), 12: (0.0, 1.4)}.get(kind, (0.0,))
+        if kind in (2, 12) and side:
+            shifts = (0.0, 1.4 * side)
+        for i, shift in enumerate(shifts):
+            short = 0.12 * step if i and kind in (2, 12) and side else 0 * step
+            lines.append(ends + shift * across + np.array([short, -short]))
+            styles.append((0, (2, 2)) if i and kind == 12 else "-")
+    return lines, styles
+
+
+def _nearest(places: Places) -> float:
+    """Return the smallest distance of two nodes."""
+    gaps = np.linalg.norm(places[:, None] - places[None], axis=2)
+    return float(gaps[~np.eye(len(places), dtype=bool)].min())
+
+
+def _readable(face: str) -> str:
+    """Return black or white, whichever can be read on a colour."""
+    red, green, blue = (int(face[i : i + 2], 16) for i in (1, 3, 5))
+    return "black" if 0.3 * red + 0.59 * green + 0.11 * blue > 150 else "white"
+
+
+def layout(graph: Graph) -> Places:
+    """Return a place for every node, ``[n, 2]``, far apart where paths are long.
+
+    Distances in the picture follow those in the graph (Kamada and Kawai, 1989); parts
+    without a path between them stand side by side, the largest first. A graph that
+    looks the same from every node of its cycle 0, 1, 2, ... is drawn on a ring.
+    """
+    nx = require("networkx", None)
+    whole = graph.to_networkx()
+    places = np.zeros((graph.num_nodes, 2))
+    edges = {*whole.edges, *((v, u) for u, v in whole.edges)}
+    n = graph.num_nodes
+    if (0, 1) in edges and {((u + 1) % n, (v + 1) % n) for u, v in edges} == edges:
+        _on_ring(places, [*range(n)], n / (2 * np.pi), 0)
+        return places
+    parts = sorted(
+        map(sorted, nx.connected_components(whole)), key=lambda p: (-len(p), p)
+    )
+    across = max(1, math.ceil(math.sqrt(graph.num_nodes)))
+    left = bottom = tall = 0.0
+    for part in parts:
+        found = nx.kamada_kawai_layout(whole.subgraph(part))
+        own = np.array([found[v] for v in part]).reshape(-1, 2)
+        if len(part) > 1:
+            edge = np.array([own[part.index(u)] - own[part.index(v)]
+                             for u, v in whole.subgraph(part).edges])  # fmt: skip
+            own = own / np.median(np.linalg.norm(edge, axis=1))
+        _, strength, turn = np.linalg.svd(own - own.mean(axis=0), full_matrices=False)
+        if len(part) > 1 and strength[1] < 0.8 * strength[0]:  # lay it down
+            own = own @ turn.T
+        own = own - own.min(axis=0)
+        wide, high = np.ptp(own, axis=0)
+        if left and left + wide > across:
+            left, bottom, tall = 0.0, bottom - tall - 1, 0.0
+        places[part] = own + np.array([left, bottom - high])
+        left, tall = left + wide + 1, max(tall, high)
+    return places
+
+
+def ring_positions(graph: Graph, centre: int = 0) -> Places:
+    """Return a place for every node, ``[n, 2]``: a node, and two rings around it.
+
+    The inner ring follows the edges among the neighbours of the centre, so that what is
+    joined stands together; the outer one is sorted by the mean direction of a node's
+    neighbours on the inner ring, to cross few edges.
+    """
+    place = np.zeros((graph.num_nodes, 2))
+    inner: list[int] = []
+    first = graph.neighbors(centre).tolist()
+    near, stack = set(first), first[::-1]
+    while stack:  # depth first
+        v = stack.pop()
+        if v not in inner:
+            inner.append(v)
+            stack += [u for u in graph.neighbors(v).tolist()[::-1] if u in near]
+    _on_ring(place, inner, 1, 0)
+
+    def direction(node: int) -> float:
+        x, y = place[graph.neighbors(node)].sum(axis=0)  # the outer ring is still at 0
+        return float(np.arctan2(x, y) % (2 * np.pi))  # clockwise from the top
+
+    outer = [v for v in range(graph.num_nodes) if v not in near and v != centre]
+    _on_ring(place, sorted(outer, key=direction), 2, 0.5)
+    return place
+
+
+def _on_ring(place: Places, nodes: list[int], radius: float, turn: float) -> None:
+    """Place nodes on a ring clockwise from the top, turned by a share of a place."""
+    angle = np.pi / 2 - 2 * np.pi * (np.arange(len(nodes)) + turn) / max(len(nodes), 1)
+    place[nodes] = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+def neighbourhood_shape(graph: Graph, node: int) -> str:
+    """Say what the neighbours of a node form, without the node itself.
+
+    Example:
+        >>> from sekgnn.graphs import rook_graph, shrikhande_graph
+        >>> (
+        ...     neighbourhood_shape(rook_graph(4), 0),
+        ...     neighbourhood_shape(shrikhande_graph(), 0),
+        ... )
+        ('two triangles', 'one 6-cycle')
+    """
+    nx = require("networkx", None)
+    around = graph.to_networkx().subgraph(graph.neighbors(node).tolist())
+    parts = Counter(
+        _part_words(around.subgraph(part)) for part in nx.connected_components(around)
+    )
+    words = []
+    for (one, several), count in sorted(parts.items()):
+        number = _COUNTS[count] if count < len(_COUNTS) else str(count)
+        words.append(f"{number} {one if count == 1 else several}")
+    return " and ".join(words) or "none"
+
+
+def _part_words(part: Any) -> tuple[str, str]:
+    """Name a connected graph, in the singular and the plural."""
+    n, m = part.number_of_nodes(), part.number_of_edges()
+    degrees = {degree for _, degree in part.degree}
+    if n == 1:
+        name = "single node"
+    elif n == 3 == m:
+        name = "triangle"
+    elif m == n * (n - 1) // 2:
+        name = f"K{n}"
+    elif degrees == {2}:
+        name = f"{n}-cycle"
+    else:
+        nx = require("networkx", None)
+        triangles = sum(nx.triangles(part).values()) // 3
+        more = f"{n} nodes, {m} edges, {triangles} triangles"
+        return f"part ({more})", f"parts ({more} each)"
+    return name, f"{name}s"
