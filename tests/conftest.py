@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -53,3 +55,23 @@ def data_root() -> Path:
     if not root or not Path(root).is_dir():
         pytest.skip("SEKGNN_DATA is unset or no folder")
     return Path(root)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Return a headless Chromium, or skip."""
+    api = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed (extra dev)"
+    )
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next(filter(None, map(shutil.which, names)), None)
+    if found is None:
+        pytest.skip("there is no chromium to look at the page with")
+    flags = [
+        "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+        "--disable-component-update", "--disable-sync", "--no-first-run",
+    ]  # fmt: skip
+    with api.sync_playwright() as play:
+        opened = play.chromium.launch(executable_path=found, args=flags)
+        yield opened
+        opened.close()

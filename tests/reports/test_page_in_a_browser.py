@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,11 +11,6 @@ import pytest
 from tests.reports.run_records import folds, holdout, save
 
 from sekgnn.reports.run_report import write_report
-
-_FLAGS = (
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--no-first-run",
-)  # fmt: skip
 
 # pieces of text that stand on more than one line; where <wbr> is, a line may end
 _BROKEN_WORDS = """() => {
@@ -37,21 +31,6 @@ _BROKEN_WORDS = """() => {
 _TOO_WIDE = """() => [document.documentElement, ...document.querySelectorAll(".wide")]
   .filter((e) => e.scrollWidth > Math.max(e.clientWidth, 1))
   .map((e) => e.textContent.slice(0, 80))"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    api = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed (extra dev)"
-    )
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = next(filter(None, map(shutil.which, names)), None)
-    if found is None:
-        pytest.skip("there is no chromium to look at the page with")
-    with api.sync_playwright() as play:
-        opened = play.chromium.launch(executable_path=found, args=list(_FLAGS))
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,26 +11,8 @@ from sekgnn.graphs import LabelledGraph, path_graph, rook_graph, shrikhande_grap
 from sekgnn.wl import Verdict, compare
 from sekgnn.wl.explorer import ladder
 
-playwright = pytest.importorskip("playwright.sync_api")
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = (
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--no-first-run",
-)  # fmt: skip
 HOSTILE = "<img src=x onerror=\"document.title='run'\"></script><b>"
 NAMES = ("first", "second")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        pytest.skip("no chromium on this machine")
-    with playwright.sync_playwright() as p:
-        started = p.chromium.launch(executable_path=found, args=list(FLAGS))
-        yield started
-        started.close()
 
 
 class Opened:
