@@ -21,6 +21,7 @@ from sekgnn.digest import Colours
 from sekgnn.encoding.walk_encoding import SCOPES, Scope, WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.registry import parameter
 from sekgnn.walks.ball import WalkScope
 from sekgnn.walks.digests import MAX_STEPS
@@ -202,33 +203,78 @@ def walk_family(
 
 
 def step_multisets(graph: Graph, node: int, walks: Walks) -> Iterator[Multisets]:
-    r"""Yield, step by step, the multisets of landing probabilities around a node.
+    """Yield, step by step, the multisets of landing probabilities around a node."""
+    centred = walks.scope != "internal"
+    _, bounds, near = _ball(graph, node, walks, centred)
+    groups = _groups(np.array(bounds), walks, centred)
+    for now, denominator in _powers(near, walks.walk_length):
+        yield {
+            name: _values(now[np.ix_(i, j)], same, denominator)
+            for name, (i, j, same) in groups.items()
+        }
 
-    With L the least common multiple of the degrees, :math:`L^t H^{(t)}` is an integer
-    matrix, so that integers of any size do.
+
+def walk_vectors(
+    item: LabelledGraph, node: int, walks: Walks
+) -> dict[str, list[Any]]:
+    """Return the value of a node in fractions, by group of pairs.
+
+    A group is called after its part and two distances to the centre, as in ``"f3: 1 to
+    2"``, or ``"f3: 1 to 1, returns"`` for i = j. Each of its rows holds the steps of a
+    pair, both labels and, last, how often it occurs; or only the steps, summed.
     """
     centred = walks.scope != "internal"
-    bounds, near = _ball(graph, node, walks, centred)
-    groups = _groups(np.array(bounds), walks, centred)
+    nodes, bounds, near = _ball(item.graph, node, walks, centred)
+    labels = [0] * item.num_nodes
+    if item.node_labels is not None:
+        labels = item.node_labels.tolist()
+    powers = list(_powers(near, walks.walk_length))
+    out: dict[str, list[Any]] = {}
+    for i, j, same in _groups(np.array(bounds), walks, centred).values():
+        rows = [
+            (*(Fraction(now[a, b], d) for now, d in powers),
+             labels[nodes[a]], labels[nodes[b]])
+            for a in i.tolist() for b in j.tolist() if same is None or same == (a == b)
+        ]  # fmt: skip
+        if not rows:
+            continue
+        ends = [int(np.searchsorted(bounds, k[0], side="right")) - 1 for k in (i, j)]
+        part = f"f{1 + sum(end > 0 for end in ends)}"
+        returns = ", returns" if same or not any(ends) else ""
+        name = f"{part}: {ends[0]} to {ends[1]}{returns}"
+        if walks.multisets:
+            counts = sorted(Counter(rows).items())
+            out[name] = [(*row, n) for row, n in counts]
+        else:
+            sums = tuple(map(sum, zip(*rows, strict=True)))[:-2]
+            out |= {name: list(sums)} if any(sums) else {}
+    return dict(sorted(out.items()))
+
+
+def _powers(
+    near: list[list[int]], walk_length: int
+) -> Iterator[tuple[NDArray[np.object_], int]]:
+    r"""Yield :math:`L^t H^{(t)}` and :math:`L^t` for t = 1..l.
+
+    With L the least common multiple of the degrees the matrix is one of integers, of
+    any size.
+    """
     common = lcm(*(len(rows) for rows in near if rows))
     now = np.zeros((len(near), len(near)), dtype=object)
     now[np.diag_indices(len(near))] = 1
-    for t in range(1, walks.walk_length + 1):
+    for t in range(1, walk_length + 1):
         after = np.zeros_like(now)
         for i, rows in enumerate(near):
             if rows:
                 after[i] = now[rows].sum(axis=0) * (common // len(rows))
         now = after
-        yield {
-            name: _values(now[np.ix_(i, j)], same, common**t)
-            for name, (i, j, same) in groups.items()
-        }
+        yield now, common**t
 
 
 def _ball(
     graph: Graph, node: int, walks: Walks, centred: bool
-) -> tuple[list[int], list[list[int]]]:
-    """Return where the shells around a node begin, and where the walk may step to."""
+) -> tuple[list[int], list[int], list[list[int]]]:
+    """Return nodes around a node, where shells begin, and where the walk may step."""
     around = [row.tolist() for row in np.split(graph.indices, graph.indptr[1:-1])]
     place, bounds = {node: 0}, [0, 1]
     for _ in range(graph.num_nodes if walks.radius is None else walks.radius):
@@ -241,7 +287,7 @@ def _ball(
         + [place[u] for u in around[v] if u in place and (centred or i * place[u])]
         for v, i in place.items()
     ]
-    return bounds, near
+    return list(place), bounds, near
 
 
 def _groups(bounds: NDArray[np.int64], walks: Walks, centred: bool) -> dict[str, Group]:
