@@ -214,9 +214,7 @@ def step_multisets(graph: Graph, node: int, walks: Walks) -> Iterator[Multisets]
         }
 
 
-def walk_vectors(
-    item: LabelledGraph, node: int, walks: Walks
-) -> dict[str, list[Any]]:
+def walk_vectors(item: LabelledGraph, node: int, walks: Walks) -> dict[str, list[Any]]:
     """Return the value of a node in fractions, by group of pairs.
 
     A group is called after its part and two distances to the centre, as in ``"f3: 1 to
