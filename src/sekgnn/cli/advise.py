@@ -71,7 +71,9 @@ def advise(
     if output is not None and output.suffix.lower() not in (".html", ".htm"):
         raise ConfigError(f"--output writes .html, got {str(output)!r}.")
     if output is not None and not output.parent.is_dir():
-        raise ConfigError(f"the folder {output.parent} does not exist; create it first.")
+        raise ConfigError(
+            f"the folder {output.parent} does not exist; create it first."
+        )
     config = merged_config(data, None, keys)
     with progress_stages(shown=not (quiet or json)) as stage:
         found = ask(

@@ -20,14 +20,14 @@ _HOW = (
     "same colour. Collisions are {objects} that share a colour with one of another "
     "target; the floor is what the best function of the colours reaches on these data, "
     "so no model of the class can do better on them, however it is trained. Tests are "
-    "exact and run to stability; a test looks only at graphs that weaker ones leave in a "
-    "collision, and at one of several isomorphic ones. Time and memory to encode are of "
-    "hops and encodings of all graphs, measured on up to 1,000 of them."
+    "exact and run to stability; a test looks only at graphs that weaker ones leave in "
+    "a collision, and at one of several isomorphic ones. Time and memory to encode are "
+    "those of hops and encodings of all graphs, measured on up to 1,000 of them."
 )
 _DUPLICATES = (
-    "Isomorphism is the end of every ladder: graphs that it does not tell apart are the "
-    "same graph with the same features and different targets. Only further features, or "
-    "cleaner targets, can change that."
+    "Isomorphism is the end of every ladder: graphs that it does not tell apart are "
+    "the same graph with the same features and different targets. Only further "
+    "features, or cleaner targets, can change that."
 )
 
 
@@ -79,8 +79,8 @@ def _baseline(baseline: dict[str, Any]) -> list[str]:
     if LEFT_OUT in baseline:
         return [note(f"Left out: {baseline[LEFT_OUT]}")]
     text = (
-        f"{baseline['folds']} folds of {baseline['graphs']:,} graphs, mean and standard "
-        "deviation over the folds; penalties are chosen inside the training graphs of "
+        f"{baseline['folds']} folds of {baseline['graphs']:,} graphs, mean and "
+        "standard deviation over the folds; penalties are chosen inside the training graphs of "
         "each fold, whose test graphs are used once. Both read features and "
         "encodings, pooled over each graph."
     )

@@ -11,6 +11,7 @@ import math
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ from sekgnn.training.run_record import LEFT_OUT, is_better_high
 from sekgnn.training.sources import load_data
 from sekgnn.training.training import Training
 from sekgnn.transforms.pyg_data import pack_dataset
-from sekgnn.wl import KHopWL, OneWL, SEK, SEKTwoFWL, TwoFWL, WLTest
+from sekgnn.wl import SEK, KHopWL, OneWL, SEKTwoFWL, TwoFWL, WLTest
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.encodings.walks import walk_family
 from sekgnn.wl.graph_classes import graph_keys
@@ -168,8 +169,8 @@ CAVEAT = (
     "A floor says what cannot be learned, not what will be: to tell graphs apart is "
     "necessary for a model, not sufficient, and a stronger test does not by itself "
     "predict better accuracy on new graphs. Floors are of these graphs, as if a model "
-    "could remember every colour; the cross-validated scores say what plain models reach "
-    "on graphs they have not seen."
+    "could remember every colour; the cross-validated scores say what plain models "
+    "reach on graphs they have not seen."
 )
 
 
@@ -402,9 +403,9 @@ class Ladder:
         extra = np.zeros((len(before), 3), dtype=np.uint64)
         extra[tested] = keys
         if self.forms is not None:  # isomorphic graphs have equal keys
-            place = {int(self.forms[g]): key for g, key in zip(tested, keys, strict=True)}
-            for g in graphs.tolist():
-                extra[g] = place.get(int(self.forms[g]), extra[g])
+            found = dict(zip(self.forms[tested].tolist(), keys, strict=True))
+            for g, form in zip(graphs, self.forms[graphs].tolist(), strict=True):
+                extra[g] = found.get(form, extra[g])
         return joined(before, extra)
 
     def find_forms(self, progress: Progress | None = None) -> Finding:
@@ -631,7 +632,7 @@ def _sentence(
         )
     else:
         start, idle = first.collisions or 0, []
-        for before, found in zip(steps[:place], steps[1:place], strict=False):
+        for before, found in pairwise(steps[:place]):
             if found.collisions == before.collisions:
                 idle.append(found.title)
         if idle:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -140,7 +141,7 @@ def graph_keys(
         colours, ptr = colouring.first, colouring.ptr
         counts = graph_counts(colours, ptr)
         open_ = np.ones(high - low, dtype=np.bool_)
-        for round in range(1 + sum(batch.sizes) ** 3):
+        for round in count():
             last = round == max_rounds
             if round:
                 colours, before = colouring.step(colours), counts
