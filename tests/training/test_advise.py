@@ -26,7 +26,7 @@ from sekgnn.graphs import (
     rook_graph,
     shrikhande_graph,
 )
-from sekgnn.training.advise import Advice, Ladder, advise, ladder, rows
+from sekgnn.training.advise import Advice, Finding, Ladder, advise, ladder, rows
 from sekgnn.training.config import RunConfig
 from sekgnn.training.floors import floors, in_conflict, joined
 from sekgnn.wl import Isomorphism, ThreeFWL, WLTest, partition
@@ -182,7 +182,7 @@ def test_ladder_agrees_with_whole_partitions(
     task = networkx_task(graphs, targets, kind="regression")
     steps = Ladder(task)
     items = [LabelledGraph(item.graph) for item in steps.items]
-    seen = {}
+    seen: dict[str, Finding] = {}
     for rung in ladder(QUICK, False):
         if rung.name == "1wl":
             steps.climb(rung)

@@ -80,8 +80,8 @@ def _baseline(baseline: dict[str, Any]) -> list[str]:
         return [note(f"Left out: {baseline[LEFT_OUT]}")]
     text = (
         f"{baseline['folds']} folds of {baseline['graphs']:,} graphs, mean and "
-        "standard deviation over the folds; penalties are chosen inside the training graphs of "
-        "each fold, whose test graphs are used once. Both read features and "
+        "standard deviation over the folds; penalties are chosen inside the training "
+        "graphs of each fold, whose test graphs are used once. Both read features and "
         "encodings, pooled over each graph."
     )
     return [note(text), table(["model", "metric", "value"], baseline_rows(baseline))]

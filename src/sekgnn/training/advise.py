@@ -181,7 +181,10 @@ def ladder(config: RunConfig, edge_labels: bool) -> list[Rung]:
         config: Whose shells and steps encodings have.
         edge_labels: Whether there are labels of edges.
     """
-    walk = {"num_shells": config.num_shells, "walk_length": config.walk_length}
+    walk: dict[str, Any] = {
+        "num_shells": config.num_shells,
+        "walk_length": config.walk_length,
+    }
     hops = 3
 
     def sek(name: str, title: str, scope: Sequence[str], radius: Sequence[int],
@@ -272,7 +275,8 @@ def labelled_graphs(task: GraphTask) -> tuple[list[LabelledGraph], PackedGraphs,
 
 def _labels(name: str, parts: Sequence[NDArray[Any]]) -> NDArray[np.int64] | None:
     """Return a label for every row of features; ``None`` if all are the same."""
-    rows = np.concatenate([part.reshape(len(part), -1) for part in parts])
+    columns = [part if part.ndim == 2 else part[:, None] for part in parts]
+    rows = np.concatenate(columns)
     if not rows.size or (rows == rows[0]).all():
         return None
     rows = np.ascontiguousarray(rows + 0.0)
@@ -501,8 +505,7 @@ def _sample(packed: PackedGraphs) -> list[Any]:
 
 def config_of(config: RunConfig, rung: Rung) -> RunConfig:
     """Return the config that trains a network of a rung."""
-    keys = {k: tuple(v) if isinstance(v, list) else v for k, v in rung.keys.items()}
-    return replace(config, **keys)
+    return RunConfig.from_dict({**config.to_dict(), **rung.keys})
 
 
 def advise(
