@@ -22,7 +22,7 @@ _HOW = (
     "so no model of the class can do better on them, however it is trained. Tests are "
     "exact and run to stability; a test looks only at graphs that weaker ones leave in "
     "a collision, and at one of several isomorphic ones. Time and memory to encode are "
-    "those of hops and encodings of all graphs, measured on up to 1,000 of them."
+    "those of hops and encodings of all graphs, measured on up to 256 of them."
 )
 _DUPLICATES = (
     "Isomorphism is the end of every ladder: graphs that it does not tell apart are "
@@ -57,7 +57,7 @@ def advice_page(advice: Advice) -> str:
         note("Or save this as config.yaml, and run sekgnn train --config config.yaml:"),
         code(advice.yaml()),
     ]
-    return page(f"What {about['name'] or 'these data'} need", parts)
+    return page(f"Advice: {about['name'] or 'graphs'}", parts)
 
 
 def baseline_rows(baseline: dict[str, Any]) -> list[list[str]]:
