@@ -622,7 +622,7 @@ def _sentence(
     steps = [found for found in steps if found.collisions is not None]
     place = next(i for i, found in enumerate(steps) if found.name == chosen)
     mine, left = steps[place], steps[place].collisions or 0
-    first, parts = steps[0], []
+    parts = []
     if place == 0 and not left:
         parts.append(
             f"{mine.title} is enough: no two {objects} with different targets share a "
@@ -634,20 +634,19 @@ def _sentence(
             f"any of the {left:,} collisions"
         )
     else:
-        start, idle = first.collisions or 0, []
+        idle = []
         for before, found in pairwise(steps[:place]):
             if found.collisions == before.collisions:
                 idle.append(found.title)
         if idle:
             verb = "adds" if len(idle) == 1 else "add"
             parts.append(f"{' and '.join(idle)} {verb} nothing here")
-        before_mine = min(found.collisions or 0 for found in steps[:place])
-        gone = before_mine - left
-        last = "the last " if not left else ""
-        cost = f" at {mine.encode_seconds:.2g} s of encoding"
+        best = min(steps[:place], key=lambda found: found.collisions or 0)
+        before_mine = best.collisions or 0
+        number = f"{'' if left else 'the last '}{before_mine - left:,}"
         parts.append(
-            f"{mine.title} removes {last}{gone:,} of the {start:,} collisions of "
-            f"{first.title}{cost}"
+            f"{mine.title} removes {number} of the {before_mine:,} collisions that "
+            f"{best.title} leaves, at {mine.encode_seconds:.2g} s of encoding"
         )
     same = by_name[_ISOMORPHISM].collisions
     if left and same == left:
