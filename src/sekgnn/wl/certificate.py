@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from fractions import Fraction
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +22,7 @@ from numpy.typing import NDArray
 from sekgnn.digest import number_colours
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.labelled import LabelledGraph
-from sekgnn.wl.encodings.walks import Walks, walk_vectors
+from sekgnn.wl.encodings.walks import Walks, _ball, _groups, landing_powers
 from sekgnn.wl.fwl2 import TwoFWL
 from sekgnn.wl.hop_wl import HopColouring, Hops, KHopWL, OneWL
 from sekgnn.wl.sek import SEK, SEKTwoFWL
@@ -140,6 +142,41 @@ def _facts(verdict: Verdict, item: LabelledGraph, node: int) -> list[Any]:
     label = 0 if item.node_labels is None else int(item.node_labels[node])
     fs = test.encodings if isinstance(test, SEK) else ()
     return [label, *(walk_vectors(item, node, f) for f in fs if isinstance(f, Walks))]
+
+
+def walk_vectors(item: LabelledGraph, node: int, walks: Walks) -> dict[str, list[Any]]:
+    """Return the value of a node in fractions, by group of pairs.
+
+    A group is called after its part and two distances to the centre, as in ``"f3: 1 to
+    2"``, or ``"f3: 1 to 1, returns"`` for i = j. Each of its rows holds the steps of a
+    pair, both labels and, last, how often it occurs; or only the steps, summed.
+    """
+    centred = walks.scope != "internal"
+    nodes, bounds, near = _ball(item.graph, node, walks, centred)
+    labels = [0] * item.num_nodes
+    if item.node_labels is not None:
+        labels = item.node_labels.tolist()
+    powers = list(islice(landing_powers(near), walks.walk_length))
+    out: dict[str, list[Any]] = {}
+    for i, j, same in _groups(np.array(bounds), walks, centred).values():
+        rows = [
+            (*(Fraction(now[a, b], d) for now, d in powers),
+             labels[nodes[a]], labels[nodes[b]])
+            for a in i.tolist() for b in j.tolist() if same is None or same == (a == b)
+        ]  # fmt: skip
+        if not rows:
+            continue
+        ends = [int(np.searchsorted(bounds, k[0], side="right")) - 1 for k in (i, j)]
+        part = f"f{1 + sum(end > 0 for end in ends)}"
+        returns = ", returns" if same or not any(ends) else ""
+        name = f"{part}: {ends[0]} to {ends[1]}{returns}"
+        if walks.multisets:
+            counts = sorted(Counter(rows).items())
+            out[name] = [(*row, n) for row, n in counts]
+        else:
+            sums = tuple(map(sum, zip(*rows, strict=True)))[:-2]
+            out |= {name: list(sums)} if any(sums) else {}
+    return dict(sorted(out.items()))
 
 
 def _seen(verdict: Verdict, item: int, classes: NDArray[np.int64]) -> list[Any]:

@@ -6,10 +6,11 @@ Multisets are what a test may see, sums what a network with sum pooling sees.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import islice, pairwise
+from heapq import nsmallest
+from itertools import count, islice, pairwise
 from math import lcm
 from typing import Any, Literal, get_args
 
@@ -21,7 +22,6 @@ from sekgnn.digest import Colours
 from sekgnn.encoding.walk_encoding import SCOPES, Scope, WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import Graph
-from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.registry import parameter
 from sekgnn.walks.ball import WalkScope
 from sekgnn.walks.digests import MAX_STEPS
@@ -35,6 +35,7 @@ Pairs = Literal["same", "all"]
 PARTS: tuple[Part, ...] = get_args(Part)
 Multisets = dict[str, Counter[Fraction]]
 Group = tuple[NDArray[np.int64], NDArray[np.int64], bool | None]
+Power = tuple[NDArray[np.object_], int]
 _SHOWN_STEPS, _SHOWN_VALUES = 4, 5
 
 
@@ -202,65 +203,44 @@ def walk_family(
     )
 
 
-def step_multisets(graph: Graph, node: int, walks: Walks) -> Iterator[Multisets]:
-    """Yield, step by step, the multisets of landing probabilities around a node."""
+def step_multisets(
+    graph: Graph, node: int, walks: Walks, powers: Iterable[Power] | None = None
+) -> Iterator[Multisets]:
+    r"""Yield, step by step, the multisets of landing probabilities around a node.
+
+    Args:
+        graph: The graph.
+        node: One of its nodes.
+        walks: Which walks and pairs.
+        powers: What :func:`landing_powers` gives for the whole graph, to be found once
+            for all nodes of scope ``"graph"``; they are found here by default.
+    """
     centred = walks.scope != "internal"
-    _, bounds, near = _ball(graph, node, walks, centred)
+    order, bounds, near = _ball(graph, node, walks, centred)
     groups = _groups(np.array(bounds), walks, centred)
-    for now, denominator in _powers(near, walks.walk_length):
+    place = np.array(order)
+    if powers is None:
+        powers, place = landing_powers(near), np.arange(len(near))
+    for now, denominator in islice(powers, walks.walk_length):
         yield {
-            name: _values(now[np.ix_(i, j)], same, denominator)
+            name: _values(now[np.ix_(place[i], place[j])], same, denominator)
             for name, (i, j, same) in groups.items()
         }
 
 
-def walk_vectors(item: LabelledGraph, node: int, walks: Walks) -> dict[str, list[Any]]:
-    """Return the value of a node in fractions, by group of pairs.
+def landing_powers(near: list[list[int]]) -> Iterator[Power]:
+    r"""Yield :math:`L^t H^{(t)}` and :math:`L^t` for t = 1, 2, ...
 
-    A group is called after its part and two distances to the centre, as in ``"f3: 1 to
-    2"``, or ``"f3: 1 to 1, returns"`` for i = j. Each of its rows holds the steps of a
-    pair, both labels and, last, how often it occurs; or only the steps, summed.
-    """
-    centred = walks.scope != "internal"
-    nodes, bounds, near = _ball(item.graph, node, walks, centred)
-    labels = [0] * item.num_nodes
-    if item.node_labels is not None:
-        labels = item.node_labels.tolist()
-    powers = list(_powers(near, walks.walk_length))
-    out: dict[str, list[Any]] = {}
-    for i, j, same in _groups(np.array(bounds), walks, centred).values():
-        rows = [
-            (*(Fraction(now[a, b], d) for now, d in powers),
-             labels[nodes[a]], labels[nodes[b]])
-            for a in i.tolist() for b in j.tolist() if same is None or same == (a == b)
-        ]  # fmt: skip
-        if not rows:
-            continue
-        ends = [int(np.searchsorted(bounds, k[0], side="right")) - 1 for k in (i, j)]
-        part = f"f{1 + sum(end > 0 for end in ends)}"
-        returns = ", returns" if same or not any(ends) else ""
-        name = f"{part}: {ends[0]} to {ends[1]}{returns}"
-        if walks.multisets:
-            counts = sorted(Counter(rows).items())
-            out[name] = [(*row, n) for row, n in counts]
-        else:
-            sums = tuple(map(sum, zip(*rows, strict=True)))[:-2]
-            out |= {name: list(sums)} if any(sums) else {}
-    return dict(sorted(out.items()))
+    With L the least common multiple of the degrees, the former is a matrix of integers,
+    which may have any size.
 
-
-def _powers(
-    near: list[list[int]], walk_length: int
-) -> Iterator[tuple[NDArray[np.object_], int]]:
-    r"""Yield :math:`L^t H^{(t)}` and :math:`L^t` for t = 1..l.
-
-    With L the least common multiple of the degrees the matrix is one of integers, of
-    any size.
+    Args:
+        near: Where the walk may step to from each node.
     """
     common = lcm(*(len(rows) for rows in near if rows))
     now = np.zeros((len(near), len(near)), dtype=object)
     now[np.diag_indices(len(near))] = 1
-    for t in range(1, walk_length + 1):
+    for t in count(1):
         after = np.zeros_like(now)
         for i, rows in enumerate(near):
             if rows:
@@ -272,7 +252,7 @@ def _powers(
 def _ball(
     graph: Graph, node: int, walks: Walks, centred: bool
 ) -> tuple[list[int], list[int], list[list[int]]]:
-    """Return nodes around a node, where shells begin, and where the walk may step."""
+    """Return the nodes around one, where each shell begins, and where walks may go."""
     around = [row.tolist() for row in np.split(graph.indices, graph.indptr[1:-1])]
     place, bounds = {node: 0}, [0, 1]
     for _ in range(graph.num_nodes if walks.radius is None else walks.radius):
@@ -360,7 +340,12 @@ def sum_text(values: Counter[Fraction]) -> str:
         >>> sum_text(Counter({Fraction(1, 3): 4, Fraction(0): 2}))
         'sum 4/3'
     """
-    return f"sum {sum(value * n for value, n in values.items())}"
+    common = lcm(*(value.denominator for value in values))
+    total = sum(
+        n * value.numerator * (common // value.denominator)
+        for value, n in values.items()
+    )
+    return f"sum {Fraction(total, common)}"
 
 
 def multiset_text(values: Counter[Fraction]) -> str:
@@ -370,9 +355,8 @@ def multiset_text(values: Counter[Fraction]) -> str:
         >>> multiset_text(Counter({Fraction(1, 3): 4, Fraction(0): 2}))
         '{2 × 0, 4 × 1/3}'
     """
-    items = sorted(values.items())
-    shown = [f"{n} × {value}" for value, n in items[:_SHOWN_VALUES]]
-    more = len(items) - _SHOWN_VALUES
+    shown = [f"{values[v]} × {v}" for v in nsmallest(_SHOWN_VALUES, values)]
+    more = len(values) - _SHOWN_VALUES
     if more > 0:
         shown.append(f"{more} more")
     return "{" + ", ".join(shown) + "}"
