@@ -9,6 +9,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from sekgnn.cli.advise import advise
 from sekgnn.cli.brec import brec
 from sekgnn.cli.demo import demo
 from sekgnn.cli.encode import encode
@@ -37,7 +38,7 @@ app = typer.Typer(
 )
 for _command in (
     train, evaluate, predict, fingerprint, report, reproduce, search, models, encode,
-    wl, explore, brec, info, demo, example, warmup,
+    wl, explore, advise, brec, info, demo, example, warmup,
 ):  # fmt: skip
     app.command(cls=ManyValuesCommand)(_command)
 

@@ -45,6 +45,14 @@ def wl(
             show_default="none",
         ),
     ] = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            help="write the verdict with all that tools/check_certificate.py needs to "
+            "check it to this .json",
+            show_default="none",
+        ),
+    ] = None,
     json: Json = False,
     threads: KernelThreads = None,
     **options: Any,
@@ -57,6 +65,7 @@ def wl(
     from sekgnn.checks import check_positive
     from sekgnn.cli.graph_argument import graph_argument
     from sekgnn.errors import ConfigError
+    from sekgnn.files import write_atomically
     from sekgnn.wl import compare
 
     if plot is not None and plot.suffix not in (".png", ".svg", ".pdf"):
@@ -64,10 +73,10 @@ def wl(
     if threads is not None:
         check_positive("--threads", threads)
     test = options.pop("test", "sek")
-    if all and (plot is not None or options):
+    if all and (plot or certificate or options):
         raise ConfigError(
-            "--all runs every test with its defaults; leave out --plot and the "
-            "options of a single test."
+            "--all runs every test with its defaults; leave out --plot, --certificate "
+            "and the options of a single test."
         )
     chosen = build_test(test, options)
     a, b = (
@@ -80,6 +89,9 @@ def wl(
     verdict = compare(a, b, chosen, names=(first, second), threads=threads)
     if plot is not None:
         verdict.plot(plot)
+    if certificate is not None:
+        content = json_format.dumps(verdict.certificate()).encode()
+        write_atomically(certificate, lambda file: file.write(content))
     say(verdict.to_json() if json else verdict.explain())
     raise typer.Exit(SEPARATED if verdict.separated else NOT_SEPARATED)
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.digest import Colours, multiset_digests, number_colours
 from sekgnn.errors import ConfigError
-from sekgnn.wl.batch import as_batch
+from sekgnn.graphs.labelled import LabelledGraph
+from sekgnn.kernel import kernel
+from sekgnn.parallel import Progress
+from sekgnn.wl.batch import Batch, as_batch
 from sekgnn.wl.by_name import make_test
 from sekgnn.wl.colouring import WLTest
 from sekgnn.wl.isomorphism import Isomorphism
@@ -90,3 +95,78 @@ def wl_hash(
     digest.update(str(batch.has_edge_labels).encode())
     digest.update(run.digests[-1, 0].astype("<u8").tobytes())
     return f"wl1:{digest.hexdigest()[:32]}"
+
+
+@kernel
+def graph_counts(colours: Colours, ptr: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of distinct colours of each graph, ``[G]``."""
+    out = np.empty(ptr.size - 1, dtype=np.int64)
+    for g in range(ptr.size - 1):
+        out[g] = number_colours(colours[ptr[g] : ptr[g + 1]])[0].shape[0]
+    return out
+
+
+def graph_keys(
+    test: WLTest,
+    graphs: Sequence[LabelledGraph],
+    *,
+    max_rounds: int | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> NDArray[np.uint64]:
+    """Return a key that two graphs share exactly when the test cannot separate them.
+
+    As :func:`wl_hash`, for whole datasets: graphs are refined some at a time, and the
+    key of each is that of the round that confirms its own stable colouring, so it does
+    not depend on the others.
+
+    Args:
+        test: The test.
+        graphs: All with labels of a kind, or none.
+        max_rounds: Take the colours of this round for stable ones.
+        threads: Threads; ``None`` for all usable cores.
+        progress: Called with (done, total) graphs; may raise to stop.
+
+    Returns:
+        Round and digest, uint64 ``[G, 3]``.
+
+    Raises:
+        GraphInputError: If a graph is too large for the test.
+    """
+    out = np.zeros((len(graphs), 3), dtype=np.uint64)
+    for low, high in _portions(test, graphs):
+        batch = Batch.of(graphs[low:high])
+        test.check_memory(batch.sizes)
+        colouring = test.start(batch, threads)
+        colours, ptr = colouring.first, colouring.ptr
+        counts = graph_counts(colours, ptr)
+        open_ = np.ones(high - low, dtype=np.bool_)
+        for round in count():
+            last = round == max_rounds
+            if round:
+                colours, before = colouring.step(colours), counts
+                counts = graph_counts(colours, ptr)
+                now = open_ & (last | (counts == before))
+            else:
+                now = open_ & last
+            digests = multiset_digests(colours, ptr)
+            out[low:high][now, 0] = round
+            out[low:high][now, 1:] = digests[now]
+            open_ &= ~now
+            if not open_.any():
+                break
+        if progress is not None:
+            progress(high, len(graphs))
+    return out
+
+
+def _portions(
+    test: WLTest, graphs: Sequence[LabelledGraph]
+) -> Iterator[tuple[int, int]]:
+    """Yield the bounds of portions that need little memory together."""
+    low, sizes = 0, [item.num_nodes for item in graphs]
+    for high in range(1, len(sizes) + 1):
+        part = sizes[low:high]
+        if high == len(sizes) or len(part) >= 512 or test.memory(part) > 1 << 27:
+            yield low, high
+            low = high

@@ -252,6 +252,17 @@ class Verdict:
         """Return :meth:`to_dict` as one JSON object."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
+    def certificate(self) -> dict[str, Any]:
+        """Return what ``tools/check_certificate.py`` checks without this library.
+
+        Raises:
+            ConfigError: If the test, or an encoding of it, has no certificates.
+            GraphInputError: If the graphs are too large.
+        """
+        from sekgnn.wl.certificate import certificate
+
+        return certificate(self)
+
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw both graphs side by side, coloured by class, one row per round.
 

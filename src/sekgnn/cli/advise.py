@@ -1,0 +1,119 @@
+"""``sekgnn advise``: what do these data need?"""
+
+from __future__ import annotations
+
+import json as json_format
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sekgnn.cli.config_options import merged_config
+from sekgnn.cli.failures import say
+from sekgnn.cli.field_flags import with_flags
+from sekgnn.cli.shared_options import DataRoot, Json, KernelThreads, Quiet
+from sekgnn.training.config import config_fields
+
+if TYPE_CHECKING:
+    from sekgnn.training.advise import Advice
+
+_TITLES = {"data": "Data", "protocol": "Scores of ridge and forest"}
+_SCORED = ("folds", "split_by", "seed", "baseline")
+
+
+@with_flags(
+    [
+        item
+        for item in config_fields()
+        if (item.metadata["section"] == "data" and item.name != "data")
+        or item.name in _SCORED
+    ],
+    lambda item: _TITLES[item.metadata["section"]],
+)
+def advise(
+    data: Annotated[
+        str, typer.Argument(help="dataset, or file or folder of your own, as for train")
+    ],
+    *,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="page to write, .html", show_default="none"
+        ),
+    ] = None,
+    limit: Annotated[
+        float, typer.Option(help="seconds after which a test is left out")
+    ] = 300.0,
+    data_root: DataRoot = None,
+    threads: KernelThreads = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    **keys: Any,
+) -> None:
+    """Say which models can tell apart what has different targets, and what to train.
+
+    For each class of models, by rising cost: how many graphs (or nodes) share a
+    colour with one of another target, the error that no model of the class can
+    go below on these data, and what it costs to encode them. Then one sentence
+    of advice, the command to train it, and what ridge and forest reach.
+    """
+    from sekgnn.checks import check_positive
+    from sekgnn.cli.progress import progress_stages
+    from sekgnn.errors import ConfigError
+    from sekgnn.files import write_atomically
+    from sekgnn.training.advise import advise as ask
+
+    if not limit > 0:
+        raise ConfigError(f"--limit must be a number of seconds above 0, got {limit}.")
+    if threads is not None:
+        check_positive("--threads", threads)
+    if output is not None and output.suffix.lower() not in (".html", ".htm"):
+        raise ConfigError(f"--output writes .html, got {str(output)!r}.")
+    if output is not None and not output.parent.is_dir():
+        raise ConfigError(
+            f"the folder {output.parent} does not exist; create it first."
+        )
+    config = merged_config(data, None, keys)
+    with progress_stages(shown=not (quiet or json)) as stage:
+        found = ask(
+            config, data_root=data_root, seconds=limit, threads=threads, stage=stage
+        )
+    if output is not None:
+        from sekgnn.reports.advice_page import advice_page
+
+        content = advice_page(found).encode()
+        write_atomically(output, lambda file: file.write(content))
+    if json:
+        say(json_format.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False))
+    elif not quiet:
+        _print(found)
+        if output is not None:
+            say(f"wrote {output}")
+
+
+def _print(found: Advice) -> None:
+    """Print the table, the scores, the advice and the command."""
+    from rich.box import SIMPLE
+    from rich.console import Console
+    from rich.table import Table
+
+    from sekgnn.reports.advice_page import baseline_rows
+    from sekgnn.training.advise import rows
+
+    about = found.data
+    head, *body = rows(found)
+    title = f"{about['name']}: {', '.join(about['targets'])} · {found.count:,}"
+    table = Table(title=f"{title} {found.objects}", box=SIMPLE)
+    for name in head:
+        table.add_column(name, justify="left" if name == head[0] else "right")
+    for row in body:
+        table.add_row(*row)
+    Console(width=max(shutil.get_terminal_size().columns, 120)).print(table)
+    for name, metric, value in baseline_rows(found.baseline):
+        say(f"{name:<8}{metric:<24}{value}")
+    if "left_out" in found.baseline:
+        say(f"ridge and forest are left out: {found.baseline['left_out']}")
+    for note in found.notes:
+        say(f"note: {note}")
+    say(f"\n{found.sentence}\n{found.command()}")

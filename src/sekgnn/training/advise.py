@@ -1,0 +1,756 @@
+"""What do these data need? Which test tells graphs with different targets apart.
+
+Tests run by rising cost, exactly, over the whole dataset. Graphs that no longer share a
+colour with one of another target are done; of isomorphic ones a costlier test sees one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.datasets.graph_task import GraphTask
+from sekgnn.encoding.encoder import encode
+from sekgnn.encoding.ragged import RaggedEncoding
+from sekgnn.errors import GraphInputError, MissingExtraError
+from sekgnn.fields import GRAPH_X, POSITIONS
+from sekgnn.graphs import LabelledGraph
+from sekgnn.graphs.labelled import as_labels
+from sekgnn.graphs.packed import PackedGraphs, pack, unpack
+from sekgnn.hops import hop_pairs
+from sekgnn.kernel import clock
+from sekgnn.memory import gib
+from sekgnn.parallel import Progress
+from sekgnn.training.baseline import Baseline
+from sekgnn.training.build import make_encoding_of
+from sekgnn.training.config import RunConfig
+from sekgnn.training.floors import Classes, floors, in_conflict, joined
+from sekgnn.training.run_record import LEFT_OUT, is_better_high
+from sekgnn.training.sources import load_data
+from sekgnn.training.training import Training
+from sekgnn.transforms.pyg_data import pack_dataset
+from sekgnn.wl import SEK, KHopWL, OneWL, SEKTwoFWL, TwoFWL, WLTest
+from sekgnn.wl.batch import Batch
+from sekgnn.wl.encodings.walks import walk_family
+from sekgnn.wl.graph_classes import graph_keys
+from sekgnn.wl.isomorphism import canonical_digest
+from sekgnn.wl.refinement import refine
+
+SECONDS = 300.0
+"""How long one test may take before it is left out."""
+_SAMPLE = 256  # graphs whose encoding is timed
+_BASELINE = 5000  # graphs that ridge and forest are validated on
+_FORMS = 50_000  # canonical forms that are looked for
+_SCORES = ("accuracy", "balanced_accuracy", "auroc", "mae", "rmse", "r2")
+_ISOMORPHISM = "isomorphism"
+Stage = Callable[[str], "Progress | None"]
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A class of models on the ladder.
+
+    Attributes:
+        name: For programs.
+        title: For people.
+        test: What no model of the class can tell apart; ``None`` for isomorphism.
+        refines: Names of weaker rungs.
+        keys: Of a config that trains a network of the class; empty if there is none.
+        edges: Whether it sees labels of edges.
+        rounds: Rounds of the test; ``None`` for all.
+    """
+
+    name: str
+    title: str
+    test: WLTest | None
+    refines: tuple[str, ...] = ()
+    keys: dict[str, Any] = field(default_factory=dict)
+    edges: bool = True
+    rounds: int | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a rung cannot tell apart.
+
+    Attributes:
+        name: Of the rung.
+        title: Likewise.
+        collisions: Graphs, or nodes, that share a colour with one of another target.
+        floors: Per target, ``accuracy``, or ``mae`` and ``rmse``, that no model of the
+            class can be better than.
+        tested: Graphs that the test had to look at.
+        seconds: Time of the test.
+        encode_seconds: Estimated time to encode all graphs for a network of the class.
+        encode_bytes: Estimated size of hops and encodings.
+        left_out: Why there is no answer; then collisions and floors are empty.
+    """
+
+    name: str
+    title: str
+    collisions: int | None
+    floors: list[dict[str, float]]
+    tested: int
+    seconds: float
+    encode_seconds: float = 0.0
+    encode_bytes: int = 0
+    left_out: str = ""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What the data need.
+
+    Attributes:
+        data: What is known about the data (``GraphTask.describe``).
+        objects: ``"graphs"`` or ``"nodes"``.
+        count: How many of them have a target.
+        findings: One per rung, by rising cost; isomorphism is the last.
+        chosen: Name of the rung that is advised.
+        sentence: The advice in words.
+        config: Keys to train with, those that are not defaults.
+        baseline: Metrics of ridge and forest, validated across folds.
+        notes: What to know beside it.
+    """
+
+    data: dict[str, Any]
+    objects: str
+    count: int
+    findings: tuple[Finding, ...]
+    chosen: str
+    sentence: str
+    config: dict[str, Any]
+    baseline: dict[str, Any]
+    notes: tuple[str, ...]
+
+    @property
+    def finding(self) -> Finding:
+        """The finding of the rung that is advised."""
+        return next(item for item in self.findings if item.name == self.chosen)
+
+    def yaml(self) -> str:
+        """Return the config as YAML, one key per line; values are JSON, thus YAML."""
+        return "\n".join(
+            f"{name}: {json.dumps(value, ensure_ascii=False)}"
+            for name, value in self.config.items()
+        )
+
+    def command(self) -> str:
+        """Return the command that trains what is advised."""
+        words = ["sekgnn", "train", str(self.config.get("data", "DATA"))]
+        for name, value in self.config.items():
+            flag = f"--{name.replace('_', '-')}"
+            if name == "data":
+                continue
+            if isinstance(value, bool):
+                words.append(flag if value else f"--no-{flag[2:]}")
+            else:
+                values = value if isinstance(value, list) else [value]
+                words += [flag, *map(str, values)]
+        return shlex.join(words)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values; null for numbers that are not finite."""
+        values = {**asdict(self), "command": self.command()}
+        plain: dict[str, Any] = _plain(values)
+        return plain
+
+
+CAVEAT = (
+    "A floor says what cannot be learned, not what will be: to tell graphs apart is "
+    "necessary for a model, not sufficient, and a stronger test does not by itself "
+    "predict better accuracy on new graphs. Floors are of these graphs, as if a model "
+    "could remember every colour; the cross-validated scores say what plain models "
+    "reach on graphs they have not seen."
+)
+
+
+def ladder(config: RunConfig, edge_labels: bool) -> list[Rung]:
+    """Return the classes of models by rising cost, each with those it refines.
+
+    Args:
+        config: Whose shells and steps encodings have.
+        edge_labels: Whether there are labels of edges.
+    """
+    walk: dict[str, Any] = {
+        "num_shells": config.num_shells,
+        "walk_length": config.walk_length,
+    }
+    hops = 3
+
+    def sek(name: str, title: str, scope: Sequence[str], radius: Sequence[int],
+            refines: tuple[str, ...], kind: type[SEK] = SEK, model: str = "sek-gin",
+            multisets: bool = False) -> Rung:  # fmt: skip
+        chosen: Any = scope
+        family = walk_family(chosen, radius, multisets=multisets, **walk)
+        keys: dict[str, Any] = {"model": model, "num_hops": hops, "scope": [*scope]}
+        if "internal" in scope:
+            keys["radius"] = [*radius]
+        if multisets:
+            keys["aggregate"] = "learned"
+        return Rung(name, title, kind(hops, family), refines, keys)
+
+    both = ("graph", "internal")
+    rungs = [
+        Rung("features", "node features alone", OneWL(), edges=False, rounds=0),
+        Rung("1wl-nodes", "1-WL without edge features", OneWL(), ("features",),
+             edges=False),
+        Rung("1wl", "1-WL", OneWL(), ("1wl-nodes",), {"model": "gin"}),
+        *(Rung(f"khop{k}", f"K-hop, K = {k}", KHopWL(k), (before,),
+               {"model": "k-gin", "num_hops": k})
+          for k, before in ((2, "1wl"), (hops, "khop2"))),
+        sek("internal1", "internal radius 1", ["internal"], [1], (f"khop{hops}",)),
+        sek("internal12", "internal radius 1 and 2", ["internal"], [1, 2],
+            ("internal1",)),
+        sek("graph", "walks on the graph", ["graph"], [], (f"khop{hops}",)),
+        sek("both", "graph and internal radius 1 and 2", both, [1, 2],
+            ("internal12", "graph")),
+        sek("multisets", "the same with multisets", both, [1, 2], ("both",),
+            multisets=True),
+        Rung("2fwl", "2-FWL", TwoFWL(), (f"khop{hops}",), {"model": "ppgn"}),
+        sek("sek2fwl", "SEK 2-FWL", both, [1, 2], ("2fwl", "both"), SEKTwoFWL,
+            "sek-ppgn"),
+    ]  # fmt: skip
+    if edge_labels:
+        return rungs
+    return [
+        replace(rung, refines=("features",)) if rung.name == "1wl" else rung
+        for rung in rungs
+        if rung.name != "1wl-nodes"
+    ]
+
+
+def labelled_graphs(task: GraphTask) -> tuple[list[LabelledGraph], PackedGraphs, bool]:
+    """Return the graphs with their features as labels, packed, all at once.
+
+    Features that are the same on all nodes, or on all edges, are no labels. The last
+    value tells whether edge features are left out, as those of the two directions of an
+    edge differ.
+    """
+    packed = pack_dataset(task.graphs, "error", "drop")
+    nodes = _labels("x", [data.x.numpy() for data in task.graphs])
+    edges, one_way = None, False
+    if task.edge_channels:
+        index = [data.edge_index.numpy() for data in task.graphs]
+        sizes = [part.shape[1] for part in index]
+        shift = np.repeat(packed.node_ptr[:-1], sizes)
+        row, col = np.concatenate(index, axis=1) + shift
+        kept = np.flatnonzero(row != col)
+        order = kept[np.lexsort((col[kept], row[kept]))]
+        row, col = row[order], col[order]
+        first = np.ones(order.size, dtype=np.bool_)
+        first[1:] = (np.diff(row) != 0) | (np.diff(col) != 0)
+        attributes = [data.edge_attr.numpy() for data in task.graphs]
+        found = _labels("edge_attr", attributes)
+        if found is not None:
+            edges = found[order]
+            if (edges != edges[np.flatnonzero(first)[np.cumsum(first) - 1]]).any():
+                edges, one_way = None, True
+            else:
+                row, col, edges = row[first], col[first], edges[first]
+                if (edges != edges[np.lexsort((row, col))]).any():
+                    edges, one_way = None, True
+    items = []
+    for g, graph in enumerate(unpack(packed)):
+        low, high = packed.node_ptr[g : g + 2]
+        some = slice(packed.indptr[low], packed.indptr[high])
+        items.append(
+            LabelledGraph(
+                graph,
+                None if nodes is None else nodes[low:high],
+                None if edges is None else edges[some],
+            )
+        )
+    return items, packed, one_way
+
+
+def _labels(name: str, parts: Sequence[NDArray[Any]]) -> NDArray[np.int64] | None:
+    """Return a label for every row of features; ``None`` if all are the same."""
+    columns = [part if part.ndim == 2 else part[:, None] for part in parts]
+    rows = np.concatenate(columns)
+    if not rows.size or (rows == rows[0]).all():
+        return None
+    rows = np.ascontiguousarray(rows + 0.0)
+    whole = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))
+    _, first, numbers = np.unique(whole, return_index=True, return_inverse=True)
+    return as_labels(name, rows[first])[numbers.reshape(-1)]
+
+
+class _Slow(Exception):
+    """A test takes longer than it may."""
+
+
+class Ladder:
+    """The partitions that the rungs make of graphs, or nodes.
+
+    Args:
+        task: Graphs with targets.
+        seconds: How long one test may take.
+        threads: Threads of compiled kernels.
+    """
+
+    def __init__(
+        self,
+        task: GraphTask,
+        seconds: float = SECONDS,
+        threads: int | None = None,
+    ) -> None:
+        """Read labels and targets."""
+        self.task, self.seconds, self.threads = task, seconds, threads
+        self.items, self.packed, self.one_way = labelled_graphs(task)
+        self.bare = [LabelledGraph(i.graph, i.node_labels) for i in self.items]
+        y, mask = task.targets()
+        self.mask = mask.numpy().reshape(len(y), -1)
+        self.y = y.numpy().reshape(self.mask.shape)
+        sizes = [item.num_nodes for item in self.items]
+        self.on_nodes = task.level == "node"
+        own = np.arange(len(self.items))
+        self.owner = np.repeat(own, sizes) if self.on_nodes else own
+        known = [data.get(GRAPH_X) for data in task.graphs]
+        self.start: Classes = np.zeros(len(self.owner), dtype=np.int64)
+        if known[0] is not None:
+            rows = np.concatenate([part.numpy().reshape(1, -1) for part in known])
+            self.start = joined(rows)[self.owner]
+        self.known: dict[str, Classes] = {}
+        self.forms: NDArray[np.int64] | None = None
+
+    @property
+    def has_edge_labels(self) -> bool:
+        """Whether edges carry labels."""
+        return any(item.edge_labels is not None for item in self.items)
+
+    def before(self, rung: Rung) -> Classes:
+        """Return the classes that rungs which this one refines have found."""
+        return joined(self.start, *(self.known[n] for n in rung.refines
+                                    if n in self.known))  # fmt: skip
+
+    def climb(self, rung: Rung, progress: Progress | None = None) -> Finding:
+        """Run the test of a rung where it can matter, and say what it leaves."""
+        before, began = self.before(rung), clock()
+        open_ = in_conflict(before, self.y, self.mask)
+        graphs = np.unique(self.owner[open_])
+        tested = self._worth_it(graphs, before)
+        classes = before
+        try:
+            if tested.size:
+                classes = self._refined(rung, before, graphs, tested, progress)
+        except (_Slow, GraphInputError, MissingExtraError, MemoryError) as error:
+            reason = str(error) or type(error).__name__
+            return Finding(rung.name, rung.title, None, [], int(tested.size),
+                           clock() - began, left_out=reason)  # fmt: skip
+        self.known[rung.name] = classes
+        return self.finding(rung.name, rung.title, classes, int(tested.size),
+                            clock() - began)  # fmt: skip
+
+    def finding(
+        self, name: str, title: str, classes: Classes, tested: int, seconds: float
+    ) -> Finding:
+        """Return collisions and floors of a partition."""
+        assert self.task.kind is not None
+        collisions = int(in_conflict(classes, self.y, self.mask).sum())
+        found = floors(self.task.kind, classes, self.y, self.mask)
+        return Finding(name, title, collisions, found, tested, seconds)
+
+    def _worth_it(
+        self, graphs: NDArray[np.int64], before: Classes
+    ) -> NDArray[np.int64]:
+        """Return one of each isomorphism class that has another one in its class."""
+        if self.forms is None or self.on_nodes:
+            return graphs
+        own, forms = before[graphs], self.forms[graphs]
+        _, first = np.unique(joined(own, forms), return_index=True)
+        _, numbers, sizes = np.unique(
+            own[first], return_inverse=True, return_counts=True
+        )
+        return graphs[np.sort(first[sizes[numbers] > 1])]
+
+    def _refined(
+        self,
+        rung: Rung,
+        before: Classes,
+        graphs: NDArray[np.int64],
+        tested: NDArray[np.int64],
+        progress: Progress | None,
+    ) -> Classes:
+        """Return the classes before, split by the colours of a test."""
+        assert rung.test is not None
+        items = self.items if rung.edges else self.bare
+        some = [items[g] for g in tested.tolist()]
+        limit = clock() + self.seconds
+
+        def move(done: int, total: int) -> None:
+            if progress is not None:
+                progress(done, total)
+            if clock() > limit and done < total:
+                raise _Slow(f"it takes more than {self.seconds:g} s")
+
+        if self.on_nodes:
+            batch = Batch.of(some)
+            run = refine(rung.test, batch, max_rounds=rung.rounds, keep_history=False,
+                         threads=self.threads)  # fmt: skip
+            places = [run.colouring.node_items(g) for g in range(len(some))]
+            colours = run.history[-1][np.concatenate(places)]
+            extra = np.zeros((len(before), 2), dtype=np.uint64)
+            extra[np.isin(self.owner, tested)] = colours
+            return joined(before, extra)
+        keys = graph_keys(rung.test, some, max_rounds=rung.rounds, threads=self.threads,
+                          progress=move)  # fmt: skip
+        extra = np.zeros((len(before), 3), dtype=np.uint64)
+        extra[tested] = keys
+        if self.forms is not None:  # isomorphic graphs have equal keys
+            found = dict(zip(self.forms[tested].tolist(), keys, strict=True))
+            for g, form in zip(graphs, self.forms[graphs].tolist(), strict=True):
+                extra[g] = found.get(form, extra[g])
+        return joined(before, extra)
+
+    def find_forms(self, progress: Progress | None = None) -> Finding:
+        """Find isomorphic graphs, or nodes in one orbit, where 1-WL leaves conflicts.
+
+        What is isomorphic with different targets cannot be told apart by anything.
+        """
+        before, began = joined(self.start, self.known.get("1wl", self.start)), clock()
+        open_ = np.flatnonzero(in_conflict(before, self.y, self.mask))
+        title = "isomorphism"
+        if open_.size > _FORMS:
+            reason = f"{open_.size:,} canonical forms would take too long"
+            return Finding(_ISOMORPHISM, title, None, [], 0, 0.0, left_out=reason)
+        forms = np.full(len(before), -1, dtype=np.int64)
+        table: dict[bytes, int] = {}
+        limit = began + self.seconds
+        try:
+            for done, place in enumerate(open_.tolist(), start=1):
+                digest = canonical_digest(self._marked(place))
+                forms[place] = table.setdefault(digest, len(table))
+                if progress is not None and not done % 256:
+                    progress(done, open_.size)
+                if clock() > limit:
+                    raise _Slow(f"it takes more than {self.seconds:g} s")
+        except (_Slow, MissingExtraError) as error:
+            return Finding(_ISOMORPHISM, title, None, [], int(open_.size),
+                           clock() - began, left_out=str(error))  # fmt: skip
+        self.forms = forms
+        self.known[_ISOMORPHISM] = joined(before, forms)
+        return self.finding(_ISOMORPHISM, title, self.known[_ISOMORPHISM],
+                            int(open_.size), clock() - began)  # fmt: skip
+
+    def _marked(self, place: int) -> LabelledGraph:
+        """Return a graph, or that of a node with the node marked."""
+        item = self.items[int(self.owner[place])]
+        if not self.on_nodes:
+            return item
+        node = place - int(np.searchsorted(self.owner, self.owner[place]))
+        labels = item.node_labels
+        marks = np.zeros(item.num_nodes, np.int64) if labels is None else labels
+        own = np.arange(item.num_nodes) == node
+        rows = np.unique(np.column_stack([marks, own]), axis=0, return_inverse=True)
+        texts = [f"{a} {b}" for a, b in rows[0].tolist()]
+        return LabelledGraph(
+            item.graph, [texts[i] for i in rows[1].reshape(-1)], item.edge_labels
+        )
+
+
+def encoding_costs(
+    rung: Rung, config: RunConfig, packed: PackedGraphs, threads: int | None
+) -> tuple[float, int]:
+    """Return seconds and bytes of hops and encodings of all graphs, from a sample."""
+    if not rung.keys or rung.keys["model"] == "gin":
+        return 0.0, 0
+    chosen = config_of(config, rung)
+    graphs = unpack(packed) if packed.num_graphs <= _SAMPLE else _sample(packed)
+    part = pack(graphs)
+    times = packed.num_nodes / max(part.num_nodes, 1)
+    began, size = clock(), 0
+    if "num_hops" in rung.keys:
+        pairs = hop_pairs(part, rung.keys["num_hops"], threads=threads)
+        size += sum(int(a.nbytes) for a in (pairs.row, pairs.col, pairs.hop))
+    if rung.keys["model"] in ("sek-gin", "sek-ppgn"):
+        values = encode(part, make_encoding_of(chosen), dtype=np.float32,
+                        threads=threads)  # fmt: skip
+        arrays = (
+            (values.vectors, values.members, values.counts, values.sizes, values.rows)
+            if isinstance(values, RaggedEncoding)
+            else (values,)
+        )
+        size += sum(int(array.nbytes) for array in arrays)
+    seconds = clock() - began
+    if "ppgn" in str(rung.keys["model"]):
+        sizes = np.diff(part.node_ptr)
+        size += int(4 * (sizes**2).sum())  # a channel of all pairs
+    return times * seconds, round(times * size)
+
+
+def _sample(packed: PackedGraphs) -> list[Any]:
+    """Return some graphs, evenly spread over the dataset."""
+    chosen = np.linspace(0, packed.num_graphs - 1, _SAMPLE).astype(np.int64)
+    out: list[Any] = []
+    for g in chosen.tolist():
+        low, high = packed.node_ptr[g : g + 2]
+        indptr = packed.indptr[low : high + 1]
+        indices = packed.indices[indptr[0] : indptr[-1]]
+        whole = PackedGraphs(
+            np.array([0, high - low]), indptr - indptr[0], indices - np.int32(low)
+        )
+        out += unpack(whole)
+    return out
+
+
+def config_of(config: RunConfig, rung: Rung) -> RunConfig:
+    """Return the config that trains a network of a rung."""
+    return RunConfig.from_dict({**config.to_dict(), **rung.keys})
+
+
+def advise(
+    config: RunConfig,
+    data: GraphTask | None = None,
+    *,
+    data_root: str | Path | None = None,
+    seconds: float = SECONDS,
+    threads: int | None = None,
+    stage: Stage | None = None,
+) -> Advice:
+    """Say which tests tell apart what has different targets, and what to train.
+
+    Args:
+        config: Names the data and its targets; ``folds``, ``split_by``, ``seed`` and
+            ``baseline`` say how ridge and forest are validated.
+        data: Graphs and targets; what ``config`` names if ``None``.
+        data_root: The data folder of benchmarks; by default what ``SEKGNN_DATA`` names.
+        seconds: How long one test may take before it is left out.
+        threads: Threads of compiled kernels; ``None`` for all usable cores.
+        stage: Starts a progress bar.
+
+    Raises:
+        ConfigError: If there is no such data or target.
+        GraphInputError: If the data is wrong, or no graph has a target.
+
+    Example:
+        >>> import networkx as nx
+        >>> from sekgnn.datasets import networkx_task
+        >>> two = [nx.cycle_graph(6), nx.disjoint_union(*[nx.cycle_graph(3)] * 2)]
+        >>> task = networkx_task(two * 2, [0, 1, 0, 1])
+        >>> advise(RunConfig(baseline=False), task).chosen
+        'khop2'
+    """
+    task = load_data(config, data_root) if data is None else data
+    whole = len(task)
+    task = task.with_targets()
+    notes = []
+    if len(task) < whole:
+        notes.append(f"{whole - len(task)} graphs without a target are left out.")
+    bar: Stage = stage or (lambda text: None)
+    steps = Ladder(task, seconds, threads)
+    rungs = ladder(config, steps.has_edge_labels)
+    findings = []
+    isomorphic: Finding | None = None
+    for rung in rungs:
+        found = steps.climb(rung, bar(rung.title))
+        cost = encoding_costs(rung, config, steps.packed, threads)
+        found = replace(found, encode_seconds=cost[0], encode_bytes=cost[1])
+        findings.append(found)
+        if rung.name == "1wl":
+            isomorphic = steps.find_forms(bar("isomorphism"))
+    assert isomorphic is not None
+    findings.append(isomorphic)
+    if steps.one_way:
+        notes.append(
+            "Edge features differ between the two directions of an edge and are left "
+            "out of all tests: models that read them may go below these floors."
+        )
+    if any(POSITIONS in graph for graph in task.graphs[:1]):
+        notes.append(
+            "Positions in space are not part of any test: models that read them may go "
+            "below these floors."
+        )
+    chosen = _best(findings, rungs)
+    rung = next(item for item in rungs if item.name == chosen)
+    kept = config_of(config, rung)
+    notes.append(CAVEAT)
+    objects = "nodes" if steps.on_nodes else "graphs"
+    default = RunConfig().to_dict()
+    skipped = ("baseline", "folds")
+    keys = {
+        name: value
+        for name, value in kept.to_dict().items()
+        if (value != default[name] or name in rung.keys) and name not in skipped
+    }
+    return Advice(
+        data=task.describe(),
+        objects=objects,
+        count=int(steps.mask.any(axis=1).sum()),
+        findings=tuple(findings),
+        chosen=chosen,
+        sentence=_sentence(findings, rungs, chosen, objects),
+        config=keys,
+        baseline=_baseline(kept, task, bar("baseline")) if config.baseline else {},
+        notes=tuple(notes),
+    )
+
+
+def _score(found: Finding) -> float:
+    """Return how good a floor is, to be compared: the mean over targets."""
+    if not found.floors:
+        return -math.inf
+    values = [f["accuracy"] if "accuracy" in f else -f["mae"] for f in found.floors]
+    finite = [value for value in values if not math.isnan(value)]
+    return sum(finite) / len(finite) if finite else 0.0
+
+
+def _best(findings: Sequence[Finding], rungs: Sequence[Rung]) -> str:
+    """Return the cheapest rung to train whose floor no other one is better than."""
+    trained = [rung.name for rung in rungs if rung.keys]
+    usable = [found for found in findings if found.name in trained]
+    best = max(_score(found) for found in usable)
+    close = 1e-12 * max(1.0, abs(best))
+    return next(found.name for found in usable if _score(found) >= best - close)
+
+
+def _sentence(
+    findings: Sequence[Finding], rungs: Sequence[Rung], chosen: str, objects: str
+) -> str:
+    """Return the advice in words."""
+    by_name = {found.name: found for found in findings}
+    steps = [by_name[rung.name] for rung in rungs if rung.keys]
+    steps = [found for found in steps if found.collisions is not None]
+    place = next(i for i, found in enumerate(steps) if found.name == chosen)
+    mine, left = steps[place], steps[place].collisions or 0
+    parts = []
+    if place == 0 and not left:
+        parts.append(
+            f"{mine.title} is enough: no two {objects} with different targets share a "
+            "colour"
+        )
+    elif place == 0:
+        parts.append(
+            f"{mine.title} is as good as any costlier test here: none of them removes "
+            f"any of the {left:,} collisions"
+        )
+    else:
+        idle = []
+        for before, found in pairwise(steps[:place]):
+            if found.collisions == before.collisions:
+                idle.append(found.title)
+        if idle:
+            verb = "adds" if len(idle) == 1 else "add"
+            parts.append(f"{' and '.join(idle)} {verb} nothing here")
+        best = min(steps[:place], key=lambda found: found.collisions or 0)
+        before_mine = best.collisions or 0
+        number = f"{'' if left else 'the last '}{before_mine - left:,}"
+        parts.append(
+            f"{mine.title} removes {number} of the {before_mine:,} collisions that "
+            f"{best.title} leaves, at {mine.encode_seconds:.2g} s of encoding"
+        )
+    same = by_name[_ISOMORPHISM].collisions
+    if left and same == left:
+        parts.append(
+            f"the {left:,} {objects} that still collide are isomorphic to others with "
+            "another target: nothing can tell them apart"
+        )
+    elif left and same is not None:
+        parts.append(
+            f"{left:,} {objects} still collide, {same:,} of them because they are "
+            "isomorphic to others with another target"
+        )
+    elif left:
+        parts.append(f"{left:,} {objects} still collide")
+    return "; ".join(parts) + "."
+
+
+def _baseline(
+    config: RunConfig, task: GraphTask, progress: Progress | None
+) -> dict[str, Any]:
+    """Return what ridge and forest reach, validated across folds."""
+    count = len(task)
+    if count > _BASELINE:
+        chosen = np.random.default_rng(config.seed).permutation(count)[:_BASELINE]
+        task = task.subset(np.sort(chosen))
+    out: dict[str, Any] = {"graphs": len(task), "folds": config.folds}
+    try:
+        training = Training(replace(config, protocol="nested"), task)
+    except ValueError as error:  # too few graphs to split, for example
+        return {**out, LEFT_OUT: str(error)}
+    models = Baseline(training)
+    tables = []
+    for number in range(len(training.splits)):
+        tables.append(models.fold(number))
+        if progress is not None:
+            progress(number + 1, len(training.splits))
+    metric = f"test_{training.objective().metric_names[0]}"
+    out["metric"] = metric
+    out["higher_is_better"] = is_better_high(metric)
+    for name in tables[0]:
+        reasons = [table[name][LEFT_OUT] for table in tables if LEFT_OUT in table[name]]
+        if reasons:
+            out[name] = {LEFT_OUT: reasons[0]}
+            continue
+        values = {
+            key: [float(table[name][key]) for table in tables]
+            for key in tables[0][name]
+            if key.startswith("test_") and key[5:] in _SCORES
+        }
+        out[name] = {
+            key: {"value": float(np.mean(v)), "spread": float(np.std(v))}
+            for key, v in values.items()
+        }
+    return out
+
+
+def _plain(value: Any) -> Any:
+    """Return JSON values; ``None`` for numbers that are not finite."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def rows(advice: Advice) -> Iterator[list[str]]:
+    """Yield the cells of a row per rung, for tables; the first row is the heading."""
+    names = advice.data["targets"]
+    metrics = list(advice.findings[0].floors[0]) if advice.findings[0].floors else []
+    shown = [(t, m) for t in range(len(names)) for m in metrics]
+
+    def said(metric: str, target: int) -> str:
+        word = {"accuracy": "best accuracy", "mae": "least MAE", "rmse": "least RMSE"}
+        return word[metric] + (f", {names[target]}" if len(names) > 1 else "")
+
+    yield ["what a model sees", "collisions", *(said(m, t) for t, m in shown),
+           "tested", "test, s", "encode, s", "memory"]  # fmt: skip
+    for found in advice.findings:
+        values = ["" for _ in shown]
+        if found.floors:
+            values = [_number(found.floors[t], m) for t, m in shown]
+        title = found.title
+        if found.left_out:
+            title += f" (left out: {found.left_out})"
+        has_cost = found.encode_bytes > 0
+        yield [
+            title,
+            "" if found.collisions is None else f"{found.collisions:,}",
+            *values,
+            f"{found.tested:,}",
+            f"{found.seconds:.2f}",
+            f"{found.encode_seconds:.2f}" if has_cost else "",
+            _size(found.encode_bytes) if has_cost else "",
+        ]
+
+
+def _number(floor: dict[str, float], metric: str) -> str:
+    value = floor[metric]
+    if math.isnan(value):
+        return ""
+    return f"{100 * value:.2f} %" if metric == "accuracy" else f"{value:.4g}"
+
+
+def _size(count: int) -> str:
+    return gib(count) if count >= 1 << 29 else f"{count / 2**20:,.1f} MiB"

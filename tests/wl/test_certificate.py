@@ -1,0 +1,229 @@
+"""Certificates, and the checker that knows nothing of this library."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import importlib.util
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.wl.cases import KERNELS, SMALL, pairs, walks
+
+from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.graphs import (
+    LabelledGraph,
+    complete_graph,
+    csl_graph,
+    cycle_graph,
+    labelled_from_smiles,
+    path_graph,
+    rook_graph,
+    shrikhande_graph,
+)
+from sekgnn.wl import (
+    SEK,
+    InnerWL,
+    Isomorphism,
+    KHopWL,
+    OneWL,
+    SEKTwoFWL,
+    SubgraphWL,
+    ThreeFWL,
+    TwoFWL,
+    Walks,
+    WLTest,
+    compare,
+)
+
+CHECKER = Path(__file__).parents[2] / "tools" / "check_certificate.py"
+_spec = importlib.util.spec_from_file_location("check_certificate", CHECKER)
+assert _spec is not None and _spec.loader is not None
+checker = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(checker)
+
+HEXAGON, TRIANGLES = cycle_graph(6), cycle_graph(3).disjoint_union(cycle_graph(3))
+DECALIN, BICYCLOPENTYL = (
+    labelled_from_smiles(s) for s in ("C1CCC2CCCCC2C1", "C1CCCC1C1CCCC1")
+)
+SHORT = SEK(2, (Walks("internal", radius=1, walk_length=4, pairs="all"),))
+SUMS = SEK(1, (Walks("internal", radius=1, walk_length=3, multisets=False),))
+KNOWN: list[tuple[Any, Any, WLTest, bool]] = [
+    (HEXAGON, TRIANGLES, OneWL(), False),
+    (HEXAGON, TRIANGLES, KHopWL(2), True),
+    (HEXAGON, TRIANGLES, KHopWL(2, kernel="diffusion"), False),
+    (HEXAGON, TRIANGLES, TwoFWL(), True),
+    (DECALIN, BICYCLOPENTYL, OneWL(), False),
+    (DECALIN, BICYCLOPENTYL, SubgraphWL(3), True),
+    (DECALIN, BICYCLOPENTYL, KHopWL(3), True),
+    (csl_graph(11, 2), csl_graph(11, 3), SubgraphWL(1, marked=True), True),
+    (rook_graph(4), shrikhande_graph(), SubgraphWL(1), False),
+    (rook_graph(4), shrikhande_graph(), TwoFWL(), False),
+    (rook_graph(4), shrikhande_graph(), SHORT, True),
+    (rook_graph(4), shrikhande_graph(), SUMS, True),
+    (rook_graph(4), shrikhande_graph(), SEKTwoFWL(1, SHORT.encodings), True),
+    (path_graph(5), path_graph(4).disjoint_union(path_graph(1)), OneWL(), True),
+    (path_graph(0), path_graph(0), OneWL(), False),
+    (path_graph(0), path_graph(1), TwoFWL(), True),
+]
+
+
+def sealed(first: Any, second: Any, test: WLTest) -> dict[str, Any]:
+    """Return a certificate as it comes out of a file."""
+    made = compare(first, second, test).certificate()
+    again: dict[str, Any] = json.loads(json.dumps(made))
+    return again
+
+
+def refused(claim: dict[str, Any]) -> bool:
+    try:
+        checker.check(claim)
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return True
+    return False
+
+
+@pytest.mark.parametrize("first, second, test, apart", KNOWN)
+def test_certificates_of_known_pairs_check(
+    first: Any, second: Any, test: WLTest, apart: bool
+) -> None:
+    claim = sealed(first, second, test)
+    assert claim["separated"] is apart
+    assert ("does not" in checker.check(claim)) is not apart
+
+
+def sek_tests(cls: type[SEK] = SEK) -> st.SearchStrategy[SEK]:
+    return st.builds(cls, SMALL, st.tuples(walks()), st.booleans(), KERNELS)
+
+
+@given(
+    pairs(6),
+    st.one_of(
+        st.just(OneWL()), st.builds(KHopWL, SMALL, KERNELS),
+        st.builds(SubgraphWL, SMALL, st.booleans()), sek_tests(), st.just(TwoFWL()),
+        sek_tests(SEKTwoFWL),
+    ),
+)  # fmt: skip
+@settings(max_examples=120)
+def test_every_certificate_checks(
+    two: tuple[LabelledGraph, LabelledGraph], test: WLTest
+) -> None:
+    assert not refused(sealed(*two, test))
+
+
+def mutations(claim: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the certificate with one thing changed, in many ways."""
+
+    def changed(what: str) -> tuple[str, dict[str, Any]]:
+        return what, copy.deepcopy(claim)
+
+    what, other = changed("the opposite verdict")
+    other["separated"] = not claim["separated"]
+    yield what, other
+    for g in (0, 1):
+        edges = claim["graphs"][g]["edges"]
+        n = claim["graphs"][g]["num_nodes"]
+        for k in range(len(edges)):
+            what, other = changed(f"edge {k} of graph {g} listed twice")
+            other["graphs"][g]["edges"].append(edges[k])
+            yield what, other
+            what, other = changed(f"edge {k} of graph {g} removed")
+            del other["graphs"][g]["edges"][k]
+            yield what, other
+        what, other = changed(f"a node more in graph {g}")
+        other["graphs"][g]["num_nodes"] = n + 1
+        yield what, other
+    tables = claim["rounds"] if claim["separated"] else [claim["partition"]]
+    for t, table in enumerate(tables):
+        for g, classes in enumerate(table):
+            for i in range(len(classes)):
+                what, other = changed(f"class of object {i} of graph {g} in table {t}")
+                place = other["rounds"][t] if claim["separated"] else other["partition"]
+                place[g][i] = classes[i - 1] + (classes[i - 1] == classes[i])
+                yield what, other
+    if not claim["separated"]:
+        what, other = changed("a pair of the bijection missing")
+        other["bijection"].pop()
+        yield what, other
+        if len(claim["bijection"]) > 1:
+            what, other = changed("two classes swapped")
+            (_, a), (_, b) = other["bijection"][:2]
+            other["bijection"][0][1], other["bijection"][1][1] = b, a
+            yield what, other
+        return
+    for key in ("class", "counts", "nodes", "facts"):
+        what, other = changed(f"another {key}")
+        value = other["colour"][key]
+        other["colour"][key] = value + 1 if key == "class" else [*value[:-1], -1]
+        yield what, other
+    for name in (claim["colour"]["facts"][0] + [{}])[1]:
+        what, other = changed(f"another fraction in {name}")
+        rows = other["colour"]["facts"][0][1][name]
+        (rows[0] if isinstance(rows[0], list) else rows)[0] = "7/9"
+        yield what, other
+    for t in range(len(claim["colour"]["unfolding"])):
+        what, other = changed(f"another unfolding of round {t}")
+        other["colour"]["unfolding"][t]["sees"][0].append([0, 0, 1])
+        yield what, other
+
+
+@pytest.mark.parametrize("first, second, test, apart", KNOWN[:13])
+def test_mutations_are_refused(
+    first: Any, second: Any, test: WLTest, apart: bool
+) -> None:
+    claim = sealed(first, second, test)
+    tried = list(mutations(claim))
+    assert len(tried) > 20
+    chosen = tried if len(tried) < 100 else tried[:: len(tried) // 25] + tried[-8:]
+    for what, other in chosen:
+        assert refused(other), what
+
+
+def test_parameters_of_another_test_are_refused() -> None:
+    """Nobody proves for 1-WL what needs hops or walks."""
+    claim = sealed(HEXAGON, TRIANGLES, KHopWL(2))
+    claim["test"]["test"] = "1wl"
+    assert refused(claim)
+    claim = sealed(rook_graph(4), shrikhande_graph(), SHORT)
+    claim["test"]["encodings"][0]["radius"] = 2
+    assert refused(claim)
+
+
+def test_the_checker_stands_alone(tmp_path: Path) -> None:
+    text = CHECKER.read_text()
+    assert len(text.splitlines()) < 200
+    tree = ast.walk(ast.parse(text))
+    names = {
+        a.name for node in tree if isinstance(node, ast.Import) for a in node.names
+    }
+    tree = ast.walk(ast.parse(text))
+    names |= {str(node.module) for node in tree if isinstance(node, ast.ImportFrom)}
+    assert names <= sys.stdlib_module_names
+    file = tmp_path / "c.json"
+    claim = sealed(HEXAGON, TRIANGLES, OneWL())
+    for change, code, said in ((False, 0, "OK: "), (True, 1, "this does not hold: ")):
+        claim["separated"] = change
+        file.write_text(json.dumps(claim))
+        command = [sys.executable, "-I", "-S", str(CHECKER), str(file)]
+        found = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert found.returncode == code
+        assert (found.stdout + found.stderr).startswith(said)
+
+
+def test_what_has_no_certificate() -> None:
+    for test in (ThreeFWL(), Isomorphism()):
+        with pytest.raises(ConfigError, match="no certificates of"):
+            compare(HEXAGON, TRIANGLES, test).certificate()
+    with pytest.raises(ConfigError, match="walks only"):
+        compare(HEXAGON, TRIANGLES, SEK(2, (InnerWL(1),))).certificate()
+    with pytest.raises(GraphInputError, match="61 nodes is too large"):
+        compare(cycle_graph(61), cycle_graph(61), TwoFWL()).certificate()
+    with pytest.raises(GraphInputError, match="201 nodes is too large"):
+        compare(complete_graph(201), cycle_graph(201), OneWL()).certificate()
