@@ -122,7 +122,11 @@ def test_a_run_of_a_network_says_what_goes_without(lines: Path, tmp_path: Path) 
     assert sentence.startswith(
         f"baseline without a network: {found['model']}, test_accuracy "
     )
-    assert sentence.endswith(f"(this network {record.headline.value:.3g})")
+    assert f"(this network {record.headline.value:.3g})" in sentence
+    behind = found["value"] > record.headline.value
+    assert ("the network is behind: try --preset" in sentence) == behind
+    ahead = replace(record, baseline={**found, "value": 2.0}).baseline_sentence()
+    assert "the network is behind" in str(ahead)
 
 
 def test_nothing_is_selected_without_validation_graphs(
