@@ -192,7 +192,7 @@ class RunRecord:
         if any(value is not None and sign * value > sign * own for value in values):
             text += (
                 "; the network is behind: try --preset, more --epochs or sekgnn "
-                "search, or do without a network"
+                "search, or do without it"
             )
         return text
 
