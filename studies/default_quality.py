@@ -65,7 +65,8 @@ def _tu(name: str, preset: str | None = None) -> Task:
     keys = {"data": name, "protocol": "nested"}
     if preset is not None:
         keys, command = keys | {"preset": preset}, f"{command} --preset {preset}"
-    return Task(f"{name}, accuracy in per cent", command, keys)
+    title = f"{name}{'' if preset is None else f', preset {preset}'}"
+    return Task(f"{title}, accuracy in per cent", command, keys)
 
 
 TASKS = {
