@@ -115,9 +115,13 @@ def count_metrics(
     y, mask = training.data.targets()
     weights = [data[Y_WEIGHT] for data in training.data.graphs if Y_WEIGHT in data]
     table = Table(x, y, mask, torch.cat(weights) if weights else None)
-    train = table.rows(torch.from_numpy(split.train))
-    parts = [part for part in ("val", "test") if getattr(split, part).size]
-    rows = {part: torch.from_numpy(getattr(split, part)) for part in parts}
+    places = np.arange(len(x))
+    rows = {
+        part: torch.from_numpy(np.isin(places, getattr(split, part)))
+        for part in ("train", "val", "test")
+        if getattr(split, part).size
+    }
+    train = table.rows(rows.pop("train"))
     if kind == "ridge":
         val = table.rows(rows["val"]) if "val" in rows else None
         matrix, bias = solve_linear(goal, training.data.num_outputs, train, val)
