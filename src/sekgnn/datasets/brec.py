@@ -196,8 +196,11 @@ def _array(path: Path, count: int) -> NDArray[Any]:
     """
     try:  # mapped: a header that promises more than the file holds is an error
         found: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise GraphInputError(f"{path} is no array of strings: {error}") from None
+    except (OSError, ValueError, EOFError):
+        raise GraphInputError(
+            f"{path} is no array of strings: it is damaged, or holds objects, which are "
+            "not unpickled."
+        ) from None
     if found.dtype.kind not in "SU" or found.size != count:
         raise GraphInputError(
             f"{path} holds {found.size} values of type {found.dtype}, expected {count} "
