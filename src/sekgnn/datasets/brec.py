@@ -198,8 +198,8 @@ def _array(path: Path, count: int) -> NDArray[Any]:
         found: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError):
         raise GraphInputError(
-            f"{path} is no array of strings: it is damaged, or holds objects, which are "
-            "not unpickled."
+            f"{path} is no array of strings: it is damaged, or holds objects, which "
+            "are not unpickled."
         ) from None
     if found.dtype.kind not in "SU" or found.size != count:
         raise GraphInputError(
