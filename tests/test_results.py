@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from studies.default_quality import TASKS, quality_page
 from studies.results_page import TABLES, with_tables
 
 from sekgnn.brec.board import BOARD, Board
@@ -24,7 +25,7 @@ from sekgnn.reproduce.queue import look
 from sekgnn.reproduce.recipes import Recipe, recipes
 from sekgnn.reproduce.tables import cells, csv, markdown
 from sekgnn.training.config import RunConfig
-from sekgnn.training.run_folder import read_config
+from sekgnn.training.run_folder import load_config, read_config
 from sekgnn.training.run_record import RunRecord
 
 ROOT = Path(__file__).parents[1]
@@ -144,3 +145,15 @@ def test_trained_networks_on_brec_on_the_page() -> None:
     best = max(row.score.separated for row in board.rows)
     readme = (ROOT / "README.md").read_text("utf-8")
     assert f"SEK-PPGN with learned multisets {best} by BREC's protocol" in readme
+
+
+def test_the_defaults_that_were_measured_are_those_of_today() -> None:
+    """The page is made of the record, which holds every task with its present keys."""
+    folder = ROOT / "results" / "defaults"
+    record = json.loads((folder / "defaults.json").read_text("utf-8"))
+    assert (folder / "defaults.md").read_text("utf-8") == quality_page(record)
+    assert [values["task"] for values in record["outcomes"]] == [*TASKS]
+    for values in record["outcomes"]:
+        keys = {"data": f"{values['task']}.csv", **TASKS[values["task"]].keys}
+        today = load_config(None, keys, keys.pop("preset", None))
+        assert today.differences(RunConfig.from_dict(values["config"])) == []

@@ -67,7 +67,13 @@ def test_known_numbers(
 ) -> None:
     monkeypatch.delenv("SEKGNN_DATA", raising=False)  # the option alone must do
     result = run(
-        "brec", *args, "--category", "simple_regular", "basic", "--data-root", data_root
+        "brec",
+        *args,
+        "--category",
+        "simple_regular",
+        "basic",
+        "--data",
+        data_root / "brec",
     )
     assert result.exit_code == 0, result.output
     assert printed_table(result.stdout) == {
@@ -116,11 +122,11 @@ def test_missing_data(
 ) -> None:
     monkeypatch.delenv("SEKGNN_DATA", raising=False)
     folder = tmp_path / "results"
-    for args in ((), ("--data-root", tmp_path), ("--all", "-o", folder)):
+    for args in ((), ("--data", tmp_path), ("--all", "-o", folder)):
         result = run("brec", *args)
         assert (result.exit_code, result.stdout) == (2, "")
         assert result.stderr.startswith("error: ")
-        assert "brec/brec.g6.txt" in result.stderr and "SHA-256" in result.stderr
+        assert "customize/Data/raw/*.npy of github.com/GraphPKU/BREC" in result.stderr
         assert result.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from sekgnn.datasets import BREC, CATEGORIES, BRECPair
-from sekgnn.errors import ConfigError
-from sekgnn.graphs import Graph, cycle_graph, path_graph
+from sekgnn.errors import ConfigError, DataNotFoundError, GraphInputError
+from sekgnn.graphs import Graph, cycle_graph, path_graph, to_graph6
 
 # name: (first index, last index, fewest nodes, most nodes)
 EXPECTED = {
@@ -126,3 +126,59 @@ def test_selection_and_order_of_categories() -> None:
         "extension",
         "cfi",
     ]
+
+
+RAW = {"basic": 120, "regular": 100, "str": 100, "extension": 200, "cfi": 200,
+       "4vtx": 40, "dr": 40}  # fmt: skip
+
+
+@pytest.mark.dataset
+def test_upstreams_files_hold_the_same_pairs(brec: BREC, tmp_path: Path) -> None:
+    """The seven raw arrays, in a folder or a clone, and the file with all copies."""
+    texts = [to_graph6(g) for pair in brec for g in (pair.first, pair.second)]
+    raw = tmp_path / "clone" / "customize" / "Data" / "raw"
+    raw.mkdir(parents=True)
+    start = 0
+    for number, (name, count) in enumerate(RAW.items()):
+        part = np.array(texts[start : start + count], "S" if number % 2 else "U")
+        in_rows = name in ("regular", "extension", "cfi")
+        np.save(raw / f"{name}.npy", part.reshape(-1, 2) if in_rows else part)
+        start += count
+    for place in (raw, tmp_path / "clone"):
+        assert list(BREC(place)) == list(brec)
+    file = tmp_path / "brec_v3.npy"  # sparse: copies that are not read are left empty
+    longest = max(map(len, texts))
+    copies = np.lib.format.open_memmap(file, "w+", f"S{longest}", (51_200,))
+    table = copies[:25_600].reshape(400, 64)
+    table[:, :2] = np.array(texts).reshape(400, 2)
+    table[:60, 2:4] = table[:60, 1::-1]  # relabelled copies come after the given graphs
+    copies.flush()
+    assert list(BREC(file)) == list(brec)
+    table[7, :2] = table[7, 1::-1]
+    copies.flush()
+    with pytest.raises(
+        GraphInputError, match=r"brec_v3\.npy is not the file it should"
+    ):
+        BREC(file)
+    (raw / "dr.npy").unlink()
+    with pytest.raises(DataNotFoundError, match=r"but not dr\.npy.*GraphPKU/BREC"):
+        BREC(raw)
+
+
+def test_upstreams_files_are_not_unpickled(tmp_path: Path) -> None:
+    file = tmp_path / "brec_v3.npy"
+
+    class Bomb:
+        def __reduce__(self) -> tuple[object, ...]:
+            return (file.unlink, ())
+
+    np.save(file, np.array([Bomb()], dtype=object), allow_pickle=True)
+    with pytest.raises(GraphInputError, match="no array of strings"):
+        BREC(file)
+    np.save(file, np.array([b"Bw", b"B_"]))
+    with pytest.raises(GraphInputError, match=r"2 values .* expected 51200"):
+        BREC(file)
+    whole = file.read_bytes()
+    file.write_bytes(whole.replace(b"(2,)", b"(9,)"))  # promises more than there is
+    with pytest.raises(GraphInputError, match="no array of strings"):
+        BREC(file)

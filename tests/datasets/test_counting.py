@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sekgnn.datasets import CountingDataset, pattern_counts
+from sekgnn.datasets import CountingDataset, counting, pattern_counts
 from sekgnn.datasets.counting import PATTERNS, SHAPES
 from sekgnn.errors import ConfigError, DataNotFoundError, GraphInputError
 from sekgnn.graphs import Graph, complete_graph, cycle_graph, path_graph, petersen_graph
@@ -199,3 +199,35 @@ def test_counts_equal_the_stored_targets_on_all_graphs(data_root: Path) -> None:
     limit[PATTERNS.index("custom")] = 1e-14
     assert len(dataset) == 5000
     assert (difference <= limit).all(), dict(zip(PATTERNS, difference, strict=True))
+
+
+def test_the_benchmarks_matlab_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, generated: CountingDataset
+) -> None:
+    """``randomgraph.mat`` as others have it: matrices, sparse or not, and a split."""
+    from scipy.io import savemat
+    from scipy.sparse import csc_array
+
+    cells = np.empty((1, len(generated)), dtype=object)
+    for i, graph in enumerate(generated):
+        matrix = graph.adjacency().astype(np.float64)
+        cells[0, i] = csc_array(matrix) if i % 2 else matrix
+    split = {
+        f"{part}_idx": getattr(generated.split, part)
+        for part in ("train", "val", "test")
+    }
+    (tmp_path / "counting").mkdir()
+    file = tmp_path / "counting" / "randomgraph.mat"
+    savemat(file, {"A": cells, **split})
+    monkeypatch.setenv("SEKGNN_DATA", str(tmp_path))
+    monkeypatch.setattr(counting, "check_statistics", lambda *_, **__: None)
+    found = CountingDataset()
+    assert found.source == "file" and list(found) == list(generated)
+    assert found.split.sizes == generated.split.sizes
+    np.testing.assert_allclose(found.targets, generated.targets)
+    savemat(file, {"A": cells, **split, "val_idx": split["val_idx"][1:]})
+    with pytest.raises(GraphInputError, match="no split of A"):
+        CountingDataset(tmp_path)
+    file.write_bytes(b"MATLAB")
+    with pytest.raises(GraphInputError, match=r"is not randomgraph\.mat"):
+        CountingDataset(tmp_path)

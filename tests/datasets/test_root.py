@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -9,7 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from sekgnn.datasets import BREC, CEXP, CSL, DATA_FILES, EXP, SR25, find_data_root
+from sekgnn.datasets import (
+    BREC,
+    CEXP,
+    CSL,
+    DATA_FILES,
+    EXP,
+    SR25,
+    CountingDataset,
+    GraphPropertyDataset,
+    find_data_root,
+)
 from sekgnn.datasets.root import build_folder, read_data_file
 from sekgnn.errors import DataNotFoundError, GraphInputError, OutputError
 from sekgnn.files import cache_folder
@@ -60,25 +71,36 @@ def test_root_goes_before_the_environment(
 
 
 @pytest.mark.parametrize(
-    ("dataset", "name"),
-    [(BREC, "brec"), (SR25, "sr25"), (CSL, "csl"), (EXP, "exp"), (CEXP, "cexp")],
+    ("dataset", "public"),
+    [
+        (BREC, "customize/Data/raw/*.npy of github.com/GraphPKU/BREC, or its brec_v3"),
+        (SR25, "sr251256.g6 of github.com/JiaruiFeng/KP-GNN"),
+        (EXP, "GRAPHSAT.pkl of github.com/JiaruiFeng/KP-GNN (data/EXP/raw)"),
+        (CEXP, "Data/CEXP/GRAPHSAT.txt of github.com/ralphabb/GNN-RNI"),
+        (CSL, "leave data_root out to generate"),
+        (CountingDataset, "randomgraph.mat of github.com/LingxiaoShawn/GNNAsKernel"),
+        (GraphPropertyDataset, "leave data_root out to generate"),
+    ],
 )
-def test_a_missing_file_is_named_with_place_and_digest(
-    dataset: type, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_whoever_lacks_a_file_is_told_where_everybody_can_get_it(
+    dataset: type, public: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = DATA_FILES[name]
-    for use_variable in (True, False):
-        monkeypatch.setenv("SEKGNN_DATA", str(tmp_path))
-        with pytest.raises(DataNotFoundError) as caught:
-            dataset() if use_variable else dataset(tmp_path)
-        message = str(caught.value)
-        assert str(tmp_path / file.path) in message
-        assert file.sha256 in message
-        assert "SEKGNN_DATA" in message
-        assert file.content in message
-    monkeypatch.delenv("SEKGNN_DATA")
-    with pytest.raises(DataNotFoundError, match=f"pass data_root.*{file.path}"):
-        dataset()
+    """One repository, file and place; what can be generated is, without a folder."""
+    monkeypatch.setenv("SEKGNN_DATA", str(tmp_path))
+    with pytest.raises(DataNotFoundError) as caught:
+        dataset(tmp_path)
+    assert public in str(caught.value) and str(tmp_path) in str(caught.value)
+    assert "generate" in public or "SEKGNN_DATA" in str(caught.value)
+    if dataset in (CountingDataset, GraphPropertyDataset):
+        return  # generated in their own tests
+    for unset in (False, True):
+        if unset:
+            monkeypatch.delenv("SEKGNN_DATA")
+        if dataset is CSL:
+            assert CSL().source == "generated" and CSL()[3] == CSL.generated()[3]
+        else:
+            with pytest.raises(DataNotFoundError, match=re.escape(public)):
+                dataset()
 
 
 def test_a_file_with_other_content_is_refused(tmp_path: Path) -> None:

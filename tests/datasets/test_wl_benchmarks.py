@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import pickle
 from itertools import combinations
 from pathlib import Path
 
 import igraph
 import numpy as np
 import pytest
+import torch
 
 from sekgnn.datasets import CEXP, CSL, EXP, SR25, rook_shrikhande
 from sekgnn.datasets.wl_benchmarks import SKIPS
-from sekgnn.errors import ConfigError
+from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import Graph, LabelledGraph, csl_graph
 
 
@@ -40,7 +42,7 @@ def test_generated_has_the_labels_of_the_original(data_root: Path) -> None:
 
 def test_generated_copies_belong_to_their_class_only() -> None:
     csl = CSL.generated(seed=3)
-    assert len(csl) == 150 and repr(csl) == "CSL(150)"
+    assert len(csl) == 150 and repr(csl) == "CSL(150, generated)"
     assert csl.skips.tolist() == [skip for skip in SKIPS for _ in range(15)]
     for graph, own in zip(csl[::15], SKIPS, strict=True):
         assert [skip for skip in SKIPS if is_csl(graph, skip)] == [own]
@@ -99,7 +101,7 @@ def test_statistics(
     graphs = dataset(data_root)
     sizes = [g.num_nodes for g in graphs]
     assert len(graphs) == 1200
-    assert repr(graphs) == f"{dataset.__name__}(1200)"
+    assert repr(graphs) == f"{dataset.__name__}(1200, published)"
     assert (min(sizes), max(sizes)) == (fewest, most)
     assert round(float(np.mean(sizes)), 2) == mean
     assert round(float(np.mean([2 * g.num_edges for g in graphs])), 1) == edges
@@ -182,3 +184,83 @@ def test_rook_and_shrikhande() -> None:
     assert is_strongly_regular(first, 6, 2, 2)
     assert is_strongly_regular(second, 6, 2, 2)
     assert not isomorphic(first, second)
+
+
+def as_text(items: list[LabelledGraph], classes: list[int]) -> str:
+    """Return graphs in the format of GNN-RNI."""
+    lines = [str(len(items))]
+    for item, y in zip(items, classes, strict=True):
+        lines.append(f"{item.graph.num_nodes} {y}")
+        for node, label in enumerate(np.asarray(item.node_labels).tolist()):
+            near = item.graph.neighbors(node).tolist()
+            lines.append(" ".join(map(str, [label, len(near), *near])))
+    return "\n".join(lines)
+
+
+def as_pickle(
+    items: list[LabelledGraph], classes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> bytes:
+    """Return graphs as a pickle of PyG 1, whose ``Data`` keeps its fields itself."""
+    import torch_geometric.data.data as module
+
+    class Data:
+        pass
+
+    Data.__module__, Data.__qualname__ = module.__name__, "Data"
+    out = []
+    for item, y in zip(items, classes, strict=True):
+        out.append(Data())
+        vars(out[-1]).update(
+            x=torch.tensor(np.asarray(item.node_labels).tolist()).unsqueeze(1),
+            edge_index=torch.tensor(item.graph.edge_index().tolist()),
+            y=torch.tensor([y]),
+            edge_attr=None,
+        )
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "Data", Data)
+        return pickle.dumps(out)
+
+
+def test_published_formats_of_exp(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    triangle = Graph.from_edge_index([[0, 1, 1, 2, 0, 2], [1, 0, 2, 1, 2, 0]], 3)
+    path = Graph.from_edge_index([[0, 1], [1, 0]], 3)  # with an isolated node
+    items = [LabelledGraph(g, [0, 1, 1]) for g in (triangle, path)]
+    (tmp_path / "GRAPHSAT.txt").write_text(as_text(items, [1, 0]))
+    file = tmp_path / "GRAPHSAT.pkl"
+    file.write_bytes(as_pickle(items, [1, 0], monkeypatch))
+    for name in ("GRAPHSAT.txt", "GRAPHSAT.pkl"):
+        found = EXP(tmp_path / name)
+        assert list(found) == items and found.labels.tolist() == [1, 0]
+        assert found.source == "another sample"
+    (tmp_path / "exp").mkdir()
+    file.rename(tmp_path / "exp" / "GRAPHSAT.pkl")
+    assert list(EXP(tmp_path)) == items
+    (tmp_path / "bad.txt").write_text("1\n3 0\n0 1 7")
+    (tmp_path / "alone.txt").write_text(as_text(items, [1, 1]))
+    for name in ("bad.txt", "alone.txt"):
+        with pytest.raises(GraphInputError, match=name):
+            EXP(tmp_path / name)
+
+
+def test_a_pickle_runs_no_code(tmp_path: Path) -> None:
+    class Bomb:
+        def __reduce__(self) -> tuple[object, ...]:
+            return ((tmp_path / "mark").touch, ())
+
+    bomb = pickle.dumps([Bomb()])
+    inside = pickle.dumps(torch.zeros(2)).replace(b"OrderedDict", b"defaultdict")
+    for content in (bomb, inside, b"", b"cos\nsystem\n(S'true'\ntR."):
+        (tmp_path / "GRAPHSAT.pkl").write_bytes(content)
+        with pytest.raises(GraphInputError, match="not a published file"):
+            EXP(tmp_path / "GRAPHSAT.pkl")
+    assert not (tmp_path / "mark").exists()
+
+
+@pytest.mark.dataset
+def test_the_published_text_of_cexp_is_known(data_root: Path, tmp_path: Path) -> None:
+    cexp = CEXP(data_root)
+    (tmp_path / "CEXP.txt").write_text(as_text(list(cexp), cexp.labels.tolist()))
+    again = CEXP(tmp_path / "CEXP.txt")
+    assert list(again) == list(cexp) and again.source == "published"

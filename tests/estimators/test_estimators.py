@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,18 @@ import pytest
 import torch
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.validation import validate_data
+from torch_geometric.data import Data
 
-from sekgnn.datasets import list_task
+from sekgnn.datasets import list_task, networkx_task
 from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
 from sekgnn.estimators import SEKClassifier, SEKRegressor
 from sekgnn.graphs import Graph, cycle_graph, path_graph
 from sekgnn.models import load_model
+from sekgnn.models.options import MODEL_KINDS
+from sekgnn.search import SearchSpace, search
+from sekgnn.training import RunConfig
 from sekgnn.training.predictor import Predictor
 
 SMALL: dict[str, Any] = {
@@ -206,7 +213,7 @@ def test_wrong_input() -> None:
     cases: list[tuple[list[Any], list[str], str]] = [
         (graphs, labels[:-1], "12 graphs, but 11 targets"),
         ([], [], "no graphs"),
-        (graphs, ["a"] * 12, "same label"),
+        (graphs, ["a"] * 12, "of one class"),
         ([*graphs[:-1], "C"], labels, "graph 11 is str"),
     ]
     for wrong, y, message in cases:
@@ -226,30 +233,94 @@ def test_wrong_input() -> None:
         model.predict(["CCO"])
 
 
-CHECKS = [
-    "check_estimator_cloneable",
-    "check_estimator_repr",
-    "check_no_attributes_set_in_init",
-    "check_parameters_default_constructible",
-    "check_get_params_invariance",
-    "check_set_params",
-    "check_do_not_raise_errors_in_init_or_set_params",
-    "check_estimator_tags_renamed",
-    "check_valid_tag_types",
-    "check_mixin_order",
-]
-"""Checks of scikit-learn that fit nothing; all others fit to arrays of numbers."""
+class Rows:
+    """Rows of a matrix as graphs of one node, for checks that fit to matrices."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        numbers = isinstance(self, SEKRegressor)
+        X, y = validate_data(self, X, y, multi_output=numbers, y_numeric=numbers)
+        return super().fit(_nodes(X), y, sample_weight)  # type: ignore[misc]
+
+    def _read(self, X: Any) -> Any:
+        rows = validate_data(self, X, reset=False)
+        return super()._read(_nodes(rows))  # type: ignore[misc]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.two_d_array = True
+        return tags
 
 
-@pytest.mark.parametrize("cls", [SEKClassifier, SEKRegressor])
-@pytest.mark.parametrize("check", CHECKS)
-def test_checks_of_scikit_learn(cls: type, check: str) -> None:
-    from sklearn.utils import estimator_checks
+class RowClassifier(Rows, SEKClassifier):
+    pass
 
-    run = getattr(estimator_checks, check, None)
-    if run is None:
-        pytest.skip(f"this version of scikit-learn has no {check}")
-    run(cls.__name__, cls())
+
+class RowRegressor(Rows, SEKRegressor):
+    pass
+
+
+def _nodes(matrix: Any) -> list[Data]:
+    none = torch.empty(2, 0, dtype=torch.long)
+    return [
+        Data(x=torch.tensor(row, dtype=torch.float32)[None], edge_index=none)
+        for row in matrix
+    ]
+
+
+EXACT: dict[str, Any] = {
+    "model": "gin", "encoding": "none", "hidden_channels": 8, "num_layers": 1,
+    "norm": "none", "optimizer": "lbfgs", "epochs": 1, "dtype": "float64",
+    "keep": "last", "refit": True, "normalize": False,
+}  # fmt: skip
+"""A network whose loss is that of all graphs: no batches, no graphs held back."""
+
+NOT_FOR_US = {
+    "check_sample_weight_equivalence_on_dense_data": "wants 1e-7, weights are float32",
+    "check_regressors_train": "sets alpha, which is no penalty here",
+}
+
+
+@pytest.mark.parametrize("cls", [RowClassifier, RowRegressor])
+def test_checks_of_scikit_learn(cls: type) -> None:
+    """All of its checks, on a network, but for those listed in docs/training.md."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = check_estimator(
+            cls(**EXACT), expected_failed_checks=NOT_FOR_US, on_fail=None, on_skip=None
+        )
+    failed = {r["check_name"]: str(r["exception"]) for r in found
+              if r["status"] == "failed"}  # fmt: skip
+    assert failed == {}
+    assert sum(r["status"] == "passed" for r in found) >= 60
+
+
+def test_weights_are_repetitions_and_classes_may_have_them(tmp_path: Path) -> None:
+    graphs, labels = data(6)
+    times = [1, 3, 0, 2] * 3
+    more, names = [
+        [item for item, n in zip(items, times, strict=True) for _ in range(n)]
+        for items in (graphs, labels)
+    ]
+    exact = {**EXACT, "epochs": 3}
+    models = [
+        SEKClassifier(**exact).fit(graphs, labels, sample_weight=times),
+        SEKClassifier(**exact).fit(more, names),
+    ]
+    found = [model.predict_proba(graphs) for model in models]
+    np.testing.assert_allclose(found[0], found[1], atol=1e-5)
+    heavy = {"cycle": 3.0, "path": 1.0}
+    by_class = SEKClassifier(**exact, class_weight=heavy).fit(graphs, labels)
+    by_graph = SEKClassifier(**exact).fit(
+        graphs, labels, sample_weight=[heavy[label] for label in labels]
+    )
+    chances = by_class.predict_proba(graphs)
+    np.testing.assert_array_equal(chances, by_graph.predict_proba(graphs))
+    by_class.save(tmp_path / "model.safetensors")
+    again = SEKClassifier.load(tmp_path / "model.safetensors")
+    assert again.class_weight == heavy
+    np.testing.assert_array_equal(again.predict_proba(graphs), chances)
+    vectors = clone(by_class).fit_transform(graphs, labels)
+    np.testing.assert_array_equal(vectors, by_class.transform(graphs))
 
 
 def test_weights_vectors_and_threads() -> None:
@@ -280,8 +351,43 @@ def test_weights_vectors_and_threads() -> None:
         SEKClassifier(**more).fit(graphs, labels, sample_weight=[1.0, 2.0])
     with pytest.raises(GraphInputError, match="is not a weight"):
         SEKRegressor(**SMALL).fit(graphs, range(16), sample_weight=[-1.0] * 16)
-    with pytest.raises(ConfigError, match="no learned vectors"):
-        SEKClassifier(model="ridge").fit(graphs, labels).transform(graphs)
+    with pytest.raises(AttributeError) as caught:
+        SEKClassifier(model="ridge").transform(graphs)
+    assert "no learned vectors" in str(caught.value.__cause__)
+    assert not hasattr(SEKClassifier(model="wl"), "transform")
+
+
+@pytest.mark.parametrize("model", MODEL_KINDS)
+def test_every_model_is_an_estimator(model: str, tmp_path: Path) -> None:
+    """Of classes and numbers; the pickle says the same; one of a kind is searched."""
+    kind, (graphs, labels) = MODEL_KINDS[model], data(5)
+    sizes = [float(graph.num_nodes) for graph in graphs]
+    keys: dict[str, Any] = {"model": model, "walk_length": 3}
+    keys |= {"epochs": 1, "hidden_channels": 8} if kind.network else {}
+    if model == "fgw":
+        pytest.importorskip("ot")
+    if model == "dtnn":
+        with pytest.raises(GraphInputError, match="dtnn reads positions of nodes"):
+            SEKRegressor(**keys).fit(graphs, sizes)
+        return
+    for cls, y in ((SEKClassifier, labels), (SEKRegressor, sizes)):
+        fitted = cls(**keys).fit(graphs, y)
+        again = pickle.loads(pickle.dumps(fitted))
+        found = fitted._outputs(graphs)
+        assert np.isfinite(found).all() and len(found) == 10
+        np.testing.assert_allclose(again._outputs(graphs), found, rtol=1e-5)
+        assert hasattr(fitted, "transform") == kind.network
+    if model not in ("pna", "gin-ak+", "kp-gin+", "graphsnn", "wl"):
+        return
+    task = networkx_task([graph.to_networkx() for graph in graphs], labels)
+    record = search(
+        RunConfig(**keys, val_fraction=0.2),
+        SearchSpace.from_dict({"lr": [0.1, 0.2]} if kind.network else {"svm_c": [1]}),
+        tmp_path / "search",
+        trials=1,
+        data=task,
+    )
+    assert record.best_config().model == model
 
 
 @pytest.mark.slow

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 
+import numpy as np
 import pytest
 
 from sekgnn.errors import GraphInputError, MissingExtraError
 from sekgnn.graphs import as_graph, cycle_graph, from_rdkit, from_smiles, path_graph
-from sekgnn.graphs.molecules import ATOM_FEATURES, molecule_features
+from sekgnn.graphs.molecules import ATOM_FEATURES, molecule_features, morgan_counts
 
 Chem = pytest.importorskip("rdkit.Chem")
 
@@ -98,3 +99,15 @@ def test_bond_types() -> None:
     names = ("C=CC#C", "c1ccccc1")
     sums = [molecule_features(Chem.MolFromSmiles(s))[2].sum(0) for s in names]
     assert [s.tolist() for s in sums] == [[2, 2, 2, 0], [0, 0, 0, 12]]
+
+
+def test_morgan_counts_are_of_atoms_and_their_surroundings() -> None:
+    """An atom at radius 0, its neighbours at 1; the way a SMILES is written is not."""
+    assert morgan_counts("C").sum() == 1  # nothing around it
+    ethane, ethanol = morgan_counts("CC"), morgan_counts("CCO")
+    assert sorted(ethane[ethane > 0].tolist()) == [1, 2]  # two atoms, one surrounding
+    assert ethanol.sum() == 3 + 3 and ethanol.shape == (2048,)
+    np.testing.assert_array_equal(ethanol, morgan_counts("OCC"))
+    assert (ethanol != morgan_counts("CCN")).any()
+    with pytest.raises(GraphInputError, match="not a SMILES"):
+        morgan_counts("C(")

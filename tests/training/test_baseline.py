@@ -21,6 +21,7 @@ from sekgnn.graphs import cycle_graph, path_graph
 from sekgnn.models import load_model
 from sekgnn.search.validation import Validation
 from sekgnn.training import RunRecord
+from sekgnn.training.baseline import Baseline
 from sekgnn.training.predictor import Predictor, evaluate_file, evaluate_run
 from sekgnn.training.run_folder import MODEL_FILE
 from sekgnn.training.training import Training
@@ -122,7 +123,11 @@ def test_a_run_of_a_network_says_what_goes_without(lines: Path, tmp_path: Path) 
     assert sentence.startswith(
         f"baseline without a network: {found['model']}, test_accuracy "
     )
-    assert sentence.endswith(f"(this network {record.headline.value:.3g})")
+    assert f"(this network {record.headline.value:.3g})" in sentence
+    behind = found["value"] > record.headline.value
+    assert ("the network is behind: try --preset" in sentence) == behind
+    ahead = replace(record, baseline={**found, "value": 2.0}).baseline_sentence()
+    assert "the network is behind" in str(ahead)
 
 
 def test_nothing_is_selected_without_validation_graphs(
@@ -192,3 +197,43 @@ def test_both_readings_of_the_curves_are_one_without_epochs(
         for name in ("xu2019", "wijesinghe2022")
     }
     assert len({*values.values()}) == 1
+
+
+def test_molecules_have_models_of_morgan_counts(tmp_path: Path) -> None:
+    """What they reach is what scikit-learn's own models reach; weights count."""
+    pytest.importorskip("rdkit")
+    from sklearn.ensemble import RandomForestRegressor
+    from sklearn.linear_model import Ridge
+
+    from sekgnn.graphs.molecules import morgan_counts
+
+    texts = [f"{'C' * a}{b}{'C' * c}" for a in range(1, 6) for b in "CNO"
+             for c in range(4)]  # fmt: skip
+    rows = [f"{t},{t.count('N') - len(t) + 0.5},{'NO'[len(t) % 2]},{i % 3}"
+            for i, t in enumerate(texts)]  # fmt: skip
+    file = tmp_path / "mols.csv"
+    file.write_text("smiles,value,kind,weight\n" + "\n".join(rows))
+    settings = replace(config(file, "value", **SMALL), baseline=True, epochs=1)
+    record = run(settings, tmp_path / "run")
+    assert {*record.baseline["each"]} == {
+        "ridge", "forest", "morgan-ridge", "morgan-forest"
+    }  # fmt: skip
+    (fold,) = record.folds
+    x = np.array([morgan_counts(text) for text in texts], dtype=float)
+    y = np.array([text.count("N") - len(text) + 0.5 for text in texts], dtype=float)
+    train, test = fold.split["train"], fold.split["test"]
+    trees = RandomForestRegressor(100, max_features=1 / 3, random_state=settings.seed)
+    error = np.abs(trees.fit(x[train], y[train]).predict(x[test]) - y[test]).mean()
+    found = {name: own["test_mae"] for name, own in fold.baseline.items()}
+    assert found["morgan-forest"] == pytest.approx(error)
+    linear = [  # the penalty is one of a grid
+        np.abs(Ridge(alpha).fit(x[train], y[train]).predict(x[test]) - y[test]).mean()
+        for alpha in np.linalg.norm(x[train] - x[train].mean(0), 2) ** 2
+        * 10.0 ** np.arange(2, -9, -1)
+    ]
+    assert np.min(np.abs(np.array(linear) - found["morgan-ridge"])) < 1e-6
+    more = replace(settings, target=("kind",), sample_weight="weight")
+    classes = Baseline(Training(more)).fold(0)
+    assert all(0 <= own["test_accuracy"] <= 1 for own in classes.values())
+    plain = Baseline(Training(replace(more, sample_weight=None))).fold(0)
+    assert plain["morgan-ridge"] != classes["morgan-ridge"]

@@ -11,7 +11,7 @@ import typer
 from sekgnn.cli.brec_network import all_flags, flags_of_networks, run_network
 from sekgnn.cli.failures import say
 from sekgnn.cli.field_flags import with_flags
-from sekgnn.cli.shared_options import DataRoot, Json, Quiet
+from sekgnn.cli.shared_options import Json, Quiet
 from sekgnn.cli.wl_options import build_test
 
 if TYPE_CHECKING:
@@ -58,7 +58,16 @@ def brec(
             show_default="results/brec; results/brec/trained.json for networks",
         ),
     ] = None,
-    data_root: DataRoot = None,
+    data_root: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            "--data-root",
+            help="BREC as its authors publish it: the folder of the seven raw npy "
+            "files, or brec_v3.npy; or a folder of benchmark data",
+            show_default="$SEKGNN_DATA",
+        ),
+    ] = None,
     threads: Annotated[
         int | None,
         typer.Option(

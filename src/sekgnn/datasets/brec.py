@@ -5,12 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice
 from sekgnn.datasets.pyg import Collection, as_data
-from sekgnn.datasets.root import read_data_file
+from sekgnn.datasets.root import check_content, find_data_root, not_found
+from sekgnn.errors import DataNotFoundError, GraphInputError
 from sekgnn.graphs import Graph, from_graph6
+from sekgnn.graphs.table import read_bytes
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -35,6 +41,21 @@ _NAMES_IN_FILE = {
     "4-Vertex_Condition": "four_vertex",
     "Distance_Regular": "distance_regular",
 }
+
+_TEXT, _COPIES = "brec.g6.txt", "brec_v3.npy"
+_RAW = {
+    "basic.npy": 60,
+    "regular.npy": 50,
+    "str.npy": 50,
+    "extension.npy": 100,
+    "cfi.npy": 100,
+    "4vtx.npy": 20,
+    "dr.npy": 20,
+}
+"""Upstream's files in the order of BREC, and their pairs."""
+_FOLDERS = (".", "brec", "raw", "brec/raw", "Data/raw", "customize/Data/raw")
+"""Where in a folder the files may be: ours, upstream's, and parts of a clone."""
+_PER_PAIR = 64  # graphs of a pair in brec_v3.npy: 32 of each in turn, the given first
 
 
 @dataclass(frozen=True)
@@ -70,11 +91,23 @@ class BREC(Collection[BRECPair]):
     The paper's category "Regular" (140 pairs) is split into its four parts here. The
     relabelled copies of upstream's file are left out: :mod:`sekgnn.brec` makes them
     from a seed.
+
+    Args:
+        data_root: The data folder, by default what ``SEKGNN_DATA`` names; or a folder
+            with upstream's seven raw files ``*.npy``; or a file, ``brec.g6.txt`` or
+            upstream's ``brec_v3.npy``. Nothing is unpickled, and all of them hold the
+            same graphs, which is checked.
+
+    Raises:
+        DataNotFoundError: If there is none of these files; says where to get them.
+        GraphInputError: If a file holds something else.
     """
 
     def __init__(self, data_root: str | os.PathLike[str] | None = None) -> None:
-        """Read the file."""
-        lines = read_data_file("brec", data_root).decode("ascii").splitlines()
+        """Read the files."""
+        path = _find(data_root)
+        text = check_content("brec", _read(path), path)
+        lines = text.decode("ascii").splitlines()
         super().__init__(
             BRECPair(
                 int(index), _NAMES_IN_FILE[category], from_graph6(a), from_graph6(b)
@@ -109,3 +142,68 @@ class BREC(Collection[BRECPair]):
             for pair in self
             for side, graph in enumerate((pair.first, pair.second))
         ]
+
+
+def _find(data_root: str | os.PathLike[str] | None) -> Path:
+    """Return the file to read, or the folder of the seven.
+
+    Raises:
+        DataNotFoundError: If there is none.
+    """
+    try:
+        if data_root is not None and Path(data_root).is_file():
+            return Path(data_root)
+        root = find_data_root(data_root)
+        for folder in (root / name for name in _FOLDERS):
+            for file in (folder / _TEXT, folder / _COPIES):
+                if file.is_file():
+                    return file
+            missing = [name for name in _RAW if not (folder / name).is_file()]
+            if not missing:
+                return folder
+            if len(missing) < len(_RAW):
+                raise DataNotFoundError(
+                    f"{folder} holds files of BREC, but not {', '.join(missing)}."
+                )
+        raise DataNotFoundError(f"{root} holds no files of BREC.")
+    except DataNotFoundError as error:
+        raise not_found("brec", error) from None
+
+
+def _read(path: Path) -> bytes:
+    """Return the text of ``brec.g6.txt``, made of upstream's arrays if need be."""
+    if path.is_dir():
+        arrays = [_array(path / name, 2 * pairs) for name, pairs in _RAW.items()]
+    elif path.suffix == ".npy":
+        pairs = sum(_RAW.values())
+        copies = _array(path, 2 * _PER_PAIR * pairs)  # the second half: of one graph
+        arrays = [copies[: copies.size // 2].reshape(pairs, _PER_PAIR)[:, :2]]
+    else:
+        return read_bytes(path)
+    names = np.repeat([*_NAMES_IN_FILE], [*_RAW.values()]).tolist()
+    graphs = [text for array in arrays for text in array.reshape(-1).tolist()]
+    graphs = [t.decode("latin-1") if isinstance(t, bytes) else t for t in graphs]
+    rows = zip(names, graphs[::2], graphs[1::2], strict=True)
+    lines = [f"{name}\t{i}\t{a}\t{b}\n" for i, (name, a, b) in enumerate(rows)]
+    return "".join(lines).encode()
+
+
+def _array(path: Path, count: int) -> NDArray[Any]:
+    """Return the graph6 strings of a file; nothing is unpickled.
+
+    Raises:
+        GraphInputError: If the file is damaged, or holds something else.
+    """
+    try:  # mapped: a header that promises more than the file holds is an error
+        found: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        raise GraphInputError(
+            f"{path} is no array of strings: it is damaged, or holds objects, which "
+            "are not unpickled."
+        ) from None
+    if found.dtype.kind not in "SU" or found.size != count:
+        raise GraphInputError(
+            f"{path} holds {found.size} values of type {found.dtype}, expected {count} "
+            "graph6 strings."
+        )
+    return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.datasets.pyg import Collection, as_data
-from sekgnn.datasets.root import has_data_file, read_data_graphs
+from sekgnn.datasets.root import find_data_root, has_data_file, read_data_graphs
 from sekgnn.datasets.statistics import Split, check_statistics
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs import Graph, random_regular_graph
@@ -46,6 +47,7 @@ Stack = NDArray[np.float64]
 NUM_GRAPHS = 5000
 SHAPES = ((10, 6), (15, 6), (20, 5), (30, 5))
 """Nodes and degree of the regular graphs, each with probability 1/4."""
+_MATRICES = "counting/randomgraph.mat"
 _ENOUGH = 500  # a smaller sample says little about the distribution it is from
 
 
@@ -53,8 +55,9 @@ class CountingDataset(Collection[Graph]):
     """The random regular graphs of Chen et al. 2020, with eleven targets.
 
     A graph is regular with (nodes, degree) from ``SHAPES``, less as many random edges
-    as it has nodes. The files are read if they are there, otherwise graphs of the same
-    distribution are made here; :attr:`source` and the repr say which.
+    as it has nodes. A file is read if it is there, ours or ``randomgraph.mat`` as
+    GNN-AK and KP-GNN have it, otherwise graphs of the same distribution are made here;
+    :attr:`source` and the repr say which.
 
     The paper's tasks are ``triangle``, ``tailed_triangle``, ``star3`` and ``cycle4``.
     Results in the literature are of ``targets / scale`` (GNN-AK, KP-GNN: MAE) or of
@@ -90,8 +93,13 @@ class CountingDataset(Collection[Graph]):
         self, data_root: str | os.PathLike[str] | None = None, *, seed: int = 0
     ) -> None:
         """Read the file, or generate."""
-        if not has_data_file("counting", data_root):
+        if not has_data_file("counting", data_root, _MATRICES):
             self._generate(seed, NUM_GRAPHS)
+            return
+        file = find_data_root(data_root) / _MATRICES
+        if file.is_file() and not (file.parent / "counting.npz").is_file():
+            graphs, split = _read_matrices(file)
+            self._fill(graphs, pattern_counts(graphs), split, "file")
             return
         graphs, arrays = read_data_graphs("counting", data_root)
         split = Split(*(arrays[f"{p}_idx"] for p in ("train", "val", "test")))
@@ -247,6 +255,32 @@ def _three_centres(a: Stack, a2: Stack) -> tuple[Stack, Stack]:
         different[node] = different[:, node] = 0
         six += (choices * different).sum((1, 2))
     return six / 12, four / 24
+
+
+def _read_matrices(path: Path) -> tuple[list[Graph], Split]:
+    """Read adjacency matrices and split of the benchmark's MATLAB file.
+
+    Raises:
+        GraphInputError: If it holds something else.
+    """
+    from scipy.io import loadmat
+    from scipy.sparse import coo_array
+
+    try:
+        found = loadmat(path)
+        graphs = [
+            Graph.from_edge_index(
+                np.stack(coo_array(matrix).nonzero()), matrix.shape[0]
+            )
+            for matrix in found["A"].reshape(-1)
+        ]
+        names = ("train_idx", "val_idx", "test_idx")
+        parts = [found[name].reshape(-1).astype(np.int64) for name in names]
+    except Exception as error:  # a damaged file may raise anything
+        raise GraphInputError(f"{path} is not randomgraph.mat: {error}.") from None
+    if sorted(np.concatenate(parts).tolist()) != list(range(len(graphs))):
+        raise GraphInputError(f"{path}: train, val and test are no split of A.")
+    return graphs, Split(*parts)
 
 
 def _thinned(n: int, degree: int, rng: np.random.Generator) -> Graph:

@@ -310,7 +310,9 @@ def set_weights(task: GraphTask, weights: Sequence[Any], name: str) -> None:
         numbers.append(number)
     mean = sum(numbers) / max(len(numbers), 1)
     if not mean:
-        raise GraphInputError(f"{task.name or 'graphs'}: all weights in {name} are 0.")
+        raise GraphInputError(
+            f"{task.name or 'graphs'}: all weights in {name} are zero."
+        )
     for data, number in zip(task.graphs, numbers, strict=True):
         data[Y_WEIGHT] = torch.tensor([number / mean])
 

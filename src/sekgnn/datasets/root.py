@@ -32,13 +32,17 @@ class DataFile:
         path: Where it lies below the data folder, with forward slashes.
         sha256: Digest of its content, in hexadecimal.
         content: What it holds and where that was first published, for messages.
+        public: Files that anybody can get and that are read as well, or instead, and
+            where to put them.
     """
 
     path: str
     sha256: str
     content: str
+    public: str
 
 
+_BELOW = f" below the folder that {VARIABLE} (data_root) names"
 _PNA = (
     "what the generator of github.com/lukecavabarrett/pna makes as called in "
     "github.com/LingxiaoShawn/GNNAsKernel (core/data_utils/data_pna.py), as arrays"
@@ -61,37 +65,55 @@ DATA_FILES = {
         "53bbdf102ce280d1fa8d0859888a9583ec8319ad7cd9c9fb0bf7b6f5e1a1ed89",
         "the 400 pairs of github.com/GraphPKU/BREC (customize/Data/raw) in the order "
         "of its dataset_v3.py, one per line: category, index, graph6, graph6",
+        "get the seven files customize/Data/raw/*.npy of github.com/GraphPKU/BREC, or "
+        "its brec_v3.npy (in BREC_data_all.zip), and name their folder or the file "
+        f"with --data (data_root), or put them into brec/raw{_BELOW}",
     ),
     "sr25": DataFile(
         "sr25/sr251256.g6",
         "f55f86eb48cd61c3315c62341cc3a8c59289c58504edb3ab859d7ef2068b9aa4",
         "the file sr251256.g6 of github.com/JiaruiFeng/KP-GNN",
+        "get the file sr251256.g6 of github.com/JiaruiFeng/KP-GNN (or of GNNAsKernel, "
+        f"but not of PygHO, whose copy is damaged), and put it into sr25{_BELOW}",
     ),
     "csl": DataFile(
         "csl/csl.g6.txt",
         "e9580ef2f596f0dd5376c70330e8120d957b6fcffc3ccd5a76538e13fd93e862",
         "the 150 graphs of github.com/GraphPKU/PygHO (dataset/CSL/raw) without their "
         "self-loops, one per line: label, skip, graph6",
+        "leave data_root out to generate graphs of the same classes",
     ),
     "exp": DataFile(
         "exp/exp.npz",
         "78381a639e2042eaea50054a17d79e2dc5b0d272ed4b7f28f48a2ffc1a57f7b9",
         "the graphs of GRAPHSAT.pkl of github.com/JiaruiFeng/KP-GNN (data/EXP/raw) as "
         "arrays",
+        "get GRAPHSAT.pkl of github.com/JiaruiFeng/KP-GNN (data/EXP/raw), of which "
+        f"tensors alone are read, and put it into exp{_BELOW}",
     ),
     "cexp": DataFile(
         "exp/cexp.npz",
         "c4fae5c4278bca8de23f778d88421badcd57958443941e5f34775886aa75ae66",
         "the graphs of github.com/ralphabb/GNN-RNI (Data/CEXP/processed) as arrays",
+        "get Data/CEXP/GRAPHSAT.txt of github.com/ralphabb/GNN-RNI, and put it as "
+        f"CEXP.txt into exp{_BELOW}",
     ),
     "counting": DataFile(
         "counting/counting.npz",
         "385fb93074804a0e4f952e5cc10e755526c4381c734c3e06a37308f21831c8ab",
         "the 5000 random regular graphs of Chen et al. 2020 (counting substructures) "
         "and their split as arrays",
+        "get randomgraph.mat of github.com/LingxiaoShawn/GNNAsKernel "
+        f"(data/subgraphcount), and put it into counting{_BELOW}; or leave data_root "
+        "out to generate graphs of the same distribution",
     ),
     **{
-        folder + part: DataFile(f"{folder}{part}.npz", digest, _PNA)
+        folder + part: DataFile(
+            f"{folder}{part}.npz",
+            digest,
+            _PNA,
+            "leave data_root out to generate graphs of the same distribution",
+        )
         for folder, digests in _PNA_DIGESTS.items()
         for part, digest in digests.items()
     },
@@ -121,17 +143,21 @@ def find_data_root(data_root: str | os.PathLike[str] | None = None) -> Path:
     return folder
 
 
-def has_data_file(name: str, data_root: str | os.PathLike[str] | None = None) -> bool:
+def has_data_file(
+    name: str, data_root: str | os.PathLike[str] | None = None, *others: str
+) -> bool:
     """Tell whether a file should be read, for data that can be generated instead.
 
     True if ``data_root`` is given, whether the file is there or not. Otherwise true if
-    the folder that ``SEKGNN_DATA`` names holds it, and false if that is not set.
+    the folder that ``SEKGNN_DATA`` names holds it, or one of ``others``, and false if
+    that is not set.
     """
     if data_root is not None:
         return True
     if not os.environ.get(VARIABLE):
         return False
-    return (find_data_root() / DATA_FILES[name].path).is_file()
+    root = find_data_root()
+    return any((root / path).is_file() for path in (DATA_FILES[name].path, *others))
 
 
 def read_data_file(name: str, data_root: str | os.PathLike[str] | None = None) -> bytes:
@@ -146,22 +172,38 @@ def read_data_file(name: str, data_root: str | os.PathLike[str] | None = None) -
             to place where.
         GraphInputError: If the content is another one, or cannot be read.
     """
-    file = DATA_FILES[name]
     try:
-        path = find_data_root(data_root) / file.path
+        path = find_data_root(data_root) / DATA_FILES[name].path
         if not path.is_file():
             raise DataNotFoundError(f"{path} does not exist.")
     except DataNotFoundError as error:
-        raise DataNotFoundError(
-            f"{error} Needed for {name.upper()}: {file.path} below the folder that "
-            f"{VARIABLE} names, SHA-256 {file.sha256}; it holds {file.content}."
-        ) from None
-    content = read_bytes(path)
-    found = hashlib.sha256(content).hexdigest()
+        raise not_found(name, error) from None
+    return check_content(name, read_bytes(path), path)
+
+
+def not_found(name: str, reason: object) -> DataNotFoundError:
+    """Return the error that says what is missing, and where everybody can get it."""
+    return DataNotFoundError(
+        f"{name.upper()} is not here: {reason} To have it, {DATA_FILES[name].public}."
+    )
+
+
+def check_content(name: str, content: bytes, path: object) -> bytes:
+    """Return the content of a benchmark file, if it is the right one.
+
+    Args:
+        name: A key of ``DATA_FILES``.
+        content: What was read.
+        path: From where, for the message.
+
+    Raises:
+        GraphInputError: If not.
+    """
+    file, found = DATA_FILES[name], hashlib.sha256(content).hexdigest()
     if found != file.sha256:
         raise GraphInputError(
             f"{path} is not the file it should be: its SHA-256 is {found}, expected "
-            f"{file.sha256}. Replace it: {file.content}."
+            f"{file.sha256}: {file.content}. Replace it: {file.public}."
         )
     return content
 

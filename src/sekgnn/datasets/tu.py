@@ -124,17 +124,22 @@ def tu_folds(
             parts of a fold.
     """
     check_choice("name", name, TU_NAMES)
-    folder = find_data_root(data_root) / "tu" / name / "fold_idx"
+    hint = (
+        "Leave published_folds out to draw stratified folds, or get those of "
+        "github.com/muhanzhang/pytorch_DGCNN (data/NAME/10fold_idx; of MUTAG and PTC "
+        f"the graphs are in another order there), and put them into tu/{name}/fold_idx."
+    )
+    try:
+        folder = find_data_root(data_root) / "tu" / name / "fold_idx"
+    except DataNotFoundError as error:
+        raise DataNotFoundError(f"{error} {hint}") from None
     count = PAPER_STATISTICS[name].graphs[0]
     folds = []
     for number in range(1, NUM_FOLDS + 1):
         files = [folder / f"{part}_idx-{number}.txt" for part in ("train", "test")]
         for file in files:
             if not file.is_file():
-                raise DataNotFoundError(
-                    f"{file} does not exist; without files of folds for {name}, draw "
-                    "stratified ones."
-                )
+                raise DataNotFoundError(f"{file} does not exist. {hint}")
         train, test = (_positions(file, count) for file in files)
         both = np.intersect1d(train, test)
         if both.size:
@@ -153,8 +158,9 @@ def _raw_folder(name: str, data_root: str | os.PathLike[str] | None) -> Path | N
     files = sorted(folder.glob(f"{name}_*.txt"))
     if not files and data_root is not None:
         raise DataNotFoundError(
-            f"{folder} holds no files {name}_*.txt. Place the raw files of the TU "
-            "dataset there, or leave data_root out to download them."
+            f"{folder} holds no files {name}_*.txt. Put those of {name}.zip of "
+            "www.chrsmrrs.com/graphkerneldatasets there, or leave data_root out to "
+            "download them."
         )
     for part in ("A", "graph_indicator", "graph_labels") if files else ():
         if folder / f"{name}_{part}.txt" not in files:
@@ -180,7 +186,8 @@ def _downloaded(name: str, folder: Path) -> Path:
                 dataset.download()
         except (OSError, RuntimeError, ValueError) as error:
             raise DataNotFoundError(
-                f"{name} could not be downloaded ({error}). Place its raw files in "
+                f"{name} could not be downloaded ({error}). Get {name}.zip of "
+                "www.chrsmrrs.com/graphkerneldatasets, put its text files into "
                 f"tu/{name}/raw below a folder, and set {VARIABLE} to that folder."
             ) from error
         (draft / sums.name).write_text(_digest(draft / name / "raw"))

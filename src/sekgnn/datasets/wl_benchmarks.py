@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -11,7 +13,15 @@ from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.datasets.pyg import Collection, as_data
-from sekgnn.datasets.root import read_data_file, read_data_graphs
+from sekgnn.datasets.root import (
+    find_data_root,
+    has_data_file,
+    not_found,
+    read_data_file,
+    read_data_graphs,
+)
+from sekgnn.datasets.sat_pairs import read_sat_pairs
+from sekgnn.errors import DataNotFoundError, GraphInputError
 from sekgnn.graphs import (
     Graph,
     LabelledGraph,
@@ -35,14 +45,25 @@ class CSL(Collection[Graph]):
     Class c holds 15 relabelled copies of the cycle of 41 nodes with further links of
     length ``SKIPS[c]``. All are 4-regular, so 1-WL sees one class.
 
+    Args:
+        data_root: The data folder, which must then hold the original graphs; by default
+            what ``SEKGNN_DATA`` names, and without the file the graphs are generated.
+
     Attributes:
         labels: Class of every graph, int64 ``[150]``.
+        source: ``"file"`` or ``"generated"``.
     """
 
     labels: NDArray[np.int64]
+    source: str = "generated"
 
     def __init__(self, data_root: str | os.PathLike[str] | None = None) -> None:
-        """Read the original graphs."""
+        """Read the original graphs, or generate."""
+        if not has_data_file("csl", data_root):
+            made = CSL.generated()
+            self._fill(made, made.labels.tolist())
+            return
+        self.source = "file"
         text = read_data_file("csl", data_root).decode("ascii")
         rows = [line.split("\t") for line in text.splitlines()]
         self._fill((from_graph6(row[2]) for row in rows), [int(row[0]) for row in rows])
@@ -97,21 +118,69 @@ class EXP(Collection[LabelledGraph]):
 
     The usual protocol is accuracy over ten contiguous folds of 120, in this order.
 
+    Args:
+        data_root: The data folder, by default what ``SEKGNN_DATA`` names, with
+            ``exp/exp.npz`` or the published ``exp/GRAPHSAT.pkl`` (CEXP:
+            ``exp/cexp.npz`` or ``exp/CEXP.txt``); or one file. Text is as in GNN-RNI:
+            the number of graphs; of each graph its size and class; of each node its
+            label, its degree and its neighbours. Of a pickle tensors are read, no code
+            in it is run.
+
     Attributes:
         labels: Class 0 or 1 of every graph, opposite within a pair; int64 ``[1200]``.
+        source: ``"published"``, or ``"another sample"`` if these are other graphs than
+            those of the literature, as in GNN-RNI's ``Data/EXP/GRAPHSAT.txt``.
+
+    Raises:
+        DataNotFoundError: If there is none of these files; says where to get them.
+        GraphInputError: If a file holds something else.
     """
 
-    _file = "exp"
+    _name = "exp"
+    _files = ("exp/exp.npz", "exp/GRAPHSAT.pkl")
+    _digest = "2c93bff850afbc56d69fcbc96a0fb6b73be2d7a758ecb7e3261b9e451c0a513b"
     labels: NDArray[np.int64]
+    source: str
 
     def __init__(self, data_root: str | os.PathLike[str] | None = None) -> None:
         """Read the file."""
-        graphs, arrays = read_data_graphs(self._file, data_root)
-        cuts = np.cumsum([graph.num_nodes for graph in graphs])[:-1]
-        node_labels = np.split(arrays["x"], cuts)
-        self.labels = arrays["y"].astype(np.int64)
+        path = self._find(data_root)
+        if path.suffix == ".npz":
+            graphs, arrays = read_data_graphs(self._name, path.parents[1])
+            cuts = np.cumsum([graph.num_nodes for graph in graphs])[:-1]
+            rows = zip(graphs, np.split(arrays["x"], cuts), arrays["y"], strict=True)
+        else:
+            rows = zip(*read_sat_pairs(path), strict=True)
+        items, labels = [], []
+        digest = hashlib.sha256()
+        for graph, x, y in rows:
+            items.append(LabelledGraph(graph, x))
+            labels.append(int(y))
+            for part in ([graph.num_nodes, int(y)], x, graph.edge_index()):
+                digest.update(np.asarray(part).astype("<i8").tobytes())
+        pairs = set(zip(labels[::2], labels[1::2], strict=False))
+        if len(labels) % 2 or not pairs <= {(0, 1), (1, 0)}:
+            raise GraphInputError(
+                f"{path} does not hold pairs of graphs of the classes 0 and 1."
+            )
+        same = digest.hexdigest() == self._digest
+        self.source = "published" if same else "another sample"
+        self.labels = np.array(labels, dtype=np.int64)
         self.labels.flags.writeable = False
-        super().__init__(map(LabelledGraph, graphs, node_labels))
+        super().__init__(items)
+
+    @classmethod
+    def _find(cls, data_root: str | os.PathLike[str] | None) -> Path:
+        if data_root is not None and Path(data_root).is_file():
+            return Path(data_root)
+        try:
+            root = find_data_root(data_root)
+            for file in cls._files:
+                if (root / file).is_file():
+                    return root / file
+            raise DataNotFoundError(f"{root} holds no {' or '.join(cls._files)}.")
+        except DataNotFoundError as error:
+            raise not_found(cls._name, error) from None
 
     def pairs(self) -> list[tuple[LabelledGraph, LabelledGraph]]:
         """Return the pairs (2k, 2k + 1)."""
@@ -136,7 +205,9 @@ class CEXP(EXP):
         labels: Class 0 or 1 of every graph, opposite within a pair; int64 ``[1200]``.
     """
 
-    _file = "cexp"
+    _name = "cexp"
+    _files = ("exp/cexp.npz", "exp/CEXP.txt")
+    _digest = "e039411df7a6b6a457edfd4a34f6f17a904820a30fe64d1c8799069489987ee8"
 
     def pairs(
         self, part: Literal["all", "learn", "exp"] = "all"

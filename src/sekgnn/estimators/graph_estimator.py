@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from sekgnn.checks import check_positive, nearest
@@ -25,6 +26,7 @@ from sekgnn.datasets.targets import TaskKind
 from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
 from sekgnn.models import save_model
 from sekgnn.models.model_file import read_about
+from sekgnn.models.options import MODEL_KINDS, OWN
 from sekgnn.training.config import CONFIG_HELP, RunConfig, config_fields
 from sekgnn.training.ensemble import fit_members
 from sekgnn.training.predictor import Predictor
@@ -52,18 +54,33 @@ def _parameters() -> dict[str, Any]:
 PARAMETERS = _parameters()
 
 
-class GraphEstimator(BaseEstimator):
+def _has_vectors(estimator: GraphEstimator) -> bool:
+    """Tell whether a model is a network, which learns vectors."""
+    known = MODEL_KINDS.get(estimator.model, OWN)
+    if not known.network or estimator.with_forest:
+        raise ConfigError(
+            f"model {estimator.model!r} has no learned vectors; use a network alone."
+        )
+    return True
+
+
+class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
+    TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
+):
     """A network of this library behind ``fit`` and ``predict``.
 
     Parameters are the keys of :class:`~sekgnn.training.RunConfig` for model, encoding
     and training, and a few of scikit-learn's.
     """
 
+    model: str
     keep: str | None
+    class_weight: str | Mapping[Any, float] | None
     validation_fraction: float
     node_features: Sequence[str]
     random_state: int | np.random.RandomState | None
     threads: int
+    with_forest: bool
 
     def __init__(self, model: str = PARAMETERS["model"], **parameters: Any) -> None:
         """Keep the parameters as they are, as scikit-learn asks."""
@@ -90,6 +107,13 @@ class GraphEstimator(BaseEstimator):
         ]
     )
 
+    def __sklearn_tags__(self) -> Any:
+        """Say that X is no matrix, and that learned vectors are float32."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
     def run_config(self) -> RunConfig:
         """Return the parameters as the config of a run.
 
@@ -100,6 +124,8 @@ class GraphEstimator(BaseEstimator):
         values = {name: getattr(self, name) for name in known}
         if self.keep == "last":
             values["patience"] = None  # which is for the choice of an epoch
+        if isinstance(self.class_weight, Mapping):
+            values["class_weight"] = None  # graphs have weights instead
         typed = import_typed(values)
         return RunConfig(**typed, val_fraction=self.validation_fraction)
 
@@ -128,11 +154,11 @@ class GraphEstimator(BaseEstimator):
         names = ("y",) if width == 1 else tuple(f"y{i}" for i in range(width))
         task = replace(task, kind=kind, target_names=names, classes=classes, mask=mask)
         if sample_weight is not None:
-            if len(sample_weight) != len(task):
-                raise GraphInputError(
-                    f"{len(task)} graphs, but {len(sample_weight)} weights."
-                )
-            set_weights(task, sample_weight, "sample_weight")
+            weights = np.asarray(sample_weight)
+            if weights.shape != (len(task),):
+                shape = weights.size if weights.ndim == 1 else list(weights.shape)
+                raise GraphInputError(f"{len(task)} graphs, but {shape} weights.")
+            set_weights(task, weights.tolist(), "sample_weight")
         random = check_random_state(self.random_state)
         seed = int(random.randint(np.iinfo(np.int32).max))
         data = task.with_targets()
@@ -145,7 +171,8 @@ class GraphEstimator(BaseEstimator):
             )
             if not train.size or not val.size:
                 raise GraphInputError(
-                    f"{count.size} graphs are too few to train and validate; give more."
+                    f"too few graphs to train and validate (n_samples={count.size}); "
+                    "give more, or set keep='last' and refit=True."
                 )
         check_training_classes(train, data.class_numbers, task.classes, "fit")
         split = Split(train, val, np.empty(0, dtype=np.int64))
@@ -157,13 +184,12 @@ class GraphEstimator(BaseEstimator):
         self.kept_epoch_ = done[0].kept_epoch
         self.n_features_in_ = task.num_features
 
+    @available_if(_has_vectors)
     def transform(self, X: Sequence[Any]) -> NDArray[np.float32]:
         """Return the vectors of graphs that the network has learned, ``[G, C]``.
 
         They are what its last layer reads; those of an ensemble stand side by side.
-
-        Raises:
-            ConfigError: If the model has none, as ``ridge`` and ``forest``.
+        Models that are no networks, as ``ridge`` and ``forest``, have no such method.
         """
         check_is_fitted(self, "predictor_")
         with _torch_threads(self.threads):
@@ -191,6 +217,8 @@ class GraphEstimator(BaseEstimator):
         """
         check_is_fitted(self, "predictor_")
         params = {**self.get_params(), "random_state": None}
+        if isinstance(self.class_weight, Mapping):  # keys may be no texts
+            params["class_weight"] = [*self.class_weight.items()]
         if isinstance(self.random_state, int):
             params["random_state"] = self.random_state
         about = {
@@ -219,6 +247,8 @@ class GraphEstimator(BaseEstimator):
         if not isinstance(found, dict) or found.get("class") != cls.__name__:
             raise ModelFileError(f"{path} holds no {cls.__name__}.")
         estimator = cls(**found["params"])
+        if isinstance(estimator.class_weight, list):
+            estimator.class_weight = {label: w for label, w in estimator.class_weight}
         estimator.predictor_ = Predictor.load(path)
         check_imported(found["params"])  # or else fit() would import them
         estimator.curves_ = found["curves"]

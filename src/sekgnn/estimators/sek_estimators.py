@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -34,10 +35,11 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
             large graphs.
         **parameters: Keys of :class:`~sekgnn.training.RunConfig` for model, encoding
             and training: ``hidden_channels``, ``num_layers``, ``num_hops``, ``scope``,
-            ``walk_length``, ``epochs``, ``lr``, ``class_weight``, ... Training stops
-            after ``patience=30`` epochs without gain; ``None`` never stops, nor does
-            ``keep="last"``, which with ``refit=True`` holds nothing back. With
-            ``ensemble=N``, ``curves_`` and ``kept_epoch_`` are of the first network.
+            ``walk_length``, ``epochs``, ``lr``, ``class_weight`` (also a dict of
+            weights by label), ... Training stops after ``patience=30`` epochs without
+            gain; ``None`` never stops, nor does ``keep="last"``, which with
+            ``refit=True`` holds nothing back. With ``ensemble=N``, ``curves_`` and
+            ``kept_epoch_`` are of the first network.
 
     Attributes:
         classes_: The labels.
@@ -80,7 +82,11 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
         check_classification_targets(labels)
         self.classes_, numbers = np.unique(labels, return_inverse=True)
         if self.classes_.size < 2:
-            raise GraphInputError("all graphs have the same label; nothing to learn.")
+            raise GraphInputError("all graphs are of one class; nothing to learn.")
+        if isinstance(self.class_weight, Mapping):
+            own = compute_sample_weight(self.class_weight, labels)
+            given = 1.0 if sample_weight is None else np.asarray(sample_weight)
+            sample_weight = own * given
         self._train(
             X,
             "binary" if self.classes_.size == 2 else "multiclass",
@@ -119,6 +125,12 @@ class SEKRegressor(RegressorMixin, GraphEstimator):
     """
 
     n_outputs_: int
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that there may be several targets."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
     def fit(
         self, X: Sequence[Any], y: Any, sample_weight: Sequence[float] | None = None

@@ -207,6 +207,23 @@ def descriptors_of(smiles: str) -> list[float]:
     return [float(found[name]) for name in descriptor_names()]
 
 
+def morgan_counts(smiles: str) -> NDArray[np.uint32]:
+    """Return how often each circular substructure of a molecule occurs, ``[2048]``.
+
+    Morgan's of radius 0, 1 and 2, hashed to 2048 bins.
+
+    Raises:
+        GraphInputError: If rdkit cannot read the molecule.
+        MissingExtraError: If rdkit is not installed.
+    """
+    package = require("rdkit.Chem.rdFingerprintGenerator", "mol")
+    maker = package.GetMorganGenerator(radius=2, fpSize=2048)
+    found: NDArray[np.uint32] = maker.GetCountFingerprintAsNumPy(
+        _readable(smiles, False)
+    )
+    return found
+
+
 def bond_features(mol: Any) -> tuple[Graph, NDArray[np.float32]]:
     """Return the structure, and one-hot ``BONDS`` of its ``indices``, ``[2 m, 4]``."""
     graph, types = _bonds(mol)

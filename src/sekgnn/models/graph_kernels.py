@@ -274,6 +274,7 @@ class FusedDistance(_Colours):
         other = rows if columns is None else columns
         rounds = self.colours(rows, columns)
         lengths = [[_distances(g) for g in unpack(s.packed)] for s in (rows, other)]
+        names = rows.digests(), other.digests()
         out = np.zeros((len(self.levels), len(rows), len(other)))
         cuts = [pairwise(side.packed.node_ptr.tolist()) for side in (rows, other)]
         places = [[slice(*pair) for pair in cut] for cut in cuts]
@@ -290,7 +291,10 @@ class FusedDistance(_Colours):
                         ],
                         axis=0,
                     )  # [n, m]
-                    out[q, i, j] = self._one(cost, lengths[0][i], lengths[1][j])
+                    sides = lengths[0][i], lengths[1][j]
+                    if names[1][j] < names[0][i]:  # which minimum is found depends
+                        cost, sides = cost.T, sides[::-1]  # on which graph is first
+                    out[q, i, j] = self._one(np.ascontiguousarray(cost), *sides)
         return out
 
     def _one(self, cost: Matrix, left: Matrix, right: Matrix) -> float:

@@ -405,14 +405,14 @@ def _check_folder(place: Path) -> None:
 def _check_possible(
     config: RunConfig, space: SearchSpace, validation: Validation
 ) -> None:
-    """Raise the error of the first point if no point of the space can be trained."""
+    """Raise, with the error of the first, if no point of the space can be trained."""
     errors = []
     for point in space.points(ends=True):
         try:
             return validation.check(replace(config, **point))
         except ConfigError as error:
             errors.append(error)
-    raise errors[0]
+    raise ConfigError(f"no point of the space can be trained: {errors[0]}")
 
 
 def _identity(job: Job, validation: Validation) -> dict[str, Any]:

@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional as F
 
+from sekgnn.datasets.graph_task import Y_WEIGHT
 from sekgnn.errors import GraphInputError
+from sekgnn.graphs.extras import require
+from sekgnn.graphs.molecules import morgan_counts
 from sekgnn.models import Forest
+from sekgnn.training.closed_form import Table, solve_linear
+from sekgnn.training.objective import Objective
 from sekgnn.training.run_record import LEFT_OUT, FoldRecord, is_better_high
 from sekgnn.training.training import Training
 
-BASELINES = ("ridge", "forest")
+BASELINES = ("ridge", "forest", "morgan-ridge", "morgan-forest")
+"""Models on pooled encodings and, of molecules, on Morgan counts."""
 _LARGEST = 1 << 27  # numbers in a table: 1 GiB
+_MOST_MOLECULES = 20_000  # beyond, trees of thousands of counts take many minutes
 
 
 class Baseline:
     """Ridge and forest beside the training of a network.
+
+    Both are fitted to pooled encodings and, where the data are SMILES, to counts of
+    Morgan's substructures, which chemists would begin with.
 
     Args:
         training: Of the network; hops and encodings are shared with it where they are
@@ -29,6 +43,7 @@ class Baseline:
         """Begin with nothing fitted."""
         self.network = training
         self._known: dict[str, Training] = {}
+        self._counts: NDArray[np.uint32] | None = None
 
     def fold(self, number: int) -> dict[str, dict[str, Any]]:
         """Return the metrics of each model on split ``number``, from 0.
@@ -37,9 +52,15 @@ class Baseline:
         or instead of them :data:`LEFT_OUT`, why the model cannot be fitted here.
         """
         found: dict[str, dict[str, Any]] = {}
-        for name in BASELINES:
+        molecules = self.network.data.texts is not None
+        for name in BASELINES if molecules else BASELINES[:2]:
             try:
-                found[name] = self._metrics(name, number)
+                kind = name.removeprefix("morgan-")
+                if kind == name:
+                    found[name] = self._metrics(name, number)
+                else:
+                    counts = self._morgan_counts()
+                    found[name] = count_metrics(self.network, number, kind, counts)
             except (ValueError, RuntimeError, MemoryError, ImportError) as error:
                 # a network that was trained for hours is worth more than its baseline
                 found[name] = {LEFT_OUT: str(error) or type(error).__name__}
@@ -59,6 +80,100 @@ class Baseline:
                 metrics = found.metrics(trained.note.objective)
                 out |= {f"{part}_{key}": value for key, value in metrics.items()}
         return out
+
+    def _morgan_counts(self) -> NDArray[np.uint32]:
+        """Return the counts of every molecule, ``[G, 2048]``."""
+        texts = self.network.data.texts or ()
+        if len(texts) > _MOST_MOLECULES:
+            raise GraphInputError(
+                f"{len(texts):,} molecules are more than the {_MOST_MOLECULES:,} for "
+                "which models of Morgan counts are fitted beside a network."
+            )
+        if self._counts is None:
+            self._counts = np.array([morgan_counts(text) for text in texts])
+        return self._counts
+
+
+def count_metrics(
+    training: Training, number: int, kind: str, counts: NDArray[Any]
+) -> dict[str, float]:
+    """Return the metrics of a model of counts on one split of a training.
+
+    Args:
+        training: Graphs, targets, weights and splits.
+        number: Of the split, from 0.
+        kind: ``"ridge"``, of classes a logistic regression, with the penalty chosen by
+            the validation graphs; or ``"forest"``, 100 trees that look at a third of
+            the counts in every node.
+        counts: One row per graph, ``[G, P]``.
+
+    Returns:
+        ``test_...`` and, where the split has validation graphs, ``val_...``.
+    """
+    goal, split = training.objective(number), training.splits[number]
+    x = torch.from_numpy(counts.astype(np.float64))
+    y, mask = training.data.targets()
+    weights = [data[Y_WEIGHT] for data in training.data.graphs if Y_WEIGHT in data]
+    table = Table(x, y, mask, torch.cat(weights) if weights else None)
+    places = np.arange(len(x))
+    rows = {
+        part: torch.from_numpy(np.isin(places, getattr(split, part)))
+        for part in ("train", "val", "test")
+        if getattr(split, part).size
+    }
+    train = table.rows(rows.pop("train"))
+    if kind == "ridge":
+        val = table.rows(rows["val"]) if "val" in rows else None
+        matrix, bias = solve_linear(goal, training.data.num_outputs, train, val)
+        found = {
+            part: goal.predictions(x[own] @ matrix.t() + bias)
+            for part, own in rows.items()
+        }
+    else:
+        grown = _forest(goal, train, training.data.num_outputs, training.config.seed)
+        found = {part: grown(x[own]) for part, own in rows.items()}
+    return {
+        f"{part}_{name}": value
+        for part, predicted in found.items()
+        for name, value in goal.metrics(
+            predicted, y[rows[part]], mask[rows[part]]
+        ).items()
+    }
+
+
+def _forest(
+    goal: Objective, train: Table, outputs: int, seed: int
+) -> Callable[[Tensor], Tensor]:
+    """Return what predicts ``[R, T]`` from ``[R, P]``: numbers, or probabilities.
+
+    Trees of indicators predict shares. Classes have their trees in common, so that
+    shares add up to 1; other targets have trees of their own.
+    """
+    ensemble = require("sklearn.ensemble", "sklearn")
+    weights = goal.weights(train.y, train.weight)
+    if weights is not None:
+        weights = weights.expand(len(weights), outputs)
+    classes = train.y.dim() == 1
+    y = F.one_hot(train.y, outputs) if classes else train.y
+    grown = []
+    for first in range(1 if classes else outputs):
+        here = train.mask[:, first]
+        wanted = y[here].double().numpy()
+        trees = ensemble.RandomForestRegressor(
+            100, max_features=1 / 3, random_state=seed, n_jobs=torch.get_num_threads()
+        )
+        trees.fit(
+            train.x[here].float().numpy(),
+            wanted if classes else wanted[:, first],
+            None if weights is None else weights[here, first].double().numpy(),
+        )
+        grown.append(trees)
+
+    def predict(x: Tensor) -> Tensor:
+        found = [trees.predict(x.float().numpy()) for trees in grown]
+        return torch.from_numpy(np.column_stack(found))
+
+    return predict
 
 
 def make_baseline(training: Training) -> Baseline | None:

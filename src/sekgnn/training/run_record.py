@@ -178,14 +178,23 @@ class RunRecord:
         if "metric" not in found:
             reasons = [f"{name}: {why}" for name, why in found[LEFT_OUT].items()]
             return f"no baseline without a network: {' '.join(reasons)}"
-        metric = found["metric"]
+        metric, own = found["metric"], self.result(found["metric"]).value
         if found["model"] is None:
             each = [f"{name} {_short(value)}" for name, value in found["each"].items()]
             text = f"baselines without a network: {metric} {', '.join(each)}"
+            values = [value for value in found["each"].values() if value is not None]
         else:
             text = f"baseline without a network: {found['model']}, {metric} "
             text += _short(found["value"])
-        return f"{text} (this network {_short(self.result(metric).value)})"
+            values = [found["value"]]
+        text += f" (this network {_short(own)})"
+        sign = 1 if is_better_high(metric) else -1
+        if any(value is not None and sign * value > sign * own for value in values):
+            text += (
+                "; the network is behind: try --preset, more --epochs or sekgnn "
+                "search, or do without it"
+            )
+        return text
 
     def to_json(self) -> str:
         """Return the file's text; numbers that are not finite are ``null``."""
