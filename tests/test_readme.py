@@ -48,8 +48,7 @@ def run_examples(examples: list[str], folder: Path) -> list[str]:
 
 
 def test_the_python_examples_run_and_print_what_they_say(tmp_path: Path) -> None:
-    adding, own, comparing = blocks("python")
-    assert own == (ROOT / "examples" / "own_gnn.py").read_text("utf-8")
+    adding, comparing = blocks("python")
     docs = [
         blocks("python", ROOT / "docs" / page)[0]
         for page in ("encodings.md", "models.md", "advise.md", "explorer.md")
