@@ -16,6 +16,7 @@ from sekgnn.cli.evaluate import evaluate
 from sekgnn.cli.example import example
 from sekgnn.cli.failures import FAILED, INTERRUPTED, ReportingGroup, Terminated
 from sekgnn.cli.fingerprint import fingerprint
+from sekgnn.cli.graph import graph
 from sekgnn.cli.info import info
 from sekgnn.cli.many_values import ManyValuesCommand
 from sekgnn.cli.models import models
@@ -39,6 +40,7 @@ for _command in (
     wl, brec, info, demo, example, warmup,
 ):  # fmt: skip
     app.command(cls=ManyValuesCommand)(_command)
+app.add_typer(graph, name="graph")
 
 
 def _show_version(wanted: bool) -> None:
