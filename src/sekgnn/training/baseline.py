@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sekgnn.datasets import NodeTask
 from sekgnn.errors import GraphInputError
 from sekgnn.models import Forest
 from sekgnn.training.run_record import LEFT_OUT, FoldRecord, is_better_high
@@ -64,6 +65,7 @@ class Baseline:
 def make_baseline(training: Training) -> Baseline | None:
     """Return the baseline of a network's training, if its config asks for one."""
     wanted = training.config.baseline and training.config.has_epochs
+    wanted = wanted and not isinstance(training.data, NodeTask)  # they pool graphs
     return Baseline(training) if wanted else None
 
 
