@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from sekgnn.array_file import DamagedFileError, read_arrays, write_arrays
 from sekgnn.checks import check_choice
+from sekgnn.encoding import costs
 from sekgnn.encoding.channels import SQUARES, plans
 from sekgnn.encoding.encoder import encode_walks
 from sekgnn.encoding.sampled import check_sampling, encode_sampled
@@ -32,7 +34,7 @@ from sekgnn.errors import ConfigError, GraphInputError, OutputError
 from sekgnn.files import write_files
 from sekgnn.graphs.graph import CsrGraph, Graph
 from sekgnn.graphs.graph_file import GraphFile, read_graph_file
-from sekgnn.graphs.packed import PackedGraphs
+from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress, even_chunks, within
 from sekgnn.parsing import parse_json
@@ -315,8 +317,13 @@ def encode_graph_file(
         OutputError: If a file cannot be written.
     """
     place = Path(folder)
-    prepare_folder(file, plan, place)
     lines, n = [], file.graph.num_nodes
+    if plan.backend == "push" and not (place / MANIFEST_FILE).exists():
+        packed, own = pack([file.graph]), {"threads": threads}
+        seconds = costs.exact_seconds(packed, plan.encoding, backend="push", **own)
+        sampled = partial(costs.sampled_seconds, packed, plan.encoding, **own)
+        costs.refuse_long(seconds, n, sampled)
+    prepare_folder(file, plan, place)
     for start, stop in plan.ranges(n):
         share = within(progress, start, stop - start, n)
         lines.append(

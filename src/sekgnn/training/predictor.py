@@ -291,7 +291,7 @@ class Predictor:
             raise ConfigError(
                 f"the model predicts targets of a {level}; give it "
                 + {"graph": "graphs", "node": "nodes"}.get(level, "pairs of nodes")
-                + "."
+                + " (Predictor.predict_items)."
             )
         x = file.nodes.get(FEATURES)
         width = 0 if x is None or x.ndim != 2 else int(x.shape[1])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sekgnn.datasets import GraphTask, NodeTask, Split
 from sekgnn.datasets.graph_task import set_weights
-from sekgnn.errors import GraphInputError, GraphInputWarning
+from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.files import write_files
 from sekgnn.kernel import clock
 from sekgnn.models import Forest, GraphModel, KernelMachine, save_model
