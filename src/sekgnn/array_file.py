@@ -162,9 +162,7 @@ def read_arrays(
     return header, arrays
 
 
-def _read_header(
-    file: BinaryIO, size: int, magic: bytes
-) -> tuple[dict[str, Any], int]:
+def _read_header(file: BinaryIO, size: int, magic: bytes) -> tuple[dict[str, Any], int]:
     """Return the header and where the numbers begin."""
     head = file.read(_BEFORE)
     if len(head) < _BEFORE or not head.startswith(magic):

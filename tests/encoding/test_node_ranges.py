@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +44,7 @@ def test_ranges_together_are_the_whole(encoding: WalkEncoding) -> None:
     graph = _graph()
     whole = encode(graph, encoding)
     cuts = [0, 0, 1, 17, 50, 107, graph.num_nodes]
-    for start, stop in zip(cuts, cuts[1:], strict=False):
+    for start, stop in pairwise(cuts):
         found = encode_nodes(graph, encoding, start, stop)
         np.testing.assert_allclose(found, whole[start:stop], atol=1e-12)
 

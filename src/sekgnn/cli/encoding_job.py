@@ -293,9 +293,7 @@ def parquet_writer(file: IO[bytes], contents: Contents) -> Iterator[Write]:
     places = [name for name, _ in fields]
     first = getattr(contents.encoding, "first_step", 1)
     fields += [
-        (f"{c}/{t + first}", number)
-        for c in contents.channels
-        for t in range(length)
+        (f"{c}/{t + first}", number) for c in contents.channels for t in range(length)
     ]
     metadata = {"sekgnn.encoding": json.dumps(contents.encoding.to_dict())}
     schema = pa.schema(fields, metadata=metadata)

@@ -104,6 +104,6 @@ def _describe(path: Path, as_json: bool, check: bool) -> None:
     held = ", ".join(f"{name} ({kind})" for name, kind in arrays.items())
     say(
         f"{path}: {facts['nodes']:,} nodes, {facts['edges']:,} edges, largest degree "
-        f"{facts['largest_degree']:,}, {facts['bytes'] / 2**20:,.1f} MiB"
+        f"{facts['largest_degree']:,}, {path.stat().st_size / 2**20:,.1f} MiB"
         + (f"\narrays: {held}" if held else "")
     )

@@ -103,9 +103,7 @@ def exact_seconds(
     alike = np.arange(graphs.num_nodes, dtype=np.int32)
     blocks = [plan for plan, _ in plans(encoding)]
     nodes = _large_nodes(graphs, alike, alike.size)
-    return _exact(
-        graphs, blocks, alike, nodes, backend, encoding.walk_length, threads
-    )
+    return _exact(graphs, blocks, alike, nodes, backend, encoding.walk_length, threads)
 
 
 def sampled_seconds(

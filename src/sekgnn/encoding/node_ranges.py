@@ -287,12 +287,12 @@ def encode_range(
             progress=progress,
         )
         arrays = {"values": values}
-    kept = {name: array.astype(plan.dtype, copy=False) for name, array in arrays.items()}
+    kept = {
+        name: array.astype(plan.dtype, copy=False) for name, array in arrays.items()
+    }
     write_arrays(path, _MAGIC, about, kept)
     header, _ = read_arrays(path, _MAGIC, check=False)
     return {**line, "sha256": header["sha256"]}
-
-
 
 
 def encode_graph_file(
@@ -319,15 +319,17 @@ def encode_graph_file(
     place = Path(folder)
     lines, n = [], file.graph.num_nodes
     if plan.backend == "push" and not (place / MANIFEST_FILE).exists():
-        packed, own = pack([file.graph]), {"threads": threads}
-        seconds = costs.exact_seconds(packed, plan.encoding, backend="push", **own)
-        sampled = partial(costs.sampled_seconds, packed, plan.encoding, **own)
+        packed, own = pack([file.graph]), plan.encoding
+        seconds = costs.exact_seconds(packed, own, backend="push", threads=threads)
+        sampled = partial(costs.sampled_seconds, packed, own, threads=threads)
         costs.refuse_long(seconds, n, sampled)
     prepare_folder(file, plan, place)
     for start, stop in plan.ranges(n):
         share = within(progress, start, stop - start, n)
         lines.append(
-            encode_range(file, start, stop, plan, place, threads=threads, progress=share)
+            encode_range(
+                file, start, stop, plan, place, threads=threads, progress=share
+            )
         )
         if progress is not None:
             progress(stop, n)

@@ -32,13 +32,14 @@ from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.convert import as_graph
 from sekgnn.graphs.graph import CsrGraph
+from sekgnn.graphs.locality import by_locality
 from sekgnn.graphs.packed import pack
 from sekgnn.hops import shell_sizes
 from sekgnn.hops.sampling import absorb
 from sekgnn.kernel import kernel
 from sekgnn.parallel import PerThread, Progress, even_chunks, run_chunks, within
 
-
+_FAR_APART = 30_000  # nodes whose graph does not fit into the cache of a core
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -109,18 +110,19 @@ def sample_nodes(
     start: int,
     stop: int,
     first: int,
+    names: NDArray[np.int32],
     plan: Plan,
     num_walks: int,
     seed: np.uint64,
-    shell_of: NDArray[np.int32],
+    shell_of: NDArray[Any],
     values: NDArray[np.float64],
     variances: NDArray[np.float64],
 ) -> None:
     """Add estimates of nodes ``start..stop - 1`` to two arrays ``[.., C, L]``.
 
-    Row 0 of these is node ``first``. Walks of v depend on the seed and on v alone;
-    ``plan`` has no squares; ``shell_of`` is scratch, -1 everywhere, ``[N]``, and as it
-    was on return.
+    Node v is called ``names[v]`` by the user, whose node ``first`` is row 0. Walks of v
+    depend on the seed and its name alone; ``plan`` has no squares; ``shell_of`` is
+    scratch, -1 everywhere, ``[N]``, and as it was on return.
     """
     indptr, indices = graph
     num_shells, offsets, terms = plan.num_shells, plan.offsets, plan.terms
@@ -152,7 +154,8 @@ def sample_nodes(
             bounds[k + 1] = found
             sizes[k - 1] = bounds[k + 1] - bounds[k]
         hits[:] = 0
-        origin = absorb(scramble(seed), v)
+        name = int(names[v])
+        origin = absorb(scramble(seed), name)
         count = 0
         alone = indptr[v + 1] - indptr[v] + plan.loop == 0
         for k in range(0 if alone else num_shells + 1):
@@ -188,8 +191,8 @@ def sample_nodes(
             for t in range(steps):
                 share = hits[source, t] / num_walks
                 spread = share * (1.0 - share) / (num_walks - 1)
-                values[v - first, terms[i, 1], t] += factor * share
-                variances[v - first, terms[i, 1], t] += factor * factor * spread
+                values[name - first, terms[i, 1], t] += factor * share
+                variances[name - first, terms[i, 1], t] += factor * factor * spread
         for a in range(found):
             shell_of[nodes[a]] = -1
 
@@ -234,12 +237,17 @@ def encode_sampled(
     width = sum(len(names) for _, names in blocks)
     values = np.zeros((size, width, encoding.walk_length))
     variances = np.zeros_like(values)
-    shell_of = PerThread(lambda: np.full(n, -1, dtype=np.int32))
+    known = g.csr
+    names = np.arange(n, dtype=np.int32)
+    if size == n > _FAR_APART:
+        names, known = by_locality(known)
+    small = np.int8 if encoding.num_shells < 127 else np.int16
+    shell_of = PerThread(lambda: np.full(n, -1, dtype=small))
     for i, (plan, _) in enumerate(blocks):
 
         def work(low: int, high: int, plan: Plan = plan) -> None:
             sample_nodes(
-                g.csr, start + low, start + high, start, plan, num_walks,
+                known, start + low, start + high, start, names, plan, num_walks,
                 np.uint64(seed), shell_of.value, values, variances,
             )  # fmt: skip
 

@@ -216,7 +216,7 @@ def parse_pairs(
                     p += 1
             elif end == 1 and text[p - 1] != 32 and text[p - 1] != 9:
                 return at, count, lines
-            first, value = p, 0
+            first, value = p, np.int64(0)
             while p < size and 48 <= text[p] <= 57 and p - first < 10:
                 value = 10 * value + np.int64(text[p]) - 48
                 p += 1

@@ -86,9 +86,8 @@ def read_graph_file(path: str | Path, *, check: bool = True) -> GraphFile:
         if header.get("version") != _VERSION:
             raise DamagedFileError(f"it is of version {header.get('version')}")
         indptr, indices = arrays.pop("indptr"), arrays.pop("indices")
-        if (indptr.dtype, indices.dtype) != (np.int64, np.int32) or (
-            indptr[0] != 0 or indptr[-1] != indices.size
-        ):
+        kinds = indptr.dtype == np.int64 and indices.dtype == np.int32
+        if not kinds or indptr[0] != 0 or indptr[-1] != indices.size:
             raise DamagedFileError("its rows do not fit together")
     except FileNotFoundError:
         raise GraphInputError(f"{path} does not exist; check the path.") from None
@@ -409,8 +408,8 @@ def load_arrays(paths: Iterable[str]) -> dict[str, NDArray[Any]]:
         try:
             if not named and not os.path.exists(path):
                 raise FileNotFoundError(path)
-            mode = "r" if path.endswith(".npy") else None
-            found = np.load(path, mmap_mode=mode, allow_pickle=False)  # type: ignore[call-overload]
+            plain = path.endswith(".npy")
+            found = np.load(path, mmap_mode="r" if plain else None, allow_pickle=False)
             content = {name: found} if isinstance(found, np.ndarray) else dict(found)
         except FileNotFoundError:
             raise GraphInputError(f"{path} does not exist; check the path.") from None

@@ -688,7 +688,7 @@ def arguments_doc(kind: ModelKind) -> str:
         lines.append("edge_channels: Width of ``edge_attr``; 0 where it is not read.")
     lines += [
         "graph_channels: Width of ``graph_x``, features of graphs; 0 for none.",
-        'level: One output per ``"graph"``, per ``"node"`` (per seed, where a batch has '
+        'level: One output per ``"graph"``, per ``"node"`` (or seed, where a batch has '
         'seeds) or per ``"link"``, a pair of seeds.',
     ]
     body = "\n".join(f"    {line}" for line in lines)

@@ -323,7 +323,7 @@ class Predictor:
             with torch.inference_mode():
                 each = [
                     own.objective.predictions(
-                        model.eval()(batcher(part).to(model.device)).cpu()
+                        model.eval()(batcher(part.tolist()).to(model.device)).cpu()
                     )
                     for model, own, batcher in zip(
                         self.models, self.notes, batchers, strict=True
@@ -489,10 +489,10 @@ def _predict_nodes(
 ) -> StreamCount:
     """Write a CSV line per node of a graph file."""
     writer = csv.writer(file, lineterminator="\n")
-    count = 0
+    count, note = 0, predictor.note
     graph = read_graph_file(path)
-    for nodes, *found in predictor.predict_items(graph, batch_size=chunk_size):
-        columns = predicted_columns(predictor.note, *found, predictor.calibration)
+    for nodes, mean, spread in predictor.predict_items(graph, batch_size=chunk_size):
+        columns = predicted_columns(note, mean, spread, predictor.calibration)
         if not count:
             writer.writerow(["node", *columns])
         cells = (map(as_cell, column) for column in columns.values())

@@ -215,7 +215,8 @@ def _one_graph(config: RunConfig) -> NodeTask:
     if len(config.target) > 1:
         raise ConfigError("name one array of the graph file as target.")
     kind: Any = config.kind
-    return node_task(config.data, *(config.target or ("y",)), kind=kind)
+    (target,) = config.target or ("y",)
+    return node_task(config.data, target, kind)
 
 
 def _targets(name: str, given: Sequence[str], known: Sequence[str]) -> list[str]:

@@ -20,8 +20,8 @@ from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.files import write_files
 from sekgnn.kernel import clock
 from sekgnn.models import Forest, GraphModel, KernelMachine, save_model
-from sekgnn.models.graph_kernels import GraphKernel
 from sekgnn.models.baselines import GraphSAGE
+from sekgnn.models.graph_kernels import GraphKernel
 from sekgnn.models.graph_model import check_pairs
 from sekgnn.models.hop_encoder import HopEncoder
 from sekgnn.models.kernel_machine import KnownValues
