@@ -235,7 +235,7 @@ def prediction_table(
     found: Predictions,
     columns: Mapping[str, list[Any]],
     fold: int,
-    names: Mapping[str, list[Any]],
+    names: Mapping[str, list[Any]] | None = None,
 ) -> bytes:
     """Return the CSV file of test graphs: predictions beside their true targets.
 
@@ -244,11 +244,11 @@ def prediction_table(
         found: The rows and their targets.
         columns: The predictions, as :func:`predicted_columns` gives them.
         fold: Number of the fold, from 1.
-        names: Columns that say what the rows are.
+        names: Columns that say what the rows are; the graph by default.
     """
     truth = found.y.reshape(len(found.y), -1)
     out: dict[str, list[Any]] = {
-        **names,
+        **({"graph": found.graph.tolist()} if names is None else names),
         "fold": [fold] * len(found.graph),
     }
     for target, name in enumerate(note.targets):
