@@ -82,7 +82,8 @@ def encode(
         ),
     ] = "auto",
     num_walks: Annotated[
-        int, typer.Option(help="walks from every node and shell, with sampled")
+        int,
+        typer.Option(help="number of walks from every node and shell, with sampled"),
     ] = 256,
     seed: Annotated[int, typer.Option(help="seed of the walks, with sampled")] = 0,
     dtype: Annotated[

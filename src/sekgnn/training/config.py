@@ -82,7 +82,7 @@ class RunConfig(_ModelKeys):
     data: str = key("data", "name of a dataset, or path of your own file or folder", "")
     level: str = key(
         "data",
-        "what to predict of one packed graph: a target of its nodes, or its links",
+        "level of the targets in one packed graph",
         "node",
         choices=("node", "link"),
     )
