@@ -59,7 +59,13 @@ if TYPE_CHECKING:
         register_model,
         save_model,
     )
-    from sekgnn.nn import GINEPlusConv, HopLoader, SEKConv, register_message
+    from sekgnn.nn import (
+        GINEPlusConv,
+        HopLoader,
+        HopNeighborLoader,
+        SEKConv,
+        register_message,
+    )
     from sekgnn.training.config import RunConfig
     from sekgnn.training.run import train
     from sekgnn.transforms.add_khop_edges import AddKHopEdges
@@ -85,6 +91,7 @@ __all__ = [
     "GraphInputError",
     "GraphInputWarning",
     "HopLoader",
+    "HopNeighborLoader",
     "KHopGNN",
     "MissingExtraError",
     "ModelFileError",

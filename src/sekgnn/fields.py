@@ -70,5 +70,13 @@ HOP_T_INDICES: Final = "hop_t_indices"
 NUM_HOPS: Final = "num_hops"
 """On batches of ``HopLoader``: K, a Python int."""
 
+SEEDS: Final = "seeds"
+"""On batches of ``HopNeighborLoader``: the rows of the seeds, int64 ``[B]``, or of
+pairs ``[B, 2]``."""
+
+NODE_NUMBER: Final = "node_number"
+"""On batches of ``HopNeighborLoader``: the number of every node in the whole graph,
+int64 ``[N]``."""
+
 POSITIONS: Final = "pos"
 """Positions of the nodes in space, float32 ``[N, 3]``, in Å; PyG's name."""

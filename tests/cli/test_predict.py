@@ -108,7 +108,12 @@ def test_invalid_molecules(run: Run, folder: Path, tmp_path: Path) -> None:
     assert sorted(file.name for file in tmp_path.iterdir()) == ["new.csv", "out.csv"]
     args = ("predict", folder / "run", new, "-o", output, "--skip-invalid", "--json")
     done = json.loads(run(*args).stdout)
-    assert done == {"graphs": 2, "skipped": 1, "first_skipped": "row 2 (line 3)"}
+    assert done == {
+        "graphs": 2,
+        "skipped": 1,
+        "first_skipped": "row 2 (line 3)",
+        "of": "graphs",
+    }
     assert [row["smiles"] for row in table(output)] == ["CCO", "CC"]
     numbers = run(*args[:-1], "--columns", "row")
     assert numbers.exit_code == 0, numbers.output

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sekgnn.encoding import WalkEncoding, encode, encode_sampled
+from sekgnn.encoding import WalkEncoding, encode, encode_sampled, sampled
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import (
     Graph,
@@ -104,3 +104,17 @@ def test_bad_calls(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         encode_sampled(path_graph(3), WalkEncoding(**parameters), **options)
+
+
+def test_renumbering_by_locality_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not a bit: walks keep the names of their nodes and the order of neighbours."""
+    graph = barabasi_albert_graph(80, 2, np.random.default_rng(1))
+    graph = graph.disjoint_union(path_graph(1))
+    encoding = WalkEncoding(num_shells=2, walk_length=4)
+    plain = encode_sampled(graph, encoding, num_walks=5, seed=2)
+    monkeypatch.setattr(sampled, "_FAR_APART", 10)
+    found = encode_sampled(graph, encoding, num_walks=5, seed=2)
+    np.testing.assert_array_equal(found.values, plain.values)
+    np.testing.assert_array_equal(found.standard_error, plain.standard_error)

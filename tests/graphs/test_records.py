@@ -63,7 +63,7 @@ def test_format_overrides_suffix(tmp_path: Path) -> None:
         read_graphs(file, format="edges")
     with pytest.raises(ConfigError, match=r"format must be one of.*mean 'graph6'"):
         read_graphs(file, format="graph")
-    assert set(FORMATS) == {"graph6", "edges", "npz", "smiles", "json", "tu"}
+    assert set(FORMATS) == {"graph6", "edges", "npz", "csr", "smiles", "json", "tu"}
 
 
 def test_options_are_passed_on(tmp_path: Path) -> None:

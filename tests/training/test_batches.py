@@ -170,8 +170,9 @@ def test_encodings_from_the_cache_are_mapped_and_equal(
     graphs: list[Any], tmp_path: Path
 ) -> None:
     """The second time nothing is computed, and memory holds what batches touch."""
-    first = JoinedGraphs(graphs, 1, SPEC, cache_dir=tmp_path).evaluation.encodings
-    again = JoinedGraphs(graphs, 1, SPEC, cache_dir=tmp_path).evaluation.encodings
+    joined = [JoinedGraphs(graphs, 1, SPEC, cache_dir=tmp_path) for _ in range(2)]
+    batchers: list[Any] = [one.evaluation for one in joined]
+    first, again = (batcher.encodings for batcher in batchers)
     assert isinstance(first, torch.Tensor) and isinstance(again, torch.Tensor)
     assert torch.equal(first, again)
     assert any(tmp_path.iterdir())

@@ -409,7 +409,7 @@ def test_a_wrong_header_is_detected_even_if_well_made(
 def test_a_foreign_file_is_detected(tmp_path: Path, content: bytes) -> None:
     encode_dataset(sources(), SMALL, cache_dir=tmp_path)
     only_file(tmp_path).write_bytes(content)
-    assert_rebuilt(tmp_path, "not a cache")
+    assert_rebuilt(tmp_path, "not a sekgnn encoding file")
 
 
 def test_the_file_of_other_graphs_is_detected(tmp_path: Path) -> None:

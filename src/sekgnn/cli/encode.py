@@ -37,8 +37,8 @@ def encode(
         typer.Argument(
             metavar="INPUT",
             show_default=False,
-            help="graphs: graph6, edge list, npz, table of SMILES, JSON lines or TU "
-            "folder",
+            help="graphs: graph6, edge list, npz, graph file (.csr), table of SMILES, "
+            "JSON lines or TU folder",
         ),
     ],
     output: Annotated[
@@ -48,7 +48,8 @@ def encode(
             "-o",
             show_default=False,
             help="file to write, .npz or .parquet; an existing one is replaced once "
-            "the new one is complete",
+            "the new one is complete; of a graph file (.csr) also a folder, which is "
+            "filled range by range and continued after an interruption",
         ),
     ],
     encoding: Annotated[
@@ -75,8 +76,16 @@ def encode(
     ] = None,
     backend: Annotated[
         str,
-        typer.Option(help="how walks are computed: auto, dense, spectral or push"),
+        typer.Option(
+            help="how walks are computed: auto (exact), dense, spectral, push, or "
+            "sampled (estimates with standard errors)"
+        ),
     ] = "auto",
+    num_walks: Annotated[
+        int,
+        typer.Option(help="number of walks from every node and shell, with sampled"),
+    ] = 256,
+    seed: Annotated[int, typer.Option(help="seed of the walks, with sampled")] = 0,
     dtype: Annotated[
         str, typer.Option(help="precision of the encodings: float32 or float64")
     ] = "float64",
@@ -96,19 +105,28 @@ def encode(
 
     A .parquet file holds one row per node: graph, node, for SMILES row, and
     one column channel/t for each number; the encoding is in its metadata.
+    With --backend sampled a channel of standard errors follows for each.
     """
     from sekgnn.checks import check_choice, check_positive
     from sekgnn.cli.encoding_job import check_backend, check_output, run_job
     from sekgnn.cli.progress import progress_bar
     from sekgnn.graphs.records import read_all
 
-    check_output(output, source)
+    huge = source.suffix.lower() == ".csr" and not output.suffix
+    if not huge:
+        check_output(output, source)
     read = {item.name: keys.pop(item.name) for item in _READING if item.name in keys}
     check_choice("--dtype", dtype, ("float32", "float64"))
     if threads is not None:
         check_positive("--threads", threads)
     made = _encoding(encoding, preset, encoding_options or [], keys)
-    check_backend(backend, made)
+    check_backend(backend, made, num_walks, seed)
+    if huge:
+        _encode_ranges(
+            source, output, made, backend, dtype, num_walks, seed,
+            threads, force, json, quiet,
+        )  # fmt: skip
+        return
     records, skipped = read_all(source, ReadOptions(**read), features=False)
     table = any(record.text is not None for record in records)
     rows = [record.row for record in records] if table else None
@@ -121,6 +139,8 @@ def encode(
             rows=rows,
             backend=backend,
             dtype=dtype,
+            num_walks=num_walks,
+            seed=seed,
             threads=threads,
             progress=progress,
         )
@@ -135,6 +155,47 @@ def encode(
         _note_skipped(skipped)
     if not quiet:
         say(result.sentence())
+
+
+def _encode_ranges(
+    source: Path,
+    folder: Path,
+    encoding: SubstructureEncoding,
+    backend: str,
+    dtype: str,
+    num_walks: int,
+    seed: int,
+    threads: int | None,
+    force: bool,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Encode a graph file into the shards of a folder."""
+    from sekgnn.cli.failures import resumable
+    from sekgnn.cli.progress import progress_bar
+    from sekgnn.encoding.node_ranges import RangePlan, check_ranges, encode_graph_file
+    from sekgnn.graphs.graph_file import read_graph_file
+    from sekgnn.kernel import clock
+
+    check_ranges(encoding)
+    walks: Any = encoding
+    plan = RangePlan(
+        walks, "push" if backend == "auto" else backend, dtype, num_walks, seed
+    )
+    began, file = clock(), read_graph_file(source)
+    bar = progress_bar("encoding", shown=not (quiet or json))
+    with _patient(force), bar as progress, resumable():
+        done = encode_graph_file(file, plan, folder, threads=threads, progress=progress)
+    seconds = clock() - began
+    if json:
+        facts = {"shape": list(done.shape), "dtype": dtype, "seconds": seconds}
+        say(json_format.dumps({**facts, "output": str(folder)}))
+    elif not quiet:
+        nodes, channels, length = done.shape
+        say(
+            f"encoded {nodes} nodes, {channels} channels x {length} steps, {dtype}, in "
+            f"{seconds:.1f} s\nwrote {folder}"
+        )
 
 
 def _encoding(

@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice
 from sekgnn.encoding.encoder import encode
+from sekgnn.encoding.sampled import check_sampling, encode_sampled
 from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.encoding.tasks import BACKENDS
 from sekgnn.errors import ConfigError, OutputError
@@ -26,6 +27,12 @@ from sekgnn.files import atomic_path
 from sekgnn.graphs import Graph, pack, path_graph
 from sekgnn.kernel import clock
 from sekgnn.parallel import Progress, within
+
+if TYPE_CHECKING:
+    from sekgnn.encoding.walk_encoding import WalkEncoding
+
+SAMPLED = "sampled"
+"""As a backend: estimates, with their standard errors."""
 
 PIECE_NUMBERS = 1 << 24
 """Numbers encoded before they are written: 128 MB of float64."""
@@ -46,17 +53,26 @@ class Contents:
         dtype: float32 or float64.
         node_ptr: Graph g owns nodes ``node_ptr[g]:node_ptr[g + 1]``, int64 ``[G + 1]``.
         rows: For tables of SMILES, the data row (from 1) of each graph, else None.
+        sampled: Whether a channel of standard errors follows for every channel.
     """
 
     encoding: SubstructureEncoding
     dtype: np.dtype[Any]
     node_ptr: NDArray[np.int64]
     rows: NDArray[np.int64] | None = None
+    sampled: bool = False
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Names of the C channels in the file."""
+        own = self.encoding.channels
+        errors = (f"{name} standard error" for name in own if self.sampled)
+        return (*own, *errors)
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """N, C and L."""
-        return int(self.node_ptr[-1]), self.encoding.num_channels, self.encoding.length
+        return int(self.node_ptr[-1]), len(self.channels), self.encoding.length
 
 
 @dataclass(frozen=True)
@@ -89,7 +105,7 @@ class JobResult:
             "graphs": self.num_graphs,
             "nodes": self.contents.shape[0],
             "edges": self.num_edges,
-            "channels": list(encoding.channels),
+            "channels": list(self.contents.channels),
             "length": encoding.length,
             "shape": list(self.contents.shape),
             "dtype": str(self.contents.dtype),
@@ -115,13 +131,17 @@ class JobResult:
         )
 
 
-def check_backend(backend: str, encoding: SubstructureEncoding) -> None:
+def check_backend(
+    backend: str, encoding: SubstructureEncoding, num_walks: int = 256, seed: int = 0
+) -> None:
     """Check that a backend is known and can compute ``encoding``, before any work.
 
     Raises:
         ConfigError: If not, or the encoding cannot be written to a file.
     """
-    check_choice("--backend", backend, BACKENDS)
+    check_choice("--backend", backend, (*BACKENDS, SAMPLED))
+    if backend == SAMPLED:
+        check_sampling(encoding, num_walks, seed)
     if backend == "spectral" and getattr(encoding, "aggregate", None) == "moments":
         raise ConfigError("--backend spectral has no moments; use dense or push.")
     if encoding.ragged:
@@ -139,6 +159,8 @@ def run_job(
     rows: Sequence[int] | None = None,
     backend: str = "auto",
     dtype: str = "float64",
+    num_walks: int = 256,
+    seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> JobResult:
@@ -152,8 +174,10 @@ def run_job(
         encoding: What to compute.
         output: ``.npz`` or ``.parquet``.
         rows: For tables of SMILES, the data row (from 1) of each graph.
-        backend: As for :func:`~sekgnn.encoding.encoder.encode`.
+        backend: As for :func:`~sekgnn.encoding.encoder.encode`, or ``"sampled"``.
         dtype: ``"float32"`` or ``"float64"``.
+        num_walks: Walks per starting set, if they are sampled.
+        seed: Of these.
         threads: Threads; None for all usable cores.
         progress: Called with (done, total) nodes.
 
@@ -167,10 +191,30 @@ def run_job(
     kept = None if rows is None else np.array(rows, dtype=np.int64)
     sizes = [0, *(graph.num_nodes for graph in graphs)]
     node_ptr = np.cumsum(sizes, dtype=np.int64)
-    contents = Contents(encoding, np.dtype(dtype), node_ptr, kept)
+    sampled = backend == SAMPLED
+    contents = Contents(encoding, np.dtype(dtype), node_ptr, kept, sampled)
     total = contents.shape[0]
+
+    def compute(
+        some: Sequence[Graph], threads: int | None, progress: Progress | None = None
+    ) -> NDArray[Any]:
+        if not sampled:
+            found: NDArray[Any] = encode(
+                pack(some), encoding, threads=threads, progress=progress, **options
+            )
+            return found
+        walks: dict[str, Any] = {"num_walks": num_walks, "seed": seed}
+        each = [
+            encode_sampled(
+                graph, cast("WalkEncoding", encoding), threads=threads, **walks
+            )
+            for graph in some
+        ]
+        parts = [np.concatenate([e.values, e.standard_error], axis=1) for e in each]
+        return np.concatenate(parts).astype(dtype, copy=False)
+
     # load what was compiled before, so that the rate is that of the work
-    encode(pack([path_graph(2)]), encoding, threads=1, **options)
+    compute([path_graph(2)], 1)
     seconds = 0.0
     with (
         atomic_path(output) as draft,
@@ -181,13 +225,7 @@ def run_job(
             begin, end = node_ptr[[first, last]].tolist()
             moved = within(progress, begin, end - begin, total)
             begun = clock()
-            block = encode(
-                pack(graphs[first:last]),
-                encoding,
-                threads=threads,
-                progress=moved,
-                **options,
-            )
+            block = compute(graphs[first:last], threads, moved)
             seconds += clock() - begun
             write(block)
     num_edges = sum(graph.num_edges for graph in graphs)
@@ -217,7 +255,7 @@ def npz_writer(file: IO[bytes], contents: Contents) -> Iterator[Write]:
     """
     small = {
         "node_ptr": contents.node_ptr,
-        "channels": np.array(contents.encoding.channels, dtype=np.str_),
+        "channels": np.array(contents.channels, dtype=np.str_),
         "encoding": np.array(json.dumps(contents.encoding.to_dict())),
     }
     if contents.rows is not None:
@@ -255,9 +293,7 @@ def parquet_writer(file: IO[bytes], contents: Contents) -> Iterator[Write]:
     places = [name for name, _ in fields]
     first = getattr(contents.encoding, "first_step", 1)
     fields += [
-        (f"{c}/{t + first}", number)
-        for c in contents.encoding.channels
-        for t in range(length)
+        (f"{c}/{t + first}", number) for c in contents.channels for t in range(length)
     ]
     metadata = {"sekgnn.encoding": json.dumps(contents.encoding.to_dict())}
     schema = pa.schema(fields, metadata=metadata)

@@ -18,6 +18,7 @@ from sekgnn.cli.example import example
 from sekgnn.cli.explore import explore
 from sekgnn.cli.failures import FAILED, INTERRUPTED, ReportingGroup, Terminated
 from sekgnn.cli.fingerprint import fingerprint
+from sekgnn.cli.graph import graph
 from sekgnn.cli.info import info
 from sekgnn.cli.many_values import ManyValuesCommand
 from sekgnn.cli.models import models
@@ -41,6 +42,7 @@ for _command in (
     wl, explore, advise, brec, info, demo, example, warmup,
 ):  # fmt: skip
     app.command(cls=ManyValuesCommand)(_command)
+app.add_typer(graph, name="graph")
 
 
 def _show_version(wanted: bool) -> None:

@@ -13,6 +13,7 @@ from sekgnn.datasets.graph_property import (
     node_properties,
 )
 from sekgnn.datasets.graph_task import GraphTask
+from sekgnn.datasets.node_task import NodeTask, link_task, node_task
 from sekgnn.datasets.qm9 import QM9_TARGETS, QM9Dataset, QM9Target
 from sekgnn.datasets.read_task import (
     list_task,
@@ -49,6 +50,7 @@ __all__ = [
     "DataFile",
     "GraphPropertyDataset",
     "GraphTask",
+    "NodeTask",
     "QM9Dataset",
     "QM9Target",
     "Split",
@@ -56,9 +58,11 @@ __all__ = [
     "check_statistics",
     "find_data_root",
     "graph_properties",
+    "link_task",
     "list_task",
     "networkx_task",
     "node_properties",
+    "node_task",
     "pattern_counts",
     "pyg_task",
     "read_task",

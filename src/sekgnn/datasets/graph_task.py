@@ -87,7 +87,7 @@ class GraphTask:
     texts: tuple[str, ...] | None = None
     name: str = ""
     source: str = "memory"
-    level: Literal["graph", "node"] = "graph"
+    level: Literal["graph", "node", "link"] = "graph"
     units: str = "as given"
     target_units: tuple[str, ...] = ()
     split: Split | None = None
@@ -149,6 +149,10 @@ class GraphTask:
 
         y = torch.cat([data.y for data in self.graphs])
         return y, torch.cat([data[Y_MASK] for data in self.graphs])
+
+    def names(self, positions: Sequence[int]) -> dict[str, list[int]]:
+        """Return the columns that say in a table what its rows are."""
+        return {"graph": list(positions)}
 
     def column(self, name: str) -> tuple[Any, ...]:
         """Return the values of another column, one per graph.

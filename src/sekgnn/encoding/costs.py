@@ -6,24 +6,34 @@ square of the number of nodes, or its cube. Neighbourhoods of a few nodes tell.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.encoding.channels import SQUARES, Plan
+from sekgnn.encoding.channels import SQUARES, Plan, plans
+from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.kernel import kernel
 from sekgnn.parallel import resolve_threads
 from sekgnn.walks.ball import ball_nodes
+from sekgnn.walks.vector import padded
 
 TIME_LIMIT = 3600.0
 """Estimated seconds above which an encoding is refused; ``--force`` lifts it."""
 
-_SAMPLE = 16  # nodes looked at
+_SAMPLE = 64  # nodes looked at
+_ENOUGH = 3e7  # edges looked at, after which fewer nodes must do
 _LARGE = 1024  # nodes of graphs that are worth a look
-_EGO, _HALF = 0.16, 2.0  # nanoseconds per number and edge, rough, on one 2.3 GHz core
+# nanoseconds, rough, on one 2.3 GHz core
+_BALL = 8.0  # per edge of a ball that is searched
+_HALF = 0.55  # per number and edge of half walks
+_EGO = 0.15  # per number and edge of walks in ego-nets
+_WALK = 8.0  # per step of a sampled walk
+_OUT = 4.0  # per number that is written
 
 
 def check_costs(
@@ -41,61 +51,180 @@ def check_costs(
         blocks: What to compute.
         alike: The smallest twin of each node; only these are computed.
         backend: As for :func:`~sekgnn.encoding.encoder.encode`.
-        out: ``[N, C, L]``.
+        out: ``[N, C, L]``, or fewer nodes, the first ones.
         threads: Threads that share the work.
 
     Raises:
-        ConfigError: If so; says how long it would take, and what to do instead.
+        ConfigError: If so; says how long it would take, how long sampling would, and
+            what to do instead.
     """
-    sizes = np.diff(graphs.node_ptr)
-    large = np.repeat(sizes > _LARGE, sizes)
-    nodes = np.flatnonzero(large & (alike == np.arange(alike.size)))
-    if not nodes.size:
+    found = _large_nodes(graphs, alike, len(out))
+    if not found.size or not np.isfinite(TIME_LIMIT):
         return
+    seconds = _exact(graphs, blocks, alike, found, backend, out.shape[2], threads)
+    sampled = partial(_sampled, graphs, blocks, found, out.shape[2], 256, threads)
+    refuse_long(seconds, found.size, sampled)
+
+
+def refuse_long(seconds: float, num_nodes: int, sampled: Callable[[], float]) -> None:
+    """Raise if an encoding would take longer than ``TIME_LIMIT``.
+
+    Args:
+        seconds: Predicted.
+        num_nodes: To encode.
+        sampled: Returns what 256 walks per start would take.
+
+    Raises:
+        ConfigError: If so.
+    """
+    if seconds > TIME_LIMIT:
+        raise ConfigError(
+            f"this encoding of {num_nodes:,} nodes would take about "
+            f"{_duration(seconds)}: neighbourhoods are large, as around hubs. Take "
+            "fewer shells, a smaller radius or shorter walks; or estimate walks on the "
+            "whole graph from samples (encode_sampled, --backend sampled), which would "
+            f"take about {_duration(sampled())} with 256 walks; or say that it may "
+            "take this long (--force; sekgnn.encoding.costs.TIME_LIMIT)."
+        )
+
+
+def exact_seconds(
+    graphs: PackedGraphs,
+    encoding: WalkEncoding,
+    *,
+    backend: str = "auto",
+    threads: int | None = None,
+) -> float:
+    """Predict how long the exact encoding of large graphs takes.
+
+    The neighbourhoods of a few nodes are searched and the edges in them counted; graphs
+    of up to 1024 nodes are left out, and twins are not looked for.
+    """
+    alike = np.arange(graphs.num_nodes, dtype=np.int32)
+    blocks = [plan for plan, _ in plans(encoding)]
+    nodes = _large_nodes(graphs, alike, alike.size)
+    return _exact(graphs, blocks, alike, nodes, backend, encoding.walk_length, threads)
+
+
+def sampled_seconds(
+    graphs: PackedGraphs,
+    encoding: WalkEncoding,
+    *,
+    num_walks: int = 256,
+    threads: int | None = None,
+) -> float:
+    """Predict how long :func:`~sekgnn.encode_sampled` takes on large graphs."""
+    nodes = _large_nodes(
+        graphs, np.arange(graphs.num_nodes, dtype=np.int32), graphs.num_nodes
+    )
+    blocks = [plan for plan, _ in plans(encoding)]
+    return _sampled(graphs, blocks, nodes, encoding.walk_length, num_walks, threads)
+
+
+def _large_nodes(
+    graphs: PackedGraphs, alike: NDArray[np.int32], count: int
+) -> NDArray[np.int64]:
+    """Return the nodes that are computed one by one."""
+    sizes = np.diff(graphs.node_ptr)
+    if sizes.max(initial=0) <= _LARGE:
+        return np.empty(0, np.int64)
+    large = np.repeat(sizes > _LARGE, sizes)
+    return np.flatnonzero((large & (alike == np.arange(alike.size)))[:count])
+
+
+def _some(nodes: NDArray[np.int64]) -> NDArray[np.int64]:
     rng = np.random.default_rng(0)
-    chosen = rng.choice(nodes, min(_SAMPLE, nodes.size), replace=False)
-    steps, total = out.shape[2], 0.0
+    return rng.choice(nodes, min(_SAMPLE, nodes.size), replace=False)
+
+
+def _exact(
+    graphs: PackedGraphs,
+    blocks: list[Plan],
+    alike: NDArray[np.int32],
+    nodes: NDArray[np.int64],
+    backend: str,
+    steps: int,
+    threads: int | None,
+) -> float:
+    """Return the predicted seconds of all blocks."""
+    if not nodes.size:
+        return 0.0
+    chosen, total, half = _some(nodes), 0.0, (steps + 1) // 2
     for plan in blocks:
         squares = plan.offsets[SQUARES] >= 0
         if plan.radius == 0 and (squares or backend in ("auto", "push")):
-            reach = plan.num_shells + (steps + 1) // 2
+            reach = plan.num_shells + half
         else:
             reach = plan.radius
         if reach == 0:  # dense matrices, whose size is limited
             continue
-        edges, shells = ball_costs(graphs.csr, alike, chosen, reach, plan.num_shells)
-        if plan.radius or squares:
-            work = _EGO * (1 + squares) * steps * edges * shells
-        else:
-            work = _HALF * (2 * plan.num_shells + 1) * ((steps + 1) // 2) * edges
-        total += nodes.size * float(work.mean())
-    seconds = 1e-9 * total / resolve_threads(threads)
-    if seconds > TIME_LIMIT:
-        raise ConfigError(
-            f"this encoding of {nodes.size:,} nodes would take about "
-            f"{_duration(seconds)}: neighbourhoods reach {float(edges.mean()):,.0f} "
-            "edges on average, as around hubs. Take fewer shells, a smaller radius or "
-            "shorter walks, estimate it with encode_sampled, or say that it may take "
-            "this long (--force; sekgnn.encoding.costs.TIME_LIMIT)."
+        levels, inside, shells = ball_costs(
+            graphs.csr, alike, chosen, reach, plan.num_shells
         )
+        within = np.cumsum(levels, axis=1)  # edges up to every level
+        if plan.radius or squares:
+            work = _BALL * within[:, -1]
+            work += _EGO * (1 + squares) * steps * inside * shells
+        else:
+            width = padded(2 * plan.num_shells + 1)
+            walked = within[:, plan.num_shells : plan.num_shells + half].sum(axis=1)
+            work = _BALL * within[:, -2] + _HALF * width * walked
+            work += _BALL * within[:, half - 1] + _HALF * within[:, :half].sum(axis=1)
+        work += _OUT * plan.terms.shape[0] * steps
+        total += nodes.size * float(work.mean())
+    return 1e-9 * total / resolve_threads(threads)
+
+
+def _sampled(
+    graphs: PackedGraphs,
+    blocks: list[Plan],
+    nodes: NDArray[np.int64],
+    steps: int,
+    num_walks: int,
+    threads: int | None,
+) -> float:
+    """Return the predicted seconds of sampling."""
+    if not nodes.size:
+        return 0.0
+    alike = np.arange(graphs.num_nodes, dtype=np.int32)
+    chosen, total = _some(nodes), 0.0
+    for plan in blocks:
+        levels, _, _ = ball_costs(graphs.csr, alike, chosen, plan.num_shells, 0)
+        work = 0.5 * _BALL * float(levels[:, :-1].sum(axis=1).mean())
+        work += _WALK * (plan.num_shells + 1) * num_walks * steps
+        total += nodes.size * (work + 2 * _OUT * plan.terms.shape[0] * steps)
+    return 1e-9 * total / resolve_threads(threads)
 
 
 @kernel
 def ball_costs(
     graph: Any, alike: NDArray[np.int32], centres: Any, radius: int, num_shells: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return edges within ``radius``, and nodes of shells but for twins, ``[S]``."""
-    edges, shells = np.zeros(centres.size), np.zeros(centres.size)
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return edges by level up to ``radius``, those inside, and nodes of shells.
+
+    The shapes are ``[S, radius + 1]``, ``[S]`` and ``[S]``; twins are counted once
+    among the nodes of shells. Where balls are huge, S is less than there are centres.
+    """
+    levels = np.zeros((centres.size, radius + 1))
+    inside, shells = np.zeros(centres.size), np.zeros(centres.size)
     place = np.full(graph.indptr.size - 1, -1, dtype=np.int32)
-    for c in range(centres.size):
+    met, count = 0.0, 0
+    while count < centres.size and met < _ENOUGH:
+        c, count = count, count + 1
         nodes, bounds = ball_nodes(graph, centres[c], radius, place)
+        for k in range(radius + 1):
+            for i in range(bounds[k], bounds[k + 1]):
+                u = nodes[i]
+                inside[c] += 1
+                for e in range(graph.indptr[u], graph.indptr[u + 1]):
+                    inside[c] += place[graph.indices[e]] >= 0
+                levels[c, k] += graph.indptr[u + 1] - graph.indptr[u] + 1
+                if k <= num_shells and alike[u] == u:
+                    shells[c] += 1
+            met += levels[c, k]
         for i in range(bounds[radius + 1]):
-            u = nodes[i]
-            place[u] = -1
-            edges[c] += graph.indptr[u + 1] - graph.indptr[u] + 1
-            if i < bounds[min(num_shells, radius) + 1] and alike[u] == u:
-                shells[c] += 1
-    return edges, shells
+            place[nodes[i]] = -1
+    return levels[:count], inside[:count], shells[:count]
 
 
 def _duration(seconds: float) -> str:
@@ -105,5 +234,7 @@ def _duration(seconds: float) -> str:
         >>> _duration(3 * 3600), _duration(90 * 86400)
         ('3 hours', '90 days')
     """
+    if seconds < 5400:
+        return f"{max(seconds / 60, 1):,.0f} minutes"
     hours = seconds / 3600
     return f"{hours:,.0f} hours" if hours < 48 else f"{hours / 24:,.0f} days"

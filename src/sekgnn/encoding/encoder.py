@@ -15,7 +15,7 @@ from sekgnn.encoding.costs import check_costs
 from sekgnn.encoding.ragged import RaggedEncoding
 from sekgnn.encoding.size_steps import with_shell_sizes
 from sekgnn.encoding.substructure import SubstructureEncoding, make_encoding
-from sekgnn.encoding.tasks import BACKENDS, Backend, encoding_tasks
+from sekgnn.encoding.tasks import BACKENDS, Backend, Wanted, encoding_tasks
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.convert import as_graph
@@ -119,23 +119,26 @@ def encode_walks(
     dtype: DTypeLike,
     threads: int | None,
     progress: Progress | None,
+    wanted: Wanted | None = None,
 ) -> NDArray[Any]:
-    """Return the walk encodings of packed graphs; see :func:`encode`."""
+    """Return the walk encodings of packed graphs, or of some nodes of one graph."""
     if backend == "spectral" and encoding.aggregate == "moments":
         raise ConfigError(
             'the spectral form has no squares: use backend="dense" or "push" '
             'with aggregate="moments".'
         )
     n, blocks = packed.num_nodes, list(plans(encoding))
+    wanted = Wanted(n) if wanted is None else wanted
+    count = wanted.count
     width = sum(len(names) for _, names in blocks)
-    size = n * width * encoding.walk_length * np.dtype(dtype).itemsize
+    size = count * width * encoding.walk_length * np.dtype(dtype).itemsize
     check_memory(
         size,
-        f"the encoding of {n:,} nodes by {width} x {encoding.walk_length} numbers",
+        f"the encoding of {count:,} nodes by {width} x {encoding.walk_length} numbers",
         "take fewer shells, scopes or steps, or float32",
         ConfigError,
     )
-    out = np.zeros((n, width, encoding.walk_length), dtype=dtype)
+    out = np.zeros((count, width, encoding.walk_length), dtype=dtype)
     alone = np.arange(n, dtype=np.int32)
     twin_of = alone.copy()
     find_twins(packed.csr, 0, n, twin_of)
@@ -151,18 +154,25 @@ def encode_walks(
             alike,
             cast("Backend", backend),
             Values.of(out),
+            wanted,
         )
     ]
-    total = sum(task.size for task in tasks) + n * bool(encoding.sized_shells)
+    total = sum(task.size for task in tasks) + count * bool(encoding.sized_shells)
     done = 0
     for task in tasks:
         share = within(progress, done, task.size, total)
         run_chunks(task.work, task.chunks, threads, share)
         done += task.size
-    twins = np.flatnonzero(alike != alone)
+    twins = np.flatnonzero(alike[:count] != alone[:count])
     out[twins] = out[alike[twins]]
-    share = within(progress if encoding.sized_shells else None, done, n, total)
-    sizes = shell_sizes(packed, encoding.sized_shells, threads=threads, progress=share)
+    share = within(progress if encoding.sized_shells else None, done, count, total)
+    sizes = shell_sizes(
+        packed,
+        encoding.sized_shells,
+        nodes=(0, count),
+        threads=threads,
+        progress=share,
+    )
     return with_shell_sizes(encoding, out, sizes)
 
 

@@ -27,15 +27,20 @@ from sekgnn.encoding.channels import (
     plans,
 )
 from sekgnn.encoding.size_steps import with_shell_sizes
+from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.convert import as_graph
 from sekgnn.graphs.graph import CsrGraph
+from sekgnn.graphs.locality import by_locality
 from sekgnn.graphs.packed import pack
 from sekgnn.hops import shell_sizes
 from sekgnn.hops.sampling import absorb
 from sekgnn.kernel import kernel
 from sekgnn.parallel import PerThread, Progress, even_chunks, run_chunks, within
+
+_FAR_APART = 30_000  # nodes whose graph does not fit into the cache of a core
+_STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,14 +71,37 @@ def below(state: np.uint64, count: int) -> np.int64:
 
 
 @kernel
-def next_node(graph: CsrGraph, node: np.int64, loop: int, state: np.uint64) -> np.int64:
-    """Return where one step from ``node`` leads; -1 if there is nowhere to go."""
-    low = graph.indptr[node]
-    degree = graph.indptr[node + 1] - low
-    if degree + loop == 0:
-        return np.int64(-1)
-    choice = below(state, degree + loop)
-    return np.int64(node if choice == degree else graph.indices[low + choice])
+def step_walks(
+    graph: CsrGraph,
+    loop: int,
+    count: int,
+    states: NDArray[np.uint64],
+    at: NDArray[np.int64],
+    rows: NDArray[np.int64],
+) -> None:
+    """Take one step with each of ``count`` walks, from nodes that have somewhere to go.
+
+    Walks do not wait for each other: where a node and its neighbours are far away in
+    memory, those of many walks are fetched at the same time.
+
+    Args:
+        graph: The graph.
+        loop: 1 with self-loops, else 0.
+        count: Number of walks.
+        states: Of the random numbers of each walk; moved on.
+        at: The node of each walk; moved on.
+        rows: Scratch, ``[>= 2 count]``.
+    """
+    indptr, indices = graph
+    for w in range(count):
+        rows[2 * w] = indptr[at[w]]
+        rows[2 * w + 1] = indptr[at[w] + 1] - rows[2 * w]
+    for w in range(count):
+        states[w] += _STEP
+        degree = rows[2 * w + 1]
+        choice = below(scramble(states[w]), degree + loop)
+        if choice < degree:
+            at[w] = indices[rows[2 * w] + choice]
 
 
 @kernel
@@ -81,17 +109,20 @@ def sample_nodes(
     graph: CsrGraph,
     start: int,
     stop: int,
+    first: int,
+    names: NDArray[np.int32],
     plan: Plan,
     num_walks: int,
     seed: np.uint64,
-    shell_of: NDArray[np.int32],
+    shell_of: NDArray[Any],
     values: NDArray[np.float64],
     variances: NDArray[np.float64],
 ) -> None:
-    """Add estimates of nodes ``start..stop - 1`` to two arrays ``[N, C, L]``.
+    """Add estimates of nodes ``start..stop - 1`` to two arrays ``[.., C, L]``.
 
-    Walks of v depend on the seed and on v alone; ``plan`` has no squares; ``shell_of``
-    is scratch, -1 everywhere, ``[N]``, and as it was on return.
+    Node v is called ``names[v]`` by the user, whose node ``first`` is row 0. Walks of v
+    depend on the seed and its name alone; ``plan`` has no squares; ``shell_of`` is
+    scratch, -1 everywhere, ``[N]``, and as it was on return.
     """
     indptr, indices = graph
     num_shells, offsets, terms = plan.num_shells, plan.offsets, plan.terms
@@ -100,7 +131,9 @@ def sample_nodes(
     sizes = np.zeros(num_shells, dtype=np.int64)
     bounds = np.zeros(num_shells + 2, dtype=np.int64)
     nodes = np.empty(64, dtype=np.int32)
-    step_word = np.uint64(0x9E3779B97F4A7C15)
+    most = (num_shells + 1) * num_walks
+    states, rows = np.empty(most, dtype=np.uint64), np.empty(2 * most, dtype=np.int64)
+    at, begun = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
     for v in range(start, stop):
         nodes[0] = v
         shell_of[v] = 0
@@ -121,29 +154,32 @@ def sample_nodes(
             bounds[k + 1] = found
             sizes[k - 1] = bounds[k + 1] - bounds[k]
         hits[:] = 0
-        origin = absorb(scramble(seed), v)
-        for k in range(num_shells + 1):
-            if bounds[k + 1] == bounds[k]:
-                continue
-            for walk in range(num_walks):
-                state = absorb(absorb(origin, k), walk)
-                size = bounds[k + 1] - bounds[k]
-                first = np.int64(nodes[bounds[k] + below(state, size)])
-                at = first
-                for t in range(steps):
-                    state += step_word
-                    at = next_node(graph, at, plan.loop, scramble(state))
-                    if at < 0:
-                        break
-                    shell = shell_of[at]
+        name = int(names[v])
+        origin = absorb(scramble(seed), name)
+        count = 0
+        alone = indptr[v + 1] - indptr[v] + plan.loop == 0
+        for k in range(0 if alone else num_shells + 1):
+            size = bounds[k + 1] - bounds[k]
+            for walk in range(num_walks if size > 0 else 0):
+                states[count] = absorb(absorb(origin, k), walk)
+                at[count] = nodes[bounds[k] + below(states[count], size)]
+                begun[count] = at[count]
+                count += 1
+        for t in range(steps):
+            step_walks(graph, plan.loop, count, states, at, rows)
+            w = 0
+            for k in range(num_shells + 1 if count > 0 else 0):
+                for _ in range(num_walks if bounds[k + 1] > bounds[k] else 0):
+                    shell = shell_of[at[w]]
                     if k == 0 and shell == 0:
                         hits[offsets[RETURN], t] += 1
                     elif k == 0 and shell > 0:
                         hits[offsets[TO_SHELL] + shell - 1, t] += 1
-                    elif k > 0 and at == first:
+                    elif k > 0 and at[w] == begun[w]:
                         hits[offsets[DIAGONAL] + k - 1, t] += 1
                     elif k > 0 and shell == k:
                         hits[offsets[OFF_DIAGONAL] + k - 1, t] += 1
+                    w += 1
         for i in range(terms.shape[0]):
             source, hop = terms[i, 0], terms[i, 3]
             whole = divisor_value(terms[i, 2], hop, sizes)
@@ -155,8 +191,8 @@ def sample_nodes(
             for t in range(steps):
                 share = hits[source, t] / num_walks
                 spread = share * (1.0 - share) / (num_walks - 1)
-                values[v, terms[i, 1], t] += factor * share
-                variances[v, terms[i, 1], t] += factor * factor * spread
+                values[name - first, terms[i, 1], t] += factor * share
+                variances[name - first, terms[i, 1], t] += factor * factor * spread
         for a in range(found):
             shell_of[nodes[a]] = -1
 
@@ -167,6 +203,7 @@ def encode_sampled(
     *,
     num_walks: int = 256,
     seed: int = 0,
+    nodes: tuple[int, int] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> SampledEncoding:
@@ -178,6 +215,7 @@ def encode_sampled(
             be biased. Defaults to 32 steps.
         num_walks: M, walks from each node and from each of its shells.
         seed: The result depends on it, not on ``threads``.
+        nodes: First node to encode, and the one after the last; all by default.
         threads: Threads; ``None`` for all usable cores.
         progress: Called with (done, total) nodes.
 
@@ -191,9 +229,52 @@ def encode_sampled(
         (5, 10, 4)
     """
     encoding = WalkEncoding(walk_length=32) if encoding is None else encoding
+    check_sampling(encoding, num_walks, seed)
+    g = as_graph(graph)
+    n, blocks = g.num_nodes, list(plans(encoding))
+    start, stop = (0, n) if nodes is None else nodes
+    size = stop - start
+    width = sum(len(names) for _, names in blocks)
+    values = np.zeros((size, width, encoding.walk_length))
+    variances = np.zeros_like(values)
+    known = g.csr
+    names = np.arange(n, dtype=np.int32)
+    if size == n > _FAR_APART:
+        names, known = by_locality(known)
+    small = np.int8 if encoding.num_shells < 127 else np.int16
+    shell_of = PerThread(lambda: np.full(n, -1, dtype=small))
+    for i, (plan, _) in enumerate(blocks):
+
+        def work(low: int, high: int, plan: Plan = plan) -> None:
+            sample_nodes(
+                known, start + low, start + high, start, names, plan, num_walks,
+                np.uint64(seed), shell_of.value, values, variances,
+            )  # fmt: skip
+
+        share = within(progress, i * size, size, len(blocks) * size)
+        run_chunks(work, even_chunks(size, 256), threads, share)
+    sizes = shell_sizes(
+        pack([g]), encoding.sized_shells, nodes=(start, stop), threads=threads
+    )
+    return SampledEncoding(
+        with_shell_sizes(encoding, values, sizes),
+        np.sqrt(with_shell_sizes(encoding, variances, None)),
+        num_walks,
+        seed,
+    )
+
+
+def check_sampling(encoding: SubstructureEncoding, num_walks: int, seed: int) -> None:
+    """Refuse what cannot be sampled.
+
+    Raises:
+        ConfigError: If so; says what can.
+    """
     check_positive("num_walks", num_walks, minimum=2)
     if check_positive("seed", seed, minimum=0) >= 2**64:
         raise ConfigError(f"seed must be below 2^64, got {seed}.")
+    if not isinstance(encoding, WalkEncoding):
+        raise ConfigError(f"only walks are sampled; {encoding.name!r} is not.")
     if encoding.scope != ("graph",):
         raise ConfigError(
             f'sampling walks on the whole graph: use scope="graph", got '
@@ -204,26 +285,3 @@ def encode_sampled(
             f"sampling has no unbiased squares or multisets: use "
             f'aggregate="sum", got {encoding.aggregate!r}.'
         )
-    g = as_graph(graph)
-    n, blocks = g.num_nodes, list(plans(encoding))
-    width = sum(len(names) for _, names in blocks)
-    values = np.zeros((n, width, encoding.walk_length))
-    variances = np.zeros_like(values)
-    shell_of = PerThread(lambda: np.full(n, -1, dtype=np.int32))
-    for i, (plan, _) in enumerate(blocks):
-
-        def work(start: int, stop: int, plan: Plan = plan) -> None:
-            sample_nodes(
-                g.csr, start, stop, plan, num_walks, np.uint64(seed),
-                shell_of.value, values, variances,
-            )  # fmt: skip
-
-        share = within(progress, i * n, n, len(blocks) * n)
-        run_chunks(work, even_chunks(n, 256), threads, share)
-    sizes = shell_sizes(pack([g]), encoding.sized_shells, threads=threads)
-    return SampledEncoding(
-        with_shell_sizes(encoding, values, sizes),
-        np.sqrt(with_shell_sizes(encoding, variances, None)),
-        num_walks,
-        seed,
-    )

@@ -48,6 +48,19 @@ class Task:
         return sum(stop - start for start, stop in self.chunks)
 
 
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """Which nodes are encoded: the first ones of one graph, or all of several.
+
+    Attributes:
+        count: How many.
+        near: Where a shell of one of them may be, bool ``[N]``; ``None``: anywhere.
+    """
+
+    count: int
+    near: NDArray[np.bool_] | None = None
+
+
 def encoding_tasks(
     graphs: PackedGraphs,
     plan: Plan,
@@ -55,6 +68,7 @@ def encoding_tasks(
     alike: NDArray[np.int32],
     backend: Backend,
     out: Values,
+    wanted: Wanted,
 ) -> list[Task]:
     """Return what has to be done, one task after the other, for one block.
 
@@ -66,12 +80,13 @@ def encoding_tasks(
         alike: The smallest twin of each node; only these need be computed.
         backend: As for :func:`~sekgnn.encoding.encoder.encode`.
         out: What is added to, zero.
+        wanted: Less than all nodes only with the backend ``"push"``.
 
     Raises:
         GraphInputError: If a graph is too large for the backend.
     """
     if plan.radius:
-        chunks = _node_chunks(0, graphs.num_nodes)
+        chunks = _node_chunks(0, wanted.count)
         return [_ego_task(graphs, plan, alike, False, chunks, out)]
     sizes = np.diff(graphs.node_ptr)
     limit = {"auto": SMALL_GRAPH, "push": -1}.get(backend, MATRIX_LIMIT)
@@ -97,12 +112,13 @@ def encoding_tasks(
 
     tasks = [Task(_graph_chunks(sizes, limit), small)]
     starts = graphs.node_ptr.tolist()
+    starts[-1] = wanted.count
     chunks = [c for g in large.tolist() for c in _node_chunks(*starts[g : g + 2])]
     if chunks and squares:
         reach = plan._replace(radius=plan.num_shells + out.double.shape[2] // 2)
         tasks.append(_ego_task(graphs, reach, alike, True, chunks, out))
     elif chunks:
-        tasks += _half_walk_tasks(graphs, plan, alike, chunks, out)
+        tasks += _half_walk_tasks(graphs, plan, alike, chunks, out, wanted)
     return tasks
 
 
@@ -112,22 +128,29 @@ def _half_walk_tasks(
     alike: NDArray[np.int32],
     chunks: list[tuple[int, int]],
     out: Values,
+    wanted: Wanted,
 ) -> list[Task]:
     """First the returns of all nodes, which every node needs of its shells."""
     edges = with_degrees(graphs.csr, plan.loop)
     returns = np.empty((graphs.num_nodes, out.double.shape[2]))
+    everywhere, asked = chunks, alike
+    if wanted.near is not None:
+        everywhere = _node_chunks(0, graphs.num_nodes)
+        asked = np.where(wanted.near, alike, np.int32(-1))
 
     def walk_back(start: int, stop: int) -> None:
-        half_walk_returns(edges, alike, start, stop, plan.loop, returns)
+        half_walk_returns(edges, asked, start, stop, plan.loop, returns)
 
     def copy_to_twins(start: int, stop: int) -> None:
-        twins = start + np.flatnonzero(alike[start:stop] != np.arange(start, stop))
+        own = asked[start:stop]
+        twins = start + np.flatnonzero((own != np.arange(start, stop)) & (own >= 0))
         returns[twins] = returns[alike[twins]]
 
     def walk_out(start: int, stop: int) -> None:
         half_walk_nodes(edges, alike, start, stop, plan, returns, out)
 
-    return [Task(chunks, work) for work in (walk_back, copy_to_twins, walk_out)]
+    works = [(everywhere, walk_back), (everywhere, copy_to_twins), (chunks, walk_out)]
+    return [Task(where, work) for where, work in works]
 
 
 def _ego_task(

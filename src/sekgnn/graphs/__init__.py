@@ -33,6 +33,12 @@ if TYPE_CHECKING:
     )
     from sekgnn.graphs.graph import Graph
     from sekgnn.graphs.graph6 import from_graph6, read_graph6, to_graph6
+    from sekgnn.graphs.graph_file import (
+        GraphFile,
+        pack_edge_list,
+        pack_pairs,
+        read_graph_file,
+    )
     from sekgnn.graphs.graph_record import GraphRecord
     from sekgnn.graphs.labelled import LabelledGraph
     from sekgnn.graphs.molecules import (
@@ -50,6 +56,7 @@ __all__ = [
     "FORMATS",
     "GRAPH_NAMES",
     "Graph",
+    "GraphFile",
     "GraphRecord",
     "LabelledGraph",
     "PackedGraphs",
@@ -76,6 +83,8 @@ __all__ = [
     "named_graph",
     "pack",
     "pack_edge_indices",
+    "pack_edge_list",
+    "pack_pairs",
     "parse_edge_list",
     "path_graph",
     "petersen_graph",
@@ -83,6 +92,7 @@ __all__ = [
     "random_regular_graph",
     "read_edge_list",
     "read_graph6",
+    "read_graph_file",
     "read_graphs",
     "read_npz",
     "read_records",

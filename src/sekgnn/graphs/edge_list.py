@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.cleaning import SelfLoops, Undirected, check_num_nodes, located
 from sekgnn.graphs.graph import Graph
-from sekgnn.graphs.table import read_text
+from sekgnn.graphs.table import open_binary, read_text
+from sekgnn.kernel import kernel
+from sekgnn.parallel import Progress
 
+_BLOCK = 1 << 24  # bytes of a long file read at a time
 _NODES_LINE = re.compile(r"[#%]\s*nodes\s*:\s*(\d{1,18})\s*", re.IGNORECASE)
 
 
@@ -95,6 +100,137 @@ def parse_edge_list(
         )
     with located(source):
         return Graph.from_edge_index(edges, n, undirected=undirected, loops=loops)
+
+
+class EdgeChunks:
+    """The node pairs of an edge list of any length, a few million at a time.
+
+    The lines are those of :func:`parse_edge_list`. Lines of two integers, which are
+    most of a long file, are read by a compiled loop; any other line one by one.
+
+    Args:
+        path: The file.
+        progress: Called with (done, total) bytes.
+
+    Attributes:
+        num_nodes: What a line ``# nodes: N`` says, or ``None``.
+        largest: The largest id so far, also of pairs with weight 0; -1 at first.
+
+    Raises:
+        GraphInputError: If the file cannot be read; while iterating, if a line is
+            malformed, which the message names.
+    """
+
+    def __init__(self, path: str | Path, progress: Progress | None = None) -> None:
+        """Look whether the file is there."""
+        self.path, self.progress = path, progress
+        self.num_nodes: int | None = None
+        self.largest = -1
+        open_binary(path).close()
+
+    def __iter__(self) -> Iterator[NDArray[np.int32]]:
+        """Yield pairs, int32 ``[E, 2]``."""
+        rest, number, done = b"", 0, 0
+        total = Path(self.path).stat().st_size
+        with open_binary(self.path) as file:
+            while block := file.read(_BLOCK):
+                done += len(block)
+                end = block.rfind(b"\n") + 1
+                text = rest + block[:end] if end else b""
+                rest = block[end:] if end else rest + block
+                number += yield from self._pairs(text, number)
+                if len(rest) > _BLOCK:
+                    raise GraphInputError(
+                        f"{self.path}, line {number + 1}: more than {_BLOCK:,} "
+                        "characters; an edge list has one edge per line."
+                    )
+                if self.progress is not None:
+                    self.progress(done, total)
+        if rest:
+            yield from self._pairs(rest, number)
+
+    def _pairs(self, text: bytes, before: int) -> Any:
+        """Yield the pairs of whole lines; return how many lines there are."""
+        buffer = np.frombuffer(text, np.uint8)
+        pairs = np.empty((len(text) // 4 + 1, 2), np.int32)
+        at = count = lines = 0
+        while at < len(text):
+            at, count, lines = parse_pairs(buffer, at, pairs, count, lines)
+            if at < len(text):  # a line that is not two integers
+                end = text.find(b"\n", at) % (len(text) + 1)
+                lines += 1
+                found = self._one(text[at:end], f"{self.path}, line {before + lines}")
+                if found is not None:
+                    pairs[count] = found
+                    count += 1
+                at = end + 1
+        if count:
+            self.largest = max(self.largest, int(pairs[:count].max()))
+            yield pairs[:count]
+        return lines
+
+    def _one(self, raw: bytes, place: str) -> tuple[int, int] | None:
+        """Return the pair of an unusual line, if it is an edge."""
+        try:
+            line = raw.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise GraphInputError(f"{place}: it is not text in UTF-8.") from None
+        directive = _NODES_LINE.fullmatch(line.strip())
+        if directive:
+            self.num_nodes = _agree(self.num_nodes, int(directive[1]), place)
+            return None
+        content = line.partition("#")[0].partition("%")[0].strip()
+        if not content:
+            return None
+        with located(place):
+            u, v, is_edge = _parse_line(content)
+        self.largest = max(self.largest, u, v)
+        return (u, v) if is_edge else None
+
+
+@kernel
+def parse_pairs(
+    text: NDArray[np.uint8], at: int, pairs: NDArray[np.int32], count: int, lines: int
+) -> tuple[int, int, int]:
+    """Read lines of two integers up to the first that is anything else.
+
+    Args:
+        text: Whole lines.
+        at: Where to begin.
+        pairs: Receives the integers, ``[E, 2]``.
+        count: Pairs that it holds already.
+        lines: Lines that were read already.
+
+    Returns:
+        Where that line begins (or the end), and both numbers now.
+    """
+    size = text.size
+    while at < size:
+        p = at
+        for end in range(2):
+            while p < size and (text[p] == 32 or text[p] == 9):
+                p += 1
+            if end == 1 and p < size and text[p] == 44:  # one comma
+                p += 1
+                while p < size and (text[p] == 32 or text[p] == 9):
+                    p += 1
+            elif end == 1 and text[p - 1] != 32 and text[p - 1] != 9:
+                return at, count, lines
+            first, value = p, np.int64(0)
+            while p < size and 48 <= text[p] <= 57 and p - first < 10:
+                value = 10 * value + np.int64(text[p]) - 48
+                p += 1
+            if p == first or value >= 2147483647:
+                return at, count, lines
+            pairs[count, end] = value
+        while p < size and (text[p] == 32 or text[p] == 9 or text[p] == 13):
+            p += 1
+        if p < size and text[p] != 10:
+            return at, count, lines
+        at = p + 1 if p < size else p
+        count += 1
+        lines += 1
+    return at, count, lines
 
 
 def _parse_line(content: str) -> tuple[int, int, bool]:

@@ -72,6 +72,19 @@ class Graph:
         object.__setattr__(self, "indptr", ptr)
         object.__setattr__(self, "indices", idx)
 
+    @classmethod
+    def over(cls, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> Graph:
+        """Return a graph over arrays as they are, such as those of a mapped file.
+
+        Nothing is copied or checked; nobody may write to them.
+        """
+        graph = cls.__new__(cls)
+        for name, array in (("indptr", indptr), ("indices", indices)):
+            view = array.view()
+            view.flags.writeable = False
+            object.__setattr__(graph, name, view)
+        return graph
+
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse: a graph never changes."""
         raise AttributeError(f"Graph is immutable; cannot set {name!r}.")

@@ -77,6 +77,8 @@ def pack(graphs: Sequence[Graph]) -> PackedGraphs:
     node_ptr = np.cumsum([0, *(g.num_nodes for g in graphs)], dtype=np.int64)
     edge_ptr = np.cumsum([0, *(g.indices.size for g in graphs)], dtype=np.int64)
     check_num_nodes(int(node_ptr[-1]))
+    if len(graphs) == 1:  # it may be larger than memory
+        return PackedGraphs(node_ptr, graphs[0].indptr, graphs[0].indices)
     indptr = np.zeros(node_ptr[-1] + 1, dtype=np.int64)
     indices = np.empty(edge_ptr[-1], dtype=np.int32)
     for i, g in enumerate(graphs):

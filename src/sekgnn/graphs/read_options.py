@@ -11,7 +11,7 @@ from sekgnn.checks import check_choice
 if TYPE_CHECKING:
     from sekgnn.graphs.cleaning import SelfLoops, Undirected
 
-FORMATS = ("graph6", "edges", "npz", "smiles", "json", "tu")
+FORMATS = ("graph6", "edges", "npz", "csr", "smiles", "json", "tu")
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from sekgnn.graphs.convert import from_networkx
 from sekgnn.graphs.edge_list import read_edge_list
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.graph6 import read_graph6
+from sekgnn.graphs.graph_file import read_graph_file
 from sekgnn.graphs.graph_record import FeatureNames, GraphRecord, feature_rows
 from sekgnn.graphs.json_lines import json_records
 from sekgnn.graphs.molecules import (
@@ -38,6 +39,7 @@ SUFFIXES = {
     ".edgelist": "edges",
     ".el": "edges",
     ".npz": "npz",
+    ".csr": "csr",
     ".csv": "smiles",
     ".tsv": "smiles",
     ".smi": "smiles",
@@ -144,6 +146,8 @@ def read_records(
         return _plain(read_graph6(path))
     if form == "npz":
         return _plain(read_npz(path, **rules))
+    if form == "csr":
+        return _plain([read_graph_file(path).graph])
     return _plain([read_edge_list(path, **rules)])
 
 

@@ -105,7 +105,7 @@ def table_headings(path: str | Path) -> list[str]:
         GraphInputError: If the file cannot be read or is empty.
     """
     if Path(path).suffix.lower() == ".parquet":
-        with _open(path) as content, _readable(path):
+        with open_binary(path) as content, _readable(path):
             parquet = require("pyarrow.parquet", None)
             return list(parquet.ParquetFile(content).schema_arrow.names)
     rows = _csv_fields(path)
@@ -125,7 +125,7 @@ def text_lines(path: str | Path, newline: Literal["", "\n"] = "") -> Iterator[st
     Raises:
         GraphInputError: If it cannot be read or is not text, when reading gets there.
     """
-    content = _open(path)
+    content = open_binary(path)
     with io.TextIOWrapper(content, encoding="utf-8-sig", newline=newline) as file:
         try:
             yield from file
@@ -139,7 +139,12 @@ def text_lines(path: str | Path, newline: Literal["", "\n"] = "") -> Iterator[st
             raise GraphInputError(f"{path} cannot be read: {cause}.") from error
 
 
-def _open(path: str | Path) -> BinaryIO:
+def open_binary(path: str | Path) -> BinaryIO:
+    """Open a file to read.
+
+    Raises:
+        GraphInputError: If there is no such file or it cannot be read.
+    """
     try:
         return open(path, "rb")
     except OSError:
@@ -202,7 +207,7 @@ def _parquet_rows(
     """Yield the rows of a Parquet file."""
     parquet = require("pyarrow.parquet", None)
     row = 0
-    with _open(path) as content, _readable(path):
+    with open_binary(path) as content, _readable(path):
         file = parquet.ParquetFile(content, buffer_size=_BUFFER_BYTES, pre_buffer=False)
         names = list(file.schema_arrow.names)
         wanted = [names[p] for p in _column_places(path, columns, names, hint)]

@@ -119,6 +119,7 @@ def shell_sizes(
     packed: PackedGraphs,
     num_shells: int,
     *,
+    nodes: tuple[int, int] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> NDArray[np.int64]:
@@ -130,11 +131,12 @@ def shell_sizes(
     Args:
         packed: The graphs, N nodes together.
         num_shells: K, at least 0.
+        nodes: First node to look at, and the one after the last; all by default.
         threads: Threads, ``None`` for all usable cores. Never changes the answer.
         progress: Called with (done, total) nodes.
 
     Returns:
-        int64 ``[N, K]``.
+        int64 ``[N, K]``, one row for every node that was looked at.
 
     Raises:
         ConfigError: If a parameter cannot work.
@@ -145,10 +147,13 @@ def shell_sizes(
         [[1, 1, 0], [2, 0, 0], [1, 1, 0]]
     """
     check_positive("num_shells", num_shells, minimum=0)
+    start, stop = (0, packed.num_nodes) if nodes is None else nodes
+    if not num_shells:
+        return np.zeros((stop - start, 0), dtype=np.int64)
     sizes = np.zeros((num_shells, packed.num_nodes), dtype=np.int64)
-    chunks = _chunks(packed.num_nodes, threads)
+    chunks = [(start + a, start + b) for a, b in _chunks(stop - start, threads)]
     _count(packed, False, sizes, chunks, threads, progress)
-    return np.ascontiguousarray(sizes.T)
+    return np.ascontiguousarray(sizes[:, start:stop].T)
 
 
 @compiled
@@ -257,11 +262,13 @@ def _count(
 ) -> None:
     """Write the size of hop k + 1 of v to ``sizes[k, v]``, which is zero."""
     room, none = _largest(packed), np.empty((3, 0), dtype=np.int64)
-    alike = find_alike(packed.csr)
+    whole = sum(stop - start for start, stop in chunks) == packed.num_nodes
+    alone = np.arange(packed.num_nodes, dtype=np.int32)
+    alike = find_alike(packed.csr) if whole else alone
 
     def count(start: int, stop: int) -> None:
         _search(packed.csr, start, stop, diffusion, room, sizes, alike, False, none)
 
     run_chunks(count, chunks, threads, progress)
-    twins = np.flatnonzero(alike != np.arange(alike.size))
+    twins = np.flatnonzero(alike != alone)
     sizes[:, twins] = sizes[:, alike[twins]]

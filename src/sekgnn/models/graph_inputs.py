@@ -47,6 +47,8 @@ class GraphInputs(NamedTuple):
         multisets: Substructure encoding, if it is ragged.
         graph_x: Features of graphs, standardised, ``[G, D]``.
         extra: What :meth:`GraphModel.extras` made of the batch.
+        seeds: Rows of the nodes, ``[B]``, or pairs, ``[B, 2]``, that are asked for;
+            ``None`` for all nodes.
     """
 
     hops: HopCSR
@@ -58,6 +60,7 @@ class GraphInputs(NamedTuple):
     multisets: Multisets | None = None
     graph_x: Tensor | None = None
     extra: Any = None
+    seeds: Tensor | None = None
 
     @property
     def num_nodes(self) -> int:
@@ -109,7 +112,8 @@ def graph_inputs(data: Any, model: GraphModel) -> GraphInputs:
     if model.graph_scale is not None:
         graph_x = model.graph_scale(graph_features(data, model.graph_channels).to(kind))
     parts = (x, encoding, edges, pairs, multisets, graph_x)
-    found = GraphInputs(hops, membership(ptr), *parts)
+    seeds = data[fields.SEEDS] if fields.SEEDS in data else None
+    found = GraphInputs(hops, membership(ptr), *parts, seeds=seeds)
     return found._replace(extra=model.extras(data, found))
 
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dict
-from sekgnn.errors import ConfigError
+from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.memory import check_memory
 from sekgnn.models.graph_inputs import GraphInputs, graph_features, graph_inputs
 from sekgnn.models.linear_skip import LinearSkip, PooledFeatures
@@ -124,7 +124,7 @@ class GraphModel(nn.Module):
         self.graph_scale: GraphScale | None = None
         if graph_channels:
             self.graph_scale = GraphScale(graph_channels)
-        if graph_channels and level == "node":
+        if graph_channels and level != "graph":
             raise ConfigError("graph_channels are for targets of graphs, not of nodes.")
         own = getattr(type(self), "name", type(self).__name__)
         self.encoding = _checked(encoding, self.kind, own)
@@ -157,6 +157,8 @@ class GraphModel(nn.Module):
             width = self.hidden_channels
         self.head = self.make_head(width)
         self.skip: LinearSkip | None = None
+        if self.options.skip and level == "link":
+            raise ConfigError("skip has no form for links; leave it out.")
         if self.options.skip:
             pools = "+".join(dict.fromkeys(
                 part if part in POOLS else "sum"
@@ -253,7 +255,12 @@ class GraphModel(nn.Module):
     def compute(self, inputs: GraphInputs) -> Tensor:
         """Return the output from prepared tensors; ``torch.compile`` takes it whole."""
         out: Tensor = self.head(self.represent(inputs))
-        return out if self.skip is None else out + self.skip(inputs)
+        if self.skip is None:
+            return out
+        linear: Tensor = self.skip(inputs)
+        if inputs.seeds is not None:
+            linear = linear[inputs.seeds]
+        return out + linear
 
     def represent(self, inputs: GraphInputs) -> Tensor:
         """Return what the last linear layer reads, ``[G, C]`` or ``[N, C]``."""
@@ -273,10 +280,22 @@ class GraphModel(nn.Module):
                 readout(part, inputs.graphs)
                 for readout, part in zip(self.readouts, parts, strict=True)
             ]  # each [G, C]
+        elif inputs.seeds is not None:
+            parts = [self._at(part, inputs.seeds) for part in parts]  # each [B, C]
+        elif self.level == "link":
+            raise GraphInputError(
+                "the batch has no pairs to predict; load it with HopNeighborLoader."
+            )
         if not parts:
             sizes = inputs.graphs if self.level == "graph" else inputs.hops.hop(1)
             return self.head.weight.new_zeros(len(sizes.row_sizes()), 0)
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
+
+    def _at(self, part: Tensor, seeds: Tensor) -> Tensor:
+        """Return rows of nodes, or products of the two rows of pairs."""
+        if self.level == "node":
+            return part[seeds]
+        return part[seeds[:, 0]] * part[seeds[:, 1]]
 
     @torch.no_grad()
     def fit_inputs(self, batches: Callable[[], Iterable[Any]]) -> None:

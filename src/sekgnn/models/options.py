@@ -31,7 +31,7 @@ from sekgnn.nn.choices import (
     Update,
 )
 
-Level = Literal["graph", "node"]
+Level = Literal["graph", "node", "link"]
 Link = Literal["none", "softmax", "sigmoid"]
 """What turns outputs into predictions: numbers, classes, or labels one by one."""
 _VALIDATED = "chosen on validation graphs"
@@ -688,7 +688,8 @@ def arguments_doc(kind: ModelKind) -> str:
         lines.append("edge_channels: Width of ``edge_attr``; 0 where it is not read.")
     lines += [
         "graph_channels: Width of ``graph_x``, features of graphs; 0 for none.",
-        'level: One output per ``"graph"`` or per ``"node"``.',
+        'level: One output per ``"graph"``, per ``"node"`` (or seed, where a batch has '
+        'seeds) or per ``"link"``, a pair of seeds.',
     ]
     body = "\n".join(f"    {line}" for line in lines)
     return f"\n\nArgs:\n{body}\n\nRaises:\n    ConfigError: If a value cannot work.\n"

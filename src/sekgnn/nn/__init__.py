@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sekgnn.nn.messages import MESSAGES, Message, register_message
     from sekgnn.nn.mlp import MLP
     from sekgnn.nn.multiset_fusion import MultisetFusion, Multisets, join_multisets
+    from sekgnn.nn.neighbor_loader import HopNeighborLoader, SeedBatcher
     from sekgnn.nn.pooling import GraphReadout, JumpingKnowledge, membership
     from sekgnn.nn.ppgn_block import PairLayout, PPGNBlock, pair_layout
     from sekgnn.nn.sek_conv import SEKConv
@@ -44,6 +45,7 @@ __all__ = [
     "HopCSR",
     "HopCombine",
     "HopLoader",
+    "HopNeighborLoader",
     "Inject",
     "Jump",
     "JumpingKnowledge",
@@ -54,6 +56,7 @@ __all__ = [
     "PPGNBlock",
     "PairLayout",
     "SEKConv",
+    "SeedBatcher",
     "Standardize",
     "Standardizer",
     "Update",

@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.graphs.graph import CsrGraph
+from sekgnn.hops.levels import sort_range
 from sekgnn.hops.sampling import hop_state, sample_level
 from sekgnn.kernel import kernel
+from sekgnn.walks.ball import new_table, slot_of
 
 Ints = NDArray[np.int32]
 
@@ -235,6 +238,152 @@ def sample_rows(
                 else:
                     state = hop_state(seed, v - first, k + 1)
                     sample_level(row, first, state, keys, target)
+
+
+@kernel
+def sample_neighborhood(
+    graph: CsrGraph,
+    seeds: NDArray[np.int64],
+    num_hops: int,
+    limit: int,
+    depth: int,
+    seed: np.uint64,
+) -> tuple[NDArray[np.int32], NDArray[np.int64], Ints]:
+    """Return the nodes that seeds reach in ``depth`` layers, and their sampled hops.
+
+    Memory is that of the answer and of the largest ball of K hops that is met. The
+    samples are those of ``hop_pairs(max_neighbors=limit, seed=seed)``.
+
+    Args:
+        graph: The graph.
+        seeds: Different nodes, int64 ``[B]``.
+        num_hops: K.
+        limit: c, or -1 for all.
+        depth: Layers L; only nodes that are reached before the last have hops.
+        seed: Seed of the samples.
+
+    Returns:
+        nodes: Seeds first, layer by layer, int32 ``[N]``.
+        sizes: Of the hops of the first R nodes, node by node, int64 ``[R K]``.
+        flat: Their nodes, by position in ``nodes``, int32.
+    """
+    indptr, indices = graph
+    nodes = np.empty(4 * seeds.size + 64, dtype=np.int32)
+    known = new_table(nodes.size)  # position of every node of the answer
+    for i in range(seeds.size):
+        nodes[i] = seeds[i]
+        slot = slot_of(known, seeds[i])
+        known[slot, 0], known[slot, 1] = seeds[i], i
+    found = seeds.size
+    sizes = np.empty(num_hops * (found + 1), dtype=np.int64)
+    flat = np.empty(64, dtype=np.int32)
+    filled = 0
+    seen, queue = new_table(64), np.empty(64, dtype=np.int32)
+    keys, chosen = np.empty(max(limit, 0), np.uint64), np.empty(max(limit, 0), np.int32)
+    first, last = 0, found
+    for _ in range(depth):
+        if num_hops * last > sizes.size:
+            more = np.empty(2 * num_hops * last, dtype=np.int64)
+            more[: sizes.size] = sizes
+            sizes = more
+        for r in range(first, last):
+            v = nodes[r]
+            queue[0] = v
+            slot = slot_of(seen, v)
+            seen[slot, 0] = v
+            begin, end = 0, 1
+            for k in range(num_hops):
+                tail = end
+                for i in range(begin, end):
+                    w = queue[i]
+                    for p in range(indptr[w], indptr[w + 1]):
+                        u = indices[p]
+                        slot = slot_of(seen, u)
+                        if seen[slot, 0] >= 0:
+                            continue
+                        if tail == queue.size:
+                            longer = np.empty(2 * tail, dtype=np.int32)
+                            longer[:tail] = queue
+                            queue = longer
+                        queue[tail] = u
+                        tail += 1
+                        seen[slot, 0] = u
+                        if 2 * tail > seen.shape[0]:
+                            seen = new_table(2 * tail)
+                            for j in range(tail):
+                                seen[slot_of(seen, queue[j]), 0] = queue[j]
+                begin, end = end, tail
+                size = end - begin
+                level = queue[begin:end]
+                if 0 <= limit < size:
+                    sample_level(level, 0, hop_state(seed, v, k + 1), keys, chosen)
+                    size, level = limit, chosen
+                else:
+                    sort_range(queue, begin, end)
+                sizes[r * num_hops + k] = size
+                if filled + size > flat.size:
+                    longer = np.empty(2 * (filled + size), dtype=np.int32)
+                    longer[:filled] = flat[:filled]
+                    flat = longer
+                for i in range(size):
+                    u = level[i]
+                    slot = slot_of(known, u)
+                    if known[slot, 0] < 0:
+                        if found == nodes.size:
+                            longer = np.empty(2 * found, dtype=np.int32)
+                            longer[:found] = nodes
+                            nodes = longer
+                        known[slot, 0], known[slot, 1] = u, found
+                        nodes[found] = u
+                        found += 1
+                        flat[filled + i] = found - 1
+                        if 2 * found > known.shape[0]:
+                            known = new_table(2 * found)
+                            for j in range(found):
+                                slot = slot_of(known, nodes[j])
+                                known[slot, 0], known[slot, 1] = nodes[j], j
+                    else:
+                        flat[filled + i] = known[slot, 1]
+                filled += size
+            if end > seen.shape[0] // 8:
+                for slot in range(seen.shape[0]):
+                    seen[slot, 0] = -1
+            else:
+                # sorting has changed the order, so look each up before any is removed
+                for i in range(end):
+                    queue[i] = slot_of(seen, queue[i])
+                for i in range(end):
+                    seen[queue[i], 0] = -1
+        first, last = last, found
+    return nodes[:found].copy(), sizes[: num_hops * first].copy(), flat[:filled].copy()
+
+
+@kernel
+def hop_major(
+    sizes: NDArray[np.int64],
+    flat: Ints,
+    num_nodes: int,
+    num_hops: int,
+    indptr: Ints,
+    indices: Ints,
+) -> None:
+    """Bring the rows of :func:`sample_neighborhood` into hop-major order.
+
+    ``indptr`` is ``[K N + 1]``, and nodes without hops have empty rows.
+    """
+    starts = np.zeros(sizes.size + 1, dtype=np.int64)
+    for r in range(sizes.size):
+        starts[r + 1] = starts[r] + sizes[r]
+    indptr[0] = 0
+    filled = 0
+    for k in range(num_hops):
+        for v in range(num_nodes):
+            r = v * num_hops + k
+            if r < sizes.size:
+                for p in range(starts[r], starts[r + 1]):
+                    indices[filled] = flat[p]
+                    filled += 1
+            indptr[k * num_nodes + v + 1] = filled
 
 
 @kernel

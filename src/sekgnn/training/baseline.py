@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
+from sekgnn.datasets import NodeTask
 from sekgnn.datasets.graph_task import Y_WEIGHT
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.extras import require
@@ -179,6 +180,7 @@ def _forest(
 def make_baseline(training: Training) -> Baseline | None:
     """Return the baseline of a network's training, if its config asks for one."""
     wanted = training.config.baseline and training.config.has_epochs
+    wanted = wanted and not isinstance(training.data, NodeTask)  # they pool graphs
     return Baseline(training) if wanted else None
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import json
+import shutil
+import tempfile
 import warnings
+import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -13,12 +18,18 @@ import torch
 from numpy.typing import DTypeLike, NDArray
 from torch.utils.data import DataLoader
 
+from sekgnn.datasets.graph_task import Y_MASK
+from sekgnn.datasets.node_task import FEATURES, NodeTask
+from sekgnn.encoding.node_ranges import RangePlan, check_ranges, encode_graph_file
 from sekgnn.encoding.ragged import RaggedEncoding
 from sekgnn.encoding.substructure import SubstructureEncoding
+from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import CacheWarning
+from sekgnn.fields import SUB_ENC
 from sekgnn.files import cache_folder
 from sekgnn.nn.graph_store import GraphStore
 from sekgnn.nn.hop_loader import HopBatcher, HopStore
+from sekgnn.nn.neighbor_loader import SeedBatcher
 from sekgnn.parallel import Progress
 from sekgnn.transforms.encode_dataset import encode_cached
 
@@ -75,6 +86,9 @@ class JoinedGraphs:
             drawn = HopStore(store, num_hops, max_neighbors)
             self.training = HopBatcher(store, drawn, encodings)
 
+    evaluation: HopBatcher | SeedBatcher
+    training: HopBatcher | SeedBatcher
+
     def batches(
         self,
         chosen: NDArray[np.int64],
@@ -99,6 +113,66 @@ class JoinedGraphs:
         order = EpochBatches(chosen, batch_size, seed, rank, world)
         batcher = self.evaluation if seed is None else self.training
         return BatchLoader(batcher, order, self.num_graphs, num_workers)
+
+
+class JoinedSeeds(JoinedGraphs):
+    """The items of a :class:`~sekgnn.datasets.NodeTask`, with the graph around them.
+
+    Takes the place of :class:`JoinedGraphs`; what is in memory is what a batch needs.
+    Encodings are computed by ranges of nodes, once, and mapped from ``cache_dir``.
+
+    Args:
+        data: The items.
+        num_hops: K of the model.
+        num_layers: L of the model.
+        encoding: What the model reads, or ``None``.
+        max_neighbors: Sample at most this many nodes per hop, node and layer; training
+            draws again every epoch, evaluation uses one sample.
+        seed: Of that sample.
+        dtype: Of features and encodings.
+        cache_dir: Folder for encodings.
+        progress: Called with (done, total) while encodings are computed.
+
+    Raises:
+        ConfigError: If the encoding is not computed by ranges of nodes, or would take
+            hours.
+    """
+
+    def __init__(
+        self,
+        data: NodeTask,
+        num_hops: int,
+        num_layers: int,
+        encoding: SubstructureEncoding | None = None,
+        *,
+        max_neighbors: int | None = None,
+        seed: int = 0,
+        dtype: str = "float32",
+        cache_dir: Path | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """Encode, where it was not done before."""
+        self.num_graphs = len(data)
+        rows: dict[str, Any] = {}
+        if data.num_features:
+            rows["x"] = data.file.nodes[FEATURES]
+        if encoding is not None:
+            check_ranges(encoding)
+            plan = RangePlan(cast("WalkEncoding", encoding), dtype=dtype)
+            key = json.dumps([data.file.fingerprint, plan.to_dict()], sort_keys=True)
+            folder = cache_dir or Path(tempfile.mkdtemp(prefix="sekgnn-"))
+            if cache_dir is None:
+                self._kept = weakref.finalize(self, shutil.rmtree, folder, True)
+            place = folder / hashlib.sha256(key.encode()).hexdigest()
+            rows[SUB_ENC] = encode_graph_file(data.file, plan, place, progress=progress)
+        known = zip(("y", Y_MASK), data.targets(), strict=True)
+        own = dict(known) if len(data.y) else {}
+        graph = data.file.graph, data.items
+        self.evaluation, self.training = (
+            SeedBatcher(*graph, num_hops, num_layers, max_neighbors, rows, own)
+            for _ in range(2)
+        )
+        self.evaluation.draw(seed)
 
 
 def encoding_cache() -> Path | None:
@@ -184,7 +258,7 @@ class BatchLoader(DataLoader[Any]):
 
     def __init__(
         self,
-        batcher: HopBatcher,
+        batcher: HopBatcher | SeedBatcher,
         order: EpochBatches,
         num_graphs: int,
         num_workers: int,
@@ -204,7 +278,7 @@ class BatchLoader(DataLoader[Any]):
         """Start an epoch, with its own sample of neighbours."""
         if self.order.seed is not None:
             state = np.random.SeedSequence([self.order.seed, self.order.epoch, 1])
-            self.batcher.hops.draw(int(state.generate_state(1, np.uint64)[0]))
+            self.batcher.draw(int(state.generate_state(1, np.uint64)[0]))
         return super().__iter__()
 
     def _cut(self, numbers: Sequence[int]) -> Any:

@@ -73,7 +73,7 @@ def model_config(config: RunConfig, data: GraphTask) -> dict[str, Any]:
                 "and descriptors out, or choose another model."
             )
     values = {"model": cls.name, **{k: v for k, v in given.items() if k in known}}
-    if data.level == "node" and "level" not in known:
+    if data.level != "graph" and "level" not in known:
         raise ConfigError(
             f"model {cls.name!r} has no argument level, and {data.name} has targets of "
             "nodes; give it one, or choose another model."

@@ -80,6 +80,12 @@ class RunConfig(_ModelKeys):
     """
 
     data: str = key("data", "name of a dataset, or path of your own file or folder", "")
+    level: str = key(
+        "data",
+        "level of the targets in one packed graph",
+        "node",
+        choices=("node", "link"),
+    )
     target: tuple[str, ...] = key(
         "data", "columns, keys or dataset targets to predict", ()
     )
@@ -178,7 +184,9 @@ class RunConfig(_ModelKeys):
         shown="wherever messages can read them",
     )
     max_neighbors: int | None = key(
-        "model", "sample at most N nodes in every hop of a node", shown="all"
+        "model",
+        "sample at most N nodes in every hop of a node",
+        shown="all; of one packed graph 10",
     )
 
     encoding: str = key(

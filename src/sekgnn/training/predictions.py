@@ -15,6 +15,7 @@ from torchmetrics import Metric
 from torchmetrics.utilities import dim_zero_cat
 
 from sekgnn.datasets.graph_task import Y_MASK, row_weights
+from sekgnn.fields import SEEDS
 from sekgnn.files import as_cell
 from sekgnn.models import GraphModel
 from sekgnn.training.batches import GRAPH_NUMBER
@@ -73,7 +74,7 @@ class PredictionCollector(Metric):
         """Take the outputs of ``model`` for a batch."""
         graph = batch[GRAPH_NUMBER]
         row = torch.zeros_like(graph)
-        if model.level == "node":
+        if model.level == "node" and SEEDS not in batch:
             graph = graph[batch.batch]
             row = torch.arange(len(graph), device=graph.device) - batch.ptr[batch.batch]
         out, weight = model(batch).detach(), row_weights(batch, model.level)
@@ -230,7 +231,11 @@ def _numbers(values: NDArray[np.float64]) -> list[str]:
 
 
 def prediction_table(
-    note: TaskNote, found: Predictions, columns: Mapping[str, list[Any]], fold: int
+    note: TaskNote,
+    found: Predictions,
+    columns: Mapping[str, list[Any]],
+    fold: int,
+    names: Mapping[str, list[Any]] | None = None,
 ) -> bytes:
     """Return the CSV file of test graphs: predictions beside their true targets.
 
@@ -239,10 +244,11 @@ def prediction_table(
         found: The rows and their targets.
         columns: The predictions, as :func:`predicted_columns` gives them.
         fold: Number of the fold, from 1.
+        names: Columns that say what the rows are; the graph by default.
     """
     truth = found.y.reshape(len(found.y), -1)
     out: dict[str, list[Any]] = {
-        "graph": found.graph.tolist(),
+        **({"graph": found.graph.tolist()} if names is None else names),
         "fold": [fold] * len(found.graph),
     }
     for target, name in enumerate(note.targets):

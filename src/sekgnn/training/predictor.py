@@ -16,8 +16,9 @@ import torch
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice
-from sekgnn.datasets import GraphTask, read_task, stream_task
+from sekgnn.datasets import GraphTask, NodeTask, read_task, stream_task
 from sekgnn.datasets.graph_task import Y_MASK, edge_width
+from sekgnn.datasets.node_task import FEATURES
 from sekgnn.datasets.read_task import task_format
 from sekgnn.errors import (
     ConfigError,
@@ -27,12 +28,13 @@ from sekgnn.errors import (
 )
 from sekgnn.fields import GRAPH_X, POSITIONS
 from sekgnn.files import as_cell
+from sekgnn.graphs.graph_file import SUFFIX, GraphFile, read_graph_file
 from sekgnn.graphs.table import table_headings
 from sekgnn.models import GraphModel, load_models
 from sekgnn.models.model_file import read_about
 from sekgnn.models.registry import ModuleModel
 from sekgnn.parallel import Progress
-from sekgnn.training.batches import JoinedGraphs
+from sekgnn.training.batches import JoinedGraphs, JoinedSeeds, encoding_cache
 from sekgnn.training.calibration import Calibration
 from sekgnn.training.config import DEVICES, RunConfig
 from sekgnn.training.lightning_trainer import available_device
@@ -262,9 +264,86 @@ class Predictor:
             everything = np.arange(len(graphs))
             yield model, note, prepared[reads].batches(everything, batch_size)
 
+    def predict_items(
+        self, file: GraphFile, items: Any = None, *, batch_size: int = 1024
+    ) -> Iterator[
+        tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64] | None]
+    ]:
+        """Predict for nodes, or pairs of nodes, of one graph, a batch at a time.
+
+        Encodings are computed by ranges of nodes and kept in the cache folder; memory
+        holds what one batch needs.
+
+        Args:
+            file: The graph, with the features of the one that was trained on.
+            items: Nodes, int ``[I]``, or pairs ``[I, 2]``; all nodes by default.
+            batch_size: Items at a time.
+
+        Yields:
+            The items, and what :meth:`predict_with_spread` returns for them.
+
+        Raises:
+            ConfigError: If models of graphs are asked about nodes or links.
+            GraphInputError: If the graph does not fit the model.
+        """
+        level, n = self.models[0].level, file.graph.num_nodes
+        chosen = np.arange(n) if items is None else np.asarray(items, dtype=np.int64)
+        if level == "graph" or (chosen.ndim == 2) != (level == "link"):
+            raise ConfigError(
+                f"the model predicts targets of a {level}; give it "
+                + {"graph": "graphs", "node": "nodes"}.get(level, "pairs of nodes")
+                + " (Predictor.predict_items)."
+            )
+        x = file.nodes.get(FEATURES)
+        width = 0 if x is None or x.ndim != 2 else int(x.shape[1])
+        if self.models[0].in_channels not in (0, width):
+            raise GraphInputError(
+                f"{file.path} does not fit the model: {width} node features, the model "
+                f"reads {self.models[0].in_channels}."
+            )
+        note = self.note
+        task = NodeTask(
+            (), note.kind, note.targets, note.classes, np.empty((0, 0), np.bool_), (),
+            file=file, items=chosen,
+        )  # fmt: skip
+        batchers = [
+            JoinedSeeds(
+                task,
+                model.num_hops,
+                model.options.num_layers,
+                model.encoding,
+                max_neighbors=note.max_neighbors,
+                seed=note.sample_seed,
+                dtype=model.precision,
+                cache_dir=encoding_cache(),
+            ).evaluation
+            for model in self.models
+        ]
+        for start in range(0, len(chosen), batch_size):
+            part = np.arange(start, min(start + batch_size, len(chosen)))
+            with torch.inference_mode():
+                each = [
+                    own.objective.predictions(
+                        model.eval()(batcher(part.tolist()).to(model.device)).cpu()
+                    )
+                    for model, own, batcher in zip(
+                        self.models, self.notes, batchers, strict=True
+                    )
+                ]
+            spread = spread_of(each)
+            yield (
+                chosen[part],
+                mean_prediction(self.models, each).numpy(),
+                None if spread is None else spread.numpy(),
+            )
+
     def metrics(self, data: GraphTask) -> dict[str, float]:
         """Return the metrics of the predictions for graphs with targets."""
-        predicted = torch.from_numpy(self.predict(data.graphs))
+        if isinstance(data, NodeTask):
+            parts = self.predict_items(data.file, data.items)
+            predicted = torch.from_numpy(np.concatenate([own for _, own, _ in parts]))
+        else:
+            predicted = torch.from_numpy(self.predict(data.graphs))
         return all_metrics(self.note, predicted, *data.targets(), self.calibration)
 
 
@@ -319,15 +398,17 @@ class StreamCount:
         graphs: Predicted.
         skipped: Left out because rdkit could not read them.
         first_skipped: Place of the first of these.
+        of: What was predicted: graphs, or the nodes of one graph.
     """
 
     graphs: int
     skipped: int = 0
     first_skipped: str | None = None
+    of: str = "graphs"
 
     def sentence(self) -> str:
         """Return them in words."""
-        words = f"predicted {self.graphs} graphs"
+        words = f"predicted {self.graphs} {self.of}"
         if self.skipped:
             words += f" and left out {self.skipped} (the first: {self.first_skipped})"
         return words + ";"
@@ -368,6 +449,8 @@ def predict_stream(
         GraphInputError: If the file is wrong or does not fit the model.
     """
     note = predictor.note
+    if path.suffix.lower() == SUFFIX:
+        return _predict_nodes(predictor, path, file, chunk_size, progress)
     of_nodes = predictor.models[0].level == "node"
     stream = InputStream(predictor, path, smiles, skip_invalid, columns)
 
@@ -397,6 +480,29 @@ def predict_stream(
         if progress is not None:
             progress(stream.graphs, 0)
     return stream.count()
+
+
+def _predict_nodes(
+    predictor: Predictor,
+    path: Path,
+    file: TextIO,
+    chunk_size: int,
+    progress: Progress | None,
+) -> StreamCount:
+    """Write a CSV line per node of a graph file."""
+    writer = csv.writer(file, lineterminator="\n")
+    count, note = 0, predictor.note
+    graph = read_graph_file(path)
+    for nodes, mean, spread in predictor.predict_items(graph, batch_size=chunk_size):
+        columns = predicted_columns(note, mean, spread, predictor.calibration)
+        if not count:
+            writer.writerow(["node", *columns])
+        cells = (map(as_cell, column) for column in columns.values())
+        writer.writerows(zip(nodes.tolist(), *cells, strict=True))
+        count += len(nodes)
+        if progress is not None:
+            progress(count, graph.graph.num_nodes)
+    return StreamCount(count, of="nodes")
 
 
 class InputStream:

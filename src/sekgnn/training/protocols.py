@@ -112,7 +112,7 @@ def make_splits(
                     "more graphs."
                 )
         check_training_classes(split.train, classes, data.classes, where)
-        if data.level == "node" and data.kind in ("binary", "multiclass"):
+        if data.level != "graph" and data.kind in ("binary", "multiclass"):
             y, mask = data.subset(split.train).targets()
             if np.unique(y[mask.reshape(y.shape)].numpy()).size < 2:
                 raise GraphInputError(

@@ -231,7 +231,8 @@ def run_fold(
         None if spread is None else spread.numpy(),
         calibration,
     )
-    table = prediction_table(first.note, tested[0], columns, number + 1)
+    names = training.data.names(tested[0].graph.tolist())
+    table = prediction_table(first.note, tested[0], columns, number + 1, names)
     text = json.dumps(asdict(record)).encode()
     write_files(folder, {PREDICTIONS_FILE: table, FOLD_FILE: text})
     for place in member_folders(folder, training.config.ensemble):
@@ -267,7 +268,7 @@ def _check_calibration(training: Training) -> None:
         )
     if confidence is None:
         return
-    if data.level == "node":
+    if data.level != "graph":
         raise GraphInputError("confidence is for targets of graphs, not of nodes.")
     for number, split in enumerate(training.splits, start=1):
         where = (

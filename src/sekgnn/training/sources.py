@@ -18,7 +18,10 @@ from sekgnn.datasets import (
     CountingDataset,
     GraphPropertyDataset,
     GraphTask,
+    NodeTask,
     QM9Dataset,
+    link_task,
+    node_task,
     pyg_task,
     read_task,
     tu_dataset,
@@ -28,6 +31,7 @@ from sekgnn.datasets.graph_task import Y_MASK
 from sekgnn.datasets.read_task import task_format
 from sekgnn.datasets.targets import TaskKind, unit_of
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
+from sekgnn.graphs.graph_file import SUFFIX
 from sekgnn.training.config import RunConfig
 
 DATASET_NAMES = ("counting", "graph_property", *TU_NAMES, "QM9")
@@ -159,6 +163,8 @@ def _qm9(config: RunConfig, data_root: str | Path | None) -> GraphTask:
 
 def _own(config: RunConfig) -> GraphTask:
     path = Path(config.data)
+    if path.suffix.lower() == SUFFIX:
+        return _one_graph(config)
     form = task_format(path)
     if form != "tu" and not config.target:
         raise ConfigError(
@@ -195,6 +201,22 @@ def _own(config: RunConfig) -> GraphTask:
     if task.kind != "regression" or not any(units):
         units = ()
     return replace(task, reader=reader, target_units=units)
+
+
+def _one_graph(config: RunConfig) -> NodeTask:
+    """Return nodes or links of a graph file."""
+    for name in ("features", "sample_weight"):
+        if getattr(config, name):
+            raise ConfigError(f"{name} is for tables; a graph file has arrays.")
+    if config.level == "link":
+        if config.target:
+            raise ConfigError("level link has one target, the link; leave target out.")
+        return link_task(config.data, config.data_seed)
+    if len(config.target) > 1:
+        raise ConfigError("name one array of the graph file as target.")
+    kind: Any = config.kind
+    (target,) = config.target or ("y",)
+    return node_task(config.data, target, kind)
 
 
 def _targets(name: str, given: Sequence[str], known: Sequence[str]) -> list[str]:

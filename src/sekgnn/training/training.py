@@ -14,17 +14,24 @@ import numpy as np
 from lightning.pytorch.callbacks import ModelCheckpoint
 from numpy.typing import NDArray
 
-from sekgnn.datasets import GraphTask, Split
+from sekgnn.datasets import GraphTask, NodeTask, Split
 from sekgnn.datasets.graph_task import set_weights
-from sekgnn.errors import GraphInputError, GraphInputWarning
+from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.files import write_files
 from sekgnn.kernel import clock
 from sekgnn.models import Forest, GraphModel, KernelMachine, save_model
+from sekgnn.models.baselines import GraphSAGE
 from sekgnn.models.graph_kernels import GraphKernel
 from sekgnn.models.graph_model import check_pairs
+from sekgnn.models.hop_encoder import HopEncoder
 from sekgnn.models.kernel_machine import KnownValues
 from sekgnn.parallel import Progress
-from sekgnn.training.batches import BatchLoader, JoinedGraphs, encoding_cache
+from sekgnn.training.batches import (
+    BatchLoader,
+    JoinedGraphs,
+    JoinedSeeds,
+    encoding_cache,
+)
 from sekgnn.training.build import make_model
 from sekgnn.training.callbacks import (
     Cosine,
@@ -59,6 +66,7 @@ from sekgnn.training.sources import load_data
 from sekgnn.training.start import freeze, start_from
 from sekgnn.training.task_note import TaskNote
 
+_SEED_NEIGHBORS = 10
 _KEPT = 4  # sets of hops and encodings in memory; each may be as large as the data
 
 
@@ -153,6 +161,9 @@ class Training:
             self._first.encoding,
             self._first.precision,
         )
+        self._num_layers = getattr(self._first.options, "num_layers", 0)
+        if isinstance(self.data, NodeTask):
+            check_seeds(self._first, config)
         sizes = sorted(int(data.num_nodes) for data in self.data.graphs)
         check_pairs(self._first, sizes[-config.batch_size :], self.data.name)
         goal = self.objective(0)
@@ -213,6 +224,13 @@ class Training:
         goal.check_monitor(config.monitor)
         return goal
 
+    def _note(self, objective: Objective) -> TaskNote:
+        """Return what outputs mean, and how neighbours are sampled."""
+        limit = self.config.max_neighbors
+        if isinstance(self.data, NodeTask):
+            limit = seed_neighbors(limit)
+        return TaskNote.of(self.data, objective, limit, self.config.seed)
+
     def prepare(self, progress: Progress | None = None) -> JoinedGraphs:
         """Return the graphs with hops and encodings, found when first asked for.
 
@@ -224,11 +242,26 @@ class Training:
         """
         config, (num_hops, encoding, dtype) = self.config, self._reads
         seed = None if config.max_neighbors is None else config.seed
-        key = (num_hops, encoding, dtype, config.max_neighbors, seed)
+        key: Any = (num_hops, encoding, dtype, config.max_neighbors, seed)
+        if isinstance(self.data, NodeTask):
+            key = (*key, self._num_layers)
         found = self._joined.pop(key, None)
         if found is None:
             while len(self._joined) >= _KEPT:
                 self._joined.pop(next(iter(self._joined)))
+        if found is None and isinstance(self.data, NodeTask):
+            found = JoinedSeeds(
+                self.data,
+                num_hops,
+                self._num_layers,
+                encoding,
+                max_neighbors=seed_neighbors(config.max_neighbors),
+                seed=config.seed,
+                dtype=dtype,
+                cache_dir=encoding_cache() if self.cache else None,
+                progress=progress,
+            )
+        elif found is None:
             found = JoinedGraphs(
                 self.data.graphs,
                 num_hops,
@@ -295,7 +328,7 @@ class Training:
             if config.closed_form in ("before", "both"):
                 solve_skip(model, objective, *parts())
                 objective = aim_at_the_rest(model, objective, batches(split.train))
-        note = TaskNote.of(self.data, objective, config.max_neighbors, config.seed)
+        note = self._note(objective)
         if checkpoint is None and config.start_from is not None:
             start_from(model, note, config.start_from, member)
         history = History(None if output is None else output / CURVES_FILE, report)
@@ -360,8 +393,7 @@ class Training:
     ) -> Trained:
         """Fit a model without epochs; its curves have one value each."""
         objective, joined, began = self.objective(number), self.prepare(), clock()
-        config = self.config
-        note = TaskNote.of(self.data, objective, config.max_neighbors, config.seed)
+        config, note = self.config, self._note(objective)
         split, size = self.splits[number], max(self.config.batch_size, 256)
         train, val = (joined.batches(part, size) for part in (split.train, split.val))
         model.fit_inputs(lambda: train)
@@ -404,6 +436,30 @@ class Training:
         chosen = getattr(self.splits[number], part)
         batches = self.prepare().batches(chosen, max(self.config.batch_size, 256))
         return predict_batches(trained.model, batches)
+
+
+def seed_neighbors(given: int | None) -> int:
+    """Return how many nodes of a hop are sampled in one huge graph."""
+    return _SEED_NEIGHBORS if given is None else given
+
+
+def check_seeds(model: GraphModel, config: RunConfig) -> None:
+    """Refuse what cannot be trained on seeds of one huge graph.
+
+    Raises:
+        ConfigError: If so; says what can.
+    """
+    plain = all(isinstance(branch, HopEncoder) for branch in model.branches)
+    if not (model.learns and (plain or isinstance(model, GraphSAGE))):
+        raise ConfigError(
+            f"model {model.name!r} is not trained on sampled neighbourhoods of one "
+            "graph; use sek-gin, sek-gnn, k-gin, gin or graphsage."
+        )
+    if config.optimizer == "lbfgs" or config.with_forest:
+        raise ConfigError(
+            "optimizer lbfgs and with_forest need all of the data at once; leave them "
+            "out for a packed graph."
+        )
 
 
 def _schedule(config: RunConfig, history: History) -> list[Any]:

@@ -1,10 +1,6 @@
 """A file per encoded dataset, named by its content and checked whenever it is read.
 
-Layout: a magic text (16 bytes), the SHA-256 of the header (32), the length of the
-header (8, little-endian), the header (JSON), the arrays (little-endian, C order); the
-header and every array are filled up to a multiple of 64 bytes. The header holds the
-key, every parameter, type and shape of each array, and the SHA-256 of what follows. All
-is one file, written at once, so there is no state in which half of a pair is there.
+Beside the numbers it holds the key and every parameter (:mod:`sekgnn.array_file`).
 """
 
 from __future__ import annotations
@@ -12,34 +8,24 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-import math
-import os
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sekgnn.array_file import DamagedFileError, read_arrays, write_arrays
 from sekgnn.encoding.ragged import PARTS, RaggedEncoding, Values
 from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.errors import CacheWarning, ConfigError, OutputError
-from sekgnn.files import write_atomically
 from sekgnn.graphs import PackedGraphs
-from sekgnn.parsing import parse_json
 
 FORMAT_VERSION = 2
 """Raise it when the layout of the file changes."""
 
 SUFFIX = ".sekenc"
 _MAGIC = b"sekgnn encoding\n"
-_DIGEST = 32
-_ALIGN = 64
-
-
-class DamagedCacheError(Exception):
-    """The file is not what was written, or not what was asked for."""
 
 
 def cached_encoding(
@@ -72,7 +58,7 @@ def cached_encoding(
             if values is None:
                 return None
             return encoding.checked(values, packed.num_nodes)
-        except (DamagedCacheError, ConfigError) as error:
+        except (DamagedFileError, ConfigError) as error:
             _warn(f"the cache {file} is not used, {error}; it is rebuilt.", 5)
             return None
 
@@ -136,30 +122,7 @@ def write_cache(
         arrays = {name: getattr(values, name) for name in PARTS}
     else:
         arrays = {"values": values}
-    digest = hashlib.sha256()
-    told: dict[str, Any] = {}
-    pieces: list[Any] = []
-    for name, array in sorted(arrays.items()):  # as they stand in the header
-        kind = array.dtype.newbyteorder("<")
-        told[name] = {"dtype": kind.str, "shape": list(array.shape)}
-        piece = np.ascontiguousarray(array, kind).reshape(-1).view(np.uint8)
-        pieces += [piece.data, bytes(-piece.size % _ALIGN)]
-    for piece in pieces:
-        digest.update(piece)
-    said = {"key": key, "parameters": parameters, "arrays": told}
-    header = _json({**said, "sha256": digest.hexdigest()})
-    before = len(_MAGIC) + _DIGEST + 8
-    header += b" " * (-(before + len(header)) % _ALIGN)
-
-    def writer(file: BinaryIO) -> None:
-        file.write(_MAGIC)
-        file.write(hashlib.sha256(header).digest())
-        file.write(len(header).to_bytes(8, "little"))
-        file.write(header)
-        for piece in pieces:
-            file.write(piece)
-
-    write_atomically(path, writer)
+    write_arrays(path, _MAGIC, {"key": key, "parameters": parameters}, arrays)
 
 
 def read_cache(path: Path, key: str, parameters: dict[str, Any]) -> Values | None:
@@ -173,57 +136,17 @@ def read_cache(path: Path, key: str, parameters: dict[str, Any]) -> Values | Non
         parameters: What it must have been made with.
 
     Raises:
-        DamagedCacheError: If anything in it differs from that, or it cannot be read.
+        DamagedFileError: If anything in it differs from that, or it cannot be read.
     """
     try:
-        with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            header, offset = _read_header(file, size)
-            if header.get("key") != key or header.get("parameters") != parameters:
-                raise DamagedCacheError("it belongs to other graphs or parameters")
-            content: NDArray[np.uint8] = (
-                np.memmap(file, np.uint8, "c", offset)
-                if size > offset
-                else np.zeros(0, np.uint8)
-            )
-        arrays, end = {}, 0
-        for name, told in header["arrays"].items():
-            kind = np.dtype(told["dtype"])
-            start, length = end, kind.itemsize * math.prod(told["shape"])
-            end = start + length + -length % _ALIGN
-            if end > content.size:
-                raise DamagedCacheError("its length is wrong")
-            part = content[start : start + length].view(kind)
-            arrays[name] = part.reshape(told["shape"]).astype(
-                kind.newbyteorder("="), copy=False
-            )
-        if end != content.size:
-            raise DamagedCacheError("its length is wrong")
+        header, arrays = read_arrays(path, _MAGIC)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DamagedCacheError(str(error)) from error
-    if hashlib.sha256(content.data).hexdigest() != header.get("sha256"):
-        raise DamagedCacheError("its numbers have changed")
+    if header.get("key") != key or header.get("parameters") != parameters:
+        raise DamagedFileError("it belongs to other graphs or parameters")
     if set(arrays) == set(PARTS):
         return RaggedEncoding(*(arrays[name] for name in PARTS))
     return arrays.get("values")
-
-
-def _read_header(file: BinaryIO, size: int) -> tuple[dict[str, Any], int]:
-    """Return the header and where the numbers begin."""
-    start = len(_MAGIC) + _DIGEST + 8
-    head = file.read(start)
-    if len(head) < start or not head.startswith(_MAGIC):
-        raise DamagedCacheError("it is not a cache of encodings")
-    length = int.from_bytes(head[-8:], "little")
-    if length > size - start:
-        raise DamagedCacheError("it is cut short")
-    text = file.read(length)
-    if hashlib.sha256(text).digest() != head[len(_MAGIC) : -8]:
-        raise DamagedCacheError("its header has changed")
-    header: dict[str, Any] = parse_json(text)
-    return header, start + length
 
 
 def _json(value: Any) -> bytes:

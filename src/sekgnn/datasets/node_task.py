@@ -1,0 +1,330 @@
+"""Targets of the nodes, or of the links, of one huge graph."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.checks import check_choice
+from sekgnn.datasets.graph_task import GraphTask
+from sekgnn.datasets.statistics import Split
+from sekgnn.datasets.targets import TASK_KINDS, Label, TaskKind
+from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.files import cache_folder
+from sekgnn.graphs.graph_file import GraphFile, pack_pairs, read_graph_file
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+FORMAT = "csr"
+FEATURES = "x"
+MASKS = ("train_mask", "val_mask", "test_mask")
+LINK = "link"
+
+HELD_OUT = 0.2
+"""Share of edges that a network never sees as edges: it learns and is tested on them"""
+MOST_LINKS = 1 << 20
+"""Edges that are held out at most."""
+
+_ROWS = 1 << 20  # nodes looked at at a time
+
+
+@dataclass(frozen=True, eq=False)
+class NodeTask(GraphTask):
+    """One graph, and what is to be predicted of its nodes or pairs of nodes.
+
+    Where a :class:`GraphTask` has graphs, this has items: nodes that have a target, or
+    pairs. Nothing of the graph is in memory.
+
+    Attributes:
+        file: The graph that messages are sent on, its features and other arrays.
+        items: Nodes, int64 ``[I]``, or pairs of nodes, int64 ``[I, 2]``.
+        y: Their targets, as those of a :class:`GraphTask`, ``[I]`` or ``[I, T]``.
+        fingerprint_text: SHA-256 of file and targets.
+    """
+
+    file: GraphFile = field(default=None)  # type: ignore[assignment]
+    items: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    y: NDArray[Any] = field(default_factory=lambda: np.empty(0))
+    fingerprint_text: str = ""
+
+    def __len__(self) -> int:
+        """Number of items."""
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Not for use: there is one graph."""
+        raise TypeError("a NodeTask holds one graph; see its file.")
+
+    @property
+    def num_features(self) -> int:
+        """Width of ``x``; 0 if there is none."""
+        x = self.file.nodes.get(FEATURES)
+        return 0 if x is None else int(x.shape[1])
+
+    @property
+    def edge_channels(self) -> int:
+        """Graph files hold no edge features."""
+        return 0
+
+    @property
+    def class_numbers(self) -> NDArray[np.int64] | None:
+        """The class number of every item, where folds can be stratified."""
+        return self.y if self.kind in ("binary", "multiclass") else None
+
+    def targets(self) -> tuple[Tensor, Tensor]:
+        """Return ``y`` of all items, and where it is present."""
+        import torch
+
+        return torch.from_numpy(self.y), torch.from_numpy(self.mask)
+
+    def names(self, positions: Sequence[int]) -> dict[str, list[int]]:
+        """Return the columns that say in a table what its rows are."""
+        own = self.items[np.asarray(positions, dtype=np.int64)]
+        if own.ndim == 1:
+            return {"node": own.tolist()}
+        return {"node": own[:, 0].tolist(), "other": own[:, 1].tolist()}
+
+    def fingerprint(self) -> str:
+        """Return a SHA-256 of the graph, its features and all targets."""
+        return self.fingerprint_text
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the record of a run says about the data."""
+        return {
+            **super().describe(),
+            "graphs": 1,
+            "nodes": self.file.graph.num_nodes,
+            "edges": self.file.graph.num_edges,
+            "items": len(self),
+        }
+
+    def subset(self, chosen: Sequence[int] | NDArray[np.int64]) -> NodeTask:
+        """Return the task of the items at some positions, without their split."""
+        own = np.asarray(chosen, dtype=np.int64)
+        return replace(
+            self,
+            items=self.items[own],
+            y=self.y[own],
+            mask=self.mask[own],
+            split=None,
+        )
+
+    def check(self, check_graph: Callable[[Any, str], object], name: str = "") -> None:
+        """Nothing to check: there are no graphs of their own."""
+
+    def with_targets(self) -> NodeTask:
+        """Return itself: items have targets."""
+        return self
+
+    def __repr__(self) -> str:
+        """Sizes and kind."""
+        of = "pairs" if self.items.ndim == 2 else "nodes"
+        return f"NodeTask({len(self)} {of} of {self.file.graph}, {self.kind})"
+
+
+def node_task(
+    path: str | Path | GraphFile,
+    target: str = "y",
+    kind: TaskKind | None = None,
+) -> NodeTask:
+    """Return a target of the nodes of a graph file.
+
+    Args:
+        path: The file.
+        target: One of its arrays: integers are classes, negative where a node has none;
+            floats are numbers, NaN where one is missing; booleans ``[n, T]`` are
+            labels.
+        kind: The kind of task; inferred from the type by default.
+
+    Raises:
+        GraphInputError: If the file is damaged, features are not finite, or masks
+            overlap.
+        ConfigError: If there is no such array, or the kind does not fit it.
+    """
+    file = path if isinstance(path, GraphFile) else read_graph_file(path)
+    name = file.path.name
+    found = _checked_features(file)
+    known = [key for key in file.nodes if key not in (FEATURES, *MASKS)]
+    if target not in known:
+        raise ConfigError(
+            f"{name} has no array {target!r} to predict; it has "
+            f"{', '.join(known) or 'none'}. Pack it with --arrays {target}=FILE.npy."
+        )
+    values = file.nodes[target]
+    inferred, y, mask, classes = _targets(values, kind, f"{name}, array {target!r}")
+    items = np.flatnonzero(mask.any(axis=1))
+    if not items.size:
+        raise GraphInputError(f"{name}: no node has a target {target!r}.")
+    several = values.ndim > 1 and values.shape[1] > 1
+    width = values.shape[1] if values.ndim > 1 else 1
+    names = tuple(f"{target} {i}" for i in range(width)) if several else (target,)
+    digest = hashlib.sha256(f"{found} {target} {inferred}".encode()).hexdigest()
+    return NodeTask(
+        (), inferred, names, classes, mask[items], (),
+        name=name, source="file", level="node", reader={"format": FORMAT},
+        split=_split(file, items), file=file, items=items, y=y[items],
+        fingerprint_text=digest,
+    )  # fmt: skip
+
+
+def link_task(path: str | Path | GraphFile, seed: int = 0) -> NodeTask:
+    """Return the task to tell edges of a graph file from pairs that are none.
+
+    A fifth of the edges (at most a million) is taken out of the graph and kept apart,
+    with as many random pairs that are no edges; these are the items, of all parts of a
+    split. Messages and encodings never see them. The graph that is left is written to
+    the cache folder.
+
+    Args:
+        path: The file.
+        seed: Which edges and pairs.
+
+    Raises:
+        GraphInputError: If the file is damaged, or there are too few edges.
+        OutputError: If the cache cannot be written.
+    """
+    file = path if isinstance(path, GraphFile) else read_graph_file(path)
+    found = _checked_features(file)
+    graph, name = file.graph, file.path.name
+    if graph.num_edges < 20:
+        raise GraphInputError(f"{name} has {graph.num_edges} edges, too few to learn.")
+    share = min(HELD_OUT, MOST_LINKS / graph.num_edges)
+    edges = np.concatenate([own[_is_held(own, share, seed)] for own in _edges(file)])
+    rng = np.random.default_rng(seed)
+    others = _no_edges(file, len(edges), rng)
+    digest = hashlib.sha256(f"{found} {LINK} {share!r} {seed}".encode()).hexdigest()
+    folder = cache_folder() / "graphs"
+    folder.mkdir(parents=True, exist_ok=True)
+    place = folder / f"{digest[:32]}.csr"
+    try:
+        rest = read_graph_file(place)
+    except GraphInputError:
+        rest = pack_pairs(
+            (own[~_is_held(own, share, seed)] for own in _edges(file)),
+            graph.num_nodes,
+            place,
+            arrays={FEATURES: file.nodes[FEATURES]} if FEATURES in file.nodes else {},
+            undirected="add",
+        )
+    items = np.concatenate([edges, others])
+    y = np.repeat([1, 0], [len(edges), len(others)]).astype(np.int64)
+    return NodeTask(
+        (), "binary", (LINK,), (0, 1), np.ones((len(y), 1), np.bool_), (),
+        name=name, source="file", level="link", reader={"format": FORMAT},
+        file=rest, items=items, y=y, fingerprint_text=digest,
+    )  # fmt: skip
+
+
+def _checked_features(file: GraphFile) -> str:
+    """Return the digest of a file whose features can be used."""
+    x = file.nodes.get(FEATURES)
+    if x is not None and (x.ndim != 2 or x.dtype.kind != "f"):
+        raise GraphInputError(
+            f"{file.path}: x must be floats [nodes, features], got {x.dtype} "
+            f"{list(x.shape)}."
+        )
+    for low in range(0, 0 if x is None else len(x), _ROWS):
+        assert x is not None
+        if not np.isfinite(x[low : low + _ROWS]).all():
+            bad = np.argwhere(~np.isfinite(x[low : low + _ROWS]))[0]
+            raise GraphInputError(
+                f"{file.path}: feature {bad[1]} of node {low + bad[0]} is not finite."
+            )
+    return file.fingerprint
+
+
+def _targets(
+    values: NDArray[Any], kind: TaskKind | None, where: str
+) -> tuple[TaskKind, NDArray[Any], NDArray[np.bool_], tuple[Label, ...] | None]:
+    """Return kind, targets, where they are present, and classes."""
+    if kind is not None:
+        check_choice("kind", kind, TASK_KINDS)
+    table = values.reshape(len(values), -1)
+    classes = values.dtype.kind in "iu" and table.shape[1] == 1
+    if kind in ("binary", "multiclass") or (kind is None and classes):
+        if not classes:
+            raise ConfigError(f"{where}: classes are integers, one per node.")
+        own = table[:, 0].astype(np.int64)
+        labels = np.unique(own[own >= 0])
+        if labels.size < 2 or (kind == "binary" and labels.size != 2):
+            raise GraphInputError(f"{where} has {labels.size} classes.")
+        y = np.searchsorted(labels, np.maximum(own, labels[0]))
+        found: TaskKind = "binary" if labels.size == 2 else "multiclass"
+        return found, y, (own >= 0)[:, None], tuple(labels.tolist())
+    if kind == "multilabel" or (kind is None and values.dtype.kind == "b"):
+        if not np.isin(np.unique(table), (0, 1)).all():
+            raise GraphInputError(f"{where}: labels are 0 or 1.")
+        return "multilabel", table.astype("f4"), np.ones(table.shape, np.bool_), None
+    mask = np.isfinite(table)
+    numbers = np.where(mask, table, 0).astype(np.float32)
+    return "regression", numbers, mask, None
+
+
+def _split(file: GraphFile, items: NDArray[np.int64]) -> Split | None:
+    """Return the split that the masks of a file say, as positions of items."""
+    found = [file.nodes.get(name) for name in MASKS]
+    if all(mask is None for mask in found):
+        return None
+    parts = []
+    for name, mask in zip(MASKS, found, strict=True):
+        if mask is None or mask.ndim != 1 or mask.dtype.kind not in "biu":
+            raise GraphInputError(
+                f"{file.path}: {name} is missing or not bool [nodes]; a split needs "
+                f"{', '.join(MASKS)}."
+            )
+        parts.append(np.flatnonzero(mask[items]))
+    both = np.concatenate(parts)
+    if np.unique(both).size < both.size:
+        raise GraphInputError(f"{file.path}: a node is in two of {', '.join(MASKS)}.")
+    return Split(*parts)
+
+
+def _edges(file: GraphFile) -> Iterator[NDArray[np.int64]]:
+    """Yield every edge once, ``[E, 2]``, for some nodes at a time."""
+    indptr, indices = file.graph.csr
+    for low in range(0, file.graph.num_nodes, _ROWS):
+        rows = indptr[low : low + _ROWS + 1]
+        u = low + np.repeat(np.arange(rows.size - 1), np.diff(rows))
+        v = indices[rows[0] : rows[-1]].astype(np.int64)
+        yield np.stack([u, v], axis=1)[u < v]
+
+
+def _is_held(edges: NDArray[np.int64], share: float, seed: int) -> NDArray[np.bool_]:
+    """Return which edges are held out: a function of seed and edge alone."""
+    with np.errstate(over="ignore"):
+        word = edges[:, 0].astype(np.uint64) << np.uint64(32)
+        word = (word | edges[:, 1].astype(np.uint64)) + np.uint64(seed + 1)
+        for factor in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0x9E3779B97F4A7C15):
+            word = (word ^ (word >> np.uint64(31))) * np.uint64(factor)
+    held: NDArray[np.bool_] = (word >> np.uint64(11)) < np.uint64(int(share * 2**53))
+    return held
+
+
+def _no_edges(
+    file: GraphFile, count: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return random pairs that are no edges of the graph, each once, ``[count, 2]``."""
+    graph = file.graph
+    n, found = graph.num_nodes, np.empty(0, np.int64)
+    if n * (n - 1) // 2 - graph.num_edges < count:
+        raise GraphInputError(f"{file.path}: almost all pairs of nodes are edges.")
+    while found.size < count:
+        pairs = np.sort(rng.integers(0, n, size=(count + 64, 2)), axis=1)
+        pairs = pairs[pairs[:, 0] < pairs[:, 1]]
+        keep = [not _has(graph.neighbors(u), v) for u, v in pairs.tolist()]
+        fresh = pairs[keep] @ np.array([n, 1])
+        found = np.unique(np.concatenate([found, fresh]))
+    chosen = rng.permutation(found)[:count]
+    return np.stack(np.divmod(chosen, n), axis=1)
+
+
+def _has(row: NDArray[np.int32], node: int) -> bool:
+    place = int(np.searchsorted(row, node))
+    return place < row.size and int(row[place]) == node

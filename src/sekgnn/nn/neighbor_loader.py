@@ -1,0 +1,198 @@
+"""Batches of seed nodes of one huge graph, with sampled K-hop neighbourhoods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.utils.data import DataLoader
+from torch_geometric.data import Data
+
+from sekgnn import fields
+from sekgnn.checks import check_positive
+from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.graphs import Graph, as_graph
+from sekgnn.nn.kernels import hop_major, sample_neighborhood, transpose
+
+
+class Rows(Protocol):
+    """Rows by node number: an array, mapped or not, or ``EncodedNodes``."""
+
+    def __getitem__(self, nodes: Any) -> NDArray[Any]:
+        """Return the rows of some nodes."""
+
+
+class SeedBatcher:
+    """Makes the batch of some seeds; the collate step of :class:`HopNeighborLoader`.
+
+    Seeds are nodes, or pairs of nodes. Layer by layer, every node that is needed gets
+    at most c nodes of each of its hops, so a batch holds O(B (K c)^L) nodes, whatever
+    the size of the graph. The sample of a hop is that of
+    :func:`~sekgnn.hops.hop_pairs`, a function of seed, node and hop alone.
+
+    Args:
+        graph: The graph, which may be mapped.
+        items: Seeds that batches are made of, int64 ``[I]``, or ``[I, 2]`` for pairs.
+        num_hops: K.
+        num_layers: L of the model.
+        max_neighbors: c; ``None`` for all.
+        rows: Fields of nodes: ``x``, ``sub_enc``, ...
+        item_fields: Fields of seeds, such as ``y``, with one row per item.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        items: NDArray[np.int64],
+        num_hops: int,
+        num_layers: int,
+        max_neighbors: int | None,
+        rows: dict[str, Rows],
+        item_fields: dict[str, torch.Tensor] | None = None,
+    ) -> None:
+        """Keep the parts."""
+        self.graph, self.items = graph, np.asarray(items, dtype=np.int64)
+        self.num_hops = check_positive("num_hops", num_hops)
+        self.num_layers = check_positive("num_layers", num_layers)
+        if max_neighbors is not None:
+            check_positive("max_neighbors", max_neighbors)
+        self.max_neighbors = max_neighbors
+        self.rows, self.item_fields = rows, item_fields or {}
+        self.seed = 0
+        n = graph.num_nodes
+        if self.items.size and not 0 <= self.items.min() <= self.items.max() < n:
+            raise GraphInputError(f"seeds must lie in [0, {n}).")
+
+    def draw(self, seed: int) -> None:
+        """Sample from ``seed`` from now on."""
+        self.seed = seed
+
+    def __call__(self, numbers: Sequence[int]) -> Any:
+        """Return the batch of the items at some positions."""
+        chosen = np.asarray(numbers, dtype=np.int64)
+        seeds, where = np.unique(self.items[chosen], return_inverse=True)
+        nodes, sizes, flat = sample_neighborhood(
+            self.graph.csr,
+            seeds,
+            self.num_hops,
+            -1 if self.max_neighbors is None else self.max_neighbors,
+            self.num_layers,
+            np.uint64(self.seed),
+        )
+        count = self.num_hops * nodes.size + 1
+        if max(count, flat.size) >= 2**31:
+            raise ConfigError("a batch is too large; use a smaller batch_size.")
+        indptr, indices = np.empty(count, np.int32), np.empty(flat.size, np.int32)
+        hop_major(sizes, flat, nodes.size, self.num_hops, indptr, indices)
+        t_indptr, t_indices = np.empty_like(indptr), np.empty_like(indices)
+        transpose(indptr, indices, nodes.size, t_indptr, t_indices)
+        batch = Data(num_nodes=nodes.size)
+        for name, array in (
+            (fields.HOP_INDPTR, indptr),
+            (fields.HOP_INDICES, indices),
+            (fields.HOP_T_INDPTR, t_indptr),
+            (fields.HOP_T_INDICES, t_indices),
+            (fields.SEEDS, where.reshape(self.items[chosen].shape)),
+        ):
+            batch[name] = torch.from_numpy(array)
+        batch[fields.NUM_HOPS] = self.num_hops
+        batch[fields.NODE_NUMBER] = torch.from_numpy(nodes.astype(np.int64))
+        for name, rows in self.rows.items():
+            batch[name] = torch.from_numpy(np.ascontiguousarray(rows[nodes]))
+        for name, values in self.item_fields.items():
+            batch[name] = values[torch.from_numpy(chosen)]
+        return batch
+
+
+class HopNeighborLoader(DataLoader[Any]):
+    r"""Load seed nodes (or pairs) of one huge graph with sampled K-hop neighbourhoods.
+
+    A batch holds what the models read: seeds, the nodes that they reach in L layers,
+    at most c per hop and layer, and the compressed rows of their hops. Models give one
+    output per seed; with c at least the size of every hop it is that of the whole
+    graph.
+
+    Args:
+        graph: As for :func:`~sekgnn.graphs.as_graph`, such as that of a graph file.
+        items: Seed nodes, int ``[I]``, or pairs ``[I, 2]``; all nodes by default.
+        batch_size: Seeds per batch.
+        shuffle: Another order in every epoch.
+        num_hops: K.
+        num_layers: L of the model.
+        max_neighbors: c, or ``None`` for all.
+        x: Features by node, ``[n, F]``, which may be mapped from a file.
+        encoding: Encodings by node, ``[n, C, L]``, or
+            :class:`~sekgnn.encoding.node_ranges.EncodedNodes`.
+        y: Targets of the items.
+        resample: Draw new neighbours in every epoch.
+        seed: Seed of order and samples. Epoch e depends on (seed, e) alone.
+        **kwargs: As for ``torch.utils.data.DataLoader``: ``num_workers``, ...
+
+    Raises:
+        ConfigError: If a parameter cannot work.
+        GraphInputError: If a seed is not a node.
+
+    Example:
+        >>> from sekgnn.graphs import cycle_graph
+        >>> graph = cycle_graph(1000)
+        >>> loader = HopNeighborLoader(
+        ...     graph, [3, 500], batch_size=2, num_hops=2, num_layers=1, max_neighbors=2
+        ... )
+        >>> next(iter(loader)).num_nodes
+        10
+    """
+
+    def __init__(
+        self,
+        graph: Any,
+        items: Any = None,
+        batch_size: int = 1,
+        shuffle: bool = False,
+        *,
+        num_hops: int,
+        num_layers: int,
+        max_neighbors: int | None = None,
+        x: Rows | None = None,
+        encoding: Rows | None = None,
+        y: torch.Tensor | None = None,
+        resample: bool = True,
+        seed: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        """Join the parts."""
+        known = as_graph(graph)
+        chosen = np.arange(known.num_nodes) if items is None else np.asarray(items)
+        rows = {"x": x, fields.SUB_ENC: encoding}
+        self.seed = check_positive("seed", seed, minimum=0)
+        self.resample, self.epoch = resample and max_neighbors is not None, 0
+        self.batcher = SeedBatcher(
+            known,
+            chosen,
+            num_hops,
+            num_layers,
+            max_neighbors,
+            {name: own for name, own in rows.items() if own is not None},
+            {} if y is None else {"y": y},
+        )
+        self.batcher.draw(self.seed)
+        super().__init__(
+            cast("Any", range(len(chosen))),
+            batch_size,
+            shuffle,
+            collate_fn=self.batcher,
+            generator=torch.Generator(),
+            **kwargs,
+        )
+
+    def __iter__(self) -> Any:
+        """Start the next epoch."""
+        state = np.random.SeedSequence([self.seed, self.epoch])
+        order, sample = state.generate_state(2, np.uint64).tolist()
+        self.generator.manual_seed(order)
+        if self.resample:
+            self.batcher.draw(sample)
+        self.epoch += 1
+        return super().__iter__()
