@@ -33,6 +33,7 @@ from sekgnn.graphs.shards import (
     MANIFEST_FILE,
     Shard,
     Shards,
+    num_present,
     read_manifest,
     record_arrays,
     write_manifest,
@@ -160,6 +161,10 @@ class ShardJob:
             "left_out": len(invalid),
             "features": [arrays[n].shape[1] for n in ("x", "edge_attr") if n in arrays],
             "notes": said[:_TOLD],
+            "targets": [
+                num_present(arrays[f"target {number}"])
+                for number in range(len(targets))
+            ],
         }
         return write_shard(file, line, arrays)
 
@@ -248,6 +253,10 @@ def encode_shards(
         "inputs": [path.name for path in paths],
         "reader": _reader(forms, chosen, paths),
     }
+    for path, form in zip(paths, forms, strict=True):  # before anything is written
+        if form in ("smiles", "json"):
+            ignored = read_records(path, chosen, targets, on_invalid=lambda row: None)
+            next(ignored, None)
     folder = _begin(Path(output), manifest)
     total = sum(map(_num_bytes, paths))
     done = 0
@@ -266,7 +275,7 @@ def encode_shards(
         if progress is not None:
             progress(min(done, total), total)
     found = [lines[number] for number in sorted(lines)]
-    head = _checked(folder, found, targets, paths)
+    head = _checked(folder, found, paths)
     for note in list(dict.fromkeys(note for line in found for note in line["notes"])):
         warnings.warn(note, GraphInputWarning, stacklevel=2)
     for file in folder.glob("shard-*.npz"):  # of a longer input before
@@ -348,15 +357,16 @@ def _num_bytes(path: Path) -> int:
 
 
 def _checked(
-    folder: Path,
-    lines: Sequence[dict[str, Any]],
-    targets: Sequence[str],
-    paths: Sequence[Path],
+    folder: Path, lines: Sequence[dict[str, Any]], paths: Sequence[Path]
 ) -> dict[str, Any]:
     """Return names of targets and features, which all shards must share."""
+    source = ", ".join(map(str, paths))
     filled = [line for line in lines if line["graphs"]]
     if not filled:
-        raise GraphInputError(f"{', '.join(map(str, paths))}: no graphs to encode.")
+        raise GraphInputError(f"{source}: no graphs to encode.")
+    head: dict[str, Any] = json.loads(
+        str(Shard(folder / filled[0]["file"]).arrays["head"])
+    )
     for line in filled:
         if line["features"] != filled[0]["features"]:
             raise GraphInputError(
@@ -364,6 +374,7 @@ def _checked(
                 f"features, but {filled[0]['features']} in {filled[0]['file']}; all "
                 "graphs need the same."
             )
-    shards = [Shard(folder / filled[0]["file"])]
-    head: dict[str, Any] = json.loads(str(shards[0].arrays["head"]))
+    for number, name in enumerate(head["targets"]):
+        if not any(line["targets"][number] for line in filled):
+            raise GraphInputError(f"{source}: no graph has a target {name!r}.")
     return head

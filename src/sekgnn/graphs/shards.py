@@ -35,7 +35,7 @@ FORMAT_VERSION = 1
 
 _ALIGN = 64
 _LOCAL_HEADER = 30  # bytes before a member's name
-_OPEN = 32  # shards mapped at a time
+_OPEN = 16  # shards mapped at a time
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -114,6 +114,12 @@ def _target(records: Sequence[GraphRecord], name: Column) -> NDArray[Any]:
     except (ValueError, OverflowError):
         pass
     return np.array(["" if v is None else str(v) for v in values], dtype=np.str_)
+
+
+def num_present(target: NDArray[Any]) -> int:
+    """Return how many values of a target are not missing."""
+    strings = target.dtype.kind == "U"
+    return int((target != "").sum() if strings else (~np.isnan(target)).sum())
 
 
 def write_shard(path: Path, about: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
@@ -322,11 +328,10 @@ class Shards:
         number = int(np.searchsorted(self.graph_ptr, position, side="right")) - 1
         return self.shard(number), position - int(self.graph_ptr[number])
 
-    def joined(self, name: str) -> NDArray[Any]:
-        """Return an array of one entry per graph of all shards."""
-        return np.concatenate(
-            [self.shard(number).arrays[name] for number in range(self.num_shards)]
-        )
+    def column(self, name: str) -> list[NDArray[Any]]:
+        """Return a copy of an array of every shard."""
+        every = map(self._open, range(self.num_shards))
+        return [np.array(shard.arrays[name]) for shard in every]
 
 
 def shard_records(

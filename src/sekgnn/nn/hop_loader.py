@@ -201,6 +201,10 @@ class HopBatcher:
         self.hops = hops
         self.encodings = encodings
 
+    def draw(self, seed: int) -> None:
+        """Make the hops of one epoch; ``seed`` matters only where they are sampled."""
+        self.hops.draw(seed)
+
     def __call__(self, chosen: Sequence[int]) -> Any:
         """Return the batch of graphs ``chosen``, with one CSR per hop."""
         numbers = np.asarray(chosen, dtype=np.int64)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sekgnn.datasets import GraphTask, Split
 from sekgnn.datasets.graph_task import set_weights
+from sekgnn.datasets.shard_task import ShardTask
 from sekgnn.errors import GraphInputError, GraphInputWarning
 from sekgnn.files import write_files
 from sekgnn.kernel import clock
@@ -24,7 +25,12 @@ from sekgnn.models.graph_kernels import GraphKernel
 from sekgnn.models.graph_model import check_pairs
 from sekgnn.models.kernel_machine import KnownValues
 from sekgnn.parallel import Progress
-from sekgnn.training.batches import BatchLoader, JoinedGraphs, encoding_cache
+from sekgnn.training.batches import (
+    BatchLoader,
+    JoinedGraphs,
+    StreamedGraphs,
+    encoding_cache,
+)
 from sekgnn.training.build import make_model
 from sekgnn.training.callbacks import (
     Cosine,
@@ -134,7 +140,7 @@ class Training:
             splits = make_splits(config, self.data, data_root)
         self.splits = list(splits)
         self.cache = cache
-        self._joined: dict[Any, JoinedGraphs] = {}
+        self._joined: dict[Any, JoinedGraphs | StreamedGraphs] = {}
         self._values: dict[GraphKernel, KnownValues] = {}
         self._set(config)
 
@@ -148,11 +154,12 @@ class Training:
             self._first.encoding,
             self._first.precision,
         )
-        sizes = sorted(int(data.num_nodes) for data in self.data.graphs)
-        check_pairs(self._first, sizes[-config.batch_size :], self.data.name)
+        sizes = np.sort(self.data.sizes)[-config.batch_size :].tolist()
+        check_pairs(self._first, sizes, self.data.name)
         goal = self.objective(0)
         self._first.check_task(goal.link, len(self.data))
-        self.data.check(self._first.check_graph)
+        if type(self._first).check_graph is not GraphModel.check_graph:
+            self.data.check(self._first.check_graph)
         if config.start_from is not None:  # what does not fit shows now
             note = TaskNote.of(self.data, goal)
             start_from(self._new_model(0), note, config.start_from)
@@ -206,7 +213,9 @@ class Training:
         goal.check_monitor(config.monitor)
         return goal
 
-    def prepare(self, progress: Progress | None = None) -> JoinedGraphs:
+    def prepare(
+        self, progress: Progress | None = None
+    ) -> JoinedGraphs | StreamedGraphs:
         """Return the graphs with hops and encodings, found when first asked for.
 
         Args:
@@ -222,16 +231,19 @@ class Training:
         if found is None:
             while len(self._joined) >= _KEPT:
                 self._joined.pop(next(iter(self._joined)))
-            found = JoinedGraphs(
-                self.data.graphs,
-                num_hops,
-                encoding,
-                max_neighbors=config.max_neighbors,
-                seed=config.seed,
-                dtype=dtype,
-                cache_dir=encoding_cache() if self.cache else None,
-                progress=progress,
-            )
+            if isinstance(self.data, ShardTask):
+                found = StreamedGraphs(self.data, *key)
+            else:
+                found = JoinedGraphs(
+                    self.data.graphs,
+                    num_hops,
+                    encoding,
+                    max_neighbors=config.max_neighbors,
+                    seed=config.seed,
+                    dtype=dtype,
+                    cache_dir=encoding_cache() if self.cache else None,
+                    progress=progress,
+                )
         self._joined[key] = found  # now the last to be dropped
         return found
 
