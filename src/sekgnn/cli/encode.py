@@ -46,8 +46,8 @@ def encode(
             "-o",
             show_default=False,
             help="file to write, .npz or .parquet, which replaces an existing one "
-            "once it is complete; or a folder for shards, to which the same command "
-            "adds what is missing",
+            "when complete; or folder for shards, to which the same command adds "
+            "what is missing",
         ),
     ],
     encoding: Annotated[
