@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -64,7 +65,7 @@ def same(a: GraphRecord, b: GraphRecord) -> bool:
         and (a.row, a.text) == (b.row, b.text)
         and str(a.targets) == str(b.targets)
         and all(
-            (x is None) == (y is None) and (x is None or np.array_equal(x, y))
+            np.array_equal(x, y) if x is not None and y is not None else x is y
             for x, y in ((a.x, b.x), (a.edge_attr, b.edge_attr))
         )
     )
@@ -89,15 +90,16 @@ def test_shards_are_their_source_and_its_encodings(tmp_path: Path) -> None:
     lines[4] = "C1C,0,a"  # no molecule
     lines[5] = "CC,,"  # no targets
     source.write_text("\n".join(["smiles,y,c", *lines]) + "\n")
-    options = {"targets": ["y", "c"], "shard_size": 5, "dtype": "float32"}
-    with pytest.raises(GraphInputError, match="row 5 .line 6"):
-        encode_shards(source, tmp_path / "out", WALKS, **options)  # type: ignore[arg-type]
+    options: dict[str, Any] = {"targets": ["y", "c"], "shard_size": 5}
+    options |= {"dtype": "float32"}
+    with pytest.raises(GraphInputError, match=r"row 5 .line 6"):
+        encode_shards(source, tmp_path / "out", WALKS, **options)
     made = encode_shards(
         source,
         tmp_path / "shards",
         WALKS,
         skip_invalid=True,
-        **options,  # type: ignore[arg-type]
+        **options,
     )
     given, left = read_all(source, ReadOptions(skip_invalid=True), ["y", "c"])
     held, _ = read_all(tmp_path / "shards", DEFAULTS, ["y", "c"])
@@ -169,8 +171,8 @@ def test_epochs_go_through_few_shards_at_a_time(folder: Path) -> None:
 
 
 def test_training_on_shards_resumes_exactly(folder: Path, tmp_path: Path) -> None:
-    keys = {"model": "sek-gin", "hidden_channels": 4, "num_layers": 1, "epochs": 2,
-            "target": ("c",), "baseline": False, "batch_size": 16}  # fmt: skip
+    keys: dict[str, Any] = {"model": "sek-gin", "hidden_channels": 4, "num_layers": 1}
+    keys |= {"epochs": 2, "target": ("c",), "baseline": False, "batch_size": 16}
 
     def stop(epoch: int, values: object) -> None:
         raise KeyboardInterrupt

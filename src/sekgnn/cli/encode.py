@@ -215,7 +215,7 @@ def _note_skipped(skipped: list[DataRow]) -> None:
     note(f"left out {len(skipped)} SMILES that cannot be read: {shown}{tail}")
 
 
-def _only(sources: list[Path], output: Path, asked: dict[str, object]) -> Path:
+def _only(sources: list[Path], output: Path, asked: dict[str, Any]) -> Path:
     """Return the one source of a file, for which none of ``asked`` has a meaning."""
     from sekgnn.errors import ConfigError
 

@@ -37,11 +37,11 @@ class Lazy(Sequence[Any]):
 
     def __init__(self, count: int, make: Callable[[int], Any]) -> None:
         """Keep how to make item i of ``count``."""
-        self.count, self.make = count, make
+        self.size, self.make = count, make
 
     def __len__(self) -> int:
         """Number of items."""
-        return self.count
+        return self.size
 
     @overload
     def __getitem__(self, index: int) -> Any: ...
@@ -49,14 +49,14 @@ class Lazy(Sequence[Any]):
     def __getitem__(self, index: slice) -> list[Any]: ...
     def __getitem__(self, index: int | slice) -> Any:
         """Return item ``index``, or a list for a slice."""
-        places = range(self.count)[index]
+        places = range(self.size)[index]
         if isinstance(places, range):
             return [self.make(i) for i in places]
         return self.make(places)
 
     def __iter__(self) -> Iterator[Any]:
         """Make one after the other."""
-        return map(self.make, range(self.count))
+        return map(self.make, range(self.size))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -112,7 +112,7 @@ class ShardTask(GraphTask):
         return None if self.classes is None else self.y
 
     def targets(self) -> tuple[Tensor, Tensor]:
-        """Return ``y`` of all graphs, ``[G]`` or ``[G, T]``, and where it is present."""
+        """Return ``y`` of all graphs, ``[G]`` or ``[G, T]``, and where it is."""
         found = self.target_fields(np.arange(len(self)))
         return found["y"], found[Y_MASK]
 
@@ -184,7 +184,9 @@ class ShardTask(GraphTask):
         places = self.positions[numbers]
         ptr = self.shards.graph_ptr
         found: dict[str, list[NDArray[Any]]] = {"size": [], "degree": [], "indices": []}
-        for number in np.unique(np.searchsorted(ptr, places, side="right") - 1).tolist():
+        for number in np.unique(
+            np.searchsorted(ptr, places, side="right") - 1
+        ).tolist():
             shard = self.shards.shard(number)
             inside = (places >= ptr[number]) & (places < ptr[number + 1])
             local = places[inside] - ptr[number]
@@ -268,7 +270,7 @@ def shard_task(
         raise GraphInputError(f"{folder}, {place}: the graph has no nodes.")
     columns = [_column(shards, name, bare.places) for name in names]
     if kind is None and bare.reader == {"format": "tu"} and len(columns) == 1:
-        values = set(columns[0].values) - {None}
+        values = {value for value in columns[0].values if value is not None}
         whole = all(isinstance(value, str) or value % 1 == 0 for value in values)
         kind = "regression"
         if whole and 2 * len(values) <= count:

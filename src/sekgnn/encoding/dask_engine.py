@@ -146,7 +146,8 @@ def run_on_workers(
             error = future.exception()
             if isinstance(error, distributed.KilledWorker):
                 raise ConfigError(
-                    f"{ALLOWED_FAILURES + 1} workers ended while they worked on {task}, "
+                    f"{ALLOWED_FAILURES + 1} workers ended while they worked on "
+                    f"{str(task)[:200]}, "
                     "perhaps for lack of memory; use smaller shards, or workers with "
                     "more memory, and repeat the command to continue."
                 ) from error

@@ -224,8 +224,8 @@ def encode_shards(
     Warns:
         GraphInputWarning: If graphs had to be changed.
     """
-    one = isinstance(sources, str | os.PathLike)
-    paths = [Path(p).absolute() for p in ([sources] if one else sources)]  # type: ignore[list-item]
+    given = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
+    paths = [Path(path).absolute() for path in given]
     chosen = ReadOptions(**options)
     job = ShardJob(
         str(Path(output).absolute()),
@@ -246,7 +246,9 @@ def encode_shards(
     if "tu" in forms and targets:
         raise ConfigError("a TU folder brings its own targets; leave target out.")
     if set(forms) & {"graph6", "npz", "edges"} and targets:
-        place = paths[[form in ("graph6", "npz", "edges") for form in forms].index(True)]
+        place = paths[
+            [form in ("graph6", "npz", "edges") for form in forms].index(True)
+        ]
         raise ConfigError(f"{place} holds no targets; leave target out.")
     manifest = {
         "parameters": {**job.parameters(), "shard_size": shard_size},
@@ -334,9 +336,7 @@ def _begin(folder: Path, manifest: dict[str, Any]) -> Path:
     return folder
 
 
-def _tasks(
-    paths: Sequence[Path], options: ReadOptions, size: int
-) -> Iterator[Task]:
+def _tasks(paths: Sequence[Path], options: ReadOptions, size: int) -> Iterator[Task]:
     """Yield the parts of all input, cut as they are asked for."""
     number = 0
     for path in paths:

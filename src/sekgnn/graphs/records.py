@@ -349,10 +349,10 @@ def _smiles_rows(
             f"{path} has no column {targets[0]!r}: a .smi file holds SMILES only; "
             "use a table with a header."
         )
-    before, row = (0, 0) if part is None else (part.line, part.row)
-    lines = enumerate(text_lines(path, part=part), start=before + 1)
+    begun = part or Part(0, 0)
+    lines = enumerate(text_lines(path, part=part), start=begun.line + 1)
     filled = ((number, line.split()) for number, line in lines if line.strip())
-    for row, (number, words) in enumerate(filled, start=row + 1):
+    for row, (number, words) in enumerate(filled, start=begun.row + 1):
         yield DataRow(row, number, (words[0],))
 
 

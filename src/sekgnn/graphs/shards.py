@@ -108,7 +108,7 @@ def _target(records: Sequence[GraphRecord], name: Column) -> NDArray[Any]:
                 f"{type(value).__name__}."
             )
     try:
-        numbers = [np.nan if value in (None, "") else float(value) for value in values]  # type: ignore[arg-type]
+        numbers = [np.nan if value in (None, "") else float(value) for value in values]
         if not any(isinstance(v, str) and "_" in v for v in values):
             return np.array(numbers, dtype=np.float64)
     except (ValueError, OverflowError):
@@ -247,9 +247,7 @@ class Shard:
         return values
 
 
-def _view(
-    file: Any, info: zipfile.ZipInfo, content: NDArray[np.uint8]
-) -> NDArray[Any]:
+def _view(file: Any, info: zipfile.ZipInfo, content: NDArray[np.uint8]) -> NDArray[Any]:
     """Return the part of a mapped file that holds a member's numbers."""
     file.seek(info.header_offset + _LOCAL_HEADER - 4)
     lengths = np.frombuffer(file.read(4), "<u2")

@@ -84,7 +84,11 @@ class GraphStore:
         each = np.arange(packed.num_graphs + 1)
         self.joined = {"edge_index": pairs, **edges, **nodes, **graphs}
         self.ptrs = {"edge_index": edge_ptr}
-        for where, fields in ((edge_ptr, edges), (self.node_ptr, nodes), (each, graphs)):
+        for where, fields in (
+            (edge_ptr, edges),
+            (self.node_ptr, nodes),
+            (each, graphs),
+        ):
             self.ptrs |= dict.fromkeys(fields, where)
         self.cuts = dict(self.ptrs)
         self.dims = {**dict.fromkeys(self.joined, 0), "edge_index": 1}

@@ -31,7 +31,6 @@ from sekgnn.transforms.add_substructure_encoding import AddSubstructureEncoding
 from sekgnn.transforms.encoding_cache import cache_key, cached_encoding, read_cache
 from sekgnn.transforms.pyg_data import GraphDataset, attach_encoding, pack_dataset
 
-
 _PIECE = 4096  # graphs of a task
 
 PackedArrays = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]
