@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
+from threadpoolctl import threadpool_limits
 
 from sekgnn.datasets import read_task
 from sekgnn.datasets.shard_task import shard_task
@@ -18,7 +19,7 @@ from sekgnn.encoding.encoder import encode_many
 from sekgnn.encoding.sharded import encode_shards
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError
-from sekgnn.graphs import GraphRecord, path_graph, to_graph6
+from sekgnn.graphs import GraphRecord, path_graph, random_regular_graph, to_graph6
 from sekgnn.graphs.read_options import DEFAULTS, ReadOptions
 from sekgnn.graphs.records import input_parts, read_all, read_records
 from sekgnn.graphs.shards import Shards
@@ -186,6 +187,27 @@ def test_training_on_shards_resumes_exactly(folder: Path, tmp_path: Path) -> Non
     assert cut.folds[0].metrics == whole.folds[0].metrics
     with pytest.raises(ConfigError, match="without column"):
         train(str(folder), tmp_path / "w", sample_weight="w", **keys)
+
+
+def test_bytes_do_not_depend_on_threads(tmp_path: Path) -> None:
+    """Nor on those of BLAS, to which eigenvectors are sensitive."""
+    rng = np.random.default_rng(0)
+    graphs = [random_regular_graph(n, 4, rng) for n in (90, 150)]
+    (tmp_path / "data.g6").write_text("\n".join(map(to_graph6, graphs)))
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            encode_shards(
+                tmp_path / "data.g6",
+                tmp_path / f"out{threads}",
+                WalkEncoding(num_shells=2, walk_length=8),
+                backend="spectral",
+                threads=threads,
+            )
+    one, two = (
+        {file.name: file.read_bytes() for file in (tmp_path / name).iterdir()}
+        for name in ("out1", "out2")
+    )
+    assert one == two
 
 
 def test_faulty_folders_are_refused(folder: Path, tmp_path: Path) -> None:

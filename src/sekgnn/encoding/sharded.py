@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from sekgnn._version import __version__
 from sekgnn.checks import check_positive
@@ -145,7 +146,8 @@ class ShardJob:
         names = records[0].names if records else (None, None)
         arrays = record_arrays(records, targets)
         packed = PackedGraphs(arrays["node_ptr"], arrays["indptr"], arrays["indices"])
-        with patient(self.force):
+        # eigenvectors depend on the number of threads that BLAS has
+        with patient(self.force), threadpool_limits(1, "blas"):
             arrays["values"] = encode(
                 packed,
                 self.encoding,
