@@ -19,7 +19,13 @@ from sekgnn.encoding.encoder import encode_many
 from sekgnn.encoding.sharded import encode_shards
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError
-from sekgnn.graphs import GraphRecord, path_graph, random_regular_graph, to_graph6
+from sekgnn.graphs import (
+    GraphRecord,
+    path_graph,
+    random_regular_graph,
+    to_graph6,
+    write_npz,
+)
 from sekgnn.graphs.read_options import DEFAULTS, ReadOptions
 from sekgnn.graphs.records import input_parts, read_all, read_records
 from sekgnn.graphs.shards import Shards
@@ -57,7 +63,15 @@ def files(folder: Path) -> dict[str, Path]:
         pa.table({"y": y, "smiles": smiles}), out["parquet"], row_group_size=3
     )
     out["jsonl"] = graph_lines(folder / "data.jsonl", 7)
-    return out
+    write_npz(folder / "data.npz", graphs)
+    encode_shards(out["jsonl"], folder / "shards", WALKS, targets=["y"], shard_size=2)
+    tu = {"A": "1,2\n2,1\n3,4\n4,3", "graph_indicator": "1\n1\n2\n2\n3",
+          "graph_labels": "1\n0\n1", "node_labels": "5\n6\n5\n5\n7"}  # fmt: skip
+    (folder / "TU").mkdir()
+    for name, text in tu.items():
+        (folder / "TU" / f"TU_{name}.txt").write_text(text)
+    names = {"npz": "data.npz", "shards": "shards", "tu": "TU"}
+    return out | {name: folder / place for name, place in names.items()}
 
 
 def same(a: GraphRecord, b: GraphRecord) -> bool:
@@ -75,7 +89,7 @@ def same(a: GraphRecord, b: GraphRecord) -> bool:
 @pytest.mark.parametrize("size", [1, 3, 100])
 def test_parts_of_a_file_are_the_file(tmp_path: Path, size: int) -> None:
     for name, path in files(tmp_path).items():
-        targets = ["y"] if name in ("csv", "parquet", "jsonl") else []
+        targets = ["y"] if name in ("csv", "parquet", "jsonl", "shards") else []
         whole = list(read_records(path, DEFAULTS, targets))
         parts = [part for part, _ in input_parts(path, DEFAULTS, size)]
         read = [list(read_records(path, DEFAULTS, targets, part=p)) for p in parts]

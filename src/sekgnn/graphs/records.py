@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from sekgnn.graphs.molecules import (
 )
 from sekgnn.graphs.npz import read_npz
 from sekgnn.graphs.read_options import DEFAULTS, FORMATS, ReadOptions
-from sekgnn.graphs.shards import MANIFEST_FILE, shard_records
+from sekgnn.graphs.shards import MANIFEST_FILE, Shards, shard_records
 from sekgnn.graphs.table import (
     Column,
     DataRow,
@@ -144,7 +144,6 @@ def read_records(
         MissingExtraError: If rdkit, or for Parquet pyarrow, is not installed.
     """
     form = graph_format(path, options.format)
-    rules: dict[str, Any] = {"undirected": options.undirected, "loops": options.loops}
     if form == "smiles":
         return _molecules(path, options, targets, features, on_invalid, part)
     if form == "json":
@@ -154,20 +153,44 @@ def read_records(
         found = read_graph6(path) if part is None else graph6_lines(path, part)
         return _plain(found, 0 if part is None else part.row)
     if form == "shards":
-        whole = shard_records(path, targets)
-    elif form == "tu":
-        whole = tu_records(
-            path,
-            node_labels=options.node_labels,
-            edge_labels=options.edge_labels,
-            features=features,
-            **rules,
-        )
-    elif form == "npz":
-        whole = _plain(read_npz(path, **rules))
-    else:
-        whole = _plain([read_edge_list(path, **rules)])
-    return whole if part is None else islice(whole, part.start, part.stop)
+        return shard_records(path, targets, part)
+    if part is None:
+        return _whole(path, form, options, features)
+    stamps = tuple(file.stat().st_mtime_ns for file in _files(path))
+    held = _held(str(path), form, options, features, stamps)
+    return iter(held[part.start : part.stop])
+
+
+def _whole(
+    path: str | Path, form: str, options: ReadOptions, features: bool
+) -> Iterator[GraphRecord]:
+    """Read a format that cannot be read in parts."""
+    rules: dict[str, Any] = {"undirected": options.undirected, "loops": options.loops}
+    if form == "npz":
+        return _plain(read_npz(path, **rules))
+    if form == "edges":
+        return _plain([read_edge_list(path, **rules)])
+    return tu_records(
+        path,
+        node_labels=options.node_labels,
+        edge_labels=options.edge_labels,
+        features=features,
+        **rules,
+    )
+
+
+@lru_cache(1)
+def _held(
+    path: str, form: str, options: ReadOptions, features: bool, stamps: tuple[int, ...]
+) -> list[GraphRecord]:
+    """Read such a format once for all parts that this process is asked for."""
+    return list(_whole(path, form, options, features))
+
+
+def _files(path: str | Path) -> list[Path]:
+    """Return a file, or all files of a folder."""
+    place = Path(path)
+    return sorted(f for f in place.rglob("*") if f.is_file()) or [place]
 
 
 def input_parts(
@@ -199,10 +222,11 @@ def input_parts(
         ends: Any = "" if form == "smiles" else "\n"
         skip = HEADER if form == "graph6" else ""
         return line_parts(path, size, MOST_PART_BYTES, ends, skip)
-    place = Path(path)
-    files = sorted(f for f in place.rglob("*") if f.is_file()) or [place]
-    digest = file_digest(*files)
-    count = sum(1 for _ in read_records(path, options, features=False))
+    if form == "shards":
+        digest, count = file_digest(Path(path) / MANIFEST_FILE), len(Shards(path))
+    else:
+        digest = file_digest(*_files(path))
+        count = sum(1 for _ in read_records(path, options, features=False))
     parts = even_chunks(count, size)
     return ((Part(start, stop, start), digest) for start, stop in parts)
 

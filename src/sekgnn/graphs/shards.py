@@ -14,6 +14,7 @@ import json
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from sekgnn.files import atomic_path, write_files
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.graph_record import FeatureNames, GraphRecord
 from sekgnn.graphs.packed import pack
-from sekgnn.graphs.table import Column
+from sekgnn.graphs.table import Column, Part
 from sekgnn.parsing import parse_json
 
 MANIFEST_FILE = "manifest.json"
@@ -333,9 +334,14 @@ class Shards:
 
 
 def shard_records(
-    path: str | Path, targets: Sequence[Column] = ()
+    path: str | Path, targets: Sequence[Column] = (), part: Part | None = None
 ) -> Iterator[GraphRecord]:
     """Yield the graphs of a folder of shards, which are checked as they are read.
+
+    Args:
+        path: The folder.
+        targets: Those to keep.
+        part: The positions to read; all by default.
 
     Raises:
         GraphInputError: If a shard is missing or damaged, or holds no such target.
@@ -348,11 +354,14 @@ def shard_records(
                 f"{', '.join(shards.targets) or 'none'}; encode again with --target."
             )
     numbers = [shards.targets.index(str(name)) for name in targets]
-    for place in range(shards.num_shards):
+    start, stop = (0, len(shards)) if part is None else part[:2]
+    for place, (begin, end) in enumerate(pairwise(shards.graph_ptr.tolist())):
+        if end <= start or begin >= stop:
+            continue
         shard = shards.shard(place)
         shard.check()
         columns = [shard.targets(number) for number in numbers]
-        for number in range(len(shard)):
+        for number in range(max(start - begin, 0), min(stop, end) - begin):
             record = shard.record(number, shards.names)
             values = [column[number] for column in columns]
             known = dict(zip(targets, values, strict=True))
