@@ -19,7 +19,7 @@ help:
 	@echo "make fuzz   install, then try 5,000 damaged and hostile inputs of every kind"
 	@echo "make wheel  build the wheel, install it into a clean environment, run it there"
 	@echo "make explorer  build the script of explorer pages again (needs node and npm)"
-	@echo "make bench  install, then measure speed and memory (about 30 minutes)"
+	@echo "make bench  install, then measure speed and memory (about 45 minutes)"
 	@echo "make results  install, then train what results/runs/ lacks of the paper's tables (days)"
 
 install: $(STAMP)
@@ -71,6 +71,7 @@ bench: install
 	$(BIN)/python -m benchmarks.wl --output results/benchmarks/wl.json
 	$(BIN)/python -m benchmarks.brec_memory
 	$(BIN)/python -m benchmarks.training --output results/benchmarks/training.json
+	$(BIN)/python -m benchmarks.scale --output results/benchmarks/scale.json
 
 # Runs that a killed `make results` has begun go on; what failed is named at the end.
 results: install

@@ -31,7 +31,7 @@ worlds = st.integers(1, 5)
 
 
 def epoch(
-    chosen: Any, size: int, seed: int | None, number: int = 0, **place: int
+    chosen: Any, size: int, seed: int | None, number: int = 0, **place: Any
 ) -> list[list[int]]:
     batches = EpochBatches(chosen, size, seed, **place)
     batches.set_epoch(number)

@@ -22,7 +22,7 @@ def train(
         str | None,
         typer.Argument(
             help="dataset (counting, graph_property, MUTAG, ..., QM9), or your own "
-            "CSV, TSV, Parquet or JSON lines file, or TU folder",
+            "CSV, TSV, Parquet or JSON lines file, TU folder or folder of shards",
             show_default=False,
         ),
     ] = None,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
     from sekgnn.datasets.statistics import Split
+    from sekgnn.encoding.substructure import SubstructureEncoding
 
 Y_MASK = "y_mask"
 """Where on a ``Data`` a target is present: bool ``[1, T]``."""
@@ -73,18 +74,19 @@ class GraphTask:
         columns: Other columns of the source that were asked for, one value per graph,
             as they stand there, ``None`` where a key is absent.
         left_out: How many graphs of the source are missing here, and why.
+        encoding: What is kept with the graphs, and read if nothing else is asked for.
     """
 
-    graphs: tuple[Data, ...]
+    graphs: Sequence[Data]
     kind: TaskKind | None
     target_names: tuple[str, ...]
     classes: tuple[Label, ...] | None
     mask: NDArray[np.bool_]
-    places: tuple[str, ...]
+    places: Sequence[str]
     feature_names: tuple[str, ...] | None = None
     edge_feature_names: tuple[str, ...] | None = None
     rows: tuple[int, ...] = ()
-    texts: tuple[str, ...] | None = None
+    texts: Sequence[str] | None = None
     name: str = ""
     source: str = "memory"
     level: Literal["graph", "node", "link"] = "graph"
@@ -95,6 +97,7 @@ class GraphTask:
     columns: Mapping[Column, tuple[Any, ...]] = field(default_factory=dict)
     graph_feature_names: tuple[str, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
+    encoding: SubstructureEncoding | None = None
 
     def __len__(self) -> int:
         """Number of graphs."""
@@ -112,6 +115,11 @@ class GraphTask:
     def num_features(self) -> int:
         """Width of ``x``."""
         return int(self.graphs[0].x.shape[1])
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of nodes of every graph, ``[G]``."""
+        return np.array([int(data.num_nodes) for data in self.graphs], dtype=np.int64)
 
     @property
     def num_outputs(self) -> int:

@@ -30,6 +30,7 @@ TASK_FORMATS = {
     "smiles": "a table of SMILES",
     "json": "JSON lines",
     "tu": "a TU folder",
+    "shards": "a folder of shards",
 }
 """Formats that hold features or targets, and how they are called."""
 

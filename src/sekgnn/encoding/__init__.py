@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from sekgnn.encoding.peripheral import PeripheralEdges
     from sekgnn.encoding.ragged import RaggedEncoding
     from sekgnn.encoding.sampled import SampledEncoding, encode_sampled
+    from sekgnn.encoding.sharded import encode_shards
     from sekgnn.encoding.substructure import (
         ENCODINGS,
         SubstructureEncoding,
@@ -34,6 +35,7 @@ __all__ = [
     "encode_exact",
     "encode_many",
     "encode_sampled",
+    "encode_shards",
     "encoding_from_dict",
     "make_encoding",
     "register_encoding",

@@ -6,7 +6,9 @@ square of the number of nodes, or its cube. Neighbourhoods of a few nodes tell.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -34,6 +36,18 @@ _HALF = 0.55  # per number and edge of half walks
 _EGO = 0.15  # per number and edge of walks in ego-nets
 _WALK = 8.0  # per step of a sampled walk
 _OUT = 4.0  # per number that is written
+
+
+@contextmanager
+def patient(force: bool) -> Iterator[None]:
+    """Let an encoding take as long as it needs, if asked to."""
+    global TIME_LIMIT
+    limit = TIME_LIMIT
+    TIME_LIMIT = math.inf if force else limit
+    try:
+        yield
+    finally:
+        TIME_LIMIT = limit
 
 
 def check_costs(

@@ -25,6 +25,7 @@ from sekgnn.array_file import DamagedFileError, read_arrays, write_arrays
 from sekgnn.checks import check_choice
 from sekgnn.encoding import costs
 from sekgnn.encoding.channels import SQUARES, plans
+from sekgnn.encoding.dask_engine import run_on_workers
 from sekgnn.encoding.encoder import encode_walks
 from sekgnn.encoding.sampled import check_sampling, encode_sampled
 from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dict
@@ -301,6 +302,7 @@ def encode_graph_file(
     folder: str | Path,
     *,
     threads: int | None = None,
+    client: Any = None,
     progress: Progress | None = None,
 ) -> EncodedNodes:
     """Encode a whole graph range by range; what is done already is not done again.
@@ -309,7 +311,9 @@ def encode_graph_file(
         file: The graph.
         plan: What to compute.
         folder: For the shards, made if it is missing.
-        threads: Threads; ``None`` for all usable cores.
+        threads: Threads, without a client; ``None`` for all usable cores.
+        client: A ``distributed.Client`` whose workers, which see the same files, encode
+            a range each; ``None`` does it here.
         progress: Called with (done, total) nodes.
 
     Raises:
@@ -324,17 +328,41 @@ def encode_graph_file(
         sampled = partial(costs.sampled_seconds, packed, own, threads=threads)
         costs.refuse_long(seconds, n, sampled)
     prepare_folder(file, plan, place)
-    for start, stop in plan.ranges(n):
-        share = within(progress, start, stop - start, n)
-        lines.append(
-            encode_range(
-                file, start, stop, plan, place, threads=threads, progress=share
+    if client is not None:
+        found, done = {}, 0
+        job = _RangeJob(str(file.path.resolve()), plan, place.resolve())
+        for (start, stop), line in run_on_workers(client, job, plan.ranges(n)):
+            found[start] = line
+            done += stop - start
+            if progress is not None:
+                progress(done, n)
+        lines = [found[start] for start in sorted(found)]
+    else:
+        for start, stop in plan.ranges(n):
+            share = within(progress, start, stop - start, n)
+            lines.append(
+                encode_range(
+                    file, start, stop, plan, place, threads=threads, progress=share
+                )
             )
-        )
-        if progress is not None:
-            progress(stop, n)
+            if progress is not None:
+                progress(stop, n)
     write_manifest(file, plan, place, lines)
     return EncodedNodes(place)
+
+
+@dataclass(frozen=True)
+class _RangeJob:
+    """Encodes a range on a worker."""
+
+    graph: str
+    plan: RangePlan
+    folder: Path
+
+    def __call__(self, bounds: tuple[int, int]) -> dict[str, Any]:
+        """Return the line of the manifest."""
+        file = read_graph_file(self.graph, check=False)  # the client did
+        return encode_range(file, *bounds, self.plan, self.folder, threads=1)
 
 
 def prepare_folder(file: GraphFile, plan: RangePlan, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,10 @@ from numpy.typing import NDArray
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.cleaning import clean_edges, located
 from sekgnn.graphs.graph import Graph
-from sekgnn.graphs.table import read_bytes
+from sekgnn.graphs.table import Part, text_lines
 
-_HEADER = b">>graph6<<"
+HEADER = ">>graph6<<"
+"""What may stand before the first graph."""
 _LOW, _HIGH = 63, 126  # a byte b carries the six bits of b - 63
 _OTHER_FORMATS = {
     b":": "sparse6",
@@ -78,16 +80,29 @@ def read_graph6(path: str | Path) -> list[Graph]:
         GraphInputError: If the file cannot be read, a line is not graph6 (the message
             names it), or there is no graph.
     """
-    graphs = []
-    for number, line in enumerate(read_bytes(path).split(b"\n"), start=1):
-        text = line.strip()
-        if not text or text == _HEADER:
-            continue
-        with located(f"{path}, line {number}"):
-            graphs.append(from_graph6(text))
+    graphs = list(graph6_lines(path))
     if not graphs:
         raise GraphInputError(f"{path} holds no graphs; expected graph6, one per line.")
     return graphs
+
+
+def graph6_lines(path: str | Path, part: Part | None = None) -> Iterator[Graph]:
+    """Yield the graphs of a file as its lines are read.
+
+    Args:
+        path: The file.
+        part: The lines to read; all by default.
+
+    Raises:
+        GraphInputError: If a line is not graph6, when it is met; names it.
+    """
+    lines = text_lines(path, "\n", part)
+    before = 0 if part is None else part.line
+    for number, line in enumerate(lines, start=before + 1):
+        text = line.strip()
+        if text and text != HEADER:
+            with located(f"{path}, line {number}"):
+                yield from_graph6(text)
 
 
 def pair_rank(i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -126,7 +141,7 @@ def _as_bytes(text: str | bytes) -> bytes:
                 f"this is {name}, which is not supported; convert it to graph6 "
                 "(for example with nauty's copyg -g)."
             )
-    return raw.removeprefix(_HEADER)
+    return raw.removeprefix(HEADER.encode())
 
 
 def _sixes(raw: bytes) -> NDArray[np.uint8]:

@@ -14,12 +14,16 @@ from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.cleaning import SelfLoops, check_num_nodes, located
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.graph_record import GraphRecord, feature_rows
-from sekgnn.graphs.table import text_lines
+from sekgnn.graphs.table import Part, text_lines
 from sekgnn.parsing import parse_json
 
 
 def json_records(
-    path: str | Path, targets: Sequence[str] = (), *, loops: SelfLoops = "drop"
+    path: str | Path,
+    targets: Sequence[str] = (),
+    *,
+    loops: SelfLoops = "drop",
+    part: Part | None = None,
 ) -> Iterator[GraphRecord]:
     """Yield lines such as ``{"edges": [[0, 1], [1, 2]], "num_nodes": 4, "y": 1}``.
 
@@ -30,15 +34,17 @@ def json_records(
         path: The file, read as the graphs are asked for; blank lines are skipped.
         targets: Keys to keep; one that a line lacks is missing there.
         loops: ``"drop"`` (with a warning) or ``"error"``.
+        part: The lines to read; all by default.
 
     Raises:
         GraphInputError: If a line is wrong, when it is met, which names line and key;
-            or, after the last line, if none has a target.
+            or, after the last line of all, if none has a target.
     """
-    row = 0
+    row, before = (0, 0) if part is None else (part.row, part.line)
     found: set[str] = set()
     first: list[str] = []
-    for number, line in enumerate(text_lines(path, newline="\n"), start=1):
+    lines = text_lines(path, "\n", part)
+    for number, line in enumerate(lines, start=before + 1):
         if not line.strip():
             continue
         row += 1
@@ -49,7 +55,7 @@ def json_records(
         found |= kept.keys()
         graph, x = _graph(values, f"{path}, {place}", loops)
         yield GraphRecord(graph, place, row, x, targets=kept)
-    for name in targets if row else ():
+    for name in targets if row and part is None else ():
         if name not in found:
             raise GraphInputError(
                 f"{path} has no key {name!r}; the keys of its first line are {first}."

@@ -87,6 +87,15 @@ def pack(graphs: Sequence[Graph]) -> PackedGraphs:
     return PackedGraphs(node_ptr, indptr, indices)
 
 
+def packed_slice(packed: PackedGraphs, first: int, last: int) -> PackedGraphs:
+    """Return graphs ``first`` to ``last - 1`` of ``packed``."""
+    node_ptr = packed.node_ptr[first : last + 1]
+    begin, end = int(node_ptr[0]), int(node_ptr[-1])
+    indptr = packed.indptr[begin : end + 1]
+    indices = packed.indices[indptr[0] : indptr[-1]] - np.int32(begin)
+    return PackedGraphs(node_ptr - begin, indptr - indptr[0], indices)
+
+
 def unpack(packed: PackedGraphs) -> list[Graph]:
     """Return the graphs of ``packed`` one by one, the inverse of :func:`pack`."""
     graphs = []

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from sekgnn.graphs.cleaning import Undirected, located
 from sekgnn.graphs.convert import from_networkx
 from sekgnn.graphs.edge_list import read_edge_list
 from sekgnn.graphs.graph import Graph
-from sekgnn.graphs.graph6 import read_graph6
+from sekgnn.graphs.graph6 import HEADER, graph6_lines, read_graph6
 from sekgnn.graphs.graph_file import read_graph_file
 from sekgnn.graphs.graph_record import FeatureNames, GraphRecord, feature_rows
 from sekgnn.graphs.json_lines import json_records
@@ -29,8 +30,19 @@ from sekgnn.graphs.molecules import (
 )
 from sekgnn.graphs.npz import read_npz
 from sekgnn.graphs.read_options import DEFAULTS, FORMATS, ReadOptions
-from sekgnn.graphs.table import Column, DataRow, data_rows, read_text
+from sekgnn.graphs.shards import MANIFEST_FILE, Shards, shard_records
+from sekgnn.graphs.table import (
+    Column,
+    DataRow,
+    Part,
+    data_rows,
+    file_digest,
+    line_parts,
+    table_parts,
+    text_lines,
+)
 from sekgnn.graphs.tu_folder import tu_records
+from sekgnn.parallel import even_chunks
 
 SUFFIXES = {
     ".g6": "graph6",
@@ -48,6 +60,9 @@ SUFFIXES = {
     ".ndjson": "json",
 }
 """Formats by suffix; ``.txt`` is an edge list or graph6, a folder is a TU folder."""
+
+MOST_PART_BYTES = 1 << 23
+"""A part ends with the row that brings it to this many bytes of text."""
 
 OnInvalid = Callable[[DataRow], object]
 """Called with rows whose SMILES, the first of their values, cannot be read."""
@@ -107,12 +122,13 @@ def read_records(
     *,
     features: bool = True,
     on_invalid: OnInvalid | None = None,
+    part: Part | None = None,
 ) -> Iterator[GraphRecord]:
     """Read the graphs of a file or folder one by one.
 
-    Tables and JSON lines are read as records are asked for, so memory does not depend
-    on the length of the file, and a fault is raised when it is met. Other formats are
-    read whole.
+    Tables, JSON lines, graph6 and shards are read as records are asked for, so memory
+    does not depend on the length of the file, and a fault is raised when it is met.
+    Other formats are read whole.
 
     Args:
         path: What to read.
@@ -122,6 +138,7 @@ def read_records(
         features: Read features and targets, not only the structure.
         on_invalid: Called with every row whose SMILES cannot be read. By default the
             first raises, or with ``skip_invalid`` they are left out silently.
+        part: One of :func:`input_parts`, to read no more than that.
 
     Raises:
         GraphInputError: If the path does not exist or has no known format; later, if
@@ -129,26 +146,99 @@ def read_records(
         MissingExtraError: If rdkit, or for Parquet pyarrow, is not installed.
     """
     form = graph_format(path, options.format)
-    rules: dict[str, Any] = {"undirected": options.undirected, "loops": options.loops}
     if form == "smiles":
-        return _molecules(path, options, targets, features, on_invalid)
+        return _molecules(path, options, targets, features, on_invalid, part)
     if form == "json":
-        return json_records(path, [str(t) for t in targets], loops=options.loops)
-    if form == "tu":
-        return tu_records(
-            path,
-            node_labels=options.node_labels,
-            edge_labels=options.edge_labels,
-            features=features,
-            **rules,
-        )
+        names = [str(target) for target in targets]
+        return json_records(path, names, loops=options.loops, part=part)
     if form == "graph6":
-        return _plain(read_graph6(path))
+        found = read_graph6(path) if part is None else graph6_lines(path, part)
+        return _plain(found, 0 if part is None else part.row)
+    if form == "shards":
+        return shard_records(path, targets, part)
+    if part is None:
+        return _whole(path, form, options, features)
+    stamps = tuple(file.stat().st_mtime_ns for file in _files(path))
+    held = _held(str(path), form, options, features, stamps)
+    return iter(held[part.start : part.stop])
+
+
+def _whole(
+    path: str | Path, form: str, options: ReadOptions, features: bool
+) -> Iterator[GraphRecord]:
+    """Read a format that cannot be read in parts."""
+    rules: dict[str, Any] = {"undirected": options.undirected, "loops": options.loops}
     if form == "npz":
         return _plain(read_npz(path, **rules))
     if form == "csr":
         return _plain([read_graph_file(path).graph])
-    return _plain([read_edge_list(path, **rules)])
+    if form == "edges":
+        return _plain([read_edge_list(path, **rules)])
+    return tu_records(
+        path,
+        node_labels=options.node_labels,
+        edge_labels=options.edge_labels,
+        features=features,
+        **rules,
+    )
+
+
+@lru_cache(1)
+def _held(
+    path: str, form: str, options: ReadOptions, features: bool, stamps: tuple[int, ...]
+) -> list[GraphRecord]:
+    """Read such a format once for all parts that this process is asked for."""
+    return list(_whole(path, form, options, features))
+
+
+def _files(path: str | Path) -> list[Path]:
+    """Return a file, or all files of a folder."""
+    place = Path(path)
+    return sorted(f for f in place.rglob("*") if f.is_file()) or [place]
+
+
+def input_parts(
+    path: str | Path, options: ReadOptions, size: int
+) -> Iterator[tuple[Part, str]]:
+    """Cut a file or folder into parts of ``size`` rows, each with a SHA-256.
+
+    One pass over the file finds where rows begin; nothing is parsed that need not be.
+    Where rows are lines, a part also ends with the row that brings it to
+    ``MOST_PART_BYTES``. Formats that are read whole are read for it, too.
+
+    Args:
+        path: What to read.
+        options: How to read it.
+        size: Rows of a part; rows that are left out later are counted.
+
+    Returns:
+        Parts for :func:`read_records`. The SHA-256 changes with the content of the
+        part, or with that of the whole file where rows are not lines.
+
+    Raises:
+        GraphInputError: If the path does not exist, has no known format or cannot be
+            cut.
+    """
+    form = graph_format(path, options.format)
+    if form == "smiles" and Path(path).suffix.lower() != ".smi":
+        return table_parts(path, size, MOST_PART_BYTES)
+    if cut_at_bytes(path, options):
+        ends: Any = "" if form == "smiles" else "\n"
+        skip = HEADER if form == "graph6" else ""
+        return line_parts(path, size, MOST_PART_BYTES, ends, skip)
+    if form == "shards":
+        digest, count = file_digest(Path(path) / MANIFEST_FILE), len(Shards(path))
+    else:
+        digest = file_digest(*_files(path))
+        count = sum(1 for _ in read_records(path, options, features=False))
+    parts = even_chunks(count, size)
+    return ((Part(start, stop, start), digest) for start, stop in parts)
+
+
+def cut_at_bytes(path: str | Path, options: ReadOptions) -> bool:
+    """Tell whether :func:`input_parts` counts bytes of a file, and not its rows."""
+    lines = graph_format(path, options.format) in ("smiles", "json", "graph6")
+    return lines and Path(path).suffix.lower() != ".parquet"
 
 
 def graph_format(path: str | Path, format: str | None = None) -> str:
@@ -163,7 +253,7 @@ def graph_format(path: str | Path, format: str | None = None) -> str:
     if format is not None:
         return format
     if place.is_dir():
-        return "tu"
+        return "shards" if (place / MANIFEST_FILE).is_file() else "tu"
     suffix = place.suffix.lower()
     if suffix == ".txt":
         return _text_format(place)
@@ -228,9 +318,9 @@ def _attributes(graph: Any, names: Sequence[str], place: str) -> Any:
     return feature_rows(rows, place) if rows else np.zeros((0, len(names)), np.float32)
 
 
-def _plain(graphs: Sequence[Graph]) -> Iterator[GraphRecord]:
+def _plain(graphs: Iterable[Graph], before: int = 0) -> Iterator[GraphRecord]:
     """Yield graphs about which nothing else is known."""
-    for i, graph in enumerate(graphs, start=1):
+    for i, graph in enumerate(graphs, start=before + 1):
         yield GraphRecord(graph, f"graph {i}", i)
 
 
@@ -240,9 +330,10 @@ def _molecules(
     targets: Sequence[Column],
     features: bool,
     on_invalid: OnInvalid | None,
+    part: Part | None,
 ) -> Iterator[GraphRecord]:
     """Yield the valid molecules of a table, report the others."""
-    for row in _smiles_rows(path, options.smiles, targets):
+    for row in _smiles_rows(path, options.smiles, targets, part):
         value, *others = row.values
         known = dict(zip(targets, others, strict=True))
         hydrogens = options.add_hydrogens
@@ -274,21 +365,22 @@ def _molecule(
 
 
 def _smiles_rows(
-    path: str | Path, smiles: str, targets: Sequence[Column]
+    path: str | Path, smiles: str, targets: Sequence[Column], part: Part | None
 ) -> Iterator[DataRow]:
     """Yield the rows of a table, or the first word of every line of ``.smi`` files."""
     if Path(path).suffix.lower() != ".smi":
         hint = "Name the one with the SMILES with smiles (--smiles)."
-        yield from data_rows(path, [smiles, *targets], hint)
+        yield from data_rows(path, [smiles, *targets], hint, part)
         return
     if targets:
         raise GraphInputError(
             f"{path} has no column {targets[0]!r}: a .smi file holds SMILES only; "
             "use a table with a header."
         )
-    lines = enumerate(read_text(path).splitlines(), start=1)
+    begun = part or Part(0, 0)
+    lines = enumerate(text_lines(path, part=part), start=begun.line + 1)
     filled = ((number, line.split()) for number, line in lines if line.strip())
-    for row, (number, words) in enumerate(filled, start=1):
+    for row, (number, words) in enumerate(filled, start=begun.row + 1):
         yield DataRow(row, number, (words[0],))
 
 
@@ -318,9 +410,9 @@ def _short(value: Any) -> str:
 
 def _text_format(path: Path) -> str:
     """Return ``"edges"`` if the first line that is not a comment is an edge."""
-    lines = (line.strip() for line in read_text(path).splitlines())
-    content = [line for line in lines if line]
-    plain = [line for line in content if not line.startswith(("#", "%"))]
-    if not plain:  # graph6 has no comments
-        return "edges" if content else "graph6"
-    return "edges" if _EDGE_LINE.fullmatch(plain[0]) else "graph6"
+    comments = False
+    for line in map(str.strip, text_lines(path)):
+        if line and not line.startswith(("#", "%")):
+            return "edges" if _EDGE_LINE.fullmatch(line) else "graph6"
+        comments = comments or bool(line)
+    return "edges" if comments else "graph6"  # graph6 has no comments

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import codecs
 import csv
+import hashlib
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 from sekgnn.checks import nearest
 from sekgnn.errors import GraphInputError
@@ -21,6 +22,23 @@ _BUFFER_BYTES = 2**18  # read ahead in each of its columns, not whole row groups
 
 Column = str | int
 """A column of a table: its heading, or its number from 0 where headings repeat."""
+
+
+class Part(NamedTuple):
+    """Rows of a file that follow each other, and where they lie.
+
+    Attributes:
+        start: First byte of them; their first row from 0 in Parquet files and in
+            formats that are read whole.
+        stop: One beyond the last.
+        row: Rows before them.
+        line: Lines before them.
+    """
+
+    start: int
+    stop: int
+    row: int = 0
+    line: int = 0
 
 
 @dataclass(frozen=True)
@@ -75,7 +93,10 @@ def read_text(path: str | Path) -> str:
 
 
 def data_rows(
-    path: str | Path, columns: Sequence[Column], hint: str = ""
+    path: str | Path,
+    columns: Sequence[Column],
+    hint: str = "",
+    part: Part | None = None,
 ) -> Iterator[DataRow]:
     """Yield the rows of a table; memory does not grow with its length.
 
@@ -88,14 +109,15 @@ def data_rows(
             byte order mark.
         columns: Those to return, in this order.
         hint: What to say if the first of them is missing.
+        part: The rows to read; all by default.
 
     Raises:
         GraphInputError: If the file or a column is not there, or a row has a wrong
             number of fields or one of more than ``csv.field_size_limit()`` characters.
     """
     if Path(path).suffix.lower() == ".parquet":
-        return _parquet_rows(path, columns, hint)
-    return _csv_rows(path, columns, hint)
+        return _parquet_rows(path, columns, hint, part)
+    return _csv_rows(path, columns, hint, part)
 
 
 def table_headings(path: str | Path) -> list[str]:
@@ -108,19 +130,116 @@ def table_headings(path: str | Path) -> list[str]:
         with open_binary(path) as content, _readable(path):
             parquet = require("pyarrow.parquet", None)
             return list(parquet.ParquetFile(content).schema_arrow.names)
-    rows = _csv_fields(path)
-    for fields, _ in rows:
+    for fields, _ in _csv_fields(path, text_lines(path)):
         return [name.strip() for name in fields]
     raise GraphInputError(f"{path} is empty; expected a header.")
 
 
-def text_lines(path: str | Path, newline: Literal["", "\n"] = "") -> Iterator[str]:
+def table_parts(path: str | Path, size: int, limit: int) -> Iterator[tuple[Part, str]]:
+    """Cut a table into parts of ``size`` rows, each with a SHA-256 of its content.
+
+    Args:
+        path: As for :func:`data_rows`.
+        size: Rows of a part.
+        limit: A part of a text also ends with the row that brings it to this many
+            bytes.
+
+    Raises:
+        GraphInputError: As :func:`data_rows`, when reading gets there.
+    """
+    if Path(path).suffix.lower() != ".parquet":
+        lines = _Counted(path, "")
+        rows = _csv_fields(path, lines)
+        yield from lines.parts((1 for _ in rows), size, limit, header=True)
+        return
+    parquet = require("pyarrow.parquet", None)
+    with open_binary(path) as content, _readable(path):
+        count = parquet.ParquetFile(content).metadata.num_rows
+    digest = file_digest(path)
+    for start in range(0, count, size):
+        yield Part(start, min(start + size, count), start), digest
+
+
+def file_digest(*paths: str | Path) -> str:
+    """Return the SHA-256 of some files, one after the other.
+
+    Raises:
+        GraphInputError: If one cannot be read.
+    """
+    digest = hashlib.sha256()
+    for path in paths:
+        with open_binary(path) as file:
+            while piece := file.read(1 << 20):
+                digest.update(piece)
+    return digest.hexdigest()
+
+
+def line_parts(
+    path: str | Path, size: int, limit: int, newline: Literal["", "\n"], skip: str = ""
+) -> Iterator[tuple[Part, str]]:
+    """Cut a text of one graph per line into parts, as :func:`table_parts` does.
+
+    Blank lines do not count, nor lines that are nothing but ``skip``.
+    """
+    lines = _Counted(path, newline)
+    rows = (1 for line in lines if line.strip() not in ("", skip))
+    yield from lines.parts(rows, size, limit)
+
+
+class _Counted:
+    """Lines that count themselves and their bytes as they are read."""
+
+    def __init__(self, path: str | Path, newline: Literal["", "\n"]) -> None:
+        """Begin before the first."""
+        with open_binary(path) as file:
+            marked = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+        self.lines = text_lines(path, newline)
+        self.bytes, self.line = len(codecs.BOM_UTF8) * marked, 0
+        self.digest = hashlib.sha256()
+
+    def __iter__(self) -> _Counted:
+        """Return itself."""
+        return self
+
+    def __next__(self) -> str:
+        """Return the next line."""
+        line = next(self.lines)
+        content = line.encode()
+        self.bytes += len(content)
+        self.line += 1
+        self.digest.update(content)
+        return line
+
+    def parts(
+        self, rows: Iterator[object], size: int, limit: int, header: bool = False
+    ) -> Iterator[tuple[Part, str]]:
+        """Yield a part whenever ``rows``, which read these lines, have gone far enough.
+
+        A ``header`` belongs to the digest of the first part and of no other.
+        """
+        if header:
+            next(rows, None)
+        start, line, row, count = self.bytes, self.line, 0, 0
+        for _ in rows:
+            count += 1
+            if count == size or self.bytes - start >= limit:
+                yield Part(start, self.bytes, row, line), self.digest.hexdigest()
+                start, line, row, count = self.bytes, self.line, row + count, 0
+                self.digest = hashlib.sha256()
+        if count:
+            yield Part(start, self.bytes, row, line), self.digest.hexdigest()
+
+
+def text_lines(
+    path: str | Path, newline: Literal["", "\n"] = "", part: Part | None = None
+) -> Iterator[str]:
     r"""Yield the lines of a UTF-8 text, ends included, without a byte order mark.
 
     Args:
         path: The file; it is read as the lines are asked for.
         newline: With ``""`` a line ends at ``\n``, ``\r`` or ``\r\n``, with ``"\n"``
             only there.
+        part: The lines to read; all by default.
 
     Raises:
         GraphInputError: If it cannot be read or is not text, when reading gets there.
@@ -128,7 +247,12 @@ def text_lines(path: str | Path, newline: Literal["", "\n"] = "") -> Iterator[st
     content = open_binary(path)
     with io.TextIOWrapper(content, encoding="utf-8-sig", newline=newline) as file:
         try:
-            yield from file
+            if part is None:
+                yield from file
+                return
+            content.seek(part.start)
+            piece = content.read(part.stop - part.start).decode("utf-8")
+            yield from io.StringIO(piece, newline=newline)
         except UnicodeDecodeError as error:
             byte = content.tell() - len(error.object) + error.start
             raise GraphInputError(
@@ -153,38 +277,63 @@ def open_binary(path: str | Path) -> BinaryIO:
 
 
 def _csv_rows(
-    path: str | Path, columns: Sequence[Column], hint: str
+    path: str | Path, columns: Sequence[Column], hint: str, part: Part | None
 ) -> Iterator[DataRow]:
     """Yield the rows of a text table after its heading."""
-    rows = _csv_fields(path)
+    rows = _csv_fields(path, text_lines(path))
     heading = next(rows, None)
     if heading is None:
         wanted = ", ".join(map(repr, columns))
         raise GraphInputError(f"{path} is empty; expected a header with {wanted}.")
     names = [name.strip() for name in heading[0]]
     places = _column_places(path, columns, names, hint)
-    for row, (fields, line) in enumerate(rows, start=1):
+    if part is not None:
+        rows.close()
+        lines = text_lines(path, part=part)
+        rows = _csv_fields(path, lines, _form(path), part.line)
+    before = 0 if part is None else part.row
+    for row, (fields, line) in enumerate(rows, start=before + 1):
         yield DataRow(row, line, tuple(fields[p].strip() for p in places))
 
 
-def _csv_fields(path: str | Path) -> Iterator[tuple[list[str], int]]:
+def _form(path: str | Path) -> tuple[str, int]:
+    """Return the delimiter of a text table and its number of columns."""
+    for text in text_lines(path):
+        if text.strip("\r\n"):
+            delimiter = max(",;\t", key=text.count)
+            break
+    return delimiter, len(table_headings(path))
+
+
+def _csv_fields(
+    path: str | Path,
+    lines: Iterator[str],
+    form: tuple[str, int] | None = None,
+    line: int = 0,
+) -> Generator[tuple[list[str], int]]:
     """Yield the fields of every line that is not blank, and where it begins.
 
-    The heading, which comes first, shows the delimiter; later lines have as many
-    fields.
+    Args:
+        path: For messages.
+        lines: Those of the table.
+        form: Delimiter and number of fields. By default the heading, which comes first,
+            shows both.
+        line: Lines before these.
     """
-    lines = text_lines(path)
-    start: list[str] = []  # blank lines and the heading
-    for text in lines:
-        start.append(text)
-        if text.strip("\r\n"):
-            break
-    delimiter = max(",;\t", key=start[-1].count) if start else ","
-    reader = csv.reader(chain(start, lines), delimiter=delimiter, strict=True)
-    width = line = 0
+    if form is None:
+        start: list[str] = []  # blank lines and the heading
+        for text in lines:
+            start.append(text)
+            if text.strip("\r\n"):
+                break
+        form = max(",;\t", key=start[-1].count) if start else ",", 0
+        lines = chain(start, lines)
+    delimiter, width = form
+    before = line
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     try:
         for fields in reader:
-            begin, line = line + 1, reader.line_num
+            begin, line = line + 1, before + reader.line_num
             if not any(fields):
                 continue
             width = width or len(fields)
@@ -196,27 +345,41 @@ def _csv_fields(path: str | Path) -> Iterator[tuple[list[str], int]]:
             yield fields, begin
     except csv.Error as error:
         advice = " Longer fields need a Parquet file." * ("field limit" in str(error))
+        place = before + reader.line_num
         raise GraphInputError(
-            f"{path}, line {reader.line_num}: {error}; is a quote left open?{advice}"
+            f"{path}, line {place}: {error}; is a quote left open?{advice}"
         ) from error
 
 
 def _parquet_rows(
-    path: str | Path, columns: Sequence[Column], hint: str
+    path: str | Path, columns: Sequence[Column], hint: str, part: Part | None
 ) -> Iterator[DataRow]:
     """Yield the rows of a Parquet file."""
     parquet = require("pyarrow.parquet", None)
-    row = 0
     with open_binary(path) as content, _readable(path):
         file = parquet.ParquetFile(content, buffer_size=_BUFFER_BYTES, pre_buffer=False)
         names = list(file.schema_arrow.names)
         wanted = [names[p] for p in _column_places(path, columns, names, hint)]
         chosen = list(dict.fromkeys(wanted))
-        for batch in file.iter_batches(_BATCH_ROWS, columns=chosen):
+        start, stop = (0, file.metadata.num_rows) if part is None else part[:2]
+        row, groups = 0, []  # rows before a group, groups that hold what is asked for
+        for group in range(file.num_row_groups):
+            end = row + file.metadata.row_group(group).num_rows
+            if row < stop and end > start:
+                groups.append((row, group))
+            row = end
+        row = groups[0][0] if groups else 0
+        for batch in file.iter_batches(
+            _BATCH_ROWS, [group for _, group in groups], columns=chosen
+        ):
+            first, row = row, row + batch.num_rows
+            if row <= start or first >= stop:
+                continue
+            batch = batch.slice(max(0, start - first), stop - max(first, start))
             values = [batch.column(name).to_pylist() for name in wanted]
-            for fields in zip(*values, strict=True):
-                row += 1
-                yield DataRow(row, None, fields)
+            numbered = enumerate(zip(*values, strict=True), max(first, start) + 1)
+            for number, fields in numbered:
+                yield DataRow(number, None, fields)
 
 
 @contextmanager

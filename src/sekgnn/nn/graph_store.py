@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,45 @@ class GraphStore:
         for name in [name for name in names if name not in skip]:
             self._learn(name, items)
         self.ptrs["batch"] = self.node_ptr
+
+    @classmethod
+    def from_packed(
+        cls,
+        packed: PackedGraphs,
+        nodes: Mapping[str, Tensor],
+        edges: Mapping[str, Tensor],
+        graphs: Mapping[str, Tensor],
+    ) -> GraphStore:
+        """Return graphs that are joined already.
+
+        Args:
+            packed: Their edges, which become ``edge_index``.
+            nodes: Fields with a row per node.
+            edges: Fields with a row per entry of ``packed.indices``.
+            graphs: Fields with a row per graph.
+        """
+        self = cls.__new__(cls)
+        self.base = Data
+        self.node_ptr = packed.node_ptr
+        edge_ptr = packed.indptr[packed.node_ptr]
+        row = np.repeat(np.arange(packed.num_nodes), np.diff(packed.indptr))
+        first = np.repeat(packed.node_ptr[:-1], np.diff(edge_ptr))
+        pairs = torch.from_numpy(np.stack([row, packed.indices]) - first)
+        each = np.arange(packed.num_graphs + 1)
+        self.joined = {"edge_index": pairs, **edges, **nodes, **graphs}
+        self.ptrs = {"edge_index": edge_ptr}
+        for where, fields in (
+            (edge_ptr, edges),
+            (self.node_ptr, nodes),
+            (each, graphs),
+        ):
+            self.ptrs |= dict.fromkeys(fields, where)
+        self.cuts = dict(self.ptrs)
+        self.dims = {**dict.fromkeys(self.joined, 0), "edge_index": 1}
+        self.shifted = {"edge_index"}
+        self.ptrs["batch"] = self.node_ptr
+        self._packed = {"error": packed}
+        return self
 
     @property
     def num_graphs(self) -> int:

@@ -202,7 +202,7 @@ class HopBatcher:
         self.encodings = encodings
 
     def draw(self, seed: int) -> None:
-        """Sample from ``seed``, where hops are sampled."""
+        """Make the hops of one epoch; ``seed`` matters only where they are sampled."""
         self.hops.draw(seed)
 
     def __call__(self, chosen: Sequence[int]) -> Any:

@@ -191,7 +191,7 @@ def _check_size(training: Training) -> None:
     assert fixed is not None  # as these models have one or the other
     size = len(training.data.targets()[0]) * fixed.features.num_features
     if model.encoding is not None:
-        nodes = sum(int(data.num_nodes) for data in training.data.graphs)
+        nodes = int(training.data.sizes.sum())
         size = max(size, nodes * model.encoding.num_features)
     if size > _LARGEST:
         raise GraphInputError(

@@ -20,11 +20,13 @@ from torch.utils.data import DataLoader
 
 from sekgnn.datasets.graph_task import Y_MASK
 from sekgnn.datasets.node_task import FEATURES, NodeTask
+from sekgnn.datasets.shard_task import ShardTask
+from sekgnn.encoding.encoder import encode
 from sekgnn.encoding.node_ranges import RangePlan, check_ranges, encode_graph_file
 from sekgnn.encoding.ragged import RaggedEncoding
 from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.encoding.walk_encoding import WalkEncoding
-from sekgnn.errors import CacheWarning
+from sekgnn.errors import CacheWarning, GraphInputWarning
 from sekgnn.fields import SUB_ENC
 from sekgnn.files import cache_folder
 from sekgnn.nn.graph_store import GraphStore
@@ -32,6 +34,9 @@ from sekgnn.nn.hop_loader import HopBatcher, HopStore
 from sekgnn.nn.neighbor_loader import SeedBatcher
 from sekgnn.parallel import Progress
 from sekgnn.transforms.encode_dataset import encode_cached
+
+WINDOW = 8
+"""Shards whose graphs are mixed in training; fewer than are mapped at a time."""
 
 GRAPH_NUMBER = "graph_number"
 """Where on a batch the position of every graph in the dataset is, int64 ``[G]``."""
@@ -175,6 +180,115 @@ class JoinedSeeds(JoinedGraphs):
         self.evaluation.draw(seed)
 
 
+class StreamedGraphs:
+    """Graphs in shards, of which a batch reads what it needs; as :class:`JoinedGraphs`.
+
+    Encodings are read if the shards hold them, else computed for every batch; hops are
+    found for every batch. Memory does not depend on the number of graphs, but for a few
+    bytes of each.
+
+    Args:
+        data: The graphs.
+        num_hops: As the others in :class:`JoinedGraphs`.
+        encoding: See there.
+        dtype: See there.
+        max_neighbors: See there.
+        seed: See there.
+
+    Warns:
+        GraphInputWarning: If encodings are computed for every batch.
+    """
+
+    def __init__(
+        self,
+        data: ShardTask,
+        num_hops: int,
+        encoding: SubstructureEncoding | None = None,
+        dtype: str = "float32",
+        max_neighbors: int | None = None,
+        seed: int | None = 0,
+    ) -> None:
+        """Look whether the encodings are there."""
+        self.data = data
+        kept = data.shards.manifest["parameters"]["dtype"]
+        stored = encoding == data.encoding and np.can_cast(dtype, kept)
+        if encoding is not None and encoding != data.encoding:
+            text = (
+                f"{data.name} holds other encodings than the model reads, which are "
+                "computed for every batch; encode with the same parameters."
+            )
+            warnings.warn(text, GraphInputWarning, stacklevel=2)
+        made = data, num_hops, encoding, stored, dtype, max_neighbors
+        self.evaluation, self.training = ShardBatcher(*made), ShardBatcher(*made)
+        self.evaluation.draw(seed or 0)
+
+    def batches(
+        self,
+        chosen: NDArray[np.int64],
+        batch_size: int,
+        seed: int | None = None,
+        *,
+        rank: int = 0,
+        world: int = 1,
+        num_workers: int = 0,
+    ) -> BatchLoader:
+        """Return a loader, as :meth:`JoinedGraphs.batches` does."""
+        blocks = self.data.shard_numbers[chosen]
+        order = EpochBatches(chosen, batch_size, seed, rank, world, blocks)
+        batcher = self.evaluation if seed is None else self.training
+        return BatchLoader(batcher, order, len(self.data), num_workers)
+
+
+class ShardBatcher:
+    """Makes batches of graphs in shards by number, in rising order.
+
+    Arguments are those of :class:`StreamedGraphs`, and whether encodings are stored.
+    """
+
+    def __init__(
+        self,
+        data: ShardTask,
+        num_hops: int,
+        encoding: SubstructureEncoding | None,
+        stored: bool,
+        dtype: str,
+        max_neighbors: int | None,
+    ) -> None:
+        """Keep the parts."""
+        self.data, self.num_hops, self.dtype = data, num_hops, dtype
+        self.encoding, self.stored = encoding, stored
+        self.max_neighbors = max_neighbors
+        self.seed = 0
+
+    def draw(self, seed: int) -> None:
+        """Sample hops, where they are sampled, with ``seed`` from now on."""
+        self.seed = seed
+
+    def __call__(self, chosen: Sequence[int]) -> Any:
+        """Return the batch of graphs ``chosen``, with one CSR per hop."""
+        numbers = np.asarray(chosen, dtype=np.int64)
+        names = ["values"] if self.encoding is not None and self.stored else []
+        packed, arrays = self.data.read(numbers, ["x", *names], ["edge_attr"])
+        values = arrays.pop("values", None)
+        edges = {"edge_attr": arrays.pop("edge_attr")} if "edge_attr" in arrays else {}
+        store = GraphStore.from_packed(
+            packed,
+            {name: torch.from_numpy(array) for name, array in arrays.items()},
+            {name: torch.from_numpy(array) for name, array in edges.items()},
+            self.data.target_fields(numbers),
+        )
+        hops = HopStore(store, self.num_hops, self.max_neighbors)
+        hops.draw(self.seed)
+        encodings: Any = None
+        if values is not None:
+            encodings = torch.from_numpy(values.astype(self.dtype, copy=False))
+        elif self.encoding is not None:
+            made = encode(packed, self.encoding, dtype=self.dtype, threads=1)
+            ragged = isinstance(made, RaggedEncoding)
+            encodings = made if ragged else torch.from_numpy(made)
+        return HopBatcher(store, hops, encodings)(range(numbers.size))
+
+
 def encoding_cache() -> Path | None:
     """Return the folder for encodings; ``None`` if it cannot be made.
 
@@ -200,7 +314,9 @@ class EpochBatches:
     Every batch is shared out among all processes, so that the batches of an epoch, and
     with them the gradients, are the same however many processes there are. What is left
     over for a last batch joins the one before if it is too small to share out.
-    Arguments are those of :meth:`JoinedGraphs.batches`.
+    Arguments are those of :meth:`JoinedGraphs.batches`. With ``blocks``, the shard of
+    every chosen graph, blocks are put in random order and graphs are mixed within
+    ``WINDOW`` of them at a time, so that few shards are read at a time.
     """
 
     def __init__(
@@ -210,11 +326,13 @@ class EpochBatches:
         seed: int | None,
         rank: int = 0,
         world: int = 1,
+        blocks: NDArray[np.int64] | None = None,
     ) -> None:
         """Keep the parts."""
         self.chosen = np.asarray(chosen, dtype=np.int64)
         self.batch_size = batch_size
         self.seed, self.rank, self.world = seed, rank, world
+        self.blocks = blocks
         self.epoch = 0
         count = self.chosen.size
         self.starts = list(range(0, count, batch_size))
@@ -239,11 +357,24 @@ class EpochBatches:
         order = self.chosen
         if self.seed is not None:
             state = np.random.SeedSequence([self.seed, self.epoch])
-            order = np.random.default_rng(state).permutation(order)
+            rng = np.random.default_rng(state)
+            order = rng.permutation(order) if self.blocks is None else self._mixed(rng)
         for start, stop in itertools.pairwise([*self.starts, order.size]):
             own = order[start:stop][self.rank :: self.world]
+            if self.blocks is not None:
+                own = np.sort(own)  # a shard after the other
             # fewer graphs than processes: some evaluate one twice, see Predictions
             yield own.tolist() if own.size else order[start : start + 1].tolist()
+
+    def _mixed(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return the chosen graphs, window after window of blocks."""
+        assert self.blocks is not None
+        turn = rng.permutation(int(self.blocks.max(initial=0)) + 1)
+        window = turn[self.blocks] // WINDOW
+        order: NDArray[np.int64] = self.chosen[
+            np.lexsort((rng.random(window.size), window))
+        ]
+        return order
 
 
 class BatchLoader(DataLoader[Any]):
@@ -258,7 +389,7 @@ class BatchLoader(DataLoader[Any]):
 
     def __init__(
         self,
-        batcher: HopBatcher | SeedBatcher,
+        batcher: HopBatcher | SeedBatcher | ShardBatcher,
         order: EpochBatches,
         num_graphs: int,
         num_workers: int,

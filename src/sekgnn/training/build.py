@@ -80,6 +80,8 @@ def model_config(config: RunConfig, data: GraphTask) -> dict[str, Any]:
         )
     if "encoding" in known:
         encoding = make_encoding_of(config)
+        if data.encoding is not None and encoding == make_encoding_of(RunConfig()):
+            encoding = data.encoding
         values["encoding"] = None if encoding is None else encoding.to_dict()
     options = {name: getattr(config, name) for name in OPTION_NAMES}
     options = {name: value for name, value in options.items() if value is not None}

@@ -662,7 +662,7 @@ def evaluate_file(
     predictor = Predictor.load(folder, accelerator)
     note = predictor.note
     options = note.reader_options(path, smiles=smiles, skip_invalid=skip_invalid)
-    names = () if Path(path).is_dir() else target or note.targets
+    names = () if task_format(Path(path)) == "tu" else target or note.targets
     task = read_task(
         Path(path),
         names,

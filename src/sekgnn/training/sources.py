@@ -29,6 +29,7 @@ from sekgnn.datasets import (
 from sekgnn.datasets.graph_features import add_graph_features
 from sekgnn.datasets.graph_task import Y_MASK
 from sekgnn.datasets.read_task import task_format
+from sekgnn.datasets.shard_task import shard_task
 from sekgnn.datasets.targets import TaskKind, unit_of
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.graphs.graph_file import SUFFIX
@@ -166,6 +167,8 @@ def _own(config: RunConfig) -> GraphTask:
     if path.suffix.lower() == SUFFIX:
         return _one_graph(config)
     form = task_format(path)
+    if form == "shards":
+        return _shards(config)
     if form != "tu" and not config.target:
         raise ConfigError(
             f"say what to predict: name a {'column' if form == 'smiles' else 'key'} "
@@ -217,6 +220,18 @@ def _one_graph(config: RunConfig) -> NodeTask:
     kind: Any = config.kind
     (target,) = config.target or ("y",)
     return node_task(config.data, target, kind)
+
+
+def _shards(config: RunConfig) -> GraphTask:
+    """Return the graphs of a folder of shards, which are read as they are needed."""
+    own = config.columns or ("rdkit",) * (config.descriptors != "none")
+    if own:
+        raise ConfigError(
+            f"{config.data} is a folder of shards, without column or descriptors "
+            f"{own[0]!r}; train on the table itself, or leave it out."
+        )
+    kind: Any = config.kind
+    return shard_task(config.data, config.target, kind=kind)
 
 
 def _targets(name: str, given: Sequence[str], known: Sequence[str]) -> list[str]:

@@ -13,6 +13,7 @@ from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.datasets.read_task import TASK_FORMATS, task_format
 from sekgnn.datasets.targets import TASK_KINDS, Label, TaskKind
 from sekgnn.errors import GraphInputError, ModelFileError
+from sekgnn.graphs.shards import read_manifest
 from sekgnn.training.objective import Objective
 
 
@@ -116,6 +117,9 @@ class TaskNote:
             GraphInputError: If the model was trained on another format.
         """
         form = task_format(Path(path))
+        kept = form == "shards"
+        if kept:
+            form = read_manifest(Path(path))["reader"]["format"]
         trained = self.reader or {}
         known = trained.get("format")
         if known == "benchmark" and form != "json":
@@ -126,8 +130,10 @@ class TaskNote:
         if known not in (None, "benchmark", form):
             raise GraphInputError(
                 f"the model was trained on {TASK_FORMATS[known]}; {path} is "
-                f"{TASK_FORMATS[form]}, whose features mean something else."
+                f"{TASK_FORMATS.get(form, form)}, whose features mean something else."
             )
+        if kept:
+            return {}
         if form == "smiles":
             return {
                 "smiles": smiles or trained.get("smiles", "smiles"),

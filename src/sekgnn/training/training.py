@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sekgnn.datasets import GraphTask, NodeTask, Split
 from sekgnn.datasets.graph_task import set_weights
+from sekgnn.datasets.shard_task import ShardTask
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.files import write_files
 from sekgnn.kernel import clock
@@ -30,6 +31,7 @@ from sekgnn.training.batches import (
     BatchLoader,
     JoinedGraphs,
     JoinedSeeds,
+    StreamedGraphs,
     encoding_cache,
 )
 from sekgnn.training.build import make_model
@@ -147,7 +149,7 @@ class Training:
             splits = make_splits(config, self.data, data_root)
         self.splits = list(splits)
         self.cache = cache
-        self._joined: dict[Any, JoinedGraphs] = {}
+        self._joined: dict[Any, JoinedGraphs | StreamedGraphs] = {}
         self._values: dict[GraphKernel, KnownValues] = {}
         self._set(config)
 
@@ -164,11 +166,12 @@ class Training:
         self._num_layers = getattr(self._first.options, "num_layers", 0)
         if isinstance(self.data, NodeTask):
             check_seeds(self._first, config)
-        sizes = sorted(int(data.num_nodes) for data in self.data.graphs)
-        check_pairs(self._first, sizes[-config.batch_size :], self.data.name)
+        sizes = np.sort(self.data.sizes)[-config.batch_size :].tolist()
+        check_pairs(self._first, sizes, self.data.name)
         goal = self.objective(0)
         self._first.check_task(goal.link, len(self.data))
-        self.data.check(self._first.check_graph)
+        if type(self._first).check_graph is not GraphModel.check_graph:
+            self.data.check(self._first.check_graph)
         if config.start_from is not None:  # what does not fit shows now
             note = TaskNote.of(self.data, goal)
             start_from(self._new_model(0), note, config.start_from)
@@ -231,7 +234,9 @@ class Training:
             limit = seed_neighbors(limit)
         return TaskNote.of(self.data, objective, limit, self.config.seed)
 
-    def prepare(self, progress: Progress | None = None) -> JoinedGraphs:
+    def prepare(
+        self, progress: Progress | None = None
+    ) -> JoinedGraphs | StreamedGraphs:
         """Return the graphs with hops and encodings, found when first asked for.
 
         Args:
@@ -249,29 +254,32 @@ class Training:
         if found is None:
             while len(self._joined) >= _KEPT:
                 self._joined.pop(next(iter(self._joined)))
-        if found is None and isinstance(self.data, NodeTask):
-            found = JoinedSeeds(
-                self.data,
-                num_hops,
-                self._num_layers,
-                encoding,
-                max_neighbors=seed_neighbors(config.max_neighbors),
-                seed=config.seed,
-                dtype=dtype,
-                cache_dir=encoding_cache() if self.cache else None,
-                progress=progress,
-            )
-        elif found is None:
-            found = JoinedGraphs(
-                self.data.graphs,
-                num_hops,
-                encoding,
-                max_neighbors=config.max_neighbors,
-                seed=config.seed,
-                dtype=dtype,
-                cache_dir=encoding_cache() if self.cache else None,
-                progress=progress,
-            )
+            cached = encoding_cache() if self.cache else None
+            if isinstance(self.data, ShardTask):
+                found = StreamedGraphs(self.data, *key)
+            elif isinstance(self.data, NodeTask):
+                found = JoinedSeeds(
+                    self.data,
+                    num_hops,
+                    self._num_layers,
+                    encoding,
+                    max_neighbors=seed_neighbors(config.max_neighbors),
+                    seed=config.seed,
+                    dtype=dtype,
+                    cache_dir=cached,
+                    progress=progress,
+                )
+            else:
+                found = JoinedGraphs(
+                    self.data.graphs,
+                    num_hops,
+                    encoding,
+                    max_neighbors=config.max_neighbors,
+                    seed=config.seed,
+                    dtype=dtype,
+                    cache_dir=cached,
+                    progress=progress,
+                )
         self._joined[key] = found  # now the last to be dropped
         return found
 

@@ -5,26 +5,36 @@ from __future__ import annotations
 import copy
 import operator
 import os
+import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 import torch
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
 from sekgnn import fields
+from sekgnn.encoding.dask_engine import run_on_workers
 from sekgnn.encoding.encoder import Encoding, encode
-from sekgnn.encoding.ragged import RaggedEncoding, Values
+from sekgnn.encoding.ragged import RaggedEncoding, Values, join_values
 from sekgnn.encoding.substructure import SubstructureEncoding
-from sekgnn.errors import ConfigError, GraphInputError, OutputError
+from sekgnn.errors import CacheWarning, ConfigError, GraphInputError, OutputError
 from sekgnn.graphs import PackedGraphs, SelfLoops, Undirected
-from sekgnn.parallel import Progress
+from sekgnn.graphs.packed import packed_slice
+from sekgnn.parallel import Progress, even_chunks
 from sekgnn.transforms.add_substructure_encoding import AddSubstructureEncoding
-from sekgnn.transforms.encoding_cache import cached_encoding
+from sekgnn.transforms.encoding_cache import cache_key, cached_encoding, read_cache
 from sekgnn.transforms.pyg_data import GraphDataset, attach_encoding, pack_dataset
+
+_PIECE = 4096  # graphs of a task
+
+PackedArrays = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]
+"""Those of :class:`~sekgnn.graphs.PackedGraphs`."""
 
 
 class EncodedDataset(Sequence[Data]):
@@ -124,6 +134,7 @@ def encode_dataset(
     dtype: Any = None,
     undirected: Undirected | None = None,
     loops: SelfLoops | None = None,
+    client: Any = None,
 ) -> EncodedDataset:
     """Encode every graph of a dataset at once.
 
@@ -143,9 +154,13 @@ def encode_dataset(
         dtype: ``torch.float32`` (default) or ``torch.float64``.
         undirected: ``"error"`` (default) or ``"add"`` when an edge lacks its reverse.
         loops: Edges from a node to itself: ``"drop"`` (default) or ``"error"``.
+        client: A ``distributed.Client`` whose workers encode, each task a few thousand
+            graphs into a file in ``cache_dir``, which they must see, too. For graphs
+            that do not fit in memory see :func:`~sekgnn.encoding.encode_shards`.
 
     Raises:
-        ConfigError: If a parameter cannot work, or contradicts the transform.
+        ConfigError: If a parameter cannot work, or contradicts the transform, or
+            workers cannot be used.
         GraphInputError: If the dataset is empty, or a graph unusable; names the graph.
         OutputError: If ``cache_dir`` cannot be made; before anything is computed.
 
@@ -171,6 +186,7 @@ def encode_dataset(
         dtype=transform.numpy_dtype,
         threads=threads,
         progress=progress,
+        client=client,
     )
     return EncodedDataset(
         dataset,
@@ -190,6 +206,7 @@ def encode_cached(
     dtype: DTypeLike = np.float32,
     threads: int | None = None,
     progress: Progress | None = None,
+    client: Any = None,
 ) -> tuple[Tensor | RaggedEncoding, Path | None, bool]:
     """Return the encodings of packed graphs, their file, and whether it was there.
 
@@ -200,15 +217,22 @@ def encode_cached(
         dtype: Of the result.
         threads: Threads; ``None`` for all usable cores.
         progress: Called with (done, total) units of work; not called after a hit.
+        client: Of the workers that encode, if others do.
     """
 
     def compute() -> Values:
+        if client is not None:
+            return _on_workers(packed, encoding, folder, dtype, progress, client)
         values: Values = encode(
             packed, encoding, dtype=dtype, threads=threads, progress=progress
         )
         return values
 
     file, hit = None, False
+    if client is not None and folder is None:
+        raise ConfigError(
+            "workers write what they encode; give cache_dir, a folder that all see."
+        )
     if folder is None:
         values = compute()
     else:
@@ -217,6 +241,69 @@ def encode_cached(
         )
     whole = values if isinstance(values, RaggedEncoding) else torch.from_numpy(values)
     return whole, file, hit
+
+
+@dataclass(frozen=True)
+class _PieceJob:
+    """Encodes some graphs of a dataset into a file; returns its name alone."""
+
+    folder: str
+    encoding: SubstructureEncoding
+    dtype: str
+
+    def __call__(self, task: tuple[int, PackedArrays]) -> str:
+        piece, dtype = PackedGraphs(*task[1]), np.dtype(self.dtype)
+        work = partial(encode, piece, self.encoding, dtype=dtype, threads=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", CacheWarning)
+            warnings.filterwarnings("ignore", ".*it is rebuilt", CacheWarning)
+            try:
+                made = cached_encoding(
+                    Path(self.folder), piece, self.encoding, dtype, work
+                )
+            except CacheWarning as error:
+                raise OutputError(str(error)) from None
+        assert made[1] is not None
+        return made[1].name
+
+
+def _on_workers(
+    packed: PackedGraphs,
+    encoding: SubstructureEncoding,
+    folder: Path | None,
+    dtype: DTypeLike,
+    progress: Progress | None,
+    client: Any,
+) -> Values:
+    """Return the encodings of packed graphs that workers compute piece by piece."""
+    assert folder is not None
+    kind = np.dtype(dtype)
+    job = _PieceJob(str(folder.absolute()), encoding, kind.name)
+    pieces = [packed_slice(packed, *b) for b in even_chunks(packed.num_graphs, _PIECE)]
+    tasks = (
+        (number, (piece.node_ptr, piece.indptr, piece.indices))
+        for number, piece in enumerate(pieces)
+    )
+    names = {}
+    for (number, _), name in run_on_workers(client, job, tasks):
+        names[number] = name
+        if progress is not None:
+            progress(len(names), len(pieces))
+    values: list[Values] = []
+    for number, piece in enumerate(pieces):
+        found = cache_key(piece, encoding, kind)
+        assert found is not None
+        part = read_cache(folder / names[number], *found)
+        if part is None:
+            raise OutputError(
+                f"{folder / names[number]} is not here: workers and client must see "
+                "the same cache_dir."
+            )
+        values.append(part)
+    whole = join_values(values)
+    for name in set(names.values()) if len(pieces) > 1 else ():
+        (folder / name).unlink(missing_ok=True)
+    return whole
 
 
 def _transform_of(

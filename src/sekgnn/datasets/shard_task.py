@@ -1,0 +1,308 @@
+"""Tasks whose graphs stay in shards on disk, however many they are."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.checks import check_choice
+from sekgnn.datasets.graph_task import Y_MASK, GraphTask
+from sekgnn.datasets.pyg import as_data
+from sekgnn.datasets.targets import (
+    TargetColumn,
+    TaskKind,
+    encode_targets,
+    read_column,
+    unit_of,
+)
+from sekgnn.encoding.substructure import encoding_from_dict
+from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.graphs.packed import PackedGraphs
+from sekgnn.graphs.shards import Shards
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Positions = NDArray[np.int64]
+
+
+class Lazy(Sequence[Any]):
+    """Items that are made when they are asked for."""
+
+    def __init__(self, count: int, make: Callable[[int], Any]) -> None:
+        """Keep how to make item i of ``count``."""
+        self.size, self.make = count, make
+
+    def __len__(self) -> int:
+        """Number of items."""
+        return self.size
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Any]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        """Return item ``index``, or a list for a slice."""
+        places = range(self.size)[index]
+        if isinstance(places, range):
+            return [self.make(i) for i in places]
+        return self.make(places)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Make one after the other."""
+        return map(self.make, range(self.size))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ShardTask(GraphTask):
+    """Graphs in shards, and what is to be predicted of them.
+
+    What one asks of all graphs (sizes, targets) is in memory, some 30 bytes of each.
+    ``graphs`` reads those that are asked for; batches are read by :meth:`read`.
+
+    Attributes:
+        shards: The folder.
+        positions: Of these graphs there, int64 ``[G]``, rising.
+        y: Targets, int64 ``[G]`` or float32 ``[G, T]``.
+        num_nodes: Of every graph, int64 ``[G]``.
+    """
+
+    shards: Shards
+    positions: Positions
+    y: NDArray[Any]
+    num_nodes: Positions
+
+    @property
+    def sizes(self) -> Positions:
+        """Number of nodes of every graph, ``[G]``."""
+        return self.num_nodes
+
+    @property
+    def shard_numbers(self) -> Positions:
+        """The shard of every graph, ``[G]``."""
+        found: Positions = (
+            np.searchsorted(self.shards.graph_ptr, self.positions, side="right") - 1
+        )
+        return found
+
+    @property
+    def num_features(self) -> int:
+        """Width of ``x``."""
+        return int(self._widths[0])
+
+    @property
+    def edge_channels(self) -> int:
+        """Width of ``edge_attr``; 0 if there is none."""
+        return int(self._widths[1]) if len(self._widths) > 1 else 0
+
+    @property
+    def _widths(self) -> list[int]:
+        lines = self.shards.manifest["shards"]
+        return next(line["features"] for line in lines if line["graphs"])
+
+    @property
+    def class_numbers(self) -> Positions | None:
+        """The class number of every graph, ``[G]``, where folds can be stratified."""
+        return None if self.classes is None else self.y
+
+    def targets(self) -> tuple[Tensor, Tensor]:
+        """Return ``y`` of all graphs, ``[G]`` or ``[G, T]``, and where it is."""
+        found = self.target_fields(np.arange(len(self)))
+        return found["y"], found[Y_MASK]
+
+    def target_fields(self, numbers: Positions) -> dict[str, Tensor]:
+        """Return targets of some graphs as the fields of a batch."""
+        import torch
+
+        y, mask = self.y[numbers], self.mask[numbers]
+        return {"y": torch.from_numpy(y), Y_MASK: torch.from_numpy(mask)}
+
+    def fingerprint(self) -> str:
+        """Return a SHA-256 of all graphs, features and targets."""
+        digest = hashlib.sha256(repr(self.target_names).encode())
+        for line in self.shards.manifest["shards"]:
+            digest.update(line["sha256"].encode())
+        digest.update(self.positions.tobytes())
+        return digest.hexdigest()
+
+    def subset(self, chosen: Sequence[int] | NDArray[np.int64]) -> ShardTask:
+        """Return the task of the graphs at some positions, without their split."""
+        places = np.asarray(chosen, dtype=np.int64)
+        part = replace(
+            self,
+            mask=self.mask[places],
+            positions=self.positions[places],
+            y=self.y[places],
+            num_nodes=self.num_nodes[places],
+            split=None,
+        )
+        return part.with_items()
+
+    def with_items(self) -> ShardTask:
+        """Return the same with graphs, places and SMILES of its positions."""
+
+        def item(i: int) -> Any:
+            shard, number = self.shards.find(int(self.positions[i]))
+            record = shard.record(number, self.shards.names)
+            data = as_data(record.graph, record.x, edge_attr=record.edge_attr)
+            for name, value in self.target_fields(np.array([i])).items():
+                data[name] = value
+            return data
+
+        def place(i: int) -> str:
+            position = int(self.positions[i])
+            number = int(np.searchsorted(ptr, position, side="right")) - 1
+            return f"graph {position - int(ptr[number])} of {lines[number]['file']}"
+
+        def text(i: int) -> str | None:
+            shard, number = self.shards.find(int(self.positions[i]))
+            return shard.text(number)
+
+        ptr, lines = self.shards.graph_ptr, self.shards.manifest["shards"]
+        count = self.positions.size
+        texts = None if not count or text(0) is None else Lazy(count, text)
+        return replace(
+            self, graphs=Lazy(count, item), places=Lazy(count, place), texts=texts
+        )
+
+    def read(
+        self, numbers: Positions, of_nodes: Sequence[str], of_edges: Sequence[str]
+    ) -> tuple[PackedGraphs, dict[str, NDArray[Any]]]:
+        """Return some graphs, one after the other, and arrays of theirs.
+
+        Args:
+            numbers: The graphs, int64 ``[B]``, in rising order.
+            of_nodes: Arrays of shards with a row per node.
+            of_edges: Those with a row per entry of ``indices``; left out where absent.
+        """
+        places = self.positions[numbers]
+        ptr = self.shards.graph_ptr
+        found: dict[str, list[NDArray[Any]]] = {"size": [], "degree": [], "indices": []}
+        for number in np.unique(
+            np.searchsorted(ptr, places, side="right") - 1
+        ).tolist():
+            shard = self.shards.shard(number)
+            inside = (places >= ptr[number]) & (places < ptr[number + 1])
+            local = places[inside] - ptr[number]
+            begin, end = shard.node_ptr[local], shard.node_ptr[local + 1]
+            nodes = _ranges(begin, end)
+            edges = _ranges(shard.indptr[begin], shard.indptr[end])
+            degree = shard.indptr[nodes + 1] - shard.indptr[nodes]
+            first = np.repeat(np.repeat(begin, end - begin), degree)
+            found["size"].append(end - begin)
+            found["degree"].append(degree)
+            found["indices"].append(shard.arrays["indices"][edges] - first)
+            for names, rows in ((of_nodes, nodes), (of_edges, edges)):
+                for name in names:
+                    if name in shard.arrays:
+                        found.setdefault(name, []).append(shard.arrays[name][rows])
+        joined = {name: np.concatenate(parts) for name, parts in found.items()}
+        size, degree = joined.pop("size"), joined.pop("degree")
+        node_ptr = np.cumsum([0, *size], dtype=np.int64)
+        indptr = np.cumsum([0, *degree], dtype=np.int64)
+        shift = np.repeat(np.repeat(node_ptr[:-1], size), degree)
+        indices = (joined.pop("indices") + shift).astype(np.int32)
+        return PackedGraphs(node_ptr, indptr, indices), joined
+
+
+def _ranges(begin: Positions, end: Positions) -> Positions:
+    """Return the numbers of all ranges, one range after the other."""
+    lengths = end - begin
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(begin - before, lengths) + np.arange(int(lengths.sum()))
+
+
+def shard_task(
+    folder: str | Path,
+    targets: Sequence[str] = (),
+    *,
+    kind: TaskKind | None = None,
+) -> ShardTask:
+    """Return the graphs of a folder of shards, made by ``sekgnn encode``, as a task.
+
+    Args:
+        folder: The folder.
+        targets: Those to predict; by default all that the shards hold.
+        kind: The kind of task; by default inferred from the targets.
+
+    Raises:
+        GraphInputError: If the folder is not complete, a shard damaged, a graph without
+            nodes, or as :func:`~sekgnn.datasets.targets.encode_targets`.
+        ConfigError: If the shards hold no targets, or none of that name.
+    """
+    shards = Shards(folder)
+    if not shards.targets:
+        raise ConfigError(
+            f"{folder} holds no targets; encode again with --target to train on it."
+        )
+    names = [check_choice("target", n, shards.targets) for n in targets]
+    names = names or shards.targets
+    node_ptrs = shards.column("node_ptr")
+    sizes = np.concatenate([np.diff(ptr) for ptr in node_ptrs])
+    count = len(shards)
+    bare = ShardTask(
+        graphs=(),
+        kind=None,
+        target_names=tuple(names),
+        classes=None,
+        mask=np.ones((count, len(names)), dtype=np.bool_),
+        places=(),
+        feature_names=shards.names.node,
+        edge_feature_names=shards.names.edge,
+        name=Path(folder).name,
+        source="shards",
+        reader=shards.manifest["reader"],
+        encoding=encoding_from_dict(shards.manifest["parameters"]["encoding"]),
+        left_out=_left_out(shards),
+        shards=shards,
+        positions=np.arange(count),
+        y=np.zeros(count, dtype=np.int64),
+        num_nodes=sizes,
+    ).with_items()
+    if not sizes.all():
+        place = bare.places[int(sizes.argmin())]
+        raise GraphInputError(f"{folder}, {place}: the graph has no nodes.")
+    columns = [_column(shards, name, bare.places) for name in names]
+    if kind is None and bare.reader == {"format": "tu"} and len(columns) == 1:
+        values = {value for value in columns[0].values if value is not None}
+        whole = all(isinstance(value, str) or value % 1 == 0 for value in values)
+        kind = "regression"
+        if whole and 2 * len(values) <= count:
+            kind = "binary" if len(values) == 2 else "multiclass"
+    found = encode_targets(columns, kind)
+    units = tuple(unit_of(name) for name in names)
+    known = units if found.kind == "regression" and any(units) else ()
+    full = replace(
+        bare,
+        kind=found.kind,
+        classes=found.classes,
+        mask=found.mask,
+        y=found.y,
+        target_units=known,
+    )
+    return full.with_items()
+
+
+def _left_out(shards: Shards) -> dict[str, int]:
+    count = sum(line["left_out"] for line in shards.manifest["shards"])
+    return {"SMILES that rdkit cannot read": count} if count else {}
+
+
+def _column(shards: Shards, name: str, places: Sequence[str]) -> TargetColumn:
+    parts = shards.column(f"target {shards.targets.index(name)}")
+    source = str(shards.folder)
+    if any(part.dtype.kind == "U" for part in parts):
+        return read_column(name, [v for p in parts for v in p.tolist()], places, source)
+    numbers = np.concatenate(parts)
+    values = tuple(None if v != v else v for v in numbers.tolist())
+    column = TargetColumn(name, values, places, source)  # type: ignore[arg-type]
+    infinite = np.flatnonzero(np.isinf(numbers))
+    if infinite.size:
+        raise column.wrong(places[int(infinite[0])], "it is not finite; correct it.")
+    return column

@@ -1,0 +1,220 @@
+"""Work in pieces on the workers of a Dask cluster.
+
+Dask schedules, moves tasks off workers that die and draws the dashboard. Here is what
+it does not know: that workers need this version of the library, how much to hand out at
+a time, and how to say in one line what went wrong.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from sekgnn._version import __version__
+from sekgnn.errors import ConfigError
+from sekgnn.graphs.extras import require
+
+ALLOWED_FAILURES = 20
+"""Workers that may die under one task before it is given up; Dask's own is 3."""
+
+_AHEAD = 3  # tasks handed out per thread, so that no worker waits for the next one
+_SHOWN = 3  # unusable workers named in an error
+
+T = TypeVar("T")
+
+
+@contextmanager
+def open_client(
+    scheduler: str | None = None, workers: int | None = None
+) -> Iterator[Any]:
+    """Give a client of a running scheduler, or of new workers on this machine.
+
+    Args:
+        scheduler: Address such as ``tcp://host:8786``, or the path of a scheduler file;
+            ``None`` starts a cluster here, which ends with the block.
+        workers: Processes of one thread each on this machine; ``None`` for one per
+            usable core.
+
+    Yields:
+        A ``distributed.Client``.
+
+    Raises:
+        MissingExtraError: If distributed is not installed.
+        ConfigError: If there is no scheduler at that address.
+    """
+    import logging
+
+    from sekgnn.checks import check_positive
+    from sekgnn.parallel import usable_cores
+
+    distributed = require("distributed", "dask")
+    # what happens to workers and connections is said here, in one line
+    logger = logging.getLogger("distributed")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        if scheduler is None:
+            count = usable_cores() if workers is None else workers
+            cluster = distributed.LocalCluster(
+                n_workers=check_positive("workers", count),
+                threads_per_worker=1,
+                dashboard_address="127.0.0.1:0",
+                silence_logs=logging.CRITICAL,
+            )
+            with cluster, distributed.Client(cluster) as client:
+                yield client
+            return
+        form = "scheduler_file" if scheduler.endswith(".json") else "address"
+        try:
+            client = distributed.Client(**{form: scheduler}, timeout=10)
+        except (OSError, ValueError) as error:
+            cause = " ".join(str(error).split())
+            raise ConfigError(
+                f"no Dask scheduler answers at {scheduler} ({cause}); start one with "
+                "'dask scheduler', and workers with 'dask worker ADDRESS'."
+            ) from error
+        try:
+            yield client
+        finally:
+            client.close(timeout=2)
+    finally:
+        logger.setLevel(level)
+
+
+def run_on_workers(
+    client: Any,
+    job: Callable[[T], Any],
+    tasks: Iterable[T],
+    packages: Sequence[tuple[str, str]] = (),
+) -> Iterator[tuple[T, Any]]:
+    """Yield every task with what ``job`` made of it, in the order they finish.
+
+    Tasks are asked for as workers become free, so there may be millions. A task whose
+    worker dies goes to another one.
+
+    Args:
+        client: Of the cluster.
+        job: Does the work; pickled, so an object of this library.
+        tasks: What it is called with.
+        packages: Modules that workers need, each with the extra that installs it.
+
+    Raises:
+        ConfigError: If a worker lacks the library or a package, or has another version
+            of the library; or a task has ended too many workers.
+        ConnectionError: If the scheduler is gone.
+        Exception: What ``job`` raised.
+    """
+    distributed = require("distributed", "dask")
+    problem, run = _by_value()
+
+    def look(dask_worker: Any) -> str | None:
+        return problem(__version__, list(packages), dask_worker.address)
+
+    def patient(dask_scheduler: Any) -> None:
+        dask_scheduler.allowed_failures = allowed
+
+    allowed = ALLOWED_FAILURES
+    content = pickle.dumps(job)
+    arguments = (__version__, list(packages), content)
+    waiting: dict[Any, T] = {}
+    try:
+        client.run_on_scheduler(patient)
+        client.wait_for_workers(1)
+        _refuse([found for found in client.run(look).values() if found is not None])
+        finished = distributed.as_completed()
+        source = iter(tasks)
+        ended = False
+        while True:
+            room = max(8, _AHEAD * sum(client.nthreads().values()))
+            while not ended and len(waiting) < room:
+                try:
+                    task = next(source)
+                except StopIteration:
+                    ended = True
+                    break
+                future = client.submit(run, *arguments, task, pure=False)
+                waiting[future] = task
+                finished.add(future)
+            if not waiting:
+                return
+            future = next(finished)
+            task = waiting.pop(future)
+            if future.cancelled():
+                raise ConnectionError("its tasks are cancelled")
+            error = future.exception()
+            if isinstance(error, distributed.KilledWorker):
+                raise ConfigError(
+                    f"{ALLOWED_FAILURES + 1} workers ended while they worked on "
+                    f"{str(task)[:200]}, "
+                    "perhaps for lack of memory; use smaller shards, or workers with "
+                    "more memory, and repeat the command to continue."
+                ) from error
+            if error is not None:
+                raise error
+            said = future.result()
+            if isinstance(said, str):
+                _refuse([said])
+            yield task, said[0]
+    except ConfigError:
+        raise
+    except (OSError, TimeoutError) as error:
+        if _is_connected(client):
+            raise  # of the job
+        cause = " ".join(str(error).split())
+        raise ConnectionError(
+            f"the Dask scheduler is gone ({cause[:200]}); what is finished is kept. "
+            "Start a scheduler, and repeat the command to continue."
+        ) from error
+    finally:
+        if waiting and _is_connected(client):
+            client.cancel(list(waiting))
+
+
+def _is_connected(client: Any) -> bool:
+    return client.status == "running"
+
+
+def _refuse(problems: list[str]) -> None:
+    if problems:
+        more = len(problems) - _SHOWN
+        tail = f"; and {more} more" if more > 0 else ""
+        raise ConfigError(
+            f"unusable workers: {'; '.join(sorted(problems)[:_SHOWN])}{tail}. Workers "
+            "need the same version and extras as the client, here sekgnn "
+            f"{__version__}."
+        )
+
+
+def _by_value() -> tuple[Callable[..., str | None], Callable[..., Any]]:
+    """Return what workers run, as functions that are sent whole.
+
+    A worker without this library could not import them from it.
+    """
+
+    def problem(version: str, packages: list[Any], place: str) -> str | None:
+        import importlib
+
+        try:
+            found = importlib.import_module("sekgnn._version").__version__
+        except ImportError as error:
+            return f"{place} has no sekgnn ({error})"
+        if found != version:
+            return f"{place} has sekgnn {found}"
+        for module, extra in packages:
+            try:
+                importlib.import_module(module)
+            except ImportError as error:
+                return f"{place} lacks the extra {extra!r} ({error})"
+        return None
+
+    def run(version: str, packages: list[Any], content: bytes, task: Any) -> Any:
+        import pickle
+
+        from distributed import get_worker
+
+        found = problem(version, packages, get_worker().address)
+        return found if found is not None else (pickle.loads(content)(task),)
+
+    return problem, run

@@ -1,0 +1,382 @@
+"""Encode graphs without end: part by part of the input, a shard each, on any engine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from sekgnn._version import __version__
+from sekgnn.checks import check_positive
+from sekgnn.encoding.costs import patient
+from sekgnn.encoding.dask_engine import run_on_workers
+from sekgnn.encoding.encoder import Encoding, encode
+from sekgnn.encoding.substructure import SubstructureEncoding, make_encoding
+from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning, OutputError
+from sekgnn.graphs.packed import PackedGraphs
+from sekgnn.graphs.read_options import DEFAULTS, ReadOptions
+from sekgnn.graphs.records import (
+    cut_at_bytes,
+    graph_format,
+    input_parts,
+    invalid_smiles,
+    read_records,
+)
+from sekgnn.graphs.shards import (
+    MANIFEST_FILE,
+    Shard,
+    Shards,
+    num_present,
+    read_manifest,
+    record_arrays,
+    write_manifest,
+    write_shard,
+)
+from sekgnn.graphs.table import DataRow, Part
+from sekgnn.parallel import Progress
+
+SHARD_SIZE = 4096
+"""Graphs of a shard."""
+
+_TOLD = 3  # warnings that a shard keeps
+
+
+class Task(NamedTuple):
+    """A part of the input that becomes a shard.
+
+    Attributes:
+        number: Of the shard, from 0.
+        path: The file or folder.
+        part: The rows.
+        digest: SHA-256 of what they are read from.
+        weight: How much of the input it is.
+    """
+
+    number: int
+    path: str
+    part: Part
+    digest: str
+    weight: int
+
+    def __str__(self) -> str:
+        """Say where it is."""
+        return f"shard {self.number} ({self.path}, from row {self.part.row + 1})"
+
+
+@dataclass(frozen=True)
+class ShardJob:
+    """Makes shards; called with a task, it returns the shard's line of the manifest.
+
+    Attributes:
+        folder: Where shards are written.
+        encoding: What to compute.
+        options: How to read the input.
+        targets: Columns or keys to keep.
+        dtype: Of the encodings.
+        backend: As for :func:`~sekgnn.encoding.encoder.encode`.
+        force: Encode even if it may take hours.
+        threads: Threads of one task; ``None`` for all usable cores.
+    """
+
+    folder: str
+    encoding: SubstructureEncoding
+    options: ReadOptions = DEFAULTS
+    targets: tuple[str, ...] = ()
+    dtype: str = "float64"
+    backend: str = "auto"
+    force: bool = False
+    threads: int | None = 1
+
+    def parameters(self) -> dict[str, Any]:
+        """Return all that changes the content of shards, as plain JSON values."""
+        kind = type(self.encoding)
+        return {
+            "sekgnn": __version__,
+            "encoding": self.encoding.to_dict(),
+            "class": f"{kind.__module__}:{kind.__qualname__}",
+            "version": self.encoding.version,
+            "options": json.loads(json.dumps(asdict(self.options), default=list)),
+            "targets": list(self.targets),
+            "dtype": self.dtype,
+            "backend": self.backend,
+        }
+
+    def __call__(self, task: Task) -> dict[str, Any]:
+        """Write a shard, unless it is there and whole.
+
+        Raises:
+            GraphInputError: If the input is wrong.
+            ConfigError: If it would take hours, and that is not asked for.
+            OutputError: If the shard cannot be written; nothing is left of it.
+        """
+        file = Path(self.folder) / f"shard-{task.number:05d}.npz"
+        about = json.dumps([self.parameters(), task.digest, task.part], sort_keys=True)
+        key = hashlib.sha256(about.encode()).hexdigest()
+        if file.is_file():
+            try:
+                shard = Shard(file)
+                if shard.about.get("key") == key:
+                    shard.check()
+                    return shard.about
+            except GraphInputError:
+                pass  # damaged: made again
+        invalid: list[DataRow] = []
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", GraphInputWarning)
+            records = list(
+                read_records(
+                    task.path,
+                    self.options,
+                    self.targets,
+                    on_invalid=invalid.append,
+                    part=task.part,
+                )
+            )
+        if invalid and not self.options.skip_invalid:
+            raise invalid_smiles(task.path, self.options.smiles, invalid)
+        targets = list(self.targets or (records[0].targets if records else ()))
+        names = records[0].names if records else (None, None)
+        arrays = record_arrays(records, targets)
+        packed = PackedGraphs(arrays["node_ptr"], arrays["indptr"], arrays["indices"])
+        # eigenvectors depend on the number of threads that BLAS has
+        with patient(self.force), threadpool_limits(1, "blas"):
+            arrays["values"] = encode(
+                packed,
+                self.encoding,
+                backend=self.backend,  # type: ignore[arg-type]
+                dtype=self.dtype,
+                threads=self.threads,
+            )
+        arrays["head"] = np.array(json.dumps({"targets": targets, "names": names}))
+        said = [str(warning.message) for warning in told]
+        line = {
+            "key": key,
+            "row": task.part.row + 1,
+            "left_out": len(invalid),
+            "features": [arrays[n].shape[1] for n in ("x", "edge_attr") if n in arrays],
+            "notes": said[:_TOLD],
+            "targets": [
+                num_present(arrays[f"target {number}"])
+                for number in range(len(targets))
+            ],
+        }
+        return write_shard(file, line, arrays)
+
+
+def encode_shards(
+    sources: Sequence[str | os.PathLike[str]] | str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    encoding: Encoding | None = None,
+    *,
+    targets: Sequence[str] = (),
+    shard_size: int = SHARD_SIZE,
+    dtype: str = "float64",
+    backend: str = "auto",
+    force: bool = False,
+    threads: int | None = None,
+    client: Any = None,
+    progress: Progress | None = None,
+    on_shard: Callable[[dict[str, Any]], object] | None = None,
+    **options: Any,
+) -> Shards:
+    """Encode graphs of any number into a folder of shards.
+
+    The input is cut into parts as it is read through once; each part is parsed, encoded
+    and written by itself, here or by a worker. Shards that are there already and whole
+    are kept, so that the same call continues what was interrupted, and every byte is
+    the same whoever wrote it.
+
+    Args:
+        sources: Files or folders, as for :func:`~sekgnn.graphs.read_graphs`; workers
+            read them, too.
+        output: The folder; made if it is missing. Workers write there.
+        encoding: What to compute; walks if left out.
+        targets: Columns or keys to keep for training; a TU folder brings its own.
+        shard_size: Graphs of a shard. Where graphs are lines of text, a shard also ends
+            at 8 MiB of it.
+        dtype: ``"float32"`` or ``"float64"``.
+        backend: As for :func:`~sekgnn.encode`.
+        force: Encode even if it may take hours.
+        threads: Threads, without a client; ``None`` for all usable cores. On a worker a
+            task has one.
+        client: A ``distributed.Client`` whose workers do the work; ``None`` does it
+            here.
+        progress: Called with (done, total), parts of the input.
+        on_shard: Called with the manifest's line of every shard as it is finished.
+        **options: Of :class:`~sekgnn.graphs.ReadOptions`.
+
+    Returns:
+        The graphs of the folder.
+
+    Raises:
+        ConfigError: If a parameter cannot work, the folder holds something else, or
+            workers cannot be used.
+        GraphInputError: If the input is wrong.
+        OutputError: If a file cannot be written.
+        ConnectionError: If the scheduler is gone.
+
+    Warns:
+        GraphInputWarning: If graphs had to be changed.
+    """
+    given = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
+    paths = [Path(path).absolute() for path in given]
+    chosen = ReadOptions(**options)
+    job = ShardJob(
+        str(Path(output).absolute()),
+        make_encoding(encoding),
+        chosen,
+        tuple(targets),
+        dtype,
+        backend,
+        force,
+        threads if client is None else 1,
+    )
+    check_positive("shard_size", shard_size)
+    forms = [graph_format(path, chosen.format) for path in paths]
+    if job.encoding.ragged:
+        raise ConfigError(
+            f"encoding {job.encoding.name!r} is ragged and cannot be written to shards."
+        )
+    if "tu" in forms and targets:
+        raise ConfigError("a TU folder brings its own targets; leave target out.")
+    if set(forms) & {"graph6", "npz", "edges"} and targets:
+        place = paths[
+            [form in ("graph6", "npz", "edges") for form in forms].index(True)
+        ]
+        raise ConfigError(f"{place} holds no targets; leave target out.")
+    manifest = {
+        "parameters": {**job.parameters(), "shard_size": shard_size},
+        "inputs": [path.name for path in paths],
+        "reader": _reader(forms, chosen, paths),
+    }
+    for path, form in zip(paths, forms, strict=True):  # before anything is written
+        if form in ("smiles", "json"):
+            ignored = read_records(path, chosen, targets, on_invalid=lambda row: None)
+            next(ignored, None)
+    folder = _begin(Path(output), manifest)
+    total = sum(map(_num_bytes, paths))
+    done = 0
+    lines: dict[int, dict[str, Any]] = {}
+    tasks = _tasks(paths, chosen, shard_size)
+    if client is None:
+        finished: Iterator[tuple[Task, Any]] = ((task, job(task)) for task in tasks)
+    else:
+        packages = [("rdkit", "mol")] if "smiles" in forms else []
+        finished = run_on_workers(client, job, tasks, packages)
+    for task, line in finished:
+        lines[task.number] = line
+        done += task.weight
+        if on_shard is not None:
+            on_shard(line)
+        if progress is not None:
+            progress(min(done, total), total)
+    found = [lines[number] for number in sorted(lines)]
+    head = _checked(folder, found, paths)
+    for note in list(dict.fromkeys(note for line in found for note in line["notes"])):
+        warnings.warn(note, GraphInputWarning, stacklevel=2)
+    for file in folder.glob("shard-*.npz"):  # of a longer input before
+        if file.name not in {line["file"] for line in found}:
+            file.unlink()
+    write_manifest(folder, {**manifest, **head, "complete": True, "shards": found})
+    return Shards(folder)
+
+
+def _reader(
+    forms: Sequence[str], options: ReadOptions, paths: Sequence[Path]
+) -> dict[str, Any]:
+    """Return how to read further graphs like these, for models trained on them."""
+    if forms[0] == "shards":
+        found: dict[str, Any] = read_manifest(paths[0])["reader"]
+        return found
+    if forms[0] != "smiles":
+        return {"format": forms[0]}
+    hydrogens, smiles = options.add_hydrogens, options.smiles
+    return {"format": "smiles", "add_hydrogens": hydrogens, "smiles": smiles}
+
+
+def _begin(folder: Path, manifest: dict[str, Any]) -> Path:
+    """Make the folder, or check that it holds an earlier part of the same.
+
+    Raises:
+        ConfigError: If it holds something else.
+        OutputError: If it cannot be made or written to.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        held = [file.name for file in folder.iterdir() if file.name[0] != "."]
+    except OSError as error:
+        raise OutputError(
+            f"cannot make the folder {folder}: {error.strerror}; choose another."
+        ) from error
+    if MANIFEST_FILE in held:
+        before = read_manifest(folder)
+        for name, value in manifest["parameters"].items():
+            old = before["parameters"].get(name)
+            if old != value:
+                raise ConfigError(
+                    f"{folder} holds shards with other {name} ({old!r}, not "
+                    f"{value!r}); choose another output, or remove it."
+                )
+        if before["inputs"] != manifest["inputs"]:
+            raise ConfigError(
+                f"{folder} holds shards of {', '.join(before['inputs'])}; choose "
+                "another output, or remove it."
+            )
+    elif held:
+        raise ConfigError(
+            f"{folder} is not empty and holds no shards; choose another output."
+        )
+    write_manifest(folder, {**manifest, "complete": False, "shards": []})
+    return folder
+
+
+def _tasks(paths: Sequence[Path], options: ReadOptions, size: int) -> Iterator[Task]:
+    """Yield the parts of all input, cut as they are asked for."""
+    number = 0
+    for path in paths:
+        parts = input_parts(path, options, size)
+        scale = 1.0
+        if not cut_at_bytes(path, options):
+            known = list(parts)
+            parts, scale = iter(known), _num_bytes(path) / max(1, known[-1][0].stop)
+        for part, digest in parts:
+            weight = int(scale * (part.stop - part.start))
+            yield Task(number, str(path), part, digest, weight)
+            number += 1
+
+
+def _num_bytes(path: Path) -> int:
+    files = [path] if path.is_file() else path.rglob("*")
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def _checked(
+    folder: Path, lines: Sequence[dict[str, Any]], paths: Sequence[Path]
+) -> dict[str, Any]:
+    """Return names of targets and features, which all shards must share."""
+    source = ", ".join(map(str, paths))
+    filled = [line for line in lines if line["graphs"]]
+    if not filled:
+        raise GraphInputError(f"{source}: no graphs to encode.")
+    head: dict[str, Any] = json.loads(
+        str(Shard(folder / filled[0]["file"]).arrays["head"])
+    )
+    for line in filled:
+        if line["features"] != filled[0]["features"]:
+            raise GraphInputError(
+                f"{folder / line['file']} has {line['features']} node and edge "
+                f"features, but {filled[0]['features']} in {filled[0]['file']}; all "
+                "graphs need the same."
+            )
+    for number, name in enumerate(head["targets"]):
+        if not any(line["targets"][number] for line in filled):
+            raise GraphInputError(f"{source}: no graph has a target {name!r}.")
+    return head

@@ -1,0 +1,401 @@
+"""Folders of many graphs in shards: one ``.npz`` file each, mapped into memory.
+
+A shard holds graphs that follow each other in their source, with features, targets and
+encodings. It is an uncompressed archive whose arrays begin at multiples of 64 bytes, so
+that ``numpy.load`` reads it and a reader that wants a few graphs of millions maps it.
+What a shard says of itself (``about``, JSON) is also its line in the manifest of the
+folder, which is written last: a folder with a manifest that has shards is complete.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.errors import GraphInputError
+from sekgnn.files import atomic_path, write_files
+from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.graph_record import FeatureNames, GraphRecord
+from sekgnn.graphs.packed import pack
+from sekgnn.graphs.table import Column, Part
+from sekgnn.parsing import parse_json
+
+MANIFEST_FILE = "manifest.json"
+FORMAT = "sekgnn shards"
+FORMAT_VERSION = 1
+"""Raise it when the layout of shards or manifest changes."""
+
+_ALIGN = 64
+_LOCAL_HEADER = 30  # bytes before a member's name
+_OPEN = 16  # shards mapped at a time
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def record_arrays(
+    records: Sequence[GraphRecord], targets: Sequence[Column]
+) -> dict[str, NDArray[Any]]:
+    """Return records as the arrays of a shard.
+
+    Args:
+        records: All with the same number of features.
+        targets: What to keep of their targets.
+
+    Returns:
+        ``node_ptr`` ``[G + 1]``, ``indptr`` ``[N + 1]`` and ``indices`` ``[2 M]`` as in
+        :class:`~sekgnn.graphs.packed.PackedGraphs`; ``rows`` ``[G]``; ``x`` ``[N, F]``,
+        ones where there are no features; ``edge_attr`` ``[2 M, F']`` if all have it;
+        ``text`` and ``text_ptr``, the SMILES; ``target 0``, ... ``[G]``, numbers (NaN
+        where missing) or, if one is not a number, strings.
+
+    Raises:
+        GraphInputError: If features differ in number, or a target is neither a number
+            nor a string.
+    """
+    packed = pack([record.graph for record in records])
+    out: dict[str, NDArray[Any]] = {
+        "node_ptr": packed.node_ptr,
+        "indptr": packed.indptr,
+        "indices": packed.indices,
+        "rows": np.array([record.row for record in records], dtype=np.int64),
+        "x": _joined(records, [_features(record) for record in records], 1),
+    }
+    edges = [r.edge_attr for r in records if r.edge_attr is not None]
+    if records and len(edges) == len(records):
+        out["edge_attr"] = _joined(records, edges, 0)
+    texts = [r.text.encode() for r in records if r.text is not None]
+    if texts:
+        out["text"] = np.frombuffer(b"".join(texts), dtype=np.uint8)
+        out["text_ptr"] = np.cumsum([0, *map(len, texts)], dtype=np.int64)
+    for number, name in enumerate(targets):
+        out[f"target {number}"] = _target(records, name)
+    return out
+
+
+def _features(record: GraphRecord) -> NDArray[np.float32]:
+    if record.x is None:
+        return np.ones((record.graph.num_nodes, 1), dtype=np.float32)
+    return record.x
+
+
+def _joined(
+    records: Sequence[GraphRecord], tables: Sequence[NDArray[np.float32]], width: int
+) -> NDArray[np.float32]:
+    """Return tables below each other, which must have as many columns as the first."""
+    for record, table in zip(records, tables, strict=True):
+        if table.shape[1] != tables[0].shape[1]:
+            raise GraphInputError(
+                f"{record.place}: {table.shape[1]} features, but {tables[0].shape[1]} "
+                f"in {records[0].place}; all graphs need the same."
+            )
+    return np.concatenate(tables) if tables else np.zeros((0, width), np.float32)
+
+
+def _target(records: Sequence[GraphRecord], name: Column) -> NDArray[Any]:
+    values = [record.targets.get(name) for record in records]
+    for record, value in zip(records, values, strict=True):
+        if not (value is None or isinstance(value, str | bool | int | float)):
+            raise GraphInputError(
+                f"{record.place}, target {name!r}: a number or a string is needed, got "
+                f"{type(value).__name__}."
+            )
+    try:
+        numbers = [np.nan if value in (None, "") else float(value) for value in values]
+        if not any(isinstance(v, str) and "_" in v for v in values):
+            return np.array(numbers, dtype=np.float64)
+    except (ValueError, OverflowError):
+        pass
+    return np.array(["" if v is None else str(v) for v in values], dtype=np.str_)
+
+
+def num_present(target: NDArray[Any]) -> int:
+    """Return how many values of a target are not missing."""
+    strings = target.dtype.kind == "U"
+    return int((target != "").sum() if strings else (~np.isnan(target)).sum())
+
+
+def write_shard(path: Path, about: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
+    """Write a shard, all or nothing, and return its line of the manifest.
+
+    Args:
+        path: The file.
+        about: What to say of it beside the name, sizes and SHA-256 of its content.
+        arrays: Those of :func:`record_arrays`, and further ones.
+
+    Raises:
+        OutputError: If the file cannot be written.
+    """
+    line = {
+        "file": path.name,
+        "graphs": int(arrays["rows"].size),
+        "nodes": int(arrays["node_ptr"][-1]),
+        "edges": int(arrays["indices"].size) // 2,
+        "sha256": _digest(arrays),
+        **about,
+    }
+    members = {"about": np.array(json.dumps(line, sort_keys=True)), **arrays}
+    with (
+        atomic_path(path) as draft,
+        zipfile.ZipFile(draft, "w", zipfile.ZIP_STORED) as archive,
+    ):
+        for name, array in members.items():
+            info = zipfile.ZipInfo(f"{name}.npy")
+            info.create_system = 3  # the same bytes on every system
+            assert archive.fp is not None
+            begin = archive.fp.tell() + _LOCAL_HEADER + len(info.filename)
+            filling = -(begin + 4) % _ALIGN  # 4 bytes say that it is filling
+            info.extra = b"SE" + filling.to_bytes(2, "little") + bytes(filling)
+            info.file_size = array.nbytes + 1024  # tells whether it is a large member
+            with archive.open(info, "w") as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+    return line
+
+
+def _digest(arrays: Arrays) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        digest.update(array.reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
+
+
+class Shard:
+    """A shard, mapped: what is not looked at is not read.
+
+    Attributes:
+        about: What it says of itself.
+        arrays: Its arrays by name; they cannot be written to.
+
+    Raises:
+        GraphInputError: If it is missing or damaged. That the numbers are those that
+            were written is checked by :meth:`check` alone.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        """Find the arrays."""
+        self.path = Path(path)
+        try:
+            content = np.memmap(self.path, np.uint8, "r")
+            with self.path.open("rb") as file, zipfile.ZipFile(file) as archive:
+                found = {
+                    info.filename.removesuffix(".npy"): _view(file, info, content)
+                    for info in archive.infolist()
+                }
+            self.about: dict[str, Any] = parse_json(str(found.pop("about")))
+            self.arrays: Arrays = found
+            self.node_ptr: NDArray[np.int64] = found["node_ptr"]
+            self.indptr: NDArray[np.int64] = found["indptr"]
+        except Exception as error:  # whatever zipfile and numpy make of damaged bytes
+            raise GraphInputError(
+                f"the shard {path} cannot be read ({error}); encode again, which "
+                "replaces it."
+            ) from error
+
+    def __len__(self) -> int:
+        """Number of graphs."""
+        return self.node_ptr.size - 1
+
+    def check(self) -> None:
+        """Compare all numbers with their SHA-256.
+
+        Raises:
+            GraphInputError: If they have changed.
+        """
+        if _digest(self.arrays) != self.about.get("sha256"):
+            raise GraphInputError(
+                f"the shard {self.path} has changed since it was written; encode "
+                "again, which replaces it."
+            )
+
+    def record(self, number: int, names: FeatureNames) -> GraphRecord:
+        """Return a graph without its targets."""
+        arrays = self.arrays
+        begin, end = self.node_ptr[number : number + 2].tolist()
+        indptr = np.array(self.indptr[begin : end + 1])
+        edges = slice(int(indptr[0]), int(indptr[-1]))
+        graph = Graph(indptr - indptr[0], arrays["indices"][edges] - np.int32(begin))
+        row, attr = int(arrays["rows"][number]), arrays.get("edge_attr")
+        return GraphRecord(
+            graph,
+            f"{self.path.name}, row {row}",
+            row,
+            np.array(arrays["x"][begin:end]),
+            None if attr is None else np.array(attr[edges]),
+            text=self.text(number),
+            names=names,
+        )
+
+    def text(self, number: int) -> str | None:
+        """Return the SMILES of a graph, if there are any."""
+        if "text" not in self.arrays:
+            return None
+        begin, end = self.arrays["text_ptr"][number : number + 2].tolist()
+        return bytes(self.arrays["text"][begin:end]).decode()
+
+    def targets(self, number: int) -> list[Any]:
+        """Return the values of target ``number`` as they stand in the source."""
+        values: list[Any] = self.arrays[f"target {number}"].tolist()
+        return values
+
+
+def _view(file: Any, info: zipfile.ZipInfo, content: NDArray[np.uint8]) -> NDArray[Any]:
+    """Return the part of a mapped file that holds a member's numbers."""
+    file.seek(info.header_offset + _LOCAL_HEADER - 4)
+    lengths = np.frombuffer(file.read(4), "<u2")
+    file.seek(int(lengths.sum()), 1)
+    version = np.lib.format.read_magic(file)
+    read = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
+    shape, _, dtype = read(file)
+    start, size = file.tell(), int(np.prod(shape)) * dtype.itemsize
+    if dtype.hasobject or start + size > content.size:
+        raise ValueError("it is cut short")
+    part = content[start : start + size]
+    if start % dtype.alignment:  # beyond 4 GiB
+        part = part.copy()
+    array: NDArray[Any] = part.view(dtype).reshape(shape)
+    return array
+
+
+class Shards:
+    """A complete folder of shards: all of its graphs, by position.
+
+    Args:
+        folder: The folder.
+
+    Attributes:
+        manifest: What it says of itself and of every shard.
+        graph_ptr: Shard s holds graphs ``graph_ptr[s]:graph_ptr[s + 1]``, ``[S + 1]``.
+        targets: Names of the targets.
+        names: The columns of the features.
+
+    Raises:
+        GraphInputError: If the manifest is missing or damaged, or the folder not
+            complete.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        """Read the manifest."""
+        self.folder = Path(folder)
+        self.manifest = read_manifest(self.folder)
+        if not self.manifest["complete"]:
+            raise GraphInputError(
+                f"{folder} is not complete; repeat the command that encodes it, which "
+                "goes on from what is there."
+            )
+        sizes = [line["graphs"] for line in self.manifest["shards"]]
+        self.graph_ptr = np.cumsum([0, *sizes], dtype=np.int64)
+        self.targets: list[str] = self.manifest["targets"]
+        names = self.manifest["names"]
+        self.names = FeatureNames(*(n and tuple(n) for n in names))
+        self.shard = lru_cache(_OPEN)(self._open)
+
+    def __len__(self) -> int:
+        """Number of graphs."""
+        return int(self.graph_ptr[-1])
+
+    def __reduce__(self) -> tuple[type[Shards], tuple[Path]]:
+        """Pickle the place alone."""
+        return Shards, (self.folder,)
+
+    @property
+    def num_shards(self) -> int:
+        """Number of shards S."""
+        return self.graph_ptr.size - 1
+
+    def _open(self, number: int) -> Shard:
+        line = self.manifest["shards"][number]
+        shard = Shard(self.folder / line["file"])
+        if shard.about != line:
+            raise GraphInputError(
+                f"the shard {shard.path} is not the one of {MANIFEST_FILE}; encode "
+                "again, which replaces it."
+            )
+        return shard
+
+    def find(self, position: int) -> tuple[Shard, int]:
+        """Return the shard of a graph, and its number there."""
+        number = int(np.searchsorted(self.graph_ptr, position, side="right")) - 1
+        return self.shard(number), position - int(self.graph_ptr[number])
+
+    def column(self, name: str) -> list[NDArray[Any]]:
+        """Return a copy of an array of every shard."""
+        every = map(self._open, range(self.num_shards))
+        return [np.array(shard.arrays[name]) for shard in every]
+
+
+def shard_records(
+    path: str | Path, targets: Sequence[Column] = (), part: Part | None = None
+) -> Iterator[GraphRecord]:
+    """Yield the graphs of a folder of shards, which are checked as they are read.
+
+    Args:
+        path: The folder.
+        targets: Those to keep.
+        part: The positions to read; all by default.
+
+    Raises:
+        GraphInputError: If a shard is missing or damaged, or holds no such target.
+    """
+    shards = Shards(path)
+    for name in targets:
+        if name not in shards.targets:
+            raise GraphInputError(
+                f"{path} holds no target {name!r}, only "
+                f"{', '.join(shards.targets) or 'none'}; encode again with --target."
+            )
+    numbers = [shards.targets.index(str(name)) for name in targets]
+    start, stop = (0, len(shards)) if part is None else part[:2]
+    for place, (begin, end) in enumerate(pairwise(shards.graph_ptr.tolist())):
+        if end <= start or begin >= stop:
+            continue
+        shard = shards.shard(place)
+        shard.check()
+        columns = [shard.targets(number) for number in numbers]
+        for number in range(max(start - begin, 0), min(stop, end) - begin):
+            record = shard.record(number, shards.names)
+            values = [column[number] for column in columns]
+            known = dict(zip(targets, values, strict=True))
+            object.__setattr__(record, "targets", known)
+            yield record
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a folder.
+
+    Raises:
+        GraphInputError: If it is missing, damaged or of another version.
+    """
+    file = folder / MANIFEST_FILE
+    try:
+        manifest: dict[str, Any] = parse_json(file.read_text(encoding="utf-8"))
+        known = manifest["format"], manifest["format_version"]
+        if known == (FORMAT, FORMAT_VERSION):
+            return manifest
+        reason = f"it is {known[0]!r}, version {known[1]}"
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        reason = str(error)
+    raise GraphInputError(f"{file} cannot be read: {reason}.")
+
+
+def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Write the manifest, one shard per line.
+
+    Raises:
+        OutputError: If it cannot be written.
+    """
+    known = {"format": FORMAT, "format_version": FORMAT_VERSION, **manifest}
+    lines = known.pop("shards")
+    text = json.dumps({**known, "shards": []}, indent=1, sort_keys=True)
+    rows = ",\n  ".join(json.dumps(line, sort_keys=True) for line in lines)
+    text = text.replace('"shards": []', f'"shards": [\n  {rows}\n ]')
+    write_files(folder, {MANIFEST_FILE: f"{text}\n".encode()})

@@ -1,0 +1,237 @@
+"""Shards that Dask workers make are those of one process, whatever fails meanwhile."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch_geometric.data import Data
+from typer.testing import CliRunner
+
+import sekgnn
+from sekgnn.cli.main import app
+from sekgnn.encoding import node_ranges
+from sekgnn.encoding.dask_engine import open_client
+from sekgnn.encoding.node_ranges import RangePlan, encode_graph_file
+from sekgnn.encoding.sharded import encode_shards
+from sekgnn.encoding.walk_encoding import WalkEncoding
+from sekgnn.errors import ConfigError
+from sekgnn.graphs import pack_pairs, path_graph, random_regular_graph, to_graph6
+from sekgnn.transforms import encode_dataset
+
+pytest.importorskip("distributed")
+
+WALKS = WalkEncoding(num_shells=1, walk_length=4)
+SHARDS = 12
+
+_SCHEDULER = """
+import sys
+from distributed import LocalCluster
+if __name__ == "__main__":
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as c:
+        print(c.scheduler_address, flush=True)
+        sys.stdin.read()
+"""
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    """Return a client of two worker processes."""
+    with open_client(workers=2) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a file of graphs for 12 shards."""
+    path = tmp_path_factory.mktemp("source") / "graphs.g6"
+    rng = np.random.default_rng(0)
+    graphs = [random_regular_graph(12, 3, rng) for _ in range(5 * SHARDS - 1)]
+    path.write_text("".join(f"{to_graph6(g)}\n" for g in [path_graph(1), *graphs]))
+    return path
+
+
+@pytest.fixture(scope="module")
+def serial(source: Path) -> dict[str, bytes]:
+    """Return the files that one process writes."""
+    encode(source, source.parent / "serial")
+    return content(source.parent / "serial")
+
+
+def encode(source: Path, output: Path, **more: Any) -> Any:
+    return encode_shards(source, output, WALKS, shard_size=5, **more)
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def test_ranges_of_one_graph_are_those_of_one_process(
+    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(node_ranges, "RANGE_NUMBERS", 64 * WALKS.num_features)
+    graph = random_regular_graph(300, 4, np.random.default_rng(1))
+    file = pack_pairs([graph.edge_index().T], 300, tmp_path / "graph.csr")
+    plan = RangePlan(WALKS)
+    encode_graph_file(file, plan, tmp_path / "here", threads=1)
+    encode_graph_file(file, plan, tmp_path / "there", client=client)
+    assert len(content(tmp_path / "here")) == 6  # five ranges and the manifest
+    assert content(tmp_path / "there") == content(tmp_path / "here")
+
+
+def once(act: Callable[[], object]) -> Callable[..., None]:
+    """Return a callback that acts when it is called for the first time."""
+    calls: list[object] = []
+
+    def callback(*_: object) -> None:
+        if not calls:
+            calls.append(act())
+
+    return callback
+
+
+def test_a_killed_worker_costs_nothing(
+    client: Any, source: Path, serial: dict[str, bytes], tmp_path: Path
+) -> None:
+    """The other worker, and the one that takes its place, write the same bytes."""
+    victim = next(iter(client.run(os.getpid).values()))
+    kill = once(lambda: os.kill(victim, signal.SIGKILL))
+    seen: list[tuple[int, int]] = []
+    encode(source, tmp_path / "out", client=client, on_shard=kill,
+           progress=lambda *done: seen.append(done))  # fmt: skip
+    assert content(tmp_path / "out") == serial
+    assert len(seen) == SHARDS and seen[-1] == (source.stat().st_size,) * 2
+    client.wait_for_workers(2, timeout=60)
+
+
+def test_a_killed_scheduler_is_told_and_work_goes_on_with_another(
+    client: Any, source: Path, serial: dict[str, bytes], tmp_path: Path
+) -> None:
+    script = tmp_path / "scheduler.py"
+    script.write_text(_SCHEDULER)
+    with subprocess.Popen(
+        [sys.executable, script], stdin=-1, stdout=-1, stderr=-3, text=True
+    ) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        with (
+            open_client(address) as other,
+            pytest.raises(ConnectionError, match="repeat the command"),
+        ):
+            encode(source, tmp_path / "out", client=other, on_shard=once(process.kill))
+    begun = {f.name: f.stat().st_mtime_ns for f in (tmp_path / "out").glob("shard*")}
+    assert 0 < len(begun) < SHARDS
+    encode(source, tmp_path / "out", client=client)
+    assert content(tmp_path / "out") == serial
+    for name, time in begun.items():  # what was finished is not made again
+        assert (tmp_path / "out" / name).stat().st_mtime_ns == time
+
+
+def test_damaged_shards_are_found_and_made_again(
+    client: Any, source: Path, serial: dict[str, bytes], tmp_path: Path
+) -> None:
+    for name, whole in serial.items():
+        (tmp_path / name).write_bytes(whole)
+    flipped = bytearray(serial["shard-00003.npz"])
+    flipped[-2000] ^= 1
+    (tmp_path / "shard-00003.npz").write_bytes(flipped)
+    (tmp_path / "shard-00004.npz").write_bytes(serial["shard-00004.npz"][:100])
+    (tmp_path / "shard-00005.npz").unlink()
+    (tmp_path / "shard-00006.npz").write_bytes(serial["shard-00007.npz"])
+    before = (tmp_path / "shard-00000.npz").stat().st_mtime_ns
+    encode(source, tmp_path, client=client)
+    assert content(tmp_path) == serial
+    assert (tmp_path / "shard-00000.npz").stat().st_mtime_ns == before
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(
+    client: Any, source: Path, serial: dict[str, bytes], tmp_path: Path
+) -> None:
+    def fill() -> None:
+        def full(file: Any) -> None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        os.kept, os.fsync = os.fsync, full  # type: ignore[attr-defined,assignment]
+
+    def empty() -> None:
+        os.fsync = os.kept  # type: ignore[attr-defined]
+
+    client.run(fill)
+    place = ["--scheduler", client.scheduler.address]
+    said = CliRunner().invoke(
+        app,
+        ["encode", str(source), "--output", str(tmp_path / "out"), "--engine", "dask",
+         "--num-shells", "1", "--walk-length", "4", "--shard-size", "5", *place],
+    )  # fmt: skip
+    try:
+        assert said.exit_code == 2
+        (error,) = (x for x in said.stderr.splitlines() if not x.startswith("note"))
+        assert "No space left on device; free some space" in error
+        assert [file.name for file in (tmp_path / "out").iterdir()] == ["manifest.json"]
+    finally:
+        client.run(empty)
+    encode(source, tmp_path / "out", client=client)
+    assert content(tmp_path / "out") == serial
+
+
+def test_datasets_are_encoded_alike(client: Any, tmp_path: Path) -> None:
+    path = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    graphs = [Data(edge_index=path, num_nodes=3 + i % 4) for i in range(5000)]
+    here = encode_dataset(graphs, WALKS)
+    with pytest.raises(ConfigError, match="cache_dir"):
+        encode_dataset(graphs, WALKS, client=client)
+    there = encode_dataset(graphs, WALKS, client=client, cache_dir=tmp_path)
+    assert torch.equal(there.encodings, here.encodings)
+    assert [tmp_path / file for file in os.listdir(tmp_path)] == [there.cache_file]
+    assert encode_dataset(graphs, WALKS, client=client, cache_dir=tmp_path).from_cache
+
+
+def test_unusable_workers_are_refused(client: Any, tmp_path: Path) -> None:
+    """Without the library, with another version of it, without an extra."""
+    absent, older, lacking = (
+        tmp_path / name for name in ("absent", "older", "lacking")
+    )
+    (absent / "sekgnn").mkdir(parents=True)
+    (absent / "sekgnn" / "__init__.py").write_text("raise ImportError('not here')")
+    (older / "sekgnn").mkdir(parents=True)
+    for file in Path(sekgnn.__file__).parent.iterdir():
+        (older / "sekgnn" / file.name).symlink_to(file)
+    (older / "sekgnn" / "_version.py").unlink()
+    (older / "sekgnn" / "_version.py").write_text('__version__ = "0.0.1"')
+    (lacking / "rdkit").mkdir(parents=True)
+    (lacking / "rdkit" / "__init__.py").write_text("raise ImportError('no rdkit')")
+    (tmp_path / "data.csv").write_text("smiles\nCCO\nCC\n")
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-dashboard"]
+    command += ["--no-nanny", "--nthreads", "1", client.scheduler.address]
+    src = str(Path(sekgnn.__file__).parent.parent)
+    odd = [
+        subprocess.Popen(
+            command,
+            env={**os.environ, "PYTHONPATH": f"{place}{os.pathsep}{src}"},
+            cwd=tmp_path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for place in (absent, older, lacking)
+    ]
+    try:
+        client.wait_for_workers(5, timeout=60)
+        with pytest.raises(ConfigError) as caught:
+            encode_shards(tmp_path / "data.csv", tmp_path / "out", client=client)
+    finally:
+        for process in odd:
+            process.kill()
+            process.wait()
+    said = str(caught.value)
+    assert "has no sekgnn (not here)" in said and "has sekgnn 0.0.1" in said
+    assert "lacks the extra 'mol' (no rdkit)" in said and "\n" not in said
+    assert not list((tmp_path / "out").glob("shard*"))
