@@ -19,7 +19,6 @@ from typer.testing import CliRunner
 
 import sekgnn
 from sekgnn.cli.main import app
-from sekgnn.encoding import node_ranges
 from sekgnn.encoding.dask_engine import open_client
 from sekgnn.encoding.node_ranges import RangePlan, encode_graph_file
 from sekgnn.encoding.sharded import encode_shards
@@ -76,12 +75,11 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def test_ranges_of_one_graph_are_those_of_one_process(
-    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    client: Any, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(node_ranges, "RANGE_NUMBERS", 64 * WALKS.num_features)
     graph = random_regular_graph(300, 4, np.random.default_rng(1))
     file = pack_pairs([graph.edge_index().T], 300, tmp_path / "graph.csr")
-    plan = RangePlan(WALKS)
+    plan = RangePlan(WALKS, range_numbers=64 * WALKS.num_features)
     encode_graph_file(file, plan, tmp_path / "here", threads=1)
     encode_graph_file(file, plan, tmp_path / "there", client=client)
     assert len(content(tmp_path / "here")) == 6  # five ranges and the manifest

@@ -160,7 +160,9 @@ def run_on_workers(
     except ConfigError:
         raise
     except (OSError, TimeoutError) as error:
-        if _is_connected(client):
+        # a client may not know yet that its connection is closed
+        lost = isinstance(error, distributed.comm.CommClosedError)
+        if _is_connected(client) and not lost:
             raise  # of the job
         cause = " ".join(str(error).split())
         raise ConnectionError(

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -185,6 +185,7 @@ class RangePlan:
         dtype: float32 or float64.
         num_walks: Walks per starting set, if they are sampled.
         seed: Of these.
+        range_numbers: About how many numbers a range has.
     """
 
     encoding: WalkEncoding
@@ -192,6 +193,7 @@ class RangePlan:
     dtype: str = "float64"
     num_walks: int = 256
     seed: int = 0
+    range_numbers: int = field(default_factory=lambda: RANGE_NUMBERS)
 
     def __post_init__(self) -> None:
         """Check what can be checked without a graph."""
@@ -202,13 +204,13 @@ class RangePlan:
             check_sampling(self.encoding, self.num_walks, self.seed)
 
     def ranges(self, num_nodes: int) -> list[tuple[int, int]]:
-        """Return the ranges of nodes, of about ``RANGE_NUMBERS`` numbers each."""
+        """Return the ranges of nodes, of about ``range_numbers`` numbers each."""
         return even_chunks(num_nodes, self.range_size)
 
     @property
     def range_size(self) -> int:
         """Nodes in a range."""
-        return max(1, RANGE_NUMBERS // self.encoding.num_features)
+        return max(1, self.range_numbers // self.encoding.num_features)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values, without what has no influence."""
