@@ -73,6 +73,7 @@ nb_merge_streams = True
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 os.environ["PYTHONWARNINGS"] = "ignore"
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.pop("SEKGNN_DATA", None)  # what is shown needs no data at hand
 
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented_params"
@@ -82,7 +83,6 @@ autodoc_inherit_docstrings = False
 napoleon_numpy_docstring = False
 napoleon_custom_sections = [("Shapes", "notes_style")]
 napoleon_use_ivar = True
-python_maximum_signature_line_length = 88
 add_module_names = False
 
 html_theme = "furo"
