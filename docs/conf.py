@@ -18,6 +18,7 @@ from typing import Any
 from docutils import nodes
 from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
+from nbclient import NotebookClient
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
@@ -25,9 +26,9 @@ DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 warnings.filterwarnings("ignore", message=".*torch.jit.*")  # PyG on PyTorch 2.13
 
-import api_pages  # noqa: E402
+import api_pages
 
-import sekgnn  # noqa: E402
+import sekgnn
 
 project = "sekgnn"
 author = "the sekgnn developers"
@@ -70,6 +71,7 @@ nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 240
 nb_merge_streams = True
+NotebookClient.coalesce_streams.default_value = True  # pieces of a line belong together
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 os.environ["PYTHONWARNINGS"] = "ignore"
 os.environ.setdefault("OMP_NUM_THREADS", "1")
