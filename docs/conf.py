@@ -12,6 +12,7 @@ import os
 import re
 import sys
 import warnings
+from functools import partialmethod
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,10 @@ nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 240
 nb_merge_streams = True
-NotebookClient.coalesce_streams.default_value = True  # pieces of a line belong together
+nb_render_markdown_format = "myst"  # tables in outputs
+NotebookClient.__init__ = partialmethod(  # pieces of a line belong together
+    NotebookClient.__init__, coalesce_streams=True
+)
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 os.environ["PYTHONWARNINGS"] = "ignore"
 os.environ.setdefault("OMP_NUM_THREADS", "1")
