@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DOCS_STAMP := $(VENV)/.installed-docs
 
 # Real benchmark data, if it lies beside the project; tests that need it skip without it.
 ifeq ($(SEKGNN_DATA),)
@@ -11,11 +12,13 @@ export SEKGNN_DATA := $(abspath ../shared/data)
 endif
 endif
 
-.PHONY: demo test lint types imports unit fuzz wheel explorer bench results install clean help
+.PHONY: demo test lint types imports unit docs linkcheck fuzz wheel explorer bench results install clean \
+	help
 
 help:
 	@echo "make demo   install, then encode graphs, tell two apart, learn to count 4-cycles"
 	@echo "make test   install, lint, type-check, check import rules, run all tests"
+	@echo "make docs   install, then run the tutorials and build the site, build/docs/index.html"
 	@echo "make fuzz   install, then try 5,000 damaged and hostile inputs of every kind"
 	@echo "make wheel  build the wheel, install it into a clean environment, run it there"
 	@echo "make explorer  build the script of explorer pages again (needs node and npm)"
@@ -49,6 +52,20 @@ imports: install
 unit: install
 	$(BIN)/sekgnn warmup  # once, instead of once per test process
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2  # two processes of one thread each
+
+$(DOCS_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[docs]"
+	touch $(DOCS_STAMP)
+
+# Executes the tutorials; a warning, an error in a cell or a broken link inside fails.
+docs: $(DOCS_STAMP)
+	$(BIN)/sekgnn warmup
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q tests/test_docs.py
+	$(BIN)/sphinx-build -W --keep-going -q -j 2 -c docs . build/docs
+
+# Links to other sites; needs the network.
+linkcheck: $(DOCS_STAMP)
+	$(BIN)/sphinx-build -q -b linkcheck -D nb_execution_mode=off -c docs . build/linkcheck
 
 # The same attack as in the tests, but longer; seeded, so that a failure can be had again.
 fuzz: install

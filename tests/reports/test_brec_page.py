@@ -105,7 +105,7 @@ def test_the_words_count_too() -> None:
         in (page)
     )
     for row in BOARD.rows:
-        assert f"- `{row.key}`: {row.score.title}" in page
+        assert f"- `{row.key}`: `{row.score.title}`" in page
     assert "![separated pairs against time](exact.png)" in page
     assert page.endswith("\n")
     one = replace(BOARD.rows[0], score=replace(BOARD.rows[0].score, copies=1))

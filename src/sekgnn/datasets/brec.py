@@ -78,15 +78,17 @@ class BRECPair:
 class BREC(Collection[BRECPair]):
     """The pairs of BREC (Wang and Zhang, ICML 2024), in its own order.
 
-    | category | pairs | index | nodes |
-    |---|---|---|---|
-    | basic | 60 | 0-59 | 10 |
-    | simple_regular | 50 | 60-109 | 7-10 |
-    | strongly_regular | 50 | 110-159 | 16-35 |
-    | extension | 100 | 160-259 | 10-19 |
-    | cfi | 100 | 260-359 | 18-198 |
-    | four_vertex | 20 | 360-379 | 63 |
-    | distance_regular | 20 | 380-399 | 30-63 |
+    ================  =====  =======  =====
+    category          pairs  index    nodes
+    ================  =====  =======  =====
+    basic             60     0-59     10
+    simple_regular    50     60-109   7-10
+    strongly_regular  50     110-159  16-35
+    extension         100    160-259  10-19
+    cfi               100    260-359  18-198
+    four_vertex       20     360-379  63
+    distance_regular  20     380-399  30-63
+    ================  =====  =======  =====
 
     The paper's category "Regular" (140 pairs) is split into its four parts here. The
     relabelled copies of upstream's file are left out: :mod:`sekgnn.brec` makes them

@@ -18,6 +18,7 @@ from sekgnn.errors import ConfigError, GraphInputError
 
 TaskKind = Literal["binary", "multiclass", "multilabel", "regression"]
 TASK_KINDS = ("binary", "multiclass", "multilabel", "regression")
+"""What targets can be."""
 _MOST = float(np.finfo(np.float32).max)
 MOST_NUMBERED_CLASSES = 10
 """Integers with more different values than this are a quantity, not classes."""

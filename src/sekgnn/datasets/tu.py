@@ -44,6 +44,7 @@ TU_NAMES = (
     "IMDB-BINARY",
     "IMDB-MULTI",
 )
+"""TU sets that are known by name."""
 
 
 def tu_dataset(

@@ -15,7 +15,9 @@ from sekgnn.errors import GraphInputError, GraphInputWarning
 from sekgnn.memory import check_claim, check_memory
 
 Undirected = Literal["error", "add"]
+"""What to do with edges that are listed in one direction only."""
 SelfLoops = Literal["drop", "error"]
+"""What to do with edges from a node to itself."""
 NodeDescriber = Callable[[int], tuple[str, str]]
 """Maps a node to what the user calls it and where it is: ``("3", " of graph 7")``."""
 

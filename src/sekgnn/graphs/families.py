@@ -336,6 +336,7 @@ _FAMILIES: dict[str, tuple[Callable[..., Graph], int, float, str]] = {
     ),
 }
 GRAPH_NAMES = tuple(_FAMILIES)
+"""The families that :func:`named_graph` knows."""
 
 
 def named_graph(name: str) -> Graph:

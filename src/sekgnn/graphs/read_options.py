@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sekgnn.graphs.cleaning import SelfLoops, Undirected
 
 FORMATS = ("graph6", "edges", "npz", "csr", "smiles", "json", "tu")
+"""The formats that graphs are read from."""
 
 
 @dataclass(frozen=True)

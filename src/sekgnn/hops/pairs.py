@@ -96,7 +96,7 @@ class HopPairs:
     def counts(self) -> NDArray[np.int64]:
         """Return the number of pairs of every node and hop, int64 ``[n, K]``.
 
-        Entry ``[v, k - 1]`` is |N_k(v)|, or the sample size where hops were sampled.
+        Entry ``[v, k - 1]`` is ``|N_k(v)|``, or the size of the sample.
         """
         sizes = np.zeros((self.num_nodes, self.num_hops), dtype=np.int64)
         present = int(self.hop[-1]) if self.hop.size else 0

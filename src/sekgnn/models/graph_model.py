@@ -466,6 +466,7 @@ class _Models(Registry[nn.Module]):
 
 
 MODELS = _Models("model", nn.Module)
+"""Every model by name."""
 
 
 def register_model(name: str) -> Callable[[C], C]:

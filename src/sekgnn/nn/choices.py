@@ -5,13 +5,21 @@ from __future__ import annotations
 from typing import Literal
 
 Update = Literal["mlp", "relu"]
+"""UPDATE of Eq. 6: what follows the message of a hop."""
 Combine = Literal["geometric", "sum"]
+"""COMBINE of Eq. 6, over the hops of a layer."""
 Inject = Literal["every", "input"]
+"""Where f enters a network: before every layer, or before the first."""
 Fusion = Literal["concat", "mean", "weighted"]
+"""How a network puts the channels of f together."""
 Jump = Literal["attention", "last", "sum", "concat"]
+"""Jumping knowledge: what is taken of all layers."""
 Norm = Literal["batch", "layer", "none"]
+"""Normalisation inside and between layers."""
 Activation = Literal["relu", "silu", "sine"]
+"""Inside MLPs and between layers."""
 Standardize = Literal["scale", "rotate", "none"]
+"""How encodings are standardised on the training graphs."""
 Head = Literal["linear", "mlp"]
 Pooled = Literal["plain", "frozen"]
 Base = Literal["1", "1-2-3"]

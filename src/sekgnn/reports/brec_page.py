@@ -104,7 +104,7 @@ def brec_page(board: Board) -> str:
         "",
         "Exact parameters of every row, by the name used in `exact.json`:",
         "",
-        *(f"- `{row.key}`: {row.score.title}" for row in board.rows),
+        *(f"- `{row.key}`: `{row.score.title}`" for row in board.rows),
         "",
     ]
     return "\n".join(lines)

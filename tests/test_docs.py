@@ -1,0 +1,81 @@
+"""The site's sources fit together; ``make docs`` builds it and runs its tutorials."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+import sekgnn
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [*DOCS.glob("*.md"), *DOCS.glob("tutorials/*.md"), *DOCS.glob("how/*.md")]
+OTHERS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+FENCED = re.compile(r"^(```+|:::+)(.*?)^\1", re.S | re.M)
+
+
+def listed() -> Iterator[tuple[Path, str]]:
+    """Yield every entry of a toctree with the page that has it."""
+    for page in PAGES:
+        for text in re.findall(r"```\{toctree\}\n(.*?)```", page.read_text(), re.S):
+            for line in text.splitlines():
+                if line and not line.startswith(":"):
+                    yield page, re.sub(r"^.*<(.*)>$", r"\1", line)
+
+
+def slug(heading: str) -> str:
+    """Return the anchor that GitHub and the site give a heading."""
+    text = re.sub(r"\[([^]]*)\]\([^)]*\)|`", r"\1", heading).strip().lower()
+    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+
+
+def test_every_page_is_in_the_table_of_contents() -> None:
+    entries = {
+        (entry[1:] if entry.startswith("/") else f"docs/{entry}")
+        for _, entry in listed()
+    }
+    known = [*PAGES, *ROOT.glob("results/*/*.md"), *ROOT.glob("studies/*/results/*.md")]
+    names = {str(page.relative_to(ROOT).with_suffix("")) for page in known}
+    lost = {n for n in names if not any(fnmatch(n, entry) for entry in entries)}
+    assert lost == {"docs/index"}, "list the page in docs/index.md"
+
+
+@pytest.mark.parametrize("page", PAGES + OTHERS, ids=lambda page: page.stem)
+def test_links_lead_to_files_and_headings_that_exist(page: Path) -> None:
+    text = FENCED.sub("", page.read_text("utf-8"))
+    broken = []
+    for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", text):
+        name, _, anchor = unquote(link).partition("#")
+        target = page.parent / name if name else page
+        if not target.exists():
+            broken.append(link)
+        elif anchor:
+            body = FENCED.sub("", target.read_text("utf-8"))
+            headings = re.findall(r"^#+ (.*)$", body, re.M)
+            broken += [link] if anchor not in map(slug, headings) else []
+    assert broken == []
+
+
+def test_every_public_name_is_described_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("sphinx")
+    monkeypatch.setattr(sys, "path", [str(DOCS), *sys.path])
+    import api_pages  # type: ignore[import-not-found]
+
+    for room in api_pages.ROOMS:
+        text = api_pages.page(room)
+        for name in api_pages.described(room):
+            assert len(re.findall(rf"^\.\. auto\w+:: {name}$", text, re.M)) == 1
+            assert api_pages.docstring(room, name), f"{room}.{name} has no docstring"
+        for name in api_pages.public(room):
+            assert name in api_pages.described(api_pages.home(room, name))
+    rooms = {f"sekgnn.{name}" for name in sekgnn.__all__} & set(sys.modules)
+    public = {room for room in rooms if hasattr(sys.modules[room], "__all__")}
+    assert public <= set(api_pages.ROOMS)
+    pages = [entry for _, entry in listed() if entry.startswith("api/")]
+    assert pages == [f"api/{room.removeprefix('sekgnn.')}" for room in api_pages.ROOMS]
