@@ -188,7 +188,7 @@ def test_parameters_and_bad_values() -> None:
 
 
 def test_without_data(tmp_path: Path) -> None:
-    with pytest.raises(DataNotFoundError, match=r"brec/brec\.g6\.txt"):
+    with pytest.raises(DataNotFoundError, match=r"BREC is not here.*GraphPKU/BREC"):
         score_exact("1wl", data_root=tmp_path)
 
 

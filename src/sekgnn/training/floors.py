@@ -77,8 +77,9 @@ def floors(
 
     Example:
         >>> one, ones = np.array([[0.0], [1.0], [5.0]]), np.ones((3, 1), dtype=bool)
-        >>> floors("regression", np.array([0, 0, 1]), one, ones)[0]["rmse"] ** 2
-        0.16666666666666663
+        >>> found = floors("regression", np.array([0, 0, 1]), one, ones)[0]
+        >>> round(found["rmse"] ** 2, 6)
+        0.166667
     """
     out = []
     for values, present in zip(y.T, mask.T, strict=True):

@@ -163,9 +163,9 @@ class Training:
             self._first.encoding,
             self._first.precision,
         )
-        self._num_layers = getattr(self._first.options, "num_layers", 0)
         if isinstance(self.data, NodeTask):
             check_seeds(self._first, config)
+            self._num_layers = self._first.options.num_layers
         sizes = np.sort(self.data.sizes)[-config.batch_size :].tolist()
         check_pairs(self._first, sizes, self.data.name)
         goal = self.objective(0)
