@@ -143,16 +143,16 @@ def test_a_contested_slot_is_nobodys(
         assert claim(study, study.ask(), 2) == 0  # a failed trial gives its slot back
 
 
+@pytest.mark.parametrize("form", ["{}/study.log", "sqlite:///{}/study.db"])
 def test_a_distant_trial_is_gone_when_its_sign_no_longer_changes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A journal has no heartbeat of Optuna's; no two clocks are compared."""
+    """No two clocks are compared; nor is there a heartbeat that comes too late."""
     clock = [0.0]
     monkeypatch.setattr("sekgnn.search.storage.time.monotonic", lambda: clock[0])
-    url = str(tmp_path / "study.log")
     with quiet_optuna():
-        study = optuna.create_study(storage=open_storage(url))
-        watch = Watch(study, url)
+        study = optuna.create_study(storage=open_storage(form.format(tmp_path)))
+        watch = Watch(study)
         trial = study.ask({"x": optuna.distributions.FloatDistribution(0, 1)})
         for beat in range(5):
             clock[0] += storage.GRACE_SECONDS

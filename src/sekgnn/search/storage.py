@@ -1,7 +1,6 @@
 """Where a study is kept, and which of its trials have lost their process.
 
-Databases keep Optuna's heartbeat. Journals have none, so there a trial counts up a user
-attribute while it lives.
+A trial counts up a user attribute while it lives, in databases and journals alike.
 """
 
 from __future__ import annotations
@@ -105,8 +104,6 @@ def open_storage(url: str) -> Any:
             return RDBStorage(
                 url,
                 engine_kwargs=dict(waits) if url.startswith("sqlite") else None,
-                heartbeat_interval=BEAT_SECONDS,
-                grace_period=GRACE_SECONDS,
             )
         except (ArgumentError, ImportError, ValueError) as error:
             cause = str(error).splitlines()[0]
@@ -209,8 +206,8 @@ def shown(url: str) -> str:
 
 
 @contextmanager
-def signs_of_life(trial: Any, url: str) -> Iterator[None]:
-    """Show other processes that a trial is alive, where Optuna does not."""
+def signs_of_life(trial: Any) -> Iterator[None]:
+    """Show other processes that a trial is alive."""
     end = threading.Event()
 
     def beat() -> None:
@@ -220,9 +217,7 @@ def signs_of_life(trial: Any, url: str) -> Iterator[None]:
             with suppress(Exception):  # the training itself will notice
                 trial.set_user_attr(_ALIVE, count)
 
-    thread = threading.Thread(target=beat, daemon=True)
-    if is_journal(url):
-        thread.start()
+    threading.Thread(target=beat, daemon=True).start()
     try:
         yield
     finally:
@@ -232,31 +227,27 @@ def signs_of_life(trial: Any, url: str) -> Iterator[None]:
 class Watch:
     """Fails the trials of a study whose process is gone.
 
-    No two clocks are compared: a trial of a journal is gone if its sign of life has not
-    changed for :data:`GRACE_SECONDS` of this process's own time.
+    No two clocks are compared: a trial is gone if its sign of life has not changed for
+    :data:`GRACE_SECONDS` of this process's own time. (Optuna's heartbeat does not see
+    processes that are killed before their first one, and journals have none.)
 
     Args:
         study: Optuna's study.
-        url: Of its storage.
     """
 
-    def __init__(self, study: Any, url: str) -> None:
+    def __init__(self, study: Any) -> None:
         """Look at nothing yet."""
-        self._study, self._journal = study, is_journal(url)
+        self._study = study
         self._seen: dict[int, tuple[Any, float]] = {}
 
     def trials(self) -> list[Any]:
         """Return all trials, after those whose process is gone have been failed."""
         from optuna.exceptions import UpdateFinishedTrialError
-        from optuna.storages import fail_stale_trials
         from optuna.trial import TrialState
 
-        fail_stale_trials(self._study)
         now = time.monotonic()
         for trial in self._study.get_trials(deepcopy=False):
-            # a process may be killed before Optuna's first heartbeat
-            silent = self._journal or not trial.params
-            if trial.state != TrialState.RUNNING or not silent:
+            if trial.state != TrialState.RUNNING:
                 continue
             sign = trial.user_attrs.get(_ALIVE), len(trial.params)
             last, since = self._seen.get(trial.number, (None, now))

@@ -206,7 +206,7 @@ class Worker:
         self.study.pruner = _pruner(
             job.pruner, job.config.epochs, len(validation.splits)
         )
-        self.watch = Watch(self.study, job.url)
+        self.watch = Watch(self.study)
         self._failed = False
 
     def look(self) -> bool:
@@ -246,7 +246,7 @@ class Worker:
         from optuna.trial import TrialState
 
         try:
-            with signs_of_life(trial, self.job.url):
+            with signs_of_life(trial):
                 slot = claim(self.study, trial, self.job.trials)
                 self.study.sampler = _sampler(self.job, slot)
                 return self._train(trial, self.job.space.suggest(trial))
