@@ -291,7 +291,7 @@ def test_checks_of_scikit_learn(cls: type) -> None:
     failed = {r["check_name"]: str(r["exception"]) for r in found
               if r["status"] == "failed"}  # fmt: skip
     assert failed == {}
-    assert sum(r["status"] == "passed" for r in found) >= 60
+    assert sum(r["status"] == "passed" for r in found) >= 50  # a few more with pandas
 
 
 def test_weights_are_repetitions_and_classes_may_have_them(tmp_path: Path) -> None:
