@@ -168,7 +168,7 @@ def table(report: dict[str, Any]) -> str:
         "",
         f"{report['machine']['cpu']}, {report['machine']['cores']} cores. Load before: "
         f"{load}"
-        + (", **a busy machine: not a measurement of speed**." if load > 0.5 else "."),
+        + (", **a busy machine: not a measurement of speed**." if load > 1 else "."),
     ]
     if "speed" in report:
         r = report["speed"]
