@@ -99,6 +99,20 @@ def _only_mine(gid: int) -> bool:
     return me.pw_gid == gid and members <= {me.pw_name}
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those it is in, if they are missing.
+
+    Raises:
+        OutputError: If it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"cannot make the folder {folder}: {error.strerror}; choose another output."
+        ) from error
+
+
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a draft to write to, which becomes ``path`` only when complete.

@@ -28,9 +28,10 @@ from sekgnn.errors import (
     OutputError,
     ResumeWarning,
 )
+from sekgnn.files import make_folder
 from sekgnn.training.learner import NotFiniteError
 from sekgnn.training.lightning_trainer import read_checkpoint
-from sekgnn.training.run_folder import CHECKPOINT_FILE, make_folder, note_threads
+from sekgnn.training.run_folder import CHECKPOINT_FILE, note_threads
 from sekgnn.training.run_record import RunRecord
 from sekgnn.training.training import Training
 

@@ -15,11 +15,11 @@ from tests.training.helpers import (
 )
 
 from sekgnn.errors import ConfigError, OutputError
+from sekgnn.files import make_folder
 from sekgnn.training.config import RunConfig
 from sekgnn.training.run_folder import (
     check_same_config,
     locked,
-    make_folder,
     read_config,
     write_config,
 )

@@ -39,12 +39,13 @@ from sekgnn.checks import check_positive
 from sekgnn.datasets.brec import BREC, BRECPair
 from sekgnn.datasets.pyg import as_data
 from sekgnn.errors import ConfigError
+from sekgnn.files import make_folder
 from sekgnn.graphs import Graph
 from sekgnn.kernel import cpu_clock
 from sekgnn.parallel import Progress
 from sekgnn.provenance import package_versions, source_commit
 from sekgnn.training.processes import run_processes
-from sekgnn.training.run_folder import locked, make_folder
+from sekgnn.training.run_folder import locked
 
 MakeModel = Callable[[], nn.Module]
 """Returns a new model: it takes a PyG ``Batch`` and returns ``[num_graphs, d]``."""

@@ -31,8 +31,8 @@ from sekgnn.encoding.sampled import check_sampling, encode_sampled
 from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dict
 from sekgnn.encoding.tasks import Wanted
 from sekgnn.encoding.walk_encoding import WalkEncoding
-from sekgnn.errors import ConfigError, GraphInputError, OutputError
-from sekgnn.files import write_files
+from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.files import make_folder, write_files
 from sekgnn.graphs.graph import CsrGraph, Graph
 from sekgnn.graphs.graph_file import GraphFile, read_graph_file
 from sekgnn.graphs.packed import PackedGraphs, pack
@@ -374,12 +374,7 @@ def prepare_folder(file: GraphFile, plan: RangePlan, folder: Path) -> None:
         ConfigError: If it holds something else.
         OutputError: If it cannot be made.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"cannot make the folder {folder}: {error.strerror}; choose another."
-        ) from error
+    make_folder(folder)
     said = folder / MANIFEST_FILE
     if not said.exists():
         if any(re.fullmatch(r"[^.].*", p.name) for p in folder.iterdir()):

@@ -241,7 +241,72 @@ def cut_ragged(
     }
 
 
-class HopLoader(DataLoader[Any]):
+class SeededLoader(DataLoader[Any]):
+    """Loads batches in an order, and with samples, that a seed and the epoch fix.
+
+    Args:
+        count: Things that batches are made of.
+        batcher: Makes a batch of some of them; draws samples.
+        batch_size: Things per batch.
+        shuffle: Another order in every epoch.
+        resample: Draw new samples in every epoch.
+        seed: Of order and samples. Epoch e depends on (seed, e) alone.
+        **kwargs: As for ``torch.utils.data.DataLoader``.
+
+    Raises:
+        ConfigError: If a parameter cannot work.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        batcher: Any,
+        batch_size: int,
+        shuffle: bool,
+        resample: bool,
+        seed: int,
+        **kwargs: Any,
+    ) -> None:
+        """Draw the samples of the seed itself."""
+        for name in ("collate_fn", "generator", "dataset"):
+            if name in kwargs:
+                raise ConfigError(
+                    f"{type(self).__name__} sets {name} itself; leave it out."
+                )
+        if resample and kwargs.get("persistent_workers"):
+            raise ConfigError(
+                "persistent workers would keep the neighbours of the first epoch; "
+                "use persistent_workers=False or resample=False."
+            )
+        self.seed = check_positive("seed", seed, minimum=0)
+        self.resample, self.epoch, self.batcher = resample, 0, batcher
+        batcher.draw(self.seed)
+        super().__init__(
+            cast("Any", range(count)),
+            batch_size,
+            shuffle,
+            collate_fn=batcher,
+            generator=torch.Generator(),
+            **kwargs,
+        )
+
+    def __iter__(self) -> Any:
+        """Start the next epoch."""
+        state = np.random.SeedSequence([self.seed, self.epoch])
+        order, sample = state.generate_state(2, np.uint64).tolist()
+        self.generator.manual_seed(order)
+        if self.resample:
+            self.batcher.draw(sample)
+        self.epoch += 1
+        batches: Iterator[Any] = super().__iter__()
+        return batches
+
+    def set_epoch(self, epoch: int) -> None:
+        """Make ``epoch`` the next one, to continue or repeat a run."""
+        self.epoch = check_positive("epoch", epoch, minimum=0)
+
+
+class HopLoader(SeededLoader):
     r"""Load batches of graphs with the compressed rows of :math:`N_1, \dots, N_K`.
 
     The dataset is joined once; a batch is then cut out of the joined tensors, its hops
@@ -294,41 +359,14 @@ class HopLoader(DataLoader[Any]):
         **kwargs: Any,
     ) -> None:
         """Join the dataset and find its hops."""
-        for name in ("collate_fn", "generator", "dataset"):
-            if name in kwargs:
-                raise ConfigError(f"HopLoader sets {name} itself; leave it out.")
-        self.seed = check_positive("seed", seed, minimum=0)
-        self.resample = resample and max_neighbors is not None
-        if self.resample and kwargs.get("persistent_workers"):
-            raise ConfigError(
-                "persistent workers would keep the neighbours of the first epoch; "
-                "use persistent_workers=False or resample=False."
-            )
-        self.epoch = 0
         graphs = GraphStore((dataset[i] for i in range(len(dataset))), skip=_PAIRS)
         hops = HopStore(graphs, num_hops, max_neighbors, kernel, undirected)
-        hops.draw(self.seed)
-        self.batcher = HopBatcher(graphs, hops)
         super().__init__(
-            cast("Any", range(graphs.num_graphs)),
+            graphs.num_graphs,
+            HopBatcher(graphs, hops),
             batch_size,
             shuffle,
-            collate_fn=self.batcher,
-            generator=torch.Generator(),
+            resample and max_neighbors is not None,
+            seed,
             **kwargs,
         )
-
-    def __iter__(self) -> Any:
-        """Start the next epoch."""
-        state = np.random.SeedSequence([self.seed, self.epoch])
-        order, sample = state.generate_state(2, np.uint64).tolist()
-        self.generator.manual_seed(order)
-        if self.resample:
-            self.batcher.hops.draw(sample)
-        self.epoch += 1
-        batches: Iterator[Any] = super().__iter__()
-        return batches
-
-    def set_epoch(self, epoch: int) -> None:
-        """Make ``epoch`` the next one, to continue or repeat a run."""
-        self.epoch = check_positive("epoch", epoch, minimum=0)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.utils.data import DataLoader
 from torch_geometric.data import Data
 
 from sekgnn import fields
 from sekgnn.checks import check_positive
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import Graph, as_graph
+from sekgnn.nn.hop_loader import SeededLoader
 from sekgnn.nn.kernels import hop_major, sample_neighborhood, transpose
 
 
@@ -107,7 +107,7 @@ class SeedBatcher:
         return batch
 
 
-class HopNeighborLoader(DataLoader[Any]):
+class HopNeighborLoader(SeededLoader):
     r"""Load seed nodes (or pairs) of one huge graph with sampled K-hop neighbourhoods.
 
     A batch holds what the models read: seeds, the nodes that they reach in L layers,
@@ -166,9 +166,7 @@ class HopNeighborLoader(DataLoader[Any]):
         known = as_graph(graph)
         chosen = np.arange(known.num_nodes) if items is None else np.asarray(items)
         rows = {"x": x, fields.SUB_ENC: encoding}
-        self.seed = check_positive("seed", seed, minimum=0)
-        self.resample, self.epoch = resample and max_neighbors is not None, 0
-        self.batcher = SeedBatcher(
+        batcher = SeedBatcher(
             known,
             chosen,
             num_hops,
@@ -177,22 +175,12 @@ class HopNeighborLoader(DataLoader[Any]):
             {name: own for name, own in rows.items() if own is not None},
             {} if y is None else {"y": y},
         )
-        self.batcher.draw(self.seed)
         super().__init__(
-            cast("Any", range(len(chosen))),
+            len(chosen),
+            batcher,
             batch_size,
             shuffle,
-            collate_fn=self.batcher,
-            generator=torch.Generator(),
+            resample and max_neighbors is not None,
+            seed,
             **kwargs,
         )
-
-    def __iter__(self) -> Any:
-        """Start the next epoch."""
-        state = np.random.SeedSequence([self.seed, self.epoch])
-        order, sample = state.generate_state(2, np.uint64).tolist()
-        self.generator.manual_seed(order)
-        if self.resample:
-            self.batcher.draw(sample)
-        self.epoch += 1
-        return super().__iter__()

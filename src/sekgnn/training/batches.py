@@ -91,8 +91,8 @@ class JoinedGraphs:
             drawn = HopStore(store, num_hops, max_neighbors)
             self.training = HopBatcher(store, drawn, encodings)
 
-    evaluation: HopBatcher | SeedBatcher
-    training: HopBatcher | SeedBatcher
+    evaluation: HopBatcher | SeedBatcher | ShardBatcher
+    training: HopBatcher | SeedBatcher | ShardBatcher
 
     def batches(
         self,
@@ -115,9 +115,14 @@ class JoinedGraphs:
             world: Number of processes.
             num_workers: Processes that load.
         """
-        order = EpochBatches(chosen, batch_size, seed, rank, world)
+        blocks = self.blocks(chosen)
+        order = EpochBatches(chosen, batch_size, seed, rank, world, blocks)
         batcher = self.evaluation if seed is None else self.training
         return BatchLoader(batcher, order, self.num_graphs, num_workers)
+
+    def blocks(self, chosen: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Return which graphs lie together and are to be read together, if any do."""
+        return None
 
 
 class JoinedSeeds(JoinedGraphs):
@@ -180,9 +185,10 @@ class JoinedSeeds(JoinedGraphs):
         self.evaluation.draw(seed)
 
 
-class StreamedGraphs:
-    """Graphs in shards, of which a batch reads what it needs; as :class:`JoinedGraphs`.
+class StreamedGraphs(JoinedGraphs):
+    """Graphs in shards, of which a batch reads what it needs.
 
+    Takes the place of :class:`JoinedGraphs`.
     Encodings are read if the shards hold them, else computed for every batch; hops are
     found for every batch. Memory does not depend on the number of graphs, but for a few
     bytes of each.
@@ -209,7 +215,7 @@ class StreamedGraphs:
         seed: int | None = 0,
     ) -> None:
         """Look whether the encodings are there."""
-        self.data = data
+        self.data, self.num_graphs = data, len(data)
         kept = data.shards.manifest["parameters"]["dtype"]
         stored = encoding == data.encoding and np.can_cast(dtype, kept)
         if encoding is not None and encoding != data.encoding:
@@ -222,21 +228,9 @@ class StreamedGraphs:
         self.evaluation, self.training = ShardBatcher(*made), ShardBatcher(*made)
         self.evaluation.draw(seed or 0)
 
-    def batches(
-        self,
-        chosen: NDArray[np.int64],
-        batch_size: int,
-        seed: int | None = None,
-        *,
-        rank: int = 0,
-        world: int = 1,
-        num_workers: int = 0,
-    ) -> BatchLoader:
-        """Return a loader, as :meth:`JoinedGraphs.batches` does."""
-        blocks = self.data.shard_numbers[chosen]
-        order = EpochBatches(chosen, batch_size, seed, rank, world, blocks)
-        batcher = self.evaluation if seed is None else self.training
-        return BatchLoader(batcher, order, len(self.data), num_workers)
+    def blocks(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the shard of every graph."""
+        return self.data.shard_numbers[chosen]
 
 
 class ShardBatcher:

@@ -6,9 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from sekgnn.files import make_folder
 from sekgnn.parallel import Progress
 from sekgnn.training.callbacks import EpochReport
-from sekgnn.training.run_folder import FOREST_FOLDER, make_folder, member_folders
+from sekgnn.training.run_folder import FOREST_FOLDER, member_folders
 from sekgnn.training.training import Trained, Training
 
 

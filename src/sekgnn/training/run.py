@@ -16,7 +16,7 @@ from torch import Tensor
 
 from sekgnn.datasets import GraphTask
 from sekgnn.errors import ConfigError, GraphInputError
-from sekgnn.files import write_files
+from sekgnn.files import make_folder, write_files
 from sekgnn.parallel import Progress
 from sekgnn.parsing import parse_json
 from sekgnn.provenance import package_versions, source_commit
@@ -44,7 +44,6 @@ from sekgnn.training.run_folder import (
     fold_folders,
     load_config,
     locked,
-    make_folder,
     member_folders,
     note_threads,
     write_config,

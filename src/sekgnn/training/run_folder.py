@@ -149,20 +149,6 @@ def write_config(config: RunConfig, folder: Path) -> None:
     write_files(folder, {CONFIG_FILE: text.encode()})
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder, and those it is in, if they are missing.
-
-    Raises:
-        OutputError: If it cannot be made.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"cannot make the folder {folder}: {error.strerror}; choose another output."
-        ) from error
-
-
 def visible_names(folder: Path) -> list[str]:
     """Return what a folder holds, if it exists, sorted; hidden files are left out.
 

@@ -149,7 +149,7 @@ class Training:
             splits = make_splits(config, self.data, data_root)
         self.splits = list(splits)
         self.cache = cache
-        self._joined: dict[Any, JoinedGraphs | StreamedGraphs] = {}
+        self._joined: dict[Any, JoinedGraphs] = {}
         self._values: dict[GraphKernel, KnownValues] = {}
         self._set(config)
 
@@ -234,9 +234,7 @@ class Training:
             limit = seed_neighbors(limit)
         return TaskNote.of(self.data, objective, limit, self.config.seed)
 
-    def prepare(
-        self, progress: Progress | None = None
-    ) -> JoinedGraphs | StreamedGraphs:
+    def prepare(self, progress: Progress | None = None) -> JoinedGraphs:
         """Return the graphs with hops and encodings, found when first asked for.
 
         Args:
