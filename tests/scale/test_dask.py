@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -233,3 +234,28 @@ def test_unusable_workers_are_refused(client: Any, tmp_path: Path) -> None:
     assert "has no sekgnn (not here)" in said and "has sekgnn 0.0.1" in said
     assert "lacks the extra 'mol' (no rdkit)" in said and "\n" not in said
     assert not list((tmp_path / "out").glob("shard*"))
+
+
+def test_the_documented_slurm_job_runs(own_cache: Path, tmp_path: Path) -> None:
+    """As written, but for ``srun``, which here starts at most two processes."""
+    guide = Path(__file__).parents[2] / "docs" / "scale.md"
+    job = guide.read_text("utf-8").split("### On SLURM")[1].split("```")[1]
+    (tmp_path / "srun").write_text(
+        "trap 'kill $(jobs -p)' TERM\n"
+        'for i in $(seq $(($3 > 2 ? 2 : $3))); do "${@:4}" & done; wait; wait'
+    )
+    (tmp_path / "srun").chmod(0o700)
+    (tmp_path / ".cache").symlink_to(own_cache)
+    (tmp_path / "molecules.csv").write_text("smiles,logp\nCCO,-0.1\nCC,1.0\n")
+    places = [str(tmp_path), str(Path(sys.executable).parent), os.environ["PATH"]]
+    done = subprocess.run(
+        ["bash", "-c", job.removeprefix("bash\n")],
+        env={**os.environ, "PATH": os.pathsep.join(places), "SLURM_JOB_ID": "1"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=180,
+    )
+    assert "encoded 2 graphs" in done.stdout, done.stderr
+    manifest = json.loads((tmp_path / "shards" / "manifest.json").read_text())
+    assert [shard["graphs"] for shard in manifest["shards"]] == [2]
