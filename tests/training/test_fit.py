@@ -29,6 +29,8 @@ from sekgnn.errors import (
     ResumeWarning,
 )
 from sekgnn.files import make_folder
+from sekgnn.training import callbacks
+from sekgnn.training.callbacks import Pace
 from sekgnn.training.learner import NotFiniteError
 from sekgnn.training.lightning_trainer import read_checkpoint
 from sekgnn.training.run_folder import CHECKPOINT_FILE, note_threads
@@ -76,9 +78,14 @@ def test_rates_worked_out_by_hand(
     ],
 )
 def test_a_killed_run_continues_to_the_same_end(
-    lines: Path, tmp_path: Path, more: dict[str, Any], epochs: tuple[int, ...]
+    lines: Path,
+    tmp_path: Path,
+    more: dict[str, Any],
+    epochs: tuple[int, ...],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Curves, weights, predictions bit by bit: dropout, batch norm, samples, rate."""
+    monkeypatch.setattr(Pace, "due", True)  # a checkpoint however short the epoch
     settings = config(lines, **{**HARD, **more})
     run(settings, tmp_path / "whole")
     for epoch in epochs:
@@ -167,6 +174,25 @@ def test_ctrl_c_interrupts_and_the_run_can_be_continued(
     run(settings, tmp_path / "stopped")
     run(settings, tmp_path / "whole")
     assert leavings(tmp_path / "stopped") == leavings(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("took", [0.0, 0.1, 7.0])
+def test_writing_takes_at_most_a_share_of_the_time(
+    took: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Epochs of a second: all are written where that is quick, else 5 % of the time."""
+    now = [100.0]
+    monkeypatch.setattr(callbacks, "clock", lambda: now[0])
+    pace, written = Pace(), 0.0
+    for _ in range(1000):
+        now[0] += 1.0
+        if pace.due:
+            with pace.writing():
+                now[0] += took
+            written += took
+    share = written / (now[0] - 100.0)
+    assert share <= 0.05 + took / 1000
+    assert took == 0.0 or share > 0.03
 
 
 def test_training_leaves_torch_as_it_was(lines: Path, tmp_path: Path) -> None:
@@ -289,10 +315,15 @@ def test_curves_are_a_table_of_every_epoch(lines: Path, tmp_path: Path) -> None:
 def test_tensorboard_is_written_when_asked_for(
     lines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("tensorboard")
-    run(config(lines, epochs=1, tensorboard=True), tmp_path / "run")
-    events = list((tmp_path / "run").rglob("events.out.tfevents*"))
-    assert len(events) == 1
+    accumulator = pytest.importorskip(
+        "tensorboard.backend.event_processing.event_accumulator"
+    )
+    record = run(config(lines, epochs=1, tensorboard=True), tmp_path / "run")
+    (events,) = (tmp_path / "run").rglob("events.out.tfevents*")
+    found = accumulator.EventAccumulator(str(events)).Reload()
+    (scalar,) = found.Scalars("train_loss")
+    curve = record.folds[0].curves["train_loss"]
+    assert scalar.step == 1 and scalar.value == pytest.approx(curve[0])
     monkeypatch.setitem(__import__("sys").modules, "tensorboard", None)
     with pytest.raises(MissingExtraError, match=r"sekgnn\[tensorboard\]"):
         run(config(lines, epochs=2, tensorboard=True), tmp_path / "other")

@@ -6,12 +6,14 @@ import copy
 import csv
 import math
 import multiprocessing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 from lightning.pytorch import Callback
+from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import Tensor
 
 from sekgnn.errors import ConfigError, OutputError
@@ -24,6 +26,31 @@ from sekgnn.training.run_record import is_better_high
 
 EpochReport = Callable[[int, dict[str, float]], None]
 """Called with the number of finished epochs and the values of the last."""
+
+
+class Pace:
+    """Says when to write again, so that writing takes at most a share of the time.
+
+    Args:
+        share: Of the time; 1 writes always.
+    """
+
+    def __init__(self, share: float = 0.05) -> None:
+        """Let the first be written."""
+        self.share, self._due = share, 0.0
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time."""
+        return clock() >= self._due
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Take the time that it takes."""
+        began = clock()
+        yield
+        now = clock()
+        self._due = now + (now - began) * (1 / self.share - 1)
 
 
 class History(Callback):
@@ -73,9 +100,8 @@ class History(Callback):
         }
         for name, value in values.items():
             self.curves.setdefault(name, []).append(value)
-        pl_module.log_dict(
-            {name: torch.tensor(value) for name, value in values.items()}
-        )
+        for logger in trainer.loggers:
+            logger.log_metrics(values, self.epochs)
         now = clock()
         self.seconds += now - self._since
         self._since = now
@@ -192,7 +218,8 @@ class KeepBest(Callback):
         monitor: Its name; ``None`` keeps the last epoch.
         patience: Stop after this many epochs without gain; ``None`` never stops.
         until_stalled: Stop when the training loss is exactly what it was.
-        file: Where to write the model whenever it is the best so far.
+        file: Where to write the model that is the best so far, as :class:`Pace` lets
+            it; the best of all is written by whoever trains.
         about: What to write with it.
     """
 
@@ -212,6 +239,7 @@ class KeepBest(Callback):
         self.epoch = 0
         self.value = math.nan
         self.weights: dict[str, Tensor] = {}
+        self.pace = Pace()
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         """Stop at once if the part of the run before this one had decided so."""
@@ -239,8 +267,9 @@ class KeepBest(Callback):
                 name: tensor.detach().cpu().clone()
                 for name, tensor in model.state_dict().items()
             }
-            if self.file is not None and trainer.is_global_zero:
-                save_model(model, self.file, self.about)
+            if self.file is not None and trainer.is_global_zero and self.pace.due:
+                with self.pace.writing():
+                    save_model(model, self.file, self.about)
         self._stop(trainer)
 
     def _stop(self, trainer: Any) -> None:
@@ -259,6 +288,33 @@ class KeepBest(Callback):
         """Continue from there."""
         self.epoch, self.value = state_dict["epoch"], state_dict["value"]
         self.weights = dict(state_dict["weights"])
+
+
+class Checkpoint(ModelCheckpoint):
+    """Writes where a run continues from: the last epoch, and as :class:`Pace` lets it.
+
+    Args:
+        file: Where to write it.
+        every: Number of epochs between checkpoints.
+    """
+
+    def __init__(self, file: Path, every: int = 1) -> None:
+        """Begin with the first epoch."""
+        super().__init__(
+            file.parent,
+            file.stem,
+            every_n_epochs=every,
+            save_on_train_epoch_end=True,
+            enable_version_counter=False,
+        )
+        self.pace = Pace()
+
+    def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+        """Write the checkpoint, if it is time to; all processes do or none."""
+        last = trainer.should_stop or trainer.current_epoch + 1 >= trainer.max_epochs
+        if trainer.strategy.broadcast(last or self.pace.due):
+            with self.pace.writing():
+                super().on_train_epoch_end(trainer, pl_module)
 
 
 class ProgressReport(Callback):

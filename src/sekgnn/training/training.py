@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from lightning.pytorch.callbacks import ModelCheckpoint
 from numpy.typing import NDArray
 
 from sekgnn.datasets import GraphTask, NodeTask, Split
@@ -36,6 +35,7 @@ from sekgnn.training.batches import (
 )
 from sekgnn.training.build import make_model
 from sekgnn.training.callbacks import (
+    Checkpoint,
     Cosine,
     EndWithParent,
     EpochReport,
@@ -356,15 +356,8 @@ class Training:
         if progress is not None:
             callbacks.append(ProgressReport(progress))
         if output is not None:
-            callbacks.append(
-                ModelCheckpoint(
-                    dirpath=output,
-                    filename=Path(CHECKPOINT_FILE).stem,
-                    every_n_epochs=config.checkpoint_every,
-                    save_on_train_epoch_end=True,
-                    enable_version_counter=False,
-                )
-            )
+            file = output / CHECKPOINT_FILE
+            callbacks.append(Checkpoint(file, config.checkpoint_every))
         learner = GraphLearner(
             model,
             objective,
@@ -385,8 +378,8 @@ class Training:
         model.eval()
         if config.closed_form in ("after", "both"):
             solve_head(model, objective, *parts())
-            if output is not None:
-                save_model(model, output / MODEL_FILE, {"task": note.to_dict()})
+        if output is not None:
+            save_model(model, output / MODEL_FILE, {"task": note.to_dict()})
         return Trained(model, note, history.curves, keep.epoch, history.seconds)
 
     def _fit_at_once(
