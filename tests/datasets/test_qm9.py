@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from torch_geometric.loader import DataLoader
+from torch_geometric.utils import subgraph
 
 from sekgnn.datasets import QM9_TARGETS, QM9Dataset
 from sekgnn.datasets import qm9 as module
@@ -67,7 +68,7 @@ def test_targets_are_the_columns_as_they_are(folder: Path) -> None:
     dataset = QM9Dataset(folder, limit=100)
     expected = np.arange(6)[:, None] + np.arange(12) / 100
     np.testing.assert_allclose(dataset.targets, expected, atol=1e-12)
-    assert repr(dataset) == "QM9Dataset(6, sanitize=True)"
+    assert repr(dataset) == "QM9Dataset(6, sanitize=True, hydrogens=True)"
     assert dataset[4].y.tolist() == [pytest.approx(expected[4].tolist())]
 
 
@@ -123,6 +124,22 @@ def test_sanitize_decides_on_aromaticity(folder: Path) -> None:
     rest = [0, 1, 2, 3, 4, 5, 10]
     assert plain.x[:, rest].tolist() == pyrrole.x[:, rest].tolist()
     assert plain.edge_index.tolist() == pyrrole.edge_index.tolist()
+
+
+def test_without_hydrogens_the_rest_is_the_same(folder: Path) -> None:
+    whole, heavy = (QM9Dataset(folder, hydrogens=h, limit=6) for h in (True, False))
+    assert np.array_equal(whole.targets, heavy.targets)
+    assert repr(heavy) == "QM9Dataset(6, sanitize=True, hydrogens=False)"
+    for old, new in zip(whole.to_pyg(), heavy.to_pyg(), strict=True):
+        kept = old.x[:, 0] == 0
+        edges, attr = subgraph(
+            kept, old.edge_index, old.edge_attr, True, num_nodes=old.num_nodes
+        )
+        assert new.num_nodes == int(kept.sum()) == len(new.x)
+        for name, value in (("x", old.x[kept]), ("pos", old.pos[kept]),
+                            ("edge_index", edges), ("edge_attr", attr),
+                            ("y", old.y)):  # fmt: skip
+            assert new[name].tolist() == value.tolist(), name
 
 
 def test_items_are_sequences_and_batches(folder: Path) -> None:

@@ -107,6 +107,8 @@ class QM9Dataset:
         sanitize: What rdkit is to know of a molecule. True: aromatic rings and
             hybridisation, as in NestedGNN's reader. False: as PyG and KP-GNN read
             gdb9.sdf, where these four columns are 0 and bonds Kekulé's.
+        hydrogens: Whether they are nodes. If not, half of the nodes are left; nothing
+            but positions is lost, as every atom knows how many it had.
         limit: Only the first molecules; the statistics are then not compared.
         cache_dir: Where to keep the arrays, which take minutes to make; by default what
             ``SEKGNN_CACHE`` names, else the user's cache folder. Kept only without
@@ -132,6 +134,7 @@ class QM9Dataset:
         folder: str | os.PathLike[str] | None = None,
         *,
         sanitize: bool = True,
+        hydrogens: bool = True,
         limit: int | None = None,
         cache_dir: str | os.PathLike[str] | None = None,
         progress: Callable[[int, int], object] | None = None,
@@ -139,10 +142,11 @@ class QM9Dataset:
         """Read the molecules, or what was made of them before."""
         files = qm9_files(folder)
         self.from_cache = False
-        self.sanitize = sanitize
+        self.sanitize, self.hydrogens = sanitize, hydrogens
         if limit is not None:
             check_positive("limit", limit)
             self._arrays = _build(files, sanitize, limit, progress)
+            self._leave_out_hydrogens()
             return
         file = cache_folder(cache_dir) / f"qm9-{_digest(files, sanitize)}.npz"
         arrays = _load(file)
@@ -161,6 +165,34 @@ class QM9Dataset:
             )
         if not self.from_cache:
             _store(file, self._arrays)
+        self._leave_out_hydrogens()
+
+    def _leave_out_hydrogens(self) -> None:
+        """Drop their nodes and bonds, unless they are to be there."""
+        a = self._arrays
+        kept = a["x"][:, 0] == 0  # [N]
+        if self.hydrogens or kept.all():
+            return
+        row, col = a["edge_index"] + np.repeat(
+            a["node_ptr"][:-1], np.diff(a["edge_ptr"])
+        )
+        bonds = kept[row] & kept[col]
+        before = np.concatenate(
+            [[0], np.cumsum(kept)]
+        )  # nodes that are kept, up to every node
+        node_ptr = before[a["node_ptr"]]
+        edge_ptr = np.concatenate([[0], np.cumsum(bonds)])[a["edge_ptr"]]
+        first = np.repeat(node_ptr[:-1], np.diff(edge_ptr))
+        pairs = np.stack([before[row[bonds]], before[col[bonds]]]) - first
+        self._arrays = {
+            **a,
+            "x": a["x"][kept],
+            "pos": a["pos"][kept],
+            "edge_index": pairs.astype(np.int16),
+            "edge_attr": a["edge_attr"][bonds],
+            "node_ptr": node_ptr,
+            "edge_ptr": edge_ptr,
+        }
 
     @property
     def targets(self) -> NDArray[np.float64]:
@@ -195,7 +227,8 @@ class QM9Dataset:
 
     def __repr__(self) -> str:
         """Name, size and the choice of features."""
-        return f"{type(self).__name__}({len(self)}, sanitize={self.sanitize})"
+        choice = f"sanitize={self.sanitize}, hydrogens={self.hydrogens}"
+        return f"{type(self).__name__}({len(self)}, {choice})"
 
 
 def _build(

@@ -35,7 +35,7 @@ from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.graphs.graph_file import SUFFIX
 from sekgnn.training.config import RunConfig
 
-DATASET_NAMES = ("counting", "graph_property", *TU_NAMES, "QM9")
+DATASET_NAMES = ("counting", "graph_property", *TU_NAMES, "QM9", "QM9_heavy")
 """What ``data`` may be besides a path."""
 
 
@@ -61,6 +61,7 @@ def load_data(config: RunConfig, data_root: str | Path | None = None) -> GraphTa
         "counting": _counting,
         "graph_property": _graph_property,
         "QM9": _qm9,
+        "QM9_heavy": _qm9,
         **dict.fromkeys(TU_NAMES, _tu),
     }
     described = config.descriptors != "none"
@@ -145,7 +146,7 @@ def _tu(config: RunConfig, data_root: str | Path | None) -> GraphTask:
 
 def _qm9(config: RunConfig, data_root: str | Path | None) -> GraphTask:
     names = _targets("QM9", config.target, [target.name for target in QM9_TARGETS])
-    dataset = QM9Dataset()
+    dataset = QM9Dataset(hydrogens=config.data == "QM9")
     columns = [dataset.target_names.index(name) for name in names]
     graphs = dataset.to_pyg()
     for data in graphs:
@@ -155,7 +156,7 @@ def _qm9(config: RunConfig, data_root: str | Path | None) -> GraphTask:
     return _regression(
         graphs,
         names,
-        name="QM9",
+        name=config.data,
         source="qm9pack",
         units=units,
         target_units=tuple(QM9_TARGETS[c].unit for c in columns),
