@@ -17,6 +17,7 @@ from sekgnn.checks import nearest
 from sekgnn.datasets.statistics import PAPER_STATISTICS
 from sekgnn.errors import ConfigError
 from sekgnn.models.options import MODEL_KINDS
+from sekgnn.search.space import NAMED_SPACES
 from sekgnn.training.config import RunConfig
 
 TABLES = {
@@ -91,6 +92,12 @@ _TU_FIXED: Keys = {
     "optimizer": "adamw", "lr": 0.002, "schedule": "cosine", "epochs": 40,
     "batch_size": 32, "ensemble": 3, "baseline": False,
 }  # fmt: skip
+_TU_GRID: Keys = {
+    **_TU_FIXED, "ensemble": 1, "keep": "last", "num_layers": None, "num_hops": None,
+    "jump": None,
+}  # fmt: skip
+_GRID = {k: v for k, v in NAMED_SPACES["tu"].items() if isinstance(v, list)}
+_GRID_POINTS = 12  # of the 64 for SEK-GIN; GIN has only 8
 _QM9_WALKS: Keys = {
     "scope": ["graph", "internal"], "radius": [1, 2], "num_shells": 3,
     "walk_length": 8, "aggregate": "moments",
@@ -316,6 +323,15 @@ def _tu() -> Iterator[Recipe]:
             keys |= {"epochs": 200 if first else 100, "batch_size": 32 if first else 64}
             yield recipe(data, model, "xu2019", keys)
             yield recipe(data, model, "nested", {**keys, "monitor": "accuracy"})
+        for model in ("gin", "sek-gin"):
+            options = MODEL_KINDS[model].options()
+            keys = {
+                **_network(model, _TU_GRID),
+                "grid": {k: v for k, v in _GRID.items() if k in options},
+            }
+            if model == "sek-gin":
+                keys |= {**_WALKS, "grid_points": _GRID_POINTS}
+            yield recipe(data, f"{model}-grid", "nested", keys)
 
 
 def _qm9() -> Iterator[Recipe]:
