@@ -88,6 +88,13 @@ def test_every_record_is_of_its_config(path: Path) -> None:
     assert record.commit and record.versions["torch"] and record.data["fingerprint"]
 
 
+def test_most_runs_took_about_as_long_as_expected() -> None:
+    done = [place for place in look(recipes(), RUNS) if place.state == "done"]
+    ratios = sorted(place.recipe.seconds / place.seconds for place in done)
+    assert 0.5 < ratios[len(ratios) // 2] < 1.5
+    assert sum(0.5 < ratio < 2 for ratio in ratios) > 0.6 * len(ratios)
+
+
 def test_the_scoreboard_is_of_todays_tests() -> None:
     """Renamed parameters are renamed in the record too, and the page is made of it."""
     folder = ROOT / "results" / "brec"
