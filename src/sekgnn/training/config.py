@@ -169,8 +169,8 @@ class RunConfig(_ModelKeys):
     )
     grid: tuple[tuple[str, Any], ...] = key(
         "protocol",
-        "options of the model and the values to try, as name=[a,b]; of all points the "
-        "one with the best monitor of a training's own validation graphs is tested",
+        "options of the model, each with a list of values to try; of all points the "
+        "one with the best monitor on a training's own validation graphs is tested",
         (),
     )
     grid_points: int | None = key(
@@ -494,7 +494,8 @@ class RunConfig(_ModelKeys):
             check_choice(f"keys of grid for model {self.model!r}", name, known)
             if not isinstance(values, tuple) or not values:
                 raise ConfigError(
-                    f"grid must have a list of values for {name}, got {values!r}."
+                    f"grid must have a list of values for {name}, such as [1, 2], got "
+                    f"{values or []!r}."
                 )
             if len(set(values)) < len(values):
                 raise ConfigError(f"grid has a value of {name} twice: {values!r}.")
