@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sekgnn.cli.field_flags import name_and_value, with_flags
-from sekgnn.training.config import RunConfig, config_fields
+from sekgnn.training.config import PAIR_KEYS, RunConfig, config_fields
 
 _TITLES = {
     "data": "Data",
@@ -37,7 +37,7 @@ def merged_config(
     """
     from sekgnn.training.run_folder import load_config
 
-    for name in ("model_options", "encoding_options"):
+    for name in PAIR_KEYS:
         if name in keys:
             flag = f"--{name.replace('_', '-')}"
             keys[name] = dict(name_and_value(flag, text) for text in keys[name])

@@ -7,6 +7,7 @@ config, and ``--configs FOLDER`` writes all of them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -16,7 +17,8 @@ from typing import Any
 from sekgnn.checks import nearest
 from sekgnn.datasets.statistics import PAPER_STATISTICS
 from sekgnn.errors import ConfigError
-from sekgnn.models.options import MODEL_KINDS
+from sekgnn.models.options import MODEL_KINDS, model_costs
+from sekgnn.search.space import NAMED_SPACES
 from sekgnn.training.config import RunConfig
 
 TABLES = {
@@ -91,6 +93,12 @@ _TU_FIXED: Keys = {
     "optimizer": "adamw", "lr": 0.002, "schedule": "cosine", "epochs": 40,
     "batch_size": 32, "ensemble": 3, "baseline": False,
 }  # fmt: skip
+_TU_GRID: Keys = {
+    **_TU_FIXED, "ensemble": 1, "keep": "last", "num_layers": None, "num_hops": None,
+    "jump": None,
+}  # fmt: skip
+_GRID = {k: v for k, v in NAMED_SPACES["tu"].items() if isinstance(v, list)}
+_GRID_POINTS = 12  # of the 64 for SEK-GIN; GIN has only 8
 _QM9_WALKS: Keys = {
     "scope": ["graph", "internal"], "radius": [1, 2], "num_shells": 3,
     "walk_length": 8, "aggregate": "moments",
@@ -109,11 +117,15 @@ _STEPS: Keys = {
     "merge": "parts",
 }  # fmt: skip
 
-# seconds of one core per node, layer and epoch; others take 2 times that of sek-gin
-_RATE = 2.5e-5
-_FACTORS = {"gin": 0.45, "k-gin": 0.6, "sek-gin": 1.0, "ppgn": 6.0, "sek-ppgn": 7.0}
-# seconds per pair of graphs, or of nodes where it is below 1e-6
-_PAIRS = {"wl": 2e-5, "wwl": 8e-5, "fgw": 2e-2, "retgk": 2e-7, "gntk": 4e-7}
+# seconds of one core for a layer of GIN of width 40: per batch, and per node
+_STEP, _NODE = 2e-3, 2.5e-6
+_LBFGS_FACTOR = 8  # evaluations of all batches in an epoch
+# seconds per pair of graphs, or of nodes
+_GRAPH_PAIRS = {"wl": 1e-6, "wwl": 2e-6, "fgw": 5e-4}
+_NODE_PAIRS = {"retgk": 8e-9, "gntk": 1.4e-7}
+_SVM = 5e-7  # per fold and pair of graphs
+_RIDGE, _FOREST = 1e-3, 1.7  # per fold and graph; per fold
+_INNER = 4  # times that where there are no validation graphs: a cross-validation
 
 
 @dataclass(frozen=True)
@@ -146,7 +158,16 @@ class Recipe:
 
     @cached_property
     def seconds(self) -> float:
-        """About how long it takes, on one core."""
+        """About how long it takes, on one core.
+
+        Networks: the measured cost of the model relative to GIN
+        (:func:`~sekgnn.models.options.model_costs`) times layers, the root of the
+        width, epochs and trainings, of which a batch and a node take constant time.
+        Kernels: all pairs, then support vector machines. The constants were fitted to
+        162 records in ``results/runs`` (two shared cores, a thread each): 112 are
+        within a factor of 2, 37 took longer, mostly because the machine was busy. No
+        record of networks other than ``gin``, ``k-gin`` and ``sek-gin`` was there.
+        """
         config = self.config
         known = PAPER_STATISTICS.get(config.data.removesuffix(_HEAVY))
         if known is None:
@@ -155,16 +176,21 @@ class Recipe:
         folds = 1 if config.protocol == "holdout" else config.folds
         nodes = graphs * known.nodes
         nodes /= 2 if config.data.endswith(_HEAVY) else 1
-        if config.model in _PAIRS:
-            pair = _PAIRS[config.model]
-            size = nodes if pair < 1e-6 else graphs
-            return 10.0 + pair * size**2 / 2 + 1e-5 * folds * graphs**2
+        inner = 1 if config.watched == "val" else _INNER
+        if config.model in KERNELS:
+            pairs = _GRAPH_PAIRS.get(config.model, 0.0) * graphs**2 / 2
+            pairs += _NODE_PAIRS.get(config.model, 0.0) * nodes**2 / 2
+            return 1.0 + pairs + inner * folds * _SVM * graphs**2
         if not config.has_epochs:
-            return 2.0 + folds * 1e-4 * nodes
-        layers = config.num_layers or 3
-        rate = _RATE * _FACTORS.get(config.model, 2.0)
-        rate *= 4 if config.optimizer == "lbfgs" else 1
-        return folds * config.ensemble * config.epochs * nodes * layers * rate
+            ridge = config.model == "ridge"
+            return 1.0 + folds * (_RIDGE * graphs * inner if ridge else _FOREST)
+        points = config.points if config.grid else [{}] * config.ensemble
+        layers = sum(p.get("num_layers", config.num_layers) or 3 for p in points)
+        epoch = _STEP * math.ceil(graphs / config.batch_size) + _NODE * nodes
+        epoch *= math.sqrt((config.hidden_channels or 40) / 40)
+        epoch *= model_costs().get(config.model, {}).get("seconds", 2.0)
+        epoch *= _LBFGS_FACTOR if config.optimizer == "lbfgs" else 1
+        return folds * layers * config.epochs * epoch
 
 
 def recipes(tables: tuple[str, ...] = tuple(TABLES)) -> list[Recipe]:
@@ -323,6 +349,15 @@ def _tu() -> Iterator[Recipe]:
             keys |= {"epochs": 200 if first else 100, "batch_size": 32 if first else 64}
             yield recipe(data, model, "xu2019", keys)
             yield recipe(data, model, "nested", {**keys, "monitor": "accuracy"})
+        for model in ("gin", "sek-gin"):
+            options = MODEL_KINDS[model].options()
+            keys = {
+                **_network(model, _TU_GRID),
+                "grid": {k: v for k, v in _GRID.items() if k in options},
+            }
+            if model == "sek-gin":
+                keys |= {**_WALKS, "grid_points": _GRID_POINTS}
+            yield recipe(data, f"{model}-grid", "nested", keys)
 
 
 def _qm9() -> Iterator[Recipe]:

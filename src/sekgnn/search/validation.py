@@ -65,6 +65,8 @@ def _check_config(config: RunConfig) -> None:
             "are none; search with protocol holdout or nested and without refit, and "
             "use these for the config it finds."
         )
+    if config.grid:
+        raise ConfigError("grid is a search of its own; leave it out.")
     if config.averages:
         raise ConfigError(
             "a search compares single networks; leave ensemble at 1 and with_forest "

@@ -6,7 +6,9 @@ loads no torch, so that the command line can show its help at once.
 
 from __future__ import annotations
 
+import itertools
 import math
+import random
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields, make_dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -31,6 +33,8 @@ CLOSED_FORMS = ("none", "before", "after", "both")
 DTYPES = ("float32", "float64")
 DEVICES = ("auto", "cpu", "gpu", "mps")
 ACCELERATORS = (*DEVICES, "tpu")
+PAIR_KEYS = ("model_options", "encoding_options", "grid")
+"""Keys that hold names and values."""
 
 
 def key(section: str, help: str, default: Any = None, **more: Any) -> Any:
@@ -162,6 +166,18 @@ class RunConfig(_ModelKeys):
         "which the second of two classes is decided for",
         shown="none, the likelier class",
         choices=("accuracy", "balanced_accuracy", "f1"),
+    )
+    grid: tuple[tuple[str, Any], ...] = key(
+        "protocol",
+        "options of the model, each with a list of values to try; of all points the "
+        "one with the best monitor on a training's own validation graphs is tested",
+        (),
+    )
+    grid_points: int | None = key(
+        "protocol",
+        "try only N points of grid, drawn by seed",
+        shown="all",
+        low=1,
     )
     baseline: bool = key(
         "protocol",
@@ -329,7 +345,7 @@ class RunConfig(_ModelKeys):
         """Check what can be checked without data."""
         for name in ("target", "scope", "radius", "split_by", "features"):
             object.__setattr__(self, name, _as_tuple(name, getattr(self, name)))
-        for name in ("model_options", "encoding_options"):
+        for name in PAIR_KEYS:
             object.__setattr__(self, name, _pairs(name, getattr(self, name)))
         for item in fields(self):
             value = typed_value(item.name, getattr(self, item.name), item.type)
@@ -371,6 +387,7 @@ class RunConfig(_ModelKeys):
                 f"{self.val_fraction:g} + {self.test_fraction:g} is not below 1."
             )
         self._check_selection()
+        self._check_grid()
         self._check_split_by()
         if self.split is not None and self.protocol != "holdout":
             raise ConfigError("split is for protocol holdout; leave it out.")
@@ -453,6 +470,63 @@ class RunConfig(_ModelKeys):
                 "holdout with keep=best."
             )
 
+    def _check_grid(self) -> None:
+        """Raise if no point could be chosen as the keys say."""
+        if not self.grid:
+            if self.grid_points is not None:
+                raise ConfigError("grid_points draws from grid; name what to try.")
+            return
+        if self.watched != "val":
+            raise ConfigError(
+                "the point of a grid is chosen on validation graphs, and with protocol "
+                f"{self.protocol!r}{' and refit' * self.refit} there are none; use "
+                "protocol nested or holdout without refit."
+            )
+        alone = self.devices * self.num_machines == 1 and not self.averages
+        if not (alone and self.has_epochs):
+            raise ConfigError(
+                "grid compares single networks, each trained in one process; choose a "
+                "network, and leave ensemble, with_forest, devices and num_machines "
+                "out."
+            )
+        known = MODEL_KINDS.get(self.model, OWN).options()
+        for name, values in self.grid:
+            check_choice(f"keys of grid for model {self.model!r}", name, known)
+            if not isinstance(values, tuple) or not values:
+                raise ConfigError(
+                    f"grid must have a list of values for {name}, such as [1, 2], got "
+                    f"{values or []!r}."
+                )
+            if len(set(values)) < len(values):
+                raise ConfigError(f"grid has a value of {name} twice: {values!r}.")
+            for value in values:
+                self.at({name: value})
+        if (self.grid_points or 0) > self.grid_size:
+            raise ConfigError(
+                f"grid_points is {self.grid_points}, and grid has {self.grid_size} "
+                "points; leave it out to try all."
+            )
+
+    @property
+    def grid_size(self) -> int:
+        """Number of points of the grid."""
+        return math.prod(len(values) for _, values in self.grid)
+
+    @property
+    def points(self) -> list[dict[str, Any]]:
+        """The points of the grid to try, in its order; the last key runs fastest."""
+        names = [name for name, _ in self.grid]
+        rows = itertools.product(*(values for _, values in self.grid))
+        found = [dict(zip(names, row, strict=True)) for row in rows]
+        if self.grid_points is None:
+            return found
+        drawn = random.Random(self.seed).sample(range(len(found)), self.grid_points)
+        return [found[i] for i in sorted(drawn)]
+
+    def at(self, point: Mapping[str, Any]) -> RunConfig:
+        """Return the config of one point, without a grid."""
+        return replace(self, grid=(), grid_points=None, **point)
+
     def _check_split_by(self) -> None:
         """Raise if graphs cannot be split as the keys say."""
         how, *columns = self.split_by or ("",)
@@ -486,6 +560,7 @@ class RunConfig(_ModelKeys):
             for item in config_fields()
             if item.metadata["section"] in sections
         }
+        keys |= {"grid": (), "grid_points": None}
         kept = ("loss", "normalize", "refit", "keep", "class_weight")
         keys |= {name: getattr(self, name) for name in kept} | {"model": model}
         if self.edge_features is False:
@@ -537,7 +612,7 @@ class RunConfig(_ModelKeys):
         """Return every key as plain JSON values."""
         values = {item.name: getattr(self, item.name) for item in config_fields()}
         plain = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
-        for name in ("model_options", "encoding_options"):
+        for name in PAIR_KEYS:
             plain[name] = {
                 k: list(v) if isinstance(v, tuple) else v for k, v in values[name]
             }

@@ -1,15 +1,24 @@
-"""The models of one training whose predictions are averaged."""
+"""The models of one training: some to average, or the best of a grid."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sekgnn.files import make_folder
+from sekgnn.files import make_folder, write_files
 from sekgnn.parallel import Progress
 from sekgnn.training.callbacks import EpochReport
-from sekgnn.training.run_folder import FOREST_FOLDER, member_folders
+from sekgnn.training.learner import NotFiniteError
+from sekgnn.training.run_folder import (
+    CURVES_FILE,
+    FOREST_FOLDER,
+    MODEL_FILE,
+    member_folders,
+    point_folders,
+)
+from sekgnn.training.run_record import is_better_high
 from sekgnn.training.training import Trained, Training
 
 
@@ -60,6 +69,56 @@ def fit_members(
         forest = training.change(other)
         members.append(Member("forest", forest, forest.fit(number, output=place)))
     return members
+
+
+def fit_points(
+    training: Training,
+    number: int,
+    output: Path,
+    *,
+    progress: Progress | None = None,
+    report: EpochReport | None = None,
+) -> tuple[list[Member], list[dict[str, Any]]]:
+    """Fit every point of the config's grid to one split and take the best.
+
+    That is the one whose kept epoch has the best monitor on the validation graphs of
+    this split, of equal ones the first. Test graphs are not looked at. Every point has
+    the seeds of a network without a grid; one whose loss is not finite drops out. Takes
+    and raises what :meth:`Training.fit` does.
+
+    Returns:
+        The one model that was chosen, whose files are in ``output``, and what was
+        tried: see :class:`~sekgnn.training.FoldRecord`.
+    """
+    config, monitor = training.config, f"val_{training.config.monitor}"
+    sign = 1 if is_better_high(monitor) else -1
+    places = point_folders(output, len(config.points))
+    tried: list[dict[str, Any]] = []
+    best, chosen, top = -1, [], -math.inf
+    for i, (point, place) in enumerate(zip(config.points, places, strict=True)):
+        own = training.change(config.at(point))
+        make_folder(place)
+        tell = _part(progress, i, len(places))
+        try:
+            found = own.fit(number, output=place, progress=tell, report=report)
+        except NotFiniteError as error:
+            why = {"failed": str(error), "seconds": 0.0}
+            tried.append({"point": point, "chosen": False, **why})
+            if best < 0 and i == len(places) - 1:
+                raise
+            continue
+        value = found.curves[monitor][found.kept_epoch - 1]
+        tried.append({
+            "point": point, "chosen": False, "kept_epoch": found.kept_epoch,
+            monitor: value, "seconds": found.seconds,
+        })  # fmt: skip
+        rank = -math.inf if math.isnan(value) else sign * value
+        if best < 0 or rank > top:
+            best, chosen, top = i, [Member("network 1", own, found)], rank
+    tried[best]["chosen"] = True
+    files = (MODEL_FILE, CURVES_FILE)
+    write_files(output, {name: (places[best] / name).read_bytes() for name in files})
+    return chosen, tried
 
 
 def _part(progress: Progress | None, number: int, count: int) -> Progress | None:

@@ -48,7 +48,13 @@ SELECTS_ON = {
 
 
 def selected_on(config: RunConfig) -> str:
-    """Return what the epoch of a run is chosen by, in words."""
+    """Return what the epoch of a run, and the point of a grid, is chosen by."""
+    if config.grid:
+        monitor = config.monitor if config.keeps_best else f"last {config.monitor}"
+        words = SELECTS_ON[config.protocol].format(monitor=monitor)
+        each = (f"{k} {', '.join(map(str, v))}" for k, v in config.grid)
+        drawn = f"{config.grid_points} of the " if config.grid_points else ""
+        return f"{words}; of {drawn}{config.grid_size} points of {'; '.join(each)}"
     if not config.has_epochs:
         chosen = MODEL_KINDS[config.model].chooses
         words = f"; {chosen} without test graphs" if chosen else ""

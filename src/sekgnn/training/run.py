@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
@@ -24,7 +25,7 @@ from sekgnn.training.baseline import Baseline, make_baseline, summarise_baseline
 from sekgnn.training.calibration import Calibration, check_enough
 from sekgnn.training.callbacks import EpochReport
 from sekgnn.training.config import RunConfig
-from sekgnn.training.ensemble import Member, fit_members
+from sekgnn.training.ensemble import Member, fit_members, fit_points
 from sekgnn.training.lightning_trainer import available_device
 from sekgnn.training.predictions import (
     all_metrics,
@@ -46,6 +47,7 @@ from sekgnn.training.run_folder import (
     locked,
     member_folders,
     note_threads,
+    point_folders,
     write_config,
 )
 from sekgnn.training.run_record import (
@@ -189,7 +191,15 @@ def run_fold(
     if finished.is_file():
         return _read_fold(finished)
     make_folder(folder)
-    members = fit_members(training, number, folder, progress=progress, report=report)
+    tried: list[dict[str, Any]] = []
+    if training.config.grid:
+        members, tried = fit_points(
+            training, number, folder, progress=progress, report=report
+        )
+    else:
+        members = fit_members(
+            training, number, folder, progress=progress, report=report
+        )
     first, models = members[0].trained, [member.trained.model for member in members]
     goal = first.note.objective
     tested = [member.training.evaluate(member.trained, number) for member in members]
@@ -205,6 +215,7 @@ def run_fold(
         return {f"test_{name}": value for name, value in found.items()}
 
     split = training.splits[number]
+    spent = [one["seconds"] for one in tried] or [m.trained.seconds for m in members]
     record = FoldRecord(
         split={
             part: np.sort(getattr(split, part)).tolist()
@@ -214,7 +225,7 @@ def run_fold(
         curves=first.curves,
         kept_epoch=first.kept_epoch,
         metrics=metrics(mean, calibration),
-        seconds=sum(member.trained.seconds for member in members),
+        seconds=sum(spent),
         members={
             member.name: metrics(own)
             for member, own in zip(members, each, strict=True)
@@ -222,6 +233,7 @@ def run_fold(
         },
         baseline={} if baseline is None else baseline.fold(number),
         calibration={} if calibration is None else calibration.to_dict(),
+        tried=tried,
     )
     spread = spread_of(each)
     columns = predicted_columns(
@@ -236,6 +248,8 @@ def run_fold(
     write_files(folder, {PREDICTIONS_FILE: table, FOLD_FILE: text})
     for place in member_folders(folder, training.config.ensemble):
         (place / CHECKPOINT_FILE).unlink(missing_ok=True)
+    for place in point_folders(folder, len(tried)):
+        shutil.rmtree(place, ignore_errors=True)
     return record
 
 
@@ -340,11 +354,20 @@ def _run_folds(
     """Train all folds, ``jobs`` at a time; finished ones are read."""
     config = training.config
 
+    def places(folder: Path) -> list[Path]:
+        if config.grid:
+            return point_folders(folder, len(config.points))
+        return member_folders(folder, config.ensemble)
+
     def tell() -> None:
         if progress is not None:
-            places = [p for f in folders for p in member_folders(f, config.ensemble)]
             epochs = config.epochs if config.has_epochs else 1
-            progress(sum(map(_epochs, places)), epochs * len(places))
+            whole = epochs * len(places(folders[0]))
+            done = [
+                whole if (f / FOLD_FILE).is_file() else sum(map(_epochs, places(f)))
+                for f in folders
+            ]
+            progress(sum(done), whole * len(done))
 
     tell()
     if jobs == 1:
@@ -407,13 +430,14 @@ def _record(
     threads: Sequence[int],
 ) -> RunRecord:
     config = training.config
+    own = training.change(config.at(folds[0].point)) if config.grid else training
     selects = config.keeps_best
     place = available_device(config.accelerator, config.dtype)
     return RunRecord(
         config=config.to_dict(),
         data=described,
-        model=training.model_config,
-        num_parameters=training.num_parameters,
+        model=own.model_config,
+        num_parameters=own.num_parameters,
         protocol=config.protocol,
         selected_on=selected_on(config),
         monitor=f"val_{config.monitor}" if selects else "nothing",

@@ -172,6 +172,11 @@ def member_folders(place: Path, count: int) -> list[Path]:
     return [place] if count == 1 else _numbered(place, "member", count)
 
 
+def point_folders(place: Path, count: int) -> list[Path]:
+    """Return where a training tries the points of a grid; they go when it ends."""
+    return _numbered(place, "point", count)
+
+
 def _numbered(place: Path, word: str, count: int) -> list[Path]:
     width = max(2, len(str(count)))
     return [place / f"{word}-{i:0{width}d}" for i in range(1, count + 1)]

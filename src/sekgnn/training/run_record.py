@@ -54,6 +54,10 @@ class FoldRecord:
             :meth:`~sekgnn.training.baseline.Baseline.fold`.
         calibration: What validation graphs say about predictions; see
             :class:`~sekgnn.training.calibration.Calibration`.
+        tried: The points of a grid, in its order: ``point``, ``chosen`` (true for one,
+            which all of the above is about but for the seconds, which are of all),
+            ``kept_epoch``, the monitor on the validation graphs then, such as
+            ``val_loss``, and ``seconds``; or ``failed``, why it has none of these.
     """
 
     split: dict[str, list[int]]
@@ -64,6 +68,12 @@ class FoldRecord:
     members: dict[str, dict[str, float]] = field(default_factory=dict)
     baseline: dict[str, dict[str, Any]] = field(default_factory=dict)
     calibration: dict[str, Any] = field(default_factory=dict)
+    tried: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def point(self) -> dict[str, Any]:
+        """The point of the grid that was chosen; empty without a grid."""
+        return next((one["point"] for one in self.tried if one["chosen"]), {})
 
 
 @dataclass(frozen=True)
@@ -95,8 +105,9 @@ class RunRecord:
         config: The :class:`~sekgnn.training.RunConfig`, as plain values.
         data: ``name``, ``source``, ``fingerprint`` (SHA-256), ``graphs``, ``kind``,
             ``level``, ``targets``, ``classes``, ``units``, ``target_units``.
-        model: The model's config, as ``model.to_config()`` gives it.
-        num_parameters: Learned numbers.
+        model: The model's config, as ``model.to_config()`` gives it; of the first fold
+            where a grid was searched in each.
+        num_parameters: Learned numbers, likewise.
         protocol: Name of the protocol.
         selected_on: What its epoch is chosen by, in words.
         monitor: What the kept epoch was chosen by, such as ``val_loss``; or

@@ -177,6 +177,8 @@ class Training:
             start_from(self._new_model(0), note, config.start_from)
         if config.with_forest:  # what it cannot read shows before anything is trained
             make_model(config.without_network("forest"), self.data, 0)
+        for point in config.points if config.grid else ():
+            self.change(config.at(point))  # likewise
 
     def change(self, config: RunConfig) -> Training:
         """Return the training of another config on the same graphs and splits.
