@@ -16,6 +16,7 @@ from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import Graph, as_graph
 from sekgnn.nn.hop_loader import SeededLoader
 from sekgnn.nn.kernels import hop_major, sample_neighborhood, transpose
+from sekgnn.walks.between import walks_between
 
 
 class Rows(Protocol):
@@ -98,6 +99,9 @@ class SeedBatcher:
             (fields.SEEDS, where.reshape(self.items[chosen].shape)),
         ):
             batch[name] = torch.from_numpy(array)
+        if self.items.ndim == 2:
+            walks = walks_between(self.graph, self.items[chosen])
+            batch[fields.PAIR_WALKS] = torch.from_numpy(walks.astype(np.float32))
         batch[fields.NUM_HOPS] = self.num_hops
         batch[fields.NODE_NUMBER] = torch.from_numpy(nodes.astype(np.int64))
         for name, rows in self.rows.items():
