@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dict
-from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.errors import ConfigError
 from sekgnn.memory import check_memory
 from sekgnn.models.graph_inputs import GraphInputs, graph_features, graph_inputs
 from sekgnn.models.linear_skip import LinearSkip, PooledFeatures
