@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sekgnn.errors import ConfigError
-from sekgnn.graphs import Graph, path_graph, petersen_graph, random_graph
+from sekgnn.graphs import (
+    Graph,
+    barabasi_albert_graph,
+    path_graph,
+    petersen_graph,
+    random_graph,
+)
 from sekgnn.testing import graphs
 from sekgnn.walks import (
     landing_probabilities,
@@ -41,6 +47,7 @@ def test_probabilities_are_powers_of_the_transition_matrix(
 
 @settings(max_examples=30)
 @given(g=graphs(max_nodes=8))
+@example(g=barabasi_albert_graph(40, 3, np.random.default_rng(0)))
 def test_walks_between_two_nodes_do_not_take_the_edge_between_them(g: Graph) -> None:
     """For all pairs, in either order, against powers for the graph without the edge."""
     n, edges = g.num_nodes, g.edge_index().T

@@ -32,7 +32,8 @@ class SeedBatcher:
     Seeds are nodes, or pairs of nodes. Layer by layer, every node that is needed gets
     at most c nodes of each of its hops, so a batch holds O(B (K c)^L) nodes, whatever
     the size of the graph. The sample of a hop is that of
-    :func:`~sekgnn.hops.hop_pairs`, a function of seed, node and hop alone.
+    :func:`~sekgnn.hops.hop_pairs`, a function of seed, node and hop alone. Batches of
+    pairs also hold what walks between the two say, ``pair_walks``.
 
     Args:
         graph: The graph, which may be mapped.
