@@ -74,6 +74,10 @@ SEEDS: Final = "seeds"
 """On batches of ``HopNeighborLoader``: the rows of the seeds, int64 ``[B]``, or of
 pairs ``[B, 2]``."""
 
+PAIR_WALKS: Final = "pair_walks"
+"""On batches of ``HopNeighborLoader`` whose seeds are pairs: what walks between the two
+say of them, float32 ``[B, 3]``, see :func:`~sekgnn.walks.between.walks_between`."""
+
 NODE_NUMBER: Final = "node_number"
 """On batches of ``HopNeighborLoader``: the number of every node in the whole graph,
 int64 ``[N]``."""

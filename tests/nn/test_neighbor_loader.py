@@ -20,6 +20,7 @@ from sekgnn.graphs import (
 )
 from sekgnn.models import build_model
 from sekgnn.nn import HopNeighborLoader
+from sekgnn.walks.between import walks_between
 
 _ENCODING = WalkEncoding(num_shells=1, walk_length=3)
 
@@ -83,12 +84,12 @@ def test_seeds_get_what_the_whole_graph_gives(
 
     linker = _model(name, "link", **options)
     pairs = rng.integers(0, n, size=(11, 2))
-    z = _model(name, "node", **options)
-    z.load_state_dict(linker.state_dict())
     with torch.no_grad():
-        each = [branch(z.prepare(whole)) for branch in z.branches]
-        own = [part[pairs[:, 0]] * part[pairs[:, 1]] for part in each]
-        joined = torch.cat(own, dim=1)
+        each = [branch(model.prepare(whole)) for branch in linker.branches]
+        u, v = ([part[pairs[:, end]] for part in each] for end in (0, 1))
+        own = [each for a, b in zip(u, v, strict=True) for each in (a * b, abs(a - b))]
+        walks = torch.from_numpy(walks_between(graph, pairs)).float().double()
+        joined = torch.cat([*own, walks], dim=1)
         if linker.lift is not None:
             joined = linker.lift(joined).relu()
         expected = linker.head(joined)

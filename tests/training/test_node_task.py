@@ -90,6 +90,9 @@ def test_links_are_held_out_and_learned(tmp_path: Path) -> None:
     assert not {tuple(e) for e in others.tolist()} & known
     assert not {tuple(e) for e in task.items.tolist()} & left
     assert len(left) == len(known) - 2 * len(held)
+    assert len({tuple(e) for e in others.tolist()}) == len(others)
+    ends = [np.bincount(own.ravel(), minlength=240) for own in (held, others)]
+    np.testing.assert_array_equal(*ends)  # nothing of one node tells what a pair is
     record = train(str(file.path), tmp_path / "run", level="link", **_OPTIONS)
     assert record.headline.metric == "test_accuracy"
     predictor = Predictor.load(tmp_path / "run")
@@ -98,6 +101,33 @@ def test_links_are_held_out_and_learned(tmp_path: Path) -> None:
     np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-6)
     with pytest.raises(ConfigError, match="targets of a link; give it pairs"):
         next(predictor.predict_items(file))
+
+
+def test_ends_that_cannot_be_paired_anew_leave_as_many_pairs(tmp_path: Path) -> None:
+    """In a star two edges have no ends that are not joined, but for their leaves."""
+    star = np.stack([np.zeros(200, np.int64), np.arange(1, 201)], axis=1)
+    task = link_task(pack_pairs([star], 201, tmp_path / "s.csr", undirected="add"))
+    others = task.items[task.y == 0]
+    assert len({tuple(e) for e in others.tolist()}) == int(task.y.sum()) > 0
+    assert (others.min(axis=1) > 0).all() and (others[:, 0] < others[:, 1]).all()
+
+
+@pytest.mark.parametrize("model", ["k-gin", "graphsage"])
+def test_links_are_learned_where_nodes_look_alike(model: str, tmp_path: Path) -> None:
+    """On a ring of no features only walks between two nodes tell; a tenth is noise."""
+    rng, n = np.random.default_rng(0), 1000
+    pairs = np.concatenate(
+        [np.stack([np.arange(n), (np.arange(n) + j) % n], axis=1) for j in (1, 2, 3, 4)]
+    )
+    moved = rng.random(len(pairs)) < 0.1
+    pairs[moved, 1] = rng.integers(0, n, moved.sum())
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    file = pack_pairs([pairs], n, tmp_path / "ring.csr", undirected="add")
+    record = train(
+        str(file.path), tmp_path / "run", level="link", model=model, epochs=4,
+        num_layers=2, hidden_channels=16, max_neighbors=4, batch_size=64, lr=0.01,
+    )  # fmt: skip
+    assert record.result("test_auroc").value > 0.9  # random edges cannot be known
 
 
 @pytest.mark.parametrize(

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sekgnn.errors import ConfigError
-from sekgnn.graphs import Graph, path_graph, petersen_graph, random_graph
+from sekgnn.graphs import (
+    Graph,
+    barabasi_albert_graph,
+    path_graph,
+    petersen_graph,
+    random_graph,
+)
 from sekgnn.testing import graphs
 from sekgnn.walks import (
     landing_probabilities,
     modular_landing,
     return_probabilities,
 )
+from sekgnn.walks.between import STEPS, walks_between
 
 
 def matrix_powers(g: Graph, length: int, self_loops: bool) -> np.ndarray:
@@ -36,6 +43,24 @@ def test_probabilities_are_powers_of_the_transition_matrix(
     returns = return_probabilities(g, length, self_loops=loops)
     diagonal = np.diagonal(expected, axis1=1, axis2=2).T
     np.testing.assert_allclose(returns, diagonal, rtol=0, atol=1e-13)
+
+
+@settings(max_examples=30)
+@given(g=graphs(max_nodes=8))
+@example(g=barabasi_albert_graph(40, 3, np.random.default_rng(0)))
+def test_walks_between_two_nodes_do_not_take_the_edge_between_them(g: Graph) -> None:
+    """For all pairs, in either order, against powers for the graph without the edge."""
+    n, edges = g.num_nodes, g.edge_index().T
+    pairs = np.array([(u, v) for u in range(n) for v in range(n)]).reshape(-1, 2)
+    found = walks_between(g, pairs).reshape(n, n, len(STEPS))
+    np.testing.assert_array_equal(found, found.transpose(1, 0, 2))
+    for u, v in pairs[pairs[:, 0] != pairs[:, 1]].tolist():
+        kept = [e for e in edges.tolist() if set(e) != {u, v}]
+        rest = Graph.from_edge_index(np.array(kept, int).reshape(-1, 2).T, n)
+        powers = matrix_powers(rest, STEPS[-1], False)
+        landing = powers[np.array(STEPS) - 1, u, v] / max(rest.degrees[v], 1)
+        expected = np.log1p(2 * g.num_edges * landing)
+        np.testing.assert_allclose(found[u, v], expected, rtol=0, atol=1e-12)
 
 
 def test_rows_are_distributions() -> None:

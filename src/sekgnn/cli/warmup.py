@@ -20,6 +20,8 @@ def warmup() -> None:
 
 def _hops_and_walks() -> None:
     """Search both kinds of hops, sampled or not, and walk from every node."""
+    import numpy as np
+
     from sekgnn.graphs import cycle_graph
     from sekgnn.hops import hop_pairs
     from sekgnn.walks import (
@@ -27,6 +29,7 @@ def _hops_and_walks() -> None:
         modular_landing,
         return_probabilities,
     )
+    from sekgnn.walks.between import walks_between
 
     graph = cycle_graph(5)
     hop_pairs(graph, 2)
@@ -34,6 +37,7 @@ def _hops_and_walks() -> None:
     landing_probabilities(graph, 2)
     modular_landing(graph, 2)
     return_probabilities(graph, 2)
+    walks_between(graph, np.array([[0, 2]]))
 
 
 def _encodings() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,6 +34,7 @@ MOST_LINKS = 1 << 20
 """Edges that are held out at most."""
 
 _ROWS = 1 << 20  # nodes looked at at a time
+_TURNS = 64  # in which ends of edges are paired anew
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,9 +180,10 @@ def link_task(path: str | Path | GraphFile, seed: int = 0) -> NodeTask:
     """Return the task to tell edges of a graph file from pairs that are none.
 
     A fifth of the edges (at most a million) is taken out of the graph and kept apart,
-    with as many random pairs that are no edges; these are the items, of all parts of a
-    split. Messages and encodings never see them. The graph that is left is written to
-    the cache folder.
+    with as many pairs of their ends that are no edges; these are the items, of all
+    parts of a split. Messages and encodings never see them, and every node is an end of
+    as many of one class as of the other. The graph that is left is written to the cache
+    folder.
 
     Args:
         path: The file.
@@ -198,7 +201,7 @@ def link_task(path: str | Path | GraphFile, seed: int = 0) -> NodeTask:
     share = min(HELD_OUT, MOST_LINKS / graph.num_edges)
     edges = np.concatenate([own[_is_held(own, share, seed)] for own in _edges(file)])
     rng = np.random.default_rng(seed)
-    others = _no_edges(file, len(edges), rng)
+    others = _no_edges(file, edges, rng)
     digest = hashlib.sha256(f"{found} {LINK} {share!r} {seed}".encode()).hexdigest()
     folder = cache_folder() / "graphs"
     folder.mkdir(parents=True, exist_ok=True)
@@ -308,21 +311,38 @@ def _is_held(edges: NDArray[np.int64], share: float, seed: int) -> NDArray[np.bo
 
 
 def _no_edges(
-    file: GraphFile, count: int, rng: np.random.Generator
+    file: GraphFile, edges: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return random pairs that are no edges of the graph, each once, ``[count, 2]``."""
-    graph = file.graph
-    n, found = graph.num_nodes, np.empty(0, np.int64)
+    """Return as many pairs as ``edges`` that are none, each once, ``[E, 2]``.
+
+    The ends of the edges are paired anew, so a node is in as many pairs as edges and
+    nothing of one node alone, such as a degree that held out edges have lowered, tells
+    them apart. What cannot be paired so, as the leaves of a star, is drawn uniformly.
+    """
+    graph, count = file.graph, len(edges)
+    n = graph.num_nodes
     if n * (n - 1) // 2 - graph.num_edges < count:
         raise GraphInputError(f"{file.path}: almost all pairs of nodes are edges.")
-    while found.size < count:
-        pairs = np.sort(rng.integers(0, n, size=(count + 64, 2)), axis=1)
-        pairs = pairs[pairs[:, 0] < pairs[:, 1]]
-        keep = [not _has(graph.neighbors(u), v) for u, v in pairs.tolist()]
-        fresh = pairs[keep] @ np.array([n, 1])
-        found = np.unique(np.concatenate([found, fresh]))
-    chosen = rng.permutation(found)[:count]
-    return np.stack(np.divmod(chosen, n), axis=1)
+    found, ends = np.empty(0, np.int64), edges.reshape(-1)
+    for turn in itertools.count():
+        if turn >= _TURNS:
+            ends = rng.integers(0, n, size=ends.size)
+        pairs = np.sort(rng.permutation(ends).reshape(-1, 2), axis=1)
+        fits = pairs[:, 0] < pairs[:, 1]
+        fits[fits] = [not _has(graph.neighbors(u), v) for u, v in pairs[fits].tolist()]
+        keys = pairs @ np.array([n, 1])
+        first = np.zeros(len(keys), np.bool_)
+        first[np.unique(keys, return_index=True)[1]] = True
+        fits &= first & ~np.isin(keys, found)
+        found = rng.permutation(np.concatenate([found, keys[fits]]))
+        if fits.all():
+            return np.stack(np.divmod(found, n), axis=1)
+        left = pairs[~fits]
+        if turn < _TURNS:  # with others, or else the last two ends might never fit
+            back, found = found[: len(left)], found[len(left) :]
+            left = np.concatenate([left, np.stack(np.divmod(back, n), axis=1)])
+        ends = left.reshape(-1)
+    raise AssertionError  # count has no end
 
 
 def _has(row: NDArray[np.int32], node: int) -> bool:

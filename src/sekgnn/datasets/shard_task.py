@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.checks import check_choice
 from sekgnn.datasets.graph_task import Y_MASK, GraphTask
 from sekgnn.datasets.pyg import as_data
 from sekgnn.datasets.targets import (
@@ -241,8 +240,13 @@ def shard_task(
         raise ConfigError(
             f"{folder} holds no targets; encode again with --target to train on it."
         )
-    names = [check_choice("target", n, shards.targets) for n in targets]
-    names = names or shards.targets
+    for name in targets:
+        if name not in shards.targets:
+            raise ConfigError(
+                f"{folder} has no target {name!r}, but {', '.join(shards.targets)}; "
+                f"encode again with --target {name}."
+            )
+    names = list(targets) or shards.targets
     node_ptrs = shards.column("node_ptr")
     sizes = np.concatenate([np.diff(ptr) for ptr in node_ptrs])
     count = len(shards)

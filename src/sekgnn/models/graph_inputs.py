@@ -22,6 +22,7 @@ from sekgnn.nn import (
     membership,
     pair_layout,
 )
+from sekgnn.walks.between import STEPS
 
 if TYPE_CHECKING:
     from sekgnn.models.graph_model import GraphModel
@@ -49,6 +50,7 @@ class GraphInputs(NamedTuple):
         extra: What :meth:`GraphModel.extras` made of the batch.
         seeds: Rows of the nodes, ``[B]``, or pairs, ``[B, 2]``, that are asked for;
             ``None`` for all nodes.
+        pair_walks: Walks between the nodes of the pairs, ``[B, 3]``.
     """
 
     hops: HopCSR
@@ -61,6 +63,7 @@ class GraphInputs(NamedTuple):
     graph_x: Tensor | None = None
     extra: Any = None
     seeds: Tensor | None = None
+    pair_walks: Tensor | None = None
 
     @property
     def num_nodes(self) -> int:
@@ -113,7 +116,11 @@ def graph_inputs(data: Any, model: GraphModel) -> GraphInputs:
         graph_x = model.graph_scale(graph_features(data, model.graph_channels).to(kind))
     parts = (x, encoding, edges, pairs, multisets, graph_x)
     seeds = data[fields.SEEDS] if fields.SEEDS in data else None
-    found = GraphInputs(hops, membership(ptr), *parts, seeds=seeds)
+    walks = None
+    if model.level == "link":
+        count = 0 if seeds is None else len(seeds)
+        walks = _matrix(data, fields.PAIR_WALKS, (len(STEPS),), count).to(kind)
+    found = GraphInputs(hops, membership(ptr), *parts, seeds=seeds, pair_walks=walks)
     return found._replace(extra=model.extras(data, found))
 
 
@@ -196,6 +203,7 @@ def _matrix(data: Any, name: str, shape: tuple[int, ...], rows: int) -> Tensor:
             fields.SUB_ENC: _ENCODE,
             fields.SUB_ENC_ROWS: _ENCODE,
             "x": "make the model with in_channels=0 if there are no node features",
+            fields.PAIR_WALKS: "load pairs of nodes with HopNeighborLoader",
             fields.GRAPH_X: "make the model with graph_channels=0 if there are none",
         }.get(name, "make the model with edge_channels=0 if there are none")
         raise GraphInputError(f"the graph has no {name!r}; {cure}.")

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dict
-from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.errors import ConfigError
 from sekgnn.memory import check_memory
 from sekgnn.models.graph_inputs import GraphInputs, graph_features, graph_inputs
 from sekgnn.models.linear_skip import LinearSkip, PooledFeatures
@@ -31,6 +31,7 @@ from sekgnn.nn.choices import POOLS
 from sekgnn.nn.graph_scale import GraphScale
 from sekgnn.nn.mlp import activate, reset_children
 from sekgnn.registry import Registry, build
+from sekgnn.walks.between import STEPS
 
 M = TypeVar("M", bound="GraphModel")
 C = TypeVar("C", bound=Callable[..., Any])
@@ -147,6 +148,8 @@ class GraphModel(nn.Module):
         width = sum(widths)
         if level == "graph":
             width = sum(each.out_channels for each in cast("Any", self.readouts))
+        elif level == "link":
+            width = 2 * width + len(STEPS)
         frozen = self.options.pooled == "frozen"
         self.pooled_scale = Standardizer(width, "scale" if frozen else "none")
         if self.branches:  # or else the skip reads them
@@ -282,20 +285,19 @@ class GraphModel(nn.Module):
             ]  # each [G, C]
         elif inputs.seeds is not None:
             parts = [self._at(part, inputs.seeds) for part in parts]  # each [B, C]
-        elif self.level == "link":
-            raise GraphInputError(
-                "the batch has no pairs to predict; load it with HopNeighborLoader."
-            )
+        if inputs.pair_walks is not None:
+            parts.append(inputs.pair_walks)
         if not parts:
             sizes = inputs.graphs if self.level == "graph" else inputs.hops.hop(1)
             return self.head.weight.new_zeros(len(sizes.row_sizes()), 0)
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
     def _at(self, part: Tensor, seeds: Tensor) -> Tensor:
-        """Return rows of nodes, or products of the two rows of pairs."""
+        """Return rows of nodes; of pairs, products and distances of the two rows."""
         if self.level == "node":
             return part[seeds]
-        return part[seeds[:, 0]] * part[seeds[:, 1]]
+        u, v = part[seeds[:, 0]], part[seeds[:, 1]]
+        return torch.cat([u * v, (u - v).abs()], dim=1)
 
     @torch.no_grad()
     def fit_inputs(self, batches: Callable[[], Iterable[Any]]) -> None:

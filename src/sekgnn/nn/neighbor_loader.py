@@ -16,6 +16,7 @@ from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import Graph, as_graph
 from sekgnn.nn.hop_loader import SeededLoader
 from sekgnn.nn.kernels import hop_major, sample_neighborhood, transpose
+from sekgnn.walks.between import walks_between
 
 
 class Rows(Protocol):
@@ -31,7 +32,8 @@ class SeedBatcher:
     Seeds are nodes, or pairs of nodes. Layer by layer, every node that is needed gets
     at most c nodes of each of its hops, so a batch holds O(B (K c)^L) nodes, whatever
     the size of the graph. The sample of a hop is that of
-    :func:`~sekgnn.hops.hop_pairs`, a function of seed, node and hop alone.
+    :func:`~sekgnn.hops.hop_pairs`, a function of seed, node and hop alone. Batches of
+    pairs also hold what walks between the two say, ``pair_walks``.
 
     Args:
         graph: The graph, which may be mapped.
@@ -98,6 +100,9 @@ class SeedBatcher:
             (fields.SEEDS, where.reshape(self.items[chosen].shape)),
         ):
             batch[name] = torch.from_numpy(array)
+        if self.items.ndim == 2:
+            walks = walks_between(self.graph, self.items[chosen])
+            batch[fields.PAIR_WALKS] = torch.from_numpy(walks.astype(np.float32))
         batch[fields.NUM_HOPS] = self.num_hops
         batch[fields.NODE_NUMBER] = torch.from_numpy(nodes.astype(np.int64))
         for name, rows in self.rows.items():
