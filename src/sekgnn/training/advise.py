@@ -60,8 +60,6 @@ class Rung:
     """A class of models on the ladder.
 
     Attributes:
-        name: For programs.
-        title: For people.
         test: What no model of the class can tell apart; ``None`` for isomorphism.
         refines: Names of weaker rungs.
         keys: Of a config that trains a network of the class; empty if there is none.
@@ -83,13 +81,10 @@ class Finding:
     """What a rung cannot tell apart.
 
     Attributes:
-        name: Of the rung.
-        title: Likewise.
         collisions: Graphs, or nodes, that share a colour with one of another target.
         floors: Per target, ``accuracy``, or ``mae`` and ``rmse``, that no model of the
             class can be better than.
         tested: Graphs that the test had to look at.
-        seconds: Time of the test.
         encode_seconds: Estimated time to encode all graphs for a network of the class.
         encode_bytes: Estimated size of hops and encodings.
         left_out: Why there is no answer; then collisions and floors are empty.
@@ -116,10 +111,8 @@ class Advice:
         count: How many of them have a target.
         findings: One per rung, by rising cost; isomorphism is the last.
         chosen: Name of the rung that is advised.
-        sentence: The advice in words.
         config: Keys to train with, those that are not defaults.
         baseline: Metrics of ridge and forest, validated across folds.
-        notes: What to know beside it.
     """
 
     data: dict[str, Any]
@@ -177,9 +170,7 @@ CAVEAT = (
 def ladder(config: RunConfig, edge_labels: bool) -> list[Rung]:
     """Return the classes of models by rising cost, each with those it refines.
 
-    Args:
-        config: Whose shells and steps encodings have.
-        edge_labels: Whether there are labels of edges.
+    Encodings have the shells and steps of ``config``.
     """
     walk: dict[str, Any] = {
         "num_shells": config.num_shells,
@@ -292,10 +283,7 @@ class _Slow(Exception):
 class Ladder:
     """The partitions that the rungs make of graphs, or nodes.
 
-    Args:
-        task: Graphs with targets.
-        seconds: How long one test may take.
-        threads: Threads of compiled kernels.
+    A test may take ``seconds``; ``threads`` are those of compiled kernels.
     """
 
     def __init__(

@@ -104,16 +104,11 @@ class JoinedGraphs:
         world: int = 1,
         num_workers: int = 0,
     ) -> BatchLoader:
-        """Return a loader of the graphs at some positions.
+        """Return a loader of the graphs at positions ``chosen``.
 
-        Args:
-            chosen: The positions.
-            batch_size: Graphs per batch, of all processes together.
-            seed: Of the order and the sample of every epoch, to train; ``None`` keeps
-                the order and the one sample, to evaluate.
-            rank: Number of this process.
-            world: Number of processes.
-            num_workers: Processes that load.
+        With a ``seed``, of the order and the sample of every epoch, it is for training;
+        without, order and sample stay, for evaluation. ``batch_size`` is that of all
+        ``world`` processes together, of which this is number ``rank``.
         """
         blocks = self.blocks(chosen)
         order = EpochBatches(chosen, batch_size, seed, rank, world, blocks)
@@ -129,19 +124,8 @@ class JoinedSeeds(JoinedGraphs):
     """The items of a :class:`~sekgnn.datasets.NodeTask`, with the graph around them.
 
     Takes the place of :class:`JoinedGraphs`; what is in memory is what a batch needs.
-    Encodings are computed by ranges of nodes, once, and mapped from ``cache_dir``.
-
-    Args:
-        data: The items.
-        num_hops: K of the model.
-        num_layers: L of the model.
-        encoding: What the model reads, or ``None``.
-        max_neighbors: Sample at most this many nodes per hop, node and layer; training
-            draws again every epoch, evaluation uses one sample.
-        seed: Of that sample.
-        dtype: Of features and encodings.
-        cache_dir: Folder for encodings.
-        progress: Called with (done, total) while encodings are computed.
+    Encodings are computed by ranges of nodes, once, and mapped from ``cache_dir``. With
+    ``max_neighbors``, at most so many nodes are sampled per hop, node and layer.
 
     Raises:
         ConfigError: If the encoding is not computed by ranges of nodes, or would take
@@ -188,18 +172,9 @@ class JoinedSeeds(JoinedGraphs):
 class StreamedGraphs(JoinedGraphs):
     """Graphs in shards, of which a batch reads what it needs.
 
-    Takes the place of :class:`JoinedGraphs`.
-    Encodings are read if the shards hold them, else computed for every batch; hops are
-    found for every batch. Memory does not depend on the number of graphs, but for a few
-    bytes of each.
-
-    Args:
-        data: The graphs.
-        num_hops: As the others in :class:`JoinedGraphs`.
-        encoding: See there.
-        dtype: See there.
-        max_neighbors: See there.
-        seed: See there.
+    Takes the place of :class:`JoinedGraphs`, whose arguments it has. Encodings are read
+    if the shards hold them, else computed for every batch; hops are found for every
+    batch. Memory does not depend on the number of graphs, but for a few bytes of each.
 
     Warns:
         GraphInputWarning: If encodings are computed for every batch.
@@ -372,14 +347,7 @@ class EpochBatches:
 
 
 class BatchLoader(DataLoader[Any]):
-    """Cuts the batches of an epoch out of the joined graphs.
-
-    Args:
-        batcher: Cuts a batch.
-        order: Says which graphs.
-        num_graphs: Of the dataset.
-        num_workers: Processes that do it; 0 for none.
-    """
+    """Cuts the batches of an epoch out of the joined graphs."""
 
     def __init__(
         self,

@@ -106,17 +106,11 @@ class History(Callback):
 
 
 class Plateau(Callback):
-    """Reduces the learning rate when a loss no longer improves.
+    """Reduces the learning rate when a curve of ``history`` improves no longer.
 
     Lightning steps such a scheduler after it has written the checkpoint of the epoch,
-    so that a continued run would miss a step; this one does it before.
-
-    Args:
-        history: Whose curve to look at.
-        loss: Its name.
-        patience: Epochs without gain until the rate is reduced.
-        factor: By which it is multiplied; 1 does nothing.
-        min_lr: Least rate.
+    so that a continued run would miss a step; this one does it before. A factor of 1
+    does nothing.
     """
 
     def __init__(
@@ -162,14 +156,9 @@ class Plateau(Callback):
 class Cosine(Callback):
     r"""Lets the learning rate fall over all epochs along half a cosine.
 
-    Epoch e of E (from 0) has the rate
-    :math:`\eta (s + (1 - s)(1 + \cos(\pi e / (E - 1))) / 2)`: the first has
-    :math:`\eta`, the last :math:`s \eta`. It depends on e alone, so that a continued
-    run has the same rates.
-
-    Args:
-        epochs: E.
-        final: s, the share that is left in the last epoch.
+    Epoch e of E (from 0) has the rate :math:`\eta (s + (1 - s)(1 + \cos(\pi e / (E -
+    1))) / 2)`: the first has :math:`\eta`, the last :math:`s \eta`. It depends on e
+    alone, so that a continued run has the same rates.
     """
 
     def __init__(self, epochs: int, final: float) -> None:
@@ -187,13 +176,9 @@ class Cosine(Callback):
 class KeepBest(Callback):
     """Keeps the weights of the epoch with the best value of a curve, the earliest.
 
-    Args:
-        history: Whose curve to look at.
-        monitor: Its name; ``None`` keeps the last epoch.
-        patience: Stop after this many epochs without gain; ``None`` never stops.
-        until_stalled: Stop when the training loss is exactly what it was.
-        file: Where to write the model whenever it is the best so far.
-        about: What to write with it.
+    Without a ``monitor`` it is the last epoch. Training stops after ``patience`` epochs
+    without gain or, ``until_stalled``, when its loss is exactly what it was. The best
+    model so far is written to ``file``, with ``about``.
     """
 
     def __init__(

@@ -14,13 +14,7 @@ from sekgnn.training.training import Trained, Training
 
 
 class Member(NamedTuple):
-    """A fitted model of several.
-
-    Attributes:
-        name: Such as ``"network 2"`` or ``"forest"``.
-        training: That fitted it, and can evaluate it.
-        trained: The model.
-    """
+    """A fitted model of several, such as ``"network 2"`` or ``"forest"``."""
 
     name: str
     training: Training

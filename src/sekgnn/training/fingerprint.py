@@ -32,17 +32,18 @@ def write_fingerprints(
 ) -> StreamCount:
     """Write what the last layer of a trained network reads, for graphs of a file.
 
+    Options are those of :func:`~sekgnn.training.predictor.predict_stream`.
+
     Args:
         run: Folder of the run, or a model file.
         path: Graphs like those it was trained on.
         output: An npz file with ``vectors``, float32 ``[G, C]``, and a column each; or
             a Parquet file with columns ``v0``, ``v1``, ...
-        smiles: Column of the SMILES; that of the training data by default.
-        skip_invalid: Leave out SMILES that rdkit cannot read.
-        columns: Columns or keys of the input to write, ``row`` among them; by default
-            all columns of a table.
+        smiles: See there.
+        skip_invalid: See there.
+        columns: See there.
         accelerator: Device to compute on.
-        progress: As of :func:`~sekgnn.training.predictor.predict_stream`.
+        progress: See there.
 
     Raises:
         ModelFileError: If the model is missing or damaged.

@@ -96,13 +96,9 @@ def fit_kernel(
 ) -> None:
     """Choose the parameters and solve.
 
-    Args:
-        model: The kernel machine; keeps the known values, but not in its file.
-        objective: Loss of the task.
-        train: Batches of the training graphs.
-        val: Batches of the validation graphs; may be empty: then the parameters are
-            chosen in a cross-validation inside the training graphs.
-        known: Gives the values between these graphs at least.
+    Without validation batches the parameters are chosen in a cross-validation inside
+    the training graphs. ``known`` gives the values between these graphs at least; the
+    model keeps them, but not in its file.
     """
     graphs, targets = _read(model, objective, train)
     everything, wanted = graphs, targets

@@ -36,19 +36,11 @@ class GraphLearner(LightningModule):
 
     Adam, AdamW and SOAP take a step per batch. L-BFGS takes a few iterations on the
     loss of all training graphs per epoch, plus half of ``weight_decay`` times the sum
-    of the squared weights; batches only bound the memory it needs. They
-    are kept from one evaluation of the loss to the next while they fit, and cut anew
-    for each where they do not.
-
-    Args:
-        model: The network.
-        objective: Loss and metrics.
-        joined: All graphs.
-        train: Positions of those to learn from.
-        watched: Positions of those to evaluate after every epoch; may be empty.
-        config: Learning rate, batches, and which part is watched.
-        seed: Epoch e draws order, samples and dropout from (seed, e) alone.
-        first_epoch: Where a continued training goes on.
+    of the squared weights; batches only bound the memory it needs. They are kept from
+    one evaluation of the loss to the next while they fit, and cut anew for each where
+    they do not. Epoch e draws order, samples and dropout from (seed, e) alone.
+    ``train`` and ``watched``, which is evaluated after every epoch and may be empty,
+    are positions in ``joined``; a continued training goes on at ``first_epoch``.
     """
 
     def __init__(

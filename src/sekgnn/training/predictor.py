@@ -61,15 +61,11 @@ _ROW, _TEXT = _OWN_COLUMNS = (-1, -2)  # what is known without being a column
 
 
 class Predictor:
-    """Predicts for graphs like those a model was trained on.
+    """Predicts for graphs like those that models of the same inputs were trained on.
 
     With several models, the predictions (probabilities, or values) are averaged
-    (:func:`~sekgnn.training.predictions.mean_prediction`).
-
-    Args:
-        models: One or more, with the same inputs and outputs.
-        notes: What the outputs of each mean.
-        calibration: How far their mean may be off, if that was measured.
+    (:func:`~sekgnn.training.predictions.mean_prediction`). ``calibration`` says how far
+    their mean may be off, if that was measured.
     """
 
     def __init__(
@@ -90,10 +86,6 @@ class Predictor:
 
         Reading it runs no code from it. An ensemble gives all its networks, and a run
         of several folds all their models, when all have finished.
-
-        Args:
-            path: The folder or file.
-            accelerator: Device to predict on, as in :class:`RunConfig`.
 
         Raises:
             ModelFileError: If there is none, or it is damaged or foreign.
@@ -134,11 +126,7 @@ class Predictor:
         return cls(models, notes, calibration)
 
     def check(self, task: GraphTask, source: str) -> None:
-        """Raise if the graphs are not what the model reads.
-
-        Args:
-            task: The graphs.
-            source: What to call them.
+        """Raise if graphs, which come from ``source``, are not what the model reads.
 
         Raises:
             GraphInputError: If so; says what differs.
@@ -182,11 +170,8 @@ class Predictor:
     ) -> NDArray[np.float64]:
         """Return probabilities ``[R, C]`` of classes, or values ``[R, T]``.
 
-        Rows are graphs, or nodes where targets are of nodes, in the order given.
-
-        Args:
-            graphs: PyG ``Data`` with the features of the training graphs.
-            batch_size: Graphs at a time.
+        Rows are graphs, or nodes where targets are of nodes, in the order given. Graphs
+        are PyG ``Data`` with the features of the training graphs.
 
         Raises:
             GraphInputError: If a graph cannot be used.
@@ -272,12 +257,8 @@ class Predictor:
         """Predict for nodes, or pairs of nodes, of one graph, a batch at a time.
 
         Encodings are computed by ranges of nodes and kept in the cache folder; memory
-        holds what one batch needs.
-
-        Args:
-            file: The graph, with the features of the one that was trained on.
-            items: Nodes, int ``[I]``, or pairs ``[I, 2]``; all nodes by default.
-            batch_size: Items at a time.
+        holds what one batch needs. Items are nodes, int ``[I]``, or pairs ``[I, 2]``;
+        all nodes by default.
 
         Yields:
             The items, and what :meth:`predict_with_spread` returns for them.
@@ -392,14 +373,7 @@ def _without_targets(data: Any, model: GraphModel) -> Any:
 
 @dataclass(frozen=True)
 class StreamCount:
-    """How many graphs were predicted.
-
-    Attributes:
-        graphs: Predicted.
-        skipped: Left out because rdkit could not read them.
-        first_skipped: Place of the first of these.
-        of: What was predicted: graphs, or the nodes of one graph.
-    """
+    """How many graphs, or nodes of one graph, were predicted, and how many left out."""
 
     graphs: int
     skipped: int = 0
@@ -508,16 +482,8 @@ def _predict_nodes(
 class InputStream:
     """Graphs of a file for a trained model, a chunk at a time, with their columns.
 
-    Args:
-        predictor: The trained model.
-        path: Graphs like those it was trained on.
-        smiles: Column of the SMILES; that of the training data by default.
-        skip_invalid: Leave out SMILES that rdkit cannot read.
-        columns: Columns or keys to keep; by default all of a table.
-
-    Attributes:
-        kept: The columns, each with its heading.
-        graphs: How many graphs were read so far.
+    ``kept`` holds the columns, each with its heading; ``graphs`` counts what was read
+    so far. Arguments are those of :func:`predict_stream`.
 
     Raises:
         GraphInputError: If the file is wrong.
@@ -592,11 +558,7 @@ def evaluate_run(
 ) -> list[dict[str, float]]:
     """Return the metrics of a run's models on a part of its own data, fold by fold.
 
-    Args:
-        folder: Of the run.
-        part: ``"train"``, ``"val"`` or ``"test"``.
-        data_root: The data folder of benchmarks.
-        accelerator: Device to predict on.
+    Parts are ``"train"``, ``"val"`` and ``"test"``.
 
     Raises:
         ModelFileError: If a model is missing or damaged.
@@ -647,13 +609,7 @@ def evaluate_file(
 ) -> dict[str, float]:
     """Return the metrics of a run's model on other graphs, whose targets are known.
 
-    Args:
-        folder: Of the run, or a model file.
-        path: The graphs, in a format of ``sekgnn train``.
-        target: Columns or keys of the targets; those of the training data by default.
-        smiles: Column of the SMILES; that of the training data by default.
-        skip_invalid: Leave out SMILES that rdkit cannot read.
-        accelerator: Device to predict on.
+    Columns of targets and of SMILES are by default those of the training data.
 
     Raises:
         ModelFileError: If the model is missing or damaged.

@@ -72,12 +72,10 @@ def load_config(
 ) -> RunConfig:
     """Return a config, or that of a YAML file or the default one, with other keys.
 
-    Args:
-        base: The config or file, which imports nothing.
-        changes: What a user typed: ``package.module:Class`` is imported
-            (:func:`import_typed`).
-        preset: Keys that both change. Its ``refit`` is left out where nothing can be
-            refitted: with another protocol, or if the best epoch is kept.
+    A file imports nothing; of ``changes``, which a user typed, ``package.module:Class``
+    is imported (:func:`import_typed`). Both change the keys of ``preset``, whose
+    ``refit`` is left out where nothing can be refitted: with another protocol, or if
+    the best epoch is kept.
 
     Raises:
         ConfigError: If the file, a key or the preset is wrong.
@@ -244,13 +242,9 @@ def is_in_use(folder: Path) -> bool:
 
 
 def note_threads(count: int, folder: Path) -> list[int]:
-    """Return the numbers of threads a run was trained with so far, in their order.
+    """Add to the numbers of threads a run was trained with so far, and return them.
 
     The order of additions, and with it the last digits of all numbers, depends on it.
-
-    Args:
-        count: Threads now, which are added.
-        folder: Of the run, whose note is read and written.
 
     Warns:
         ResumeWarning: If there were others before.

@@ -76,14 +76,8 @@ def cut_groups(
 
     Small groups in random order fill the part; those larger than half of it are taken
     only when there are no others, the smallest first. It ends where it is nearest to
-    the size asked for.
-
-    Args:
-        chosen: Positions of the graphs to cut.
-        groups: Number of every graph's group, int64 ``[G]``.
-        size: Of the part.
-        seed: Fixes it.
-        leave: Least number of groups that stay.
+    the size asked for, and with at least ``leave`` groups that stay. ``groups`` holds
+    the number of every graph's group, int64 ``[G]``.
 
     Returns:
         Positions of what stays, and of the part.

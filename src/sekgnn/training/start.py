@@ -24,16 +24,10 @@ def start_from(
 
     What was fitted to the inputs there, such as the scale of encodings, is taken with
     them. The last layer is taken only if the targets are the same; with :math:`\mu` and
-    :math:`\sigma` of the targets there and here it becomes
-    :math:`(o \sigma_0 + \mu_0 - \mu) / \sigma`, so that predictions are those of the
-    other run before anything is learned.
-
-    Args:
-        model: The new model.
-        note: What its outputs mean.
-        path: Run folder or model file. Of several networks, network ``member`` is
-            taken, and the first again after the last.
-        member: Of the new ensemble, from 0.
+    :math:`\sigma` of the targets there and here it becomes :math:`(o \sigma_0 + \mu_0 -
+    \mu) / \sigma`, so that predictions are those of the other run before anything is
+    learned. Of several networks, number ``member`` is taken, and the first again after
+    the last.
 
     Raises:
         ModelFileError: If there is no model.

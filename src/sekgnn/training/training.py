@@ -74,10 +74,9 @@ _KEPT = 4  # sets of hops and encodings in memory; each may be as large as the d
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A fitted model.
+    """A fitted model, with the weights that were kept, in evaluation mode.
 
     Attributes:
-        model: With the weights that were kept, in evaluation mode.
         note: What its outputs mean.
         curves: One value per epoch of everything that was measured.
         kept_epoch: The epoch, from 1, of these weights.
