@@ -34,12 +34,8 @@ def graph_argument(
 
     A SMILES brings its atoms and bonds as labels. Text that is neither a file nor a
     name nor begins with ``smiles:`` or ``graph6:`` is taken for the one of the two as
-    which it can be read, if only one.
-
-    Args:
-        text: What the user wrote.
-        labels: Keep the labels of atoms and bonds.
-        undirected: ``"error"`` or ``"add"`` when an edge of a file lacks its reverse.
+    which it can be read, if only one. ``undirected`` says what to do when an edge of a
+    file lacks its reverse: ``"error"`` or ``"add"``.
 
     Raises:
         GraphInputError: If there is no such graph, or more than one reading.

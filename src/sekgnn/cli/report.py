@@ -6,33 +6,27 @@ import json as json_format
 import math
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from sekgnn.cli.failures import say
-from sekgnn.cli.shared_options import Json, Quiet
+from sekgnn.cli.options import JSON, QUIET, option
 
 if TYPE_CHECKING:
     from sekgnn.reports.run_report import Report
 
 
 def report(
-    runs: Annotated[
-        list[Path],
-        typer.Argument(metavar="RUN...", help="run folders or their record.json"),
-    ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="folder for the report")
-    ],
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="metrics to show, such as test_mae", show_default="each run's own"
-        ),
-    ] = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    runs: list[Path] = typer.Argument(
+        ..., metavar="RUN...", help="run folders or their record.json"
+    ),
+    output: Path = option(..., "folder for the report", "--output", "-o"),
+    metric: list[str] | None = option(
+        None, "metrics to show, such as test_mae", shown="each run's own"
+    ),
+    json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Make a table, figures and one page from finished runs.
 
