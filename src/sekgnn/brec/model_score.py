@@ -192,13 +192,8 @@ class PairScore:
 class CategoryCount(NamedTuple):
     """Counts of one category, or of all.
 
-    Attributes:
-        separated: Pairs told apart, reliably.
-        failures: Pairs that failed the reliability check.
-        released: Pairs that the released code calls correct, less those that fail its
-            reliability check, correct or not: its final score.
-        released_failures: The latter.
-        total: Pairs looked at.
+    ``released`` are pairs that the released code calls correct, less those that fail
+    its reliability check, correct or not (``released_failures``): its final score.
     """
 
     separated: int
@@ -352,12 +347,8 @@ _NOTHING = CategoryCount(0, 0, 0, 0, 0)
 def open_record(folder: Path, score: BRECScore) -> BRECScore:
     """Begin a record of finished pairs in a folder, or continue the one that is there.
 
-    Args:
-        folder: It must exist.
-        score: What this run is, without pairs.
-
     Returns:
-        The same, with the commits of all runs that wrote to the record.
+        The score, without pairs, with the commits of all runs that wrote to the record.
 
     Raises:
         ConfigError: If the folder holds a record of something else, or no record.
@@ -380,9 +371,7 @@ def open_record(folder: Path, score: BRECScore) -> BRECScore:
 def finished_pairs(folder: Path, graphs: Mapping[int, str]) -> dict[int, PairScore]:
     """Return the pairs of a record that are among those asked for, by number.
 
-    Args:
-        folder: Of the record.
-        graphs: Fingerprints of the graphs of the pairs, by number.
+    ``graphs`` are the fingerprints of their graphs.
 
     Raises:
         ConfigError: If a file is damaged, or of other graphs.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_format
-import math
 import sys
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -118,7 +117,7 @@ def fingerprint(
     check_positive("--threads", threads)
     import torch
 
-    from sekgnn.training.fingerprint import write_fingerprints
+    from sekgnn.training.predictor import write_fingerprints
 
     torch.set_num_threads(threads)
     with progress_bar("graphs", shown=not quiet) as progress:
@@ -157,6 +156,7 @@ def evaluate(
 ) -> None:
     """Measure a trained model: on its own test graphs, or on others with targets."""
     from sekgnn.training.predictor import evaluate_file, evaluate_run
+    from sekgnn.training.run_record import plain_json
 
     if data is None:
         folds = evaluate_run(run, part, data_root, accelerator)
@@ -178,8 +178,7 @@ def evaluate(
         metric: sum(fold[metric] for fold in folds) / len(folds) for metric in folds[0]
     }
     if json:
-        plain = {k: v if math.isfinite(v) else None for k, v in metrics.items()}
-        values = {"of": name, "folds": len(folds), "metrics": plain}
+        values = {"of": name, "folds": len(folds), "metrics": plain_json(metrics)}
         say(json_format.dumps(values, indent=2))
         return
     say(name + (f", mean of {len(folds)} folds" if len(folds) > 1 else ""))

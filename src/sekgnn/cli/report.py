@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json as json_format
-import math
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -64,19 +63,12 @@ def report(
 
 
 def _json(made: Report) -> str:
+    from sekgnn.training.run_record import plain_json
+
     values = {
         "output": str(made.output),
         "files": sorted(made.files),
-        "rows": [_finite(row.to_dict()) for row in made.rows],
+        "rows": [plain_json(row.to_dict()) for row in made.rows],
         "pairs": [pair.to_dict() for pair in made.pairs],
     }
     return json_format.dumps(values, ensure_ascii=False, allow_nan=False)
-
-
-def _finite(value: Any) -> Any:
-    """Return JSON values; null for numbers that are not finite."""
-    if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

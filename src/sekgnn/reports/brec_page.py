@@ -31,12 +31,8 @@ def frontier(rows: Sequence[Row], memory: str) -> list[Row]:
     """Return the rows that no other beats within a class of memory, the fastest first.
 
     A row is beaten if another one, of this class of memory or a smaller one, separates
-    at least as many pairs in at most its time, and is better in one of the two. Of
-    rows that are equal in both, the first stays.
-
-    Args:
-        rows: Of a scoreboard.
-        memory: One of :data:`~sekgnn.brec.board.MEMORY_CLASSES`.
+    at least as many pairs in at most its time, and is better in one of the two. Of rows
+    that are equal in both, the first stays.
     """
     allowed = MEMORY_CLASSES[: MEMORY_CLASSES.index(memory) + 1]
     best: list[Row] = []

@@ -39,13 +39,9 @@ def draw_png(
     arrange: bool = True,
     dpi: int = 110,
 ) -> bytes:
-    """Return what ``draw`` puts on a new figure as a PNG.
+    """Return what ``draw`` puts on a new figure, of some inches, as a PNG.
 
-    Args:
-        size: Width and height in inches.
-        draw: Called with the matplotlib figure.
-        arrange: Make room for labels; not if ``draw`` places everything itself.
-        dpi: Dots per inch.
+    With ``arrange`` there is made room for labels; else ``draw`` places everything.
     """
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -95,12 +91,6 @@ def name_points(
 
     The nearest free place is taken, the first names first; a thin line leads to names
     that are not next to their points. Call it when all else is drawn.
-
-    Args:
-        axes: Where to.
-        points: Of the data.
-        names: One each, in lines of at most some 40 letters.
-        colours: One each.
     """
     figure = axes.figure
     figure.draw_without_rendering()  # so that places in pixels are known

@@ -22,7 +22,6 @@ class Run:
     Attributes:
         name: The folder's name; with folders above it if another run has the same.
         slug: The name as part of a file name; no two runs of a report share one.
-        record: What the run left behind.
         predictions: Its file of predictions, or ``None``.
     """
 

@@ -166,13 +166,8 @@ def table(
 ) -> str:
     """Return a table of plain text; a click on a heading sorts it.
 
-    What is the same in all of several rows is said once, above the table.
-
-    Args:
-        head: Names of the columns.
-        rows: Their cells.
-        keep: Columns that stay, even if all their cells are equal.
-        links: Per row, an anchor that its first cell links to.
+    What is the same in all of several rows is said once, above the table, but for
+    columns in ``keep``. The first cell of a row links to its anchor in ``links``.
     """
     columns = [*zip(*rows, strict=True)] if rows else [()] * len(head)
     own = [set(column) for column in columns]

@@ -35,18 +35,8 @@ class PairedDifference:
     r"""How two runs differ on the same test folds.
 
     With :math:`d_f` the first run's number in fold f minus the second's, the difference
-    is :math:`\bar d = \sum_f d_f / F` and its standard error
-    :math:`\sqrt{\sum_f (d_f - \bar d)^2 / (F - 1)} / \sqrt F`.
-
-    Attributes:
-        first: Name of a run.
-        second: Name of another.
-        data: What both learned from.
-        protocol: Whose numbers are compared.
-        metric: Such as ``test_accuracy``.
-        folds: F.
-        difference: Mean over the folds.
-        error: Its standard error.
+    is :math:`\bar d = \sum_f d_f / F` and its standard error :math:`\sqrt{\sum_f (d_f -
+    \bar d)^2 / (F - 1)} / \sqrt F`.
     """
 
     first: str
@@ -75,12 +65,7 @@ class PairedDifference:
 def paired_differences(
     runs: Sequence[Run], metrics: Sequence[str] = ()
 ) -> list[PairedDifference]:
-    """Compare every two runs of the same data, protocol and test folds.
-
-    Args:
-        runs: In the order of the table.
-        metrics: Those of the table (:func:`~sekgnn.reports.run_table.table_rows`).
-    """
+    """Compare every two runs of the same data, protocol and test folds."""
     groups: dict[Any, list[tuple[Run, NDArray[np.float64]]]] = {}
     for run in runs:
         for result in reported(run.record, metrics):

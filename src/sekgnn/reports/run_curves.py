@@ -32,10 +32,6 @@ def curve_pngs(record: RunRecord, name: str) -> dict[str, bytes]:
     Folds are thin lines, their mean a thick one, as far as all folds go. Dots mark the
     epochs whose weights were kept, a dashed line the one epoch that the protocol chose
     for all folds. Values that are not finite are gaps.
-
-    Args:
-        record: Of the run.
-        name: What to call it.
     """
     part = watched_part(record)
     metric = watched_metric(record)

@@ -148,11 +148,6 @@ def prediction_pngs(
     are any. Classes: the confusion matrix, counts and percent of a row. Several labels:
     the area under the ROC curve of each.
 
-    Args:
-        record: Of the run.
-        predictions: Its table.
-        name: What to call it.
-
     Raises:
         GraphInputError: If a value that must be a number is not.
     """

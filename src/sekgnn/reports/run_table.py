@@ -35,17 +35,11 @@ class TableRow:
 
     Attributes:
         run: Name of the run; of a mean, of the first.
-        data: What was learned from.
-        targets: What was predicted.
-        model: Key of the model.
         protocol: Whose number it is.
-        metric: Such as ``test_mae``.
-        value: The number.
         spread: Standard deviation over the folds; of a mean, over the seeds (ddof 0).
         selected_on: What the epoch was chosen by, in words.
         epoch: The chosen epoch, where there is one.
         epochs: Epochs trained, of the longest fold.
-        parameters: Learned numbers.
         seconds: Training time of the run; of a mean, the mean.
         paper: The published number, if there is one.
         steps: Of a run of the paper's ablation, the length of walks; 0 is without f.
@@ -91,11 +85,8 @@ def reported(record: RunRecord, metrics: Sequence[str] = ()) -> list[Result]:
 
     By default the headline metric by every protocol that was computed; of regression
     with one split both ``test_mae`` and ``test_mse``, because the literature mixes
-    them, and ``test_log10_mse`` where the literature reports that.
-
-    Args:
-        record: Of the run.
-        metrics: These instead; ``mae`` means ``test_mae``.
+    them, and ``test_log10_mse`` where the literature reports that. With ``metrics``
+    these instead; ``mae`` means ``test_mae``.
     """
     wanted = [record.headline.metric]
     if record.data.get("kind") == "regression" and record.protocol == "holdout":
@@ -120,10 +111,6 @@ def table_rows(runs: Sequence[Run], metrics: Sequence[str] = ()) -> list[TableRo
     """Return the rows of the table, run by run.
 
     Runs that differ only in their seed are followed by their mean.
-
-    Args:
-        runs: In the order of the table.
-        metrics: Only these, instead of each run's own.
 
     Raises:
         ConfigError: If no run has any of ``metrics``.
@@ -286,12 +273,7 @@ def _markdown(text: str) -> str:
 
 
 def table_terminal(rows: Sequence[TableRow], width: int = 80) -> str:
-    """Return the table for a terminal: what belongs together stands in one column.
-
-    Args:
-        rows: Of :func:`table_rows`.
-        width: Of the terminal, in characters.
-    """
+    """Return the table for a terminal: what belongs together stands in one column."""
     from rich import box
     from rich.console import Console
     from rich.table import Table

@@ -33,15 +33,7 @@ _ABOUT = (
 
 @dataclass(frozen=True)
 class StepCurve:
-    """One metric of one target against steps, ours and the paper's.
-
-    Attributes:
-        data: Name of the dataset.
-        target: Name of the target; empty where the dataset has one only.
-        metric: Such as ``test_mae``.
-        ours: Rows of the table by their steps.
-        paper: Published numbers by their steps.
-    """
+    """One metric of one target against steps: rows of ours, numbers of the paper."""
 
     data: str
     target: str
@@ -58,14 +50,10 @@ class StepCurve:
 def step_curves(
     rows: Sequence[TableRow], tables: Collection[str] = ()
 ) -> list[StepCurve]:
-    """Return the curves of every table of ablations that a row belongs to.
+    """Return the curves of all tables of ablations that rows belong to, or of some.
 
     Curves and cells of such a table that no row belongs to are there too, empty. Of
     several rows that belong to one cell, the one with most seeds, then epochs, counts.
-
-    Args:
-        rows: Of a table; those of other runs are left out.
-        tables: These tables of the paper instead, even if no row belongs to them.
     """
     curves: dict[tuple[str, str, str, str], dict[int, PaperNumber]] = {}
     for number in PAPER_NUMBERS:
@@ -91,12 +79,7 @@ def _table(curve: StepCurve) -> str:
 
 
 def step_markdown(curves: Sequence[StepCurve], figure: str) -> str:
-    """Return a page with a table of all curves, ours above the paper's.
-
-    Args:
-        curves: Of :func:`step_curves`.
-        figure: File with :func:`step_png`.
-    """
+    """Return a page with a table of all curves, ours above the paper's, and figure."""
     steps = sorted({n for curve in curves for n in (*curve.ours, *curve.paper)})
     head = ["target", "metric", "", "epochs", *(f"{n} steps" for n in steps)]
     body = []

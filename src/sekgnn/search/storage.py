@@ -230,9 +230,6 @@ class Watch:
     No two clocks are compared: a trial is gone if its sign of life has not changed for
     :data:`GRACE_SECONDS` of this process's own time. (Optuna's heartbeat does not see
     processes that are killed before their first one, and journals have none.)
-
-    Args:
-        study: Optuna's study.
     """
 
     def __init__(self, study: Any) -> None:

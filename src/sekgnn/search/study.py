@@ -188,13 +188,7 @@ class NotNeededError(Exception):
 
 
 class Worker:
-    """One process that does trials of a study until there are enough.
-
-    Args:
-        job: What to do.
-        validation: Data and splits.
-        progress: Called with (done, total) trials.
-    """
+    """One process that does trials of a study until there are enough."""
 
     def __init__(
         self, job: Job, validation: Validation, progress: Progress | None = None

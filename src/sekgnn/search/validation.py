@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -34,16 +34,8 @@ def selected_on(config: RunConfig, folds: int) -> str:
     )
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """How a config did.
-
-    Attributes:
-        value: Of the monitor; the kept epoch's, mean over the folds.
-        epochs: The kept epoch of every fold, from 1.
-        num_parameters: Learned numbers of the model.
-        seconds: Time spent training.
-    """
+class Outcome(NamedTuple):
+    """How a config did: the value of the kept epoch, and kept epochs of all folds."""
 
     value: float
     epochs: tuple[int, ...]
@@ -79,12 +71,6 @@ def _check_config(config: RunConfig) -> None:
 
 class Validation:
     """Data and splits of a search, loaded once; what trials have in common is shared.
-
-    Args:
-        config: Config without the keys that are searched over.
-        data_root: The data folder of benchmarks; by default what ``SEKGNN_DATA`` names.
-        data: Graphs and targets, if they are loaded already.
-        progress: Called with (done, total) while encodings are computed.
 
     Raises:
         ConfigError: If the protocol selects on test graphs, or a key cannot work.
@@ -126,11 +112,9 @@ class Validation:
     def value(self, config: RunConfig, report: Report | None = None) -> Outcome:
         """Train a config, as ``sekgnn train`` would, and return its validation value.
 
-        Args:
-            config: With the keys that are searched over.
-            report: Called after every epoch with the number of epochs so far and the
-                value so far: of this fold and of those before, averaged.
-                What it raises ends the training and comes out here.
+        ``report`` is called after every epoch with the number of epochs so far and the
+        value so far: of this fold and of those before, averaged. What it raises ends
+        the training and comes out here.
 
         Raises:
             ConfigError: If ``config`` cannot work, or the loss is not finite

@@ -27,7 +27,8 @@ from sekgnn.errors import (
     ModelFileError,
 )
 from sekgnn.fields import GRAPH_X, POSITIONS
-from sekgnn.files import as_cell
+from sekgnn.files import as_cell, write_atomically
+from sekgnn.graphs.extras import require
 from sekgnn.graphs.graph_file import SUFFIX, GraphFile, read_graph_file
 from sekgnn.graphs.table import table_headings
 from sekgnn.models import GraphModel, load_models
@@ -548,6 +549,62 @@ def _kept_columns(path: Path, columns: Sequence[str] | None) -> dict[Any, str]:
     if form == "smiles" and not table:
         own["smiles"] = _TEXT
     return {own.get(name, name): name for name in columns}
+
+
+def write_fingerprints(
+    run: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    smiles: str | None = None,
+    skip_invalid: bool = False,
+    columns: Sequence[str] | None = None,
+    accelerator: str = "auto",
+    progress: Progress | None = None,
+) -> StreamCount:
+    """Write what the last layer of a trained network reads, for graphs of a file.
+
+    Options are those of :func:`predict_stream`. ``output`` is an npz file with
+    ``vectors``, float32 ``[G, C]``, and a column each; or a Parquet file with columns
+    ``v0``, ``v1``, ...
+
+    Raises:
+        ModelFileError: If the model is missing or damaged.
+        ConfigError: If the model has no vector, as a forest; or there is no such
+            device.
+        GraphInputError: If the file is wrong or does not fit the model.
+        OutputError: If the output cannot be written.
+    """
+    predictor = Predictor.load(run, accelerator)
+    stream = InputStream(predictor, Path(path), smiles, skip_invalid, columns)
+    kept: list[list[Any]] = [[] for _ in stream.kept]
+    parts = []
+    for task, own in stream.chunks(1024):
+        parts.append(predictor.fingerprint(task.graphs).astype(np.float32))
+        for column, name in zip(kept, stream.kept, strict=True):
+            column += own[name]
+        if progress is not None:
+            progress(stream.graphs, 0)
+    vectors = np.concatenate(parts)
+    place = Path(output)
+    named = dict(zip(stream.kept.values(), kept, strict=True))
+    if len(named) < len(kept):
+        raise GraphInputError(
+            f"{path} has two columns of one name; choose columns (--columns)."
+        )
+    if place.suffix == ".parquet":
+        arrow, parquet = require("pyarrow", None), require("pyarrow.parquet", None)
+        own = {f"v{i}": column for i, column in enumerate(vectors.T)}
+        table = arrow.table({**named, **own})
+        write_atomically(place, lambda file: parquet.write_table(table, file))
+    else:
+        texts = {
+            name: np.array(["" if v is None else str(v) for v in values])
+            for name, values in named.items()
+        }
+        arrays: dict[str, Any] = {**texts, "vectors": vectors}
+        write_atomically(place, lambda file: np.savez(file, **arrays))
+    return stream.count()
 
 
 def evaluate_run(

@@ -309,10 +309,8 @@ def _run_members(
 
     if (folder / FOLD_FILE).is_file():
         return
-    shares = [range(config.ensemble)[i::jobs] for i in range(min(jobs, len(places)))]
-    arguments = [
-        (config, data_root, data, [(i, places[i]) for i in own]) for own in shares
-    ]
+    waiting = [*enumerate(places)]
+    arguments = [(config, data_root, data, own) for own in _shares(waiting, jobs)]
     run_processes(_train_members, arguments, look=tell)
 
 
@@ -353,11 +351,8 @@ def _run_folds(
             run_fold(training, i, folder, baseline, report=lambda *_: tell())
             for i, folder in enumerate(folders)
         ]
-    waiting = [i for i, f in enumerate(folders) if not (f / FOLD_FILE).is_file()]
-    shares = [waiting[i::jobs] for i in range(min(jobs, len(waiting)))]
-    arguments = [
-        (config, data_root, data, [(i, folders[i]) for i in own]) for own in shares
-    ]
+    waiting = [(i, f) for i, f in enumerate(folders) if not (f / FOLD_FILE).is_file()]
+    arguments = [(config, data_root, data, own) for own in _shares(waiting, jobs)]
     run_processes(_train_share, arguments, look=tell)
     return [_read_fold(folder / FOLD_FILE) for folder in folders]
 
@@ -373,6 +368,11 @@ def _train_share(
     baseline = make_baseline(training)
     for number, folder in places:
         run_fold(training, number, folder, baseline)
+
+
+def _shares(waiting: list[tuple[int, Path]], jobs: int) -> list[Any]:
+    """Return what each of some processes has to do."""
+    return [waiting[i::jobs] for i in range(min(jobs, len(waiting)))]
 
 
 def _epochs(folder: Path) -> int:

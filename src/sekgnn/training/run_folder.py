@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from collections.abc import Iterator, Mapping
@@ -135,6 +136,12 @@ def own_names() -> dict[str, Any]:
 def _is_path(key: str, value: object) -> bool:
     """Return whether a key's value is an import path; quick, it loads no torch."""
     return key in _OWN_KEYS and isinstance(value, str) and ":" in value
+
+
+def json_yaml(keys: Mapping[str, Any]) -> str:
+    """Return keys as YAML, one per line; values are JSON, which is YAML, too."""
+    lines = (f"{k}: {json.dumps(v, ensure_ascii=False)}" for k, v in keys.items())
+    return "\n".join(lines)
 
 
 def write_config(config: RunConfig, folder: Path) -> None:

@@ -34,7 +34,7 @@ from sekgnn.training.batches import (
     StreamedGraphs,
     encoding_cache,
 )
-from sekgnn.training.build import make_model
+from sekgnn.training.build import freeze, make_model, start_from
 from sekgnn.training.callbacks import (
     Cosine,
     EndWithParent,
@@ -65,7 +65,6 @@ from sekgnn.training.predictions import Predictions, predict_batches, to_csv
 from sekgnn.training.protocols import make_splits
 from sekgnn.training.run_folder import CHECKPOINT_FILE, CURVES_FILE, MODEL_FILE
 from sekgnn.training.sources import load_data
-from sekgnn.training.start import freeze, start_from
 from sekgnn.training.task_note import TaskNote
 
 _SEED_NEIGHBORS = 10
