@@ -196,11 +196,7 @@ class Board:
 
     @classmethod
     def from_json(cls, text: str) -> Board:
-        """Return what :meth:`to_json` wrote.
-
-        Raises:
-            ValueError: If the text is not of that form.
-        """
+        """Return what :meth:`to_json` wrote; raise ValueError for another text."""
 
         def make(content: dict[str, Any]) -> Board:
             rows = tuple(

@@ -318,19 +318,14 @@ class BRECScore:
 
     @classmethod
     def from_json(cls, text: str) -> BRECScore:
-        """Return what :meth:`to_json` wrote.
-
-        Raises:
-            ValueError: If the text is not of that form.
-        """
+        """Return what :meth:`to_json` wrote; raise ValueError for another text."""
         return read_json(text, "a BREC score", cls.from_dict)
 
     def check_same(self, other: BRECScore, where: object) -> None:
-        """Raise if the pairs of two scores do not belong together.
+        """Raise ConfigError if the pairs of two scores do not belong together.
 
-        Raises:
-            ConfigError: If model, transform or protocol differ; ``where`` says where
-                the other one is.
+        These have the same model, transform and protocol; the other one is at
+        ``where``.
         """
         for part in ("model", "transform", "protocol"):
             was, now = getattr(other, part), getattr(self, part)
@@ -395,11 +390,7 @@ def pair_file(folder: Path, index: int) -> Path:
 
 
 def write_pair(folder: Path, pair: PairScore) -> None:
-    """Add a finished pair to a record; all or nothing.
-
-    Raises:
-        OutputError: If it cannot be written.
-    """
+    """Add a finished pair to a record; all or nothing."""
     text = json.dumps(asdict(pair)) + "\n"
     write_files(folder, {pair_file(folder, pair.index).name: text.encode()})
 

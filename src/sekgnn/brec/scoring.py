@@ -162,11 +162,7 @@ def score(
 def unscored(
     make_model: MakeModel, transform: Transform | None, protocol: RPCProtocol
 ) -> BRECScore:
-    """Return the score of a model before any pair is looked at.
-
-    Raises:
-        ConfigError: If ``make_model`` does not return a model.
-    """
+    """Return the score of a model before any pair is looked at."""
     commit = source_commit()
     return BRECScore(
         model=_printed(_example(make_model)),

@@ -131,11 +131,7 @@ class TrainedBoard:
 
     @classmethod
     def from_json(cls, text: str) -> TrainedBoard:
-        """Return what :meth:`to_json` wrote.
-
-        Raises:
-            ValueError: If the text is not of that form.
-        """
+        """Return what :meth:`to_json` wrote; raise ValueError for another text."""
 
         def make(content: Any) -> TrainedBoard:
             return cls(
@@ -154,11 +150,7 @@ class TrainedBoard:
 
     @classmethod
     def read(cls, path: Path) -> TrainedBoard:
-        """Return the board in a file; an empty one if there is none.
-
-        Raises:
-            OutputError: If the file holds something else.
-        """
+        """Return the board in a file; an empty one if there is none."""
         if not path.exists():
             return cls()
         try:

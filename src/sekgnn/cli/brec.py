@@ -287,11 +287,7 @@ def _run_network(
     json: bool,
     shown: bool,
 ) -> None:
-    """Train a network on every pair, and add its row to the scoreboard in ``output``.
-
-    Raises:
-        ConfigError: If an option means nothing to networks, or a value cannot work.
-    """
+    """Train a network on every pair, and add its row to the board in ``output``."""
     from sekgnn.brec.model_score import RPCProtocol
     from sekgnn.datasets.brec import BREC
 

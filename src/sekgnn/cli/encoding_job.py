@@ -129,11 +129,7 @@ class JobResult:
 def check_backend(
     backend: str, encoding: SubstructureEncoding, num_walks: int = 256, seed: int = 0
 ) -> None:
-    """Check that a backend is known and can compute ``encoding``, before any work.
-
-    Raises:
-        ConfigError: If not, or the encoding cannot be written to a file.
-    """
+    """Raise ConfigError, before any work, if a backend cannot compute ``encoding``."""
     check_choice("--backend", backend, (*BACKENDS, SAMPLED))
     if backend == SAMPLED:
         check_sampling(encoding, num_walks, seed)

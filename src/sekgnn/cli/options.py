@@ -133,11 +133,7 @@ def default_text(item: Any) -> str:
 
 
 def name_and_value(flag: str, text: str) -> tuple[str, Any]:
-    """Return ``name=value`` as a pair, the value read as YAML reads it.
-
-    Raises:
-        ConfigError: If it is not of that form.
-    """
+    """Return ``name=value`` as a pair, the value read as YAML reads it."""
     from sekgnn.parsing import parse_yaml
 
     name, found, value = text.partition("=")
@@ -162,11 +158,7 @@ def merged_config(
     keys: dict[str, Any],
     preset: str | None = None,
 ) -> RunConfig:
-    """Return a preset, changed by a file, changed by the argument and the flags given.
-
-    Raises:
-        ConfigError: If the file or a key is wrong.
-    """
+    """Return a preset, changed by a file, changed by argument and flags given."""
     from sekgnn.training.run_folder import load_config
 
     for name in ("model_options", "encoding_options"):

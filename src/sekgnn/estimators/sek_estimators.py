@@ -90,7 +90,6 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
     with_forest: bool
 
     def __init__(self, model: str = PARAMETERS["model"], **parameters: Any) -> None:
-        """Keep the parameters as they are, as scikit-learn asks."""
         for name in parameters:
             if name not in PARAMETERS:
                 raise ConfigError(
@@ -260,11 +259,7 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         return estimator
 
     def _restore(self, flat: bool) -> None:
-        """Set what a subclass derives from the predictor.
-
-        Args:
-            flat: Whether targets had one dimension.
-        """
+        """Set what a subclass derives from the predictor; ``flat`` are 1-d targets."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Put the network into the pickle as the bytes of a safe file."""
@@ -304,11 +299,7 @@ def _torch_threads(count: int) -> Iterator[None]:
 
 
 def check_lengths(graphs: Sequence[Any], y: NDArray[Any]) -> None:
-    """Raise if there are no graphs, or not one row of targets per graph.
-
-    Raises:
-        GraphInputError: If so.
-    """
+    """Raise GraphInputError if there is not one row of targets per graph."""
     if not len(graphs):
         raise GraphInputError("no graphs are given.")
     if len(graphs) != len(y):

@@ -35,8 +35,8 @@ class PairedDifference:
     r"""How two runs differ on the same test folds.
 
     With :math:`d_f` the first run's number in fold f minus the second's, the difference
-    is :math:`\bar d = \sum_f d_f / F` and its standard error :math:`\sqrt{\sum_f (d_f -
-    \bar d)^2 / (F - 1)} / \sqrt F`.
+    is :math:`\bar d = \sum_f d_f / F` and its standard error
+    :math:`\sqrt{\sum_f (d_f - \bar d)^2 / (F - 1)} / \sqrt F`.
     """
 
     first: str

@@ -6,7 +6,7 @@ import csv
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -47,50 +47,36 @@ class Predictions:
     Attributes:
         source: The file, for messages.
         targets: Names of the targets.
-        true: Per target, the true value of every row; empty where it is missing.
-        predicted: Per target, the predicted value of every row.
-        bounds: Per target with intervals, the lower and upper ends of every row.
+        columns: The texts of every column by its heading; empty where one is missing.
     """
 
     source: str
     targets: tuple[str, ...]
-    true: dict[str, list[str]]
-    predicted: dict[str, list[str]]
-    bounds: dict[str, tuple[list[str], list[str]]] = field(default_factory=dict)
+    columns: dict[str, list[str]]
 
     def numbers(self, target: str) -> tuple[Floats, Floats]:
-        """Return true and predicted values of a target, float64 ``[R]`` each.
-
-        Missing values are NaN.
-
-        Raises:
-            GraphInputError: If a value is not a number.
-        """
-        true = self._numbers(_TRUE + target, self.true[target])
-        return true, self._numbers(_PREDICTED + target, self.predicted[target])
+        """Return true and predicted values of a target, float64 ``[R]`` each."""
+        return self._column(_TRUE + target), self._column(_PREDICTED + target)
 
     def interval(self, target: str) -> tuple[Floats, Floats] | None:
-        """Return lower and upper ends, float64 ``[R]`` each, if there are any.
+        """Return lower and upper ends, float64 ``[R]`` each, if there are any."""
+        if not {_LOWER + target, _UPPER + target} <= self.columns.keys():
+            return None
+        return self._column(_LOWER + target), self._column(_UPPER + target)
+
+    def _column(self, name: str) -> Floats:
+        """Return a column of numbers, which missing ones are NaN in.
 
         Raises:
             GraphInputError: If a value is not a number.
         """
-        if target not in self.bounds:
-            return None
-        lower, upper = self.bounds[target]
-        return (
-            self._numbers(_LOWER + target, lower),
-            self._numbers(_UPPER + target, upper),
-        )
-
-    def _numbers(self, column: str, texts: list[str]) -> Floats:
-        out = np.full(len(texts), np.nan)
-        for i, text in enumerate(texts):
+        out = np.full(len(self.columns[name]), np.nan)
+        for i, text in enumerate(self.columns[name]):
             try:
                 out[i] = float(text) if text.strip() else np.nan
             except ValueError:
                 raise GraphInputError(
-                    f"{self.source}: column {column!r}, row {i + 1}: {text!r} is not a "
+                    f"{self.source}: column {name!r}, row {i + 1}: {text!r} is not a "
                     "number."
                 ) from None
         return out
@@ -125,18 +111,9 @@ def read_predictions(path: str | os.PathLike[str]) -> Predictions:
             raise GraphInputError(
                 f"{path}: row {number} has {len(row)} fields, the header {len(head)}."
             )
-    columns = dict(zip(head, map(list, zip(*rows[1:], strict=True)), strict=False))
-    return Predictions(
-        source=str(path),
-        targets=targets,
-        true={name: columns.get(_TRUE + name, []) for name in targets},
-        predicted={name: columns.get(_PREDICTED + name, []) for name in targets},
-        bounds={
-            name: (columns[_LOWER + name], columns[_UPPER + name])
-            for name in targets
-            if _LOWER + name in columns and _UPPER + name in columns
-        },
-    )
+    cells = zip(*rows[1:], strict=True) if rows[1:] else [()] * len(head)
+    columns = dict(zip(head, map(list, cells), strict=True))
+    return Predictions(str(path), targets, columns)
 
 
 def prediction_pngs(
@@ -279,7 +256,7 @@ def _confusion(record: RunRecord, predictions: Predictions, name: str) -> bytes:
     target = predictions.targets[0]
     classes = [str(label) for label in record.data.get("classes") or ()]
     labels, counts = confusion_counts(
-        predictions.true[target], predictions.predicted[target], classes
+        *(predictions.columns[kind + target] for kind in (_TRUE, _PREDICTED)), classes
     )
     totals = counts.sum(axis=1, keepdims=True)
     shares = counts / np.maximum(totals, 1)  # [true, predicted], rows sum to 1 or 0

@@ -85,7 +85,6 @@ class Validation:
         data: GraphTask | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Load and split."""
         _check_config(config)
         self.training = Training(config, data, data_root=data_root)
         self.data, self.splits = self.training.data, self.training.splits
@@ -102,11 +101,7 @@ class Validation:
         return digest.hexdigest()
 
     def check(self, config: RunConfig) -> None:
-        """Raise if a config cannot be trained on this data.
-
-        Raises:
-            ConfigError: If so.
-        """
+        """Raise ConfigError if a config cannot be trained on this data."""
         self.training.change(config)
 
     def value(self, config: RunConfig, report: Report | None = None) -> Outcome:

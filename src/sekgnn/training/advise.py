@@ -287,7 +287,6 @@ class Ladder:
         seconds: float = SECONDS,
         threads: int | None = None,
     ) -> None:
-        """Read labels and targets."""
         self.task, self.seconds, self.threads = task, seconds, threads
         self.items, self.packed, self.one_way = labelled_graphs(task)
         self.bare = [LabelledGraph(i.graph, i.node_labels) for i in self.items]

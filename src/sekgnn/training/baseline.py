@@ -38,7 +38,6 @@ class Baseline:
     """
 
     def __init__(self, training: Training) -> None:
-        """Begin with nothing fitted."""
         self.network = training
         self._known: dict[str, Training] = {}
         self._counts: NDArray[np.uint32] | None = None

@@ -75,7 +75,6 @@ class JoinedGraphs:
         cache_dir: Path | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Join, search hops, encode."""
         store = GraphStore(graphs)
         self.num_graphs = store.num_graphs
         encodings: torch.Tensor | RaggedEncoding | None = None
@@ -145,7 +144,6 @@ class JoinedSeeds(JoinedGraphs):
         cache_dir: Path | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Encode, where it was not done before."""
         self.num_graphs = len(data)
         rows: dict[str, Any] = {}
         if data.num_features:
@@ -189,7 +187,6 @@ class StreamedGraphs(JoinedGraphs):
         max_neighbors: int | None = None,
         seed: int | None = 0,
     ) -> None:
-        """Look whether the encodings are there."""
         self.data, self.num_graphs = data, len(data)
         kept = data.shards.manifest["parameters"]["dtype"]
         stored = encoding == data.encoding and np.can_cast(dtype, kept)
@@ -223,7 +220,6 @@ class ShardBatcher:
         dtype: str,
         max_neighbors: int | None,
     ) -> None:
-        """Keep the parts."""
         self.data, self.num_hops, self.dtype = data, num_hops, dtype
         self.encoding, self.stored = encoding, stored
         self.max_neighbors = max_neighbors
@@ -259,11 +255,7 @@ class ShardBatcher:
 
 
 def encoding_cache() -> Path | None:
-    """Return the folder for encodings; ``None`` if it cannot be made.
-
-    Warns:
-        CacheWarning: If so.
-    """
+    """Return the folder for encodings; with a warning ``None`` if it cannot be made."""
     folder = cache_folder() / "encodings"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -297,7 +289,6 @@ class EpochBatches:
         world: int = 1,
         blocks: NDArray[np.int64] | None = None,
     ) -> None:
-        """Keep the parts."""
         self.chosen = np.asarray(chosen, dtype=np.int64)
         self.batch_size = batch_size
         self.seed, self.rank, self.world = seed, rank, world
@@ -356,7 +347,6 @@ class BatchLoader(DataLoader[Any]):
         num_graphs: int,
         num_workers: int,
     ) -> None:
-        """Join the parts."""
         self.batcher = batcher
         self.order = order
         super().__init__(

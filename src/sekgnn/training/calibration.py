@@ -183,11 +183,7 @@ def conformal_radius(scores: Sequence[float], confidence: float) -> float:
 
 
 def check_enough(count: int, confidence: float, where: str) -> None:
-    """Raise if so few validation graphs cannot give the confidence.
-
-    Raises:
-        GraphInputError: If so; says how many are needed.
-    """
+    """Raise GraphInputError if so few validation graphs cannot give the confidence."""
     if _rank(count, confidence) > count:
         needed = next(n for n in range(1, 10**7) if _rank(n, confidence) <= n)
         raise GraphInputError(

@@ -33,13 +33,7 @@ _FOLDS = 5
 
 
 class Targets(NamedTuple):
-    """What to learn of some graphs.
-
-    Attributes:
-        y: Class numbers ``[R]``, or numbers to learn ``[R, T]``.
-        mask: Where they are present, bool ``[R, T]``.
-        weight: Of every row, ``[R]``.
-    """
+    """Class numbers ``[R]``, or numbers to learn ``[R, T]``, and weights of graphs."""
 
     y: NDArray[Any]
     mask: NDArray[np.bool_]
@@ -172,11 +166,7 @@ class _Classes:
 
 
 class _Numbers:
-    """Kernel ridge regression; b is the mean of the training targets.
-
-    Args:
-        squared: Whether errors are judged by their squares.
-    """
+    """Kernel ridge regression, judged by errors or their squares; b is the mean y."""
 
     penalties = _RIDGE_C
 

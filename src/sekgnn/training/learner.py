@@ -54,7 +54,6 @@ class GraphLearner(LightningModule):
         seed: int = 0,
         first_epoch: int = 0,
     ) -> None:
-        """Keep the parts."""
         super().__init__()
         self.model, self.objective, self.config = model, objective, config
         self.joined, self.train_graphs, self.watched = joined, train, watched
@@ -69,11 +68,7 @@ class GraphLearner(LightningModule):
         self.begun = False
 
     def train_dataloader(self) -> BatchLoader:
-        """Return the training batches of this process.
-
-        Raises:
-            ConfigError: If there are fewer graphs than processes.
-        """
+        """Return the training batches of this process; each must get some graphs."""
         world = self.trainer.world_size
         most = min(self.train_graphs.size, self.config.batch_size)
         if most < world:
@@ -141,11 +136,7 @@ class GraphLearner(LightningModule):
             torch.manual_seed(_epoch_seed(self.seed, self.current_epoch))
 
     def training_step(self, batch: Any, batch_idx: int) -> Tensor:
-        """Return the mean loss of a batch, over all processes.
-
-        Raises:
-            NotFiniteError: If it is NaN or infinite.
-        """
+        """Return the mean loss of a batch, over all processes, if it is finite."""
         if not self.automatic_optimization:
             return self._descend(batch, batch_idx)
         total, count = self._loss_sum(batch)
@@ -234,8 +225,7 @@ class GraphLearner(LightningModule):
         """Measure what was collected.
 
         Raises:
-            NotFiniteError: If the last steps of the epoch ruined the weights, before
-                they are kept or written.
+            NotFiniteError: If the last steps ruined the weights, before they are kept.
         """
         found = self.collector.gather()
         self.collector.reset()

@@ -214,11 +214,7 @@ class SafeCheckpointIO(CheckpointIO):
         path: str | os.PathLike[str],
         storage_options: Any = None,
     ) -> None:
-        """Write a checkpoint.
-
-        Raises:
-            OutputError: If it cannot be written; an older file is then unchanged.
-        """
+        """Write a checkpoint; if that fails, an older file is unchanged."""
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         content = io.BytesIO()  # torch hides why a disk refuses what it writes
         torch.save(checkpoint, content)
@@ -230,11 +226,7 @@ class SafeCheckpointIO(CheckpointIO):
         map_location: Any = "cpu",
         weights_only: bool | None = None,
     ) -> dict[str, Any]:
-        """Return a checkpoint.
-
-        Raises:
-            ModelFileError: If it is missing, cut short, or not one of ours.
-        """
+        """Return what :func:`read_checkpoint` does."""
         return read_checkpoint(path, map_location)
 
     def remove_checkpoint(self, path: str | os.PathLike[str]) -> None:

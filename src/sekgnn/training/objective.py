@@ -66,11 +66,7 @@ class Objective:
         return METRICS[self.kind] if self.comparable else ("r2",)
 
     def check_monitor(self, name: str) -> str:
-        """Return a metric to select by, if the task has it.
-
-        Raises:
-            ConfigError: If not.
-        """
+        """Return a metric to select by; raise ConfigError if the task has none such."""
         return check_choice("monitor", name, ("loss", *self.metric_names))
 
     def weights(self, y: Tensor, weight: Tensor | None = None) -> Tensor | None:

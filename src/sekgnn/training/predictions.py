@@ -64,7 +64,6 @@ class PredictionCollector(Metric):
     full_state_update = False
 
     def __init__(self) -> None:
-        """Start empty."""
         super().__init__()
         for name in Predictions._fields:
             self.add_state(name, default=[], dist_reduce_fx="cat")

@@ -75,7 +75,6 @@ class Predictor:
         notes: Sequence[TaskNote],
         calibration: Calibration | None = None,
     ) -> None:
-        """Keep them."""
         self.calibration = calibration
         self.models = tuple(models)
         self.notes = tuple(notes)
@@ -127,11 +126,7 @@ class Predictor:
         return cls(models, notes, calibration)
 
     def check(self, task: GraphTask, source: str) -> None:
-        """Raise if graphs, which come from ``source``, are not what the model reads.
-
-        Raises:
-            GraphInputError: If so; says what differs.
-        """
+        """Raise GraphInputError if graphs of ``source`` are not what models read."""
         model, note = self.models[0], self.note
         pairs = [("node", note.feature_names, task.feature_names)]
         if model.edge_channels:
@@ -330,11 +325,7 @@ class Predictor:
 
 
 def _read_calibration(folders: Sequence[Path]) -> Calibration | None:
-    """Return the calibration of a training, or what holds for several together.
-
-    Raises:
-        ModelFileError: If a file is damaged.
-    """
+    """Return the calibration of a training, or what holds for several together."""
     found = []
     for file in (folder / FOLD_FILE for folder in folders):
         if not file.is_file():
@@ -498,7 +489,6 @@ class InputStream:
         skip_invalid: bool = False,
         columns: Sequence[str] | None = None,
     ) -> None:
-        """Look at the file's headings."""
         self.predictor, self.path = predictor, path
         self.options = predictor.note.reader_options(
             path, smiles=smiles, skip_invalid=skip_invalid
@@ -508,11 +498,7 @@ class InputStream:
         self.skipped: list[str] = []
 
     def chunks(self, size: int) -> Iterator[tuple[GraphTask, dict[Any, Sequence[Any]]]]:
-        """Yield graphs, and the values of the columns of each chunk.
-
-        Raises:
-            GraphInputError: If the file is wrong or does not fit the model.
-        """
+        """Yield graphs that fit the model, and the values of their columns."""
         note = self.predictor.note
         known = [name for name in self.kept if name not in _OWN_COLUMNS]
         for task in stream_task(
@@ -534,11 +520,7 @@ class InputStream:
 
 
 def _kept_columns(path: Path, columns: Sequence[str] | None) -> dict[Any, str]:
-    """Return the columns of the input to write, each with its heading.
-
-    Raises:
-        GraphInputError: If the input has columns and one is not among them.
-    """
+    """Return the columns of the input to write, each with its heading."""
     form, table = task_format(path), path.suffix.lower() != ".smi"
     headings = table_headings(path) if form == "smiles" and table else []
     if columns is None:

@@ -256,9 +256,7 @@ def _calibrated(members: Sequence[Member], number: int) -> Calibration | None:
 def _check_calibration(training: Training) -> None:
     """Raise if validation graphs are too few for the confidence that is asked for.
 
-    Raises:
-        GraphInputError: If so, or if targets are of nodes, which are not drawn one by
-            one.
+    Or if targets are of nodes, which are not drawn one by one.
     """
     data, confidence = training.data, training.config.confidence
     if training.config.threshold is not None and training.kind != "binary":

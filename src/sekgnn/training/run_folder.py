@@ -114,11 +114,7 @@ def import_typed(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_imported(keys: Mapping[str, Any]) -> None:
-    """Raise if keys of a file name what would have to be imported.
-
-    Raises:
-        ConfigError: If so; says how to import it.
-    """
+    """Raise ConfigError if keys of a file name what would have to be imported."""
     for key, value in keys.items():
         if _is_path(key, value):
             own_names()[key].known(value)
@@ -145,21 +141,13 @@ def json_yaml(keys: Mapping[str, Any]) -> str:
 
 
 def write_config(config: RunConfig, folder: Path) -> None:
-    """Write ``config.yaml`` to a run's folder.
-
-    Raises:
-        OutputError: If it cannot be written.
-    """
+    """Write ``config.yaml`` to a run's folder."""
     text = yaml.safe_dump(config.to_dict(), sort_keys=False, allow_unicode=True)
     write_files(folder, {CONFIG_FILE: text.encode()})
 
 
 def visible_names(folder: Path) -> list[str]:
-    """Return what a folder holds, if it exists, sorted; hidden files are left out.
-
-    Raises:
-        ConfigError: If it is a file.
-    """
+    """Return what a folder holds, if it exists, sorted; hidden files are left out."""
     if not folder.exists():
         return []
     if not folder.is_dir():
@@ -190,11 +178,7 @@ def model_files(place: Path) -> list[Path]:
 
 
 def check_same_config(config: RunConfig, folder: Path) -> None:
-    """Raise if the folder holds a run of another config, or something else.
-
-    Raises:
-        ConfigError: If so; names the keys that differ.
-    """
+    """Raise ConfigError if the folder holds a run of another config, or no run."""
     found = visible_names(folder)
     if not found:
         return
@@ -217,12 +201,7 @@ def check_same_config(config: RunConfig, folder: Path) -> None:
 
 
 def check_same_data(fingerprint: str, folder: Path) -> None:
-    """Raise if the run in the folder was begun with other data; else note these.
-
-    Raises:
-        ConfigError: If the data has changed since.
-        OutputError: If the note cannot be written.
-    """
+    """Raise ConfigError if the run was begun with other data; else note these."""
     file = folder / DATA_FILE
     if not file.is_file():
         write_files(folder, {DATA_FILE: fingerprint.encode()})

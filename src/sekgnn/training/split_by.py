@@ -164,11 +164,7 @@ def own_folds(data: GraphTask, column: str, folds: int) -> list[Positions]:
 
 
 def own_split(data: GraphTask, column: str) -> Split:
-    """Return the split that a column names: train, val and test.
-
-    Raises:
-        GraphInputError: If a value is something else.
-    """
+    """Return the split that a column names: train, val and test, and nothing else."""
     parts = []
     for value, place in zip(_values(data, column), data.places, strict=True):
         part = _PARTS.get(str(value).strip().lower())

@@ -143,11 +143,7 @@ class TaskNote:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TaskNote:
-        """Return the note of :meth:`to_dict`.
-
-        Raises:
-            ModelFileError: If it is not one.
-        """
+        """Return the note of :meth:`to_dict`; raise ModelFileError if it is not one."""
         found: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in values.items()

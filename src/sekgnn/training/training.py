@@ -132,7 +132,6 @@ class Training:
         splits: Sequence[Split] | None = None,
         cache: bool = True,
     ) -> None:
-        """Load, split and check."""
         if data is None:
             data = load_data(config, data_root)
         elif not data.name:
@@ -448,11 +447,7 @@ def seed_neighbors(given: int | None) -> int:
 
 
 def check_seeds(model: GraphModel, config: RunConfig) -> None:
-    """Refuse what cannot be trained on seeds of one huge graph.
-
-    Raises:
-        ConfigError: If so; says what can.
-    """
+    """Raise ConfigError for what cannot be trained on seeds of one huge graph."""
     plain = all(isinstance(branch, HopEncoder) for branch in model.branches)
     if not (model.learns and (plain or isinstance(model, GraphSAGE))):
         raise ConfigError(
