@@ -16,7 +16,7 @@ from tests.reports.run_records import facts, folds, holdout, write_predictions
 from tests.reports.test_run_curves import pixels
 
 from sekgnn.errors import GraphInputError
-from sekgnn.reports.run_predictions import (
+from sekgnn.reports.run_figures import (
     MOST_FIGURES,
     Predictions,
     auroc,

@@ -14,7 +14,6 @@ from sekgnn.cli.wl_options import build_test, with_test_options
 
 if TYPE_CHECKING:
     from sekgnn.graphs import LabelledGraph
-    from sekgnn.wl import Verdict
 
 SEPARATED, NOT_SEPARATED = 0, 1
 GRAPH = "graph: file, family such as rook:4, smiles:... or graph6:..."
@@ -103,22 +102,16 @@ def _ask_all(
             continue
         found.append(verdict)
         if not json:
-            say(_row(verdict))
+            answer = "separated" if verdict.separated else "not separated"
+            at = "" if verdict.round is None else verdict.round
+            cells = f"{name:<14}{answer:<16}{at:>6}{verdict.rounds:>8}"
+            say(f"{cells}{verdict.seconds:>9.3f}")
     if not found:
         raise GraphInputError("no test could be run, so there is no verdict.")
     if json:
         verdicts = [verdict.to_dict() for verdict in found]
         say(json_format.dumps({"graphs": list(names), "verdicts": verdicts}))
     return any(verdict.separated for verdict in found)
-
-
-def _row(verdict: Verdict) -> str:
-    answer = "separated" if verdict.separated else "not separated"
-    at = "" if verdict.round is None else str(verdict.round)
-    return (
-        f"{verdict.run.test.name:<14}{answer:<16}{at:>6}{verdict.rounds:>8}"
-        f"{verdict.seconds:>9.3f}"
-    )
 
 
 @with_test_options

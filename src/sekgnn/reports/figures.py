@@ -99,7 +99,10 @@ def name_points(
     frame, legend = axes.get_window_extent(), axes.get_legend()
     at = axes.transData.transform(points)  # [P, 2], in pixels
     drawn = np.concatenate([at, *(_along(line, pixel) for line in axes.lines)])
-    boxes = [] if legend is None else [_corners(legend.get_window_extent())]
+    boxes = []
+    if legend is not None:
+        extent = legend.get_window_extent()
+        boxes.append(np.stack([extent.min, extent.max]))
     turns = np.arange(0, 2 * np.pi, np.pi / 12)
     leads = np.zeros((0, 2))
 
@@ -163,7 +166,3 @@ def _along(line: Any, pixel: float) -> NDArray[np.float64]:
             for a, b in pairwise(corners)
         ]
     )
-
-
-def _corners(extent: Any) -> NDArray[np.float64]:
-    return np.stack([extent.min, extent.max])

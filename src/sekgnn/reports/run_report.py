@@ -24,8 +24,11 @@ from sekgnn.reports.paired_differences import (
     paired_differences,
     paired_markdown,
 )
-from sekgnn.reports.run_curves import curve_pngs
-from sekgnn.reports.run_predictions import prediction_pngs, read_predictions
+from sekgnn.reports.run_figures import (
+    curve_pngs,
+    prediction_pngs,
+    read_predictions,
+)
 from sekgnn.reports.run_table import (
     NOTHING,
     TableRow,
@@ -106,7 +109,10 @@ def write_report(
     files: dict[str, bytes] = {}
     figures: dict[str, dict[str, bytes]] = {}
     for i, run in enumerate(found, start=1):
-        figures[run.slug] = drawn = _figures(run)
+        figures[run.slug] = drawn = curve_pngs(run.record, run.name)
+        if run.predictions is not None:
+            table = read_predictions(run.predictions)
+            drawn |= prediction_pngs(run.record, table, run.name)
         files |= {f"{run.slug}-{name}.png": png for name, png in drawn.items()}
         if progress is not None:
             progress(i, len(found))
@@ -124,15 +130,6 @@ def write_report(
     left_out = tuple(run.name for run in found if run.name not in shown)
     unfinished = tuple(run.name for run in begun)
     return Report(folder, tuple(files), rows, pairs, left_out, unfinished)
-
-
-def _figures(run: Run) -> dict[str, bytes]:
-    """Return the figures of a run by what they show."""
-    drawn = curve_pngs(run.record, run.name)
-    if run.predictions is not None:
-        table = read_predictions(run.predictions)
-        drawn |= prediction_pngs(run.record, table, run.name)
-    return drawn
 
 
 def run_page(

@@ -220,37 +220,26 @@ def cells(rows: Sequence[TableRow]) -> tuple[list[str], list[list[str]], list[st
     with_paper = any(row.paper for row in rows)
     head = [*_COLUMNS, *(_PAPER_COLUMNS if with_paper else ())]
     body = []
+    marks = [_MARKS[i : i + 1] or f"({i + 1})" for i in range(len(notes))]
     for row in rows:
+        many = len(row.targets) > _NAMED
         line = [
-            _named(row), row.data, _few(row.targets), row.model, row.protocol,
-            row.metric,
+            row.run if row.seeds == 1 else f"{row.run}, mean of {row.seeds} seeds",
+            row.data,
+            f"{len(row.targets)} targets" if many else ", ".join(row.targets),
+            row.model, row.protocol, row.metric,
             show_result(row.metric, row.value, row.spread), row.selected_on,
             row.lasted, f"{row.parameters:,}", show_seconds(row.seconds),
         ]  # fmt: skip
-        if with_paper:
-            line += _paper_cells(row, notes)
+        if row.paper is not None:
+            mark = marks[notes.index(row.paper.note)] if row.paper.note else ""
+            shown = show_result(row.metric, row.paper.value, row.paper.spread)
+            apart = show_difference(row.metric, row.difference)
+            line += [f"{shown} {mark}".strip(), apart]
+        elif with_paper:
+            line += ["", ""]
         body.append(line)
-    return head, body, [f"{_mark(i)} {note}" for i, note in enumerate(notes)]
-
-
-def _named(row: TableRow) -> str:
-    return row.run if row.seeds == 1 else f"{row.run}, mean of {row.seeds} seeds"
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= _NAMED else f"{len(names)} targets"
-
-
-def _paper_cells(row: TableRow, notes: list[str]) -> list[str]:
-    if row.paper is None:
-        return ["", ""]
-    mark = _mark(notes.index(row.paper.note)) if row.paper.note else ""
-    shown = show_result(row.metric, row.paper.value, row.paper.spread)
-    return [f"{shown} {mark}".strip(), show_difference(row.metric, row.difference)]
-
-
-def _mark(number: int) -> str:
-    return _MARKS[number] if number < len(_MARKS) else f"({number + 1})"
+    return head, body, [" ".join(both) for both in zip(marks, notes, strict=True)]
 
 
 def table_markdown(rows: Sequence[TableRow]) -> str:
@@ -313,14 +302,18 @@ def table_terminal(rows: Sequence[TableRow], width: int = 80) -> str:
     return "\n".join(lines).strip("\n")
 
 
-def show_value(metric: str, value: float | None) -> str:
-    """Return a number of a metric: accuracies in percent, without the sign.
+def show_value(metric: str, value: float | None, sign: str = "") -> str:
+    """Return a number of a metric: accuracies in percent, without the sign %.
 
     Example:
         >>> show_value("test_accuracy", 0.9225), show_value("test_mae", 0.0312345)
         ('92.2', '0.03123')
     """
-    return _shown(metric, value)
+    if value is None or not math.isfinite(value):
+        return NOTHING
+    form = ".1f" if _is_share(metric) else ".4f" if "log10" in metric else ".4g"
+    text = format(value * (100 if _is_share(metric) else 1), sign + form)
+    return text.lstrip("+-") if float(text) == 0 else text
 
 
 def show_result(metric: str, value: float | None, spread: float | None) -> str:
@@ -345,7 +338,7 @@ def show_difference(metric: str, difference: float | None) -> str:
         >>> show_difference("test_accuracy", -0.0123)
         '-1.2'
     """
-    return _shown(metric, difference, "+")
+    return show_value(metric, difference, "+")
 
 
 def show_seconds(seconds: float) -> str:
@@ -357,11 +350,3 @@ def show_seconds(seconds: float) -> str:
 
 def _is_share(metric: str) -> bool:
     return "accuracy" in metric or metric.endswith("coverage")
-
-
-def _shown(metric: str, value: float | None, sign: str = "") -> str:
-    if value is None or not math.isfinite(value):
-        return NOTHING
-    form = ".1f" if _is_share(metric) else ".4f" if "log10" in metric else ".4g"
-    text = format(value * (100 if _is_share(metric) else 1), sign + form)
-    return text.lstrip("+-") if float(text) == 0 else text

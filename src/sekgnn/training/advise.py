@@ -673,31 +673,25 @@ def rows(advice: Advice) -> Iterator[list[str]]:
 
     yield ["what a model sees", "collisions", *(said(m, t) for t, m in shown),
            "tested", "test, s", "encode, s", "memory"]  # fmt: skip
+
+    def number(found: Finding, target: int, metric: str) -> str:
+        value = found.floors[target][metric] if found.floors else math.nan
+        if math.isnan(value):
+            return ""
+        return f"{100 * value:.2f} %" if metric == "accuracy" else f"{value:.4g}"
+
     for found in advice.findings:
-        values = ["" for _ in shown]
-        if found.floors:
-            values = [_number(found.floors[t], m) for t, m in shown]
-        title = found.title
-        if found.left_out:
-            title += f" (left out: {found.left_out})"
+        reason = f" (left out: {found.left_out})" if found.left_out else ""
+        size = f"{found.encode_bytes / 2**20:,.1f} MiB"
+        if found.encode_bytes >= 1 << 29:
+            size = gib(found.encode_bytes)
         has_cost = found.encode_bytes > 0
         yield [
-            title,
+            found.title + reason,
             "" if found.collisions is None else f"{found.collisions:,}",
-            *values,
+            *(number(found, t, m) for t, m in shown),
             f"{found.tested:,}",
             f"{found.seconds:.2f}",
             f"{found.encode_seconds:.2f}" if has_cost else "",
-            _size(found.encode_bytes) if has_cost else "",
+            size if has_cost else "",
         ]
-
-
-def _number(floor: dict[str, float], metric: str) -> str:
-    value = floor[metric]
-    if math.isnan(value):
-        return ""
-    return f"{100 * value:.2f} %" if metric == "accuracy" else f"{value:.4g}"
-
-
-def _size(count: int) -> str:
-    return gib(count) if count >= 1 << 29 else f"{count / 2**20:,.1f} MiB"

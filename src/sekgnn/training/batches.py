@@ -10,6 +10,7 @@ import tempfile
 import warnings
 import weakref
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -205,25 +206,20 @@ class StreamedGraphs(JoinedGraphs):
         return self.data.shard_numbers[chosen]
 
 
+@dataclass(eq=False)
 class ShardBatcher:
     """Makes batches of graphs in shards by number, in rising order.
 
     Arguments are those of :class:`StreamedGraphs`, and whether encodings are stored.
     """
 
-    def __init__(
-        self,
-        data: ShardTask,
-        num_hops: int,
-        encoding: SubstructureEncoding | None,
-        stored: bool,
-        dtype: str,
-        max_neighbors: int | None,
-    ) -> None:
-        self.data, self.num_hops, self.dtype = data, num_hops, dtype
-        self.encoding, self.stored = encoding, stored
-        self.max_neighbors = max_neighbors
-        self.seed = 0
+    data: ShardTask
+    num_hops: int
+    encoding: SubstructureEncoding | None
+    stored: bool
+    dtype: str
+    max_neighbors: int | None
+    seed: int = 0
 
     def draw(self, seed: int) -> None:
         """Sample hops, where they are sampled, with ``seed`` from now on."""

@@ -133,7 +133,8 @@ class GraphLearner(LightningModule):
         """Seed dropout at the start of an epoch, so that a run can be continued."""
         if batch_idx == 0:
             self.loss_total, self.loss_count = 0.0, 0
-            torch.manual_seed(_epoch_seed(self.seed, self.current_epoch))
+            state = np.random.SeedSequence([self.seed, self.current_epoch, 2])
+            torch.manual_seed(int(state.generate_state(1, np.uint64)[0] >> 1))
 
     def training_step(self, batch: Any, batch_idx: int) -> Tensor:
         """Return the mean loss of a batch, over all processes, if it is finite."""
@@ -177,7 +178,8 @@ class GraphLearner(LightningModule):
         """Look at all batches of an epoch; after the last one search along lines."""
         if batch_idx == 0:
             self.held, self.held_bytes, self.held_targets = [], 0, 0
-        self.held_bytes += _num_bytes(batch)
+        tensors = filter(torch.is_tensor, batch.to_dict().values())
+        self.held_bytes += sum(tensor.nbytes for tensor in tensors)
         self.held_targets += int(batch[Y_MASK].sum())
         if self.held_bytes > _HELD:
             self.held = None
@@ -247,14 +249,3 @@ class GraphLearner(LightningModule):
         if self.trainer.world_size > 1:
             sums = self.trainer.strategy.reduce(sums.to(self.device), reduce_op="sum")
         return float(sums[0] / sums[1].clamp(min=1))
-
-
-def _num_bytes(batch: Any) -> int:
-    """Return the memory that the tensors of a batch take."""
-    tensors = (value for value in batch.to_dict().values() if torch.is_tensor(value))
-    return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
-
-
-def _epoch_seed(seed: int, epoch: int) -> int:
-    state = np.random.SeedSequence([seed, epoch, 2])
-    return int(state.generate_state(1, np.uint64)[0] >> 1)

@@ -24,7 +24,6 @@ from sekgnn.training.baseline import Baseline, make_baseline, summarise_baseline
 from sekgnn.training.calibration import Calibration, check_enough
 from sekgnn.training.callbacks import EpochReport
 from sekgnn.training.config import RunConfig
-from sekgnn.training.ensemble import Member, fit_members
 from sekgnn.training.lightning_trainer import available_device
 from sekgnn.training.predictions import (
     all_metrics,
@@ -55,7 +54,7 @@ from sekgnn.training.run_record import (
     RunRecord,
 )
 from sekgnn.training.sources import load_data
-from sekgnn.training.training import Training
+from sekgnn.training.training import Member, Training, fit_members
 
 PACKAGES = ("sekgnn", "torch", "torch-geometric", "lightning", "numpy", "numba",
             "scipy", "torchmetrics")  # fmt: skip
