@@ -46,6 +46,11 @@ class StepCurve:
         """What was learned."""
         return self.target or self.data
 
+    @property
+    def lines(self) -> dict[str, Mapping[int, TableRow | PaperNumber]]:
+        """Ours and the paper's."""
+        return {_OURS: self.ours, _PAPER: self.paper}
+
 
 def step_curves(
     rows: Sequence[TableRow], tables: Collection[str] = ()
@@ -86,18 +91,15 @@ def step_markdown(curves: Sequence[StepCurve], figure: str) -> str:
     for curve in curves:
         trained = sorted({row.epochs for row in curve.ours.values()})
         epochs = {_OURS: trained, _PAPER: [_PAPER_EPOCHS[_table(curve)]]}
-        lines: dict[str, Mapping[int, TableRow | PaperNumber]]
-        lines = {_OURS: curve.ours, _PAPER: curve.paper}
-        for whose, line in lines.items():
-            body.append([
-                curve.name, curve.metric, whose,
-                ", ".join(map(str, epochs[whose])),
-                *(
-                    show_result(curve.metric, line[n].value, line[n].spread)
-                    if n in line else NOTHING
-                    for n in steps
-                ),
-            ])  # fmt: skip
+        for whose, line in curve.lines.items():
+            cells = [
+                show_result(curve.metric, line[n].value, line[n].spread)
+                if n in line
+                else NOTHING
+                for n in steps
+            ]
+            shown = ", ".join(map(str, epochs[whose]))
+            body.append([curve.name, curve.metric, whose, shown, *cells])
     notes = dict.fromkeys(n.note for curve in curves for n in curve.paper.values())
     parts = [
         "# Steps of walks", _ABOUT, f"![ours and the paper's]({figure})",
@@ -136,13 +138,10 @@ def step_png(curves: Sequence[StepCurve]) -> bytes:
 
 def _panel(axes: Any, curve: StepCurve) -> None:
     """Draw both lines of a curve; what is missing or not finite is a gap."""
-    lines: dict[str, tuple[Mapping[int, TableRow | PaperNumber], str, str]]
-    lines = {
-        _OURS: (curve.ours, WATCHED, "o-"),
-        _PAPER: (curve.paper, MARK, "s--"),
-    }
+    styles = {_OURS: (WATCHED, "o-"), _PAPER: (MARK, "s--")}
     steps = sorted({*curve.ours, *curve.paper})
-    for label, (values, colour, style) in lines.items():
+    for label, values in curve.lines.items():
+        colour, style = styles[label]
         y = [values[n].value if n in values else math.nan for n in steps]
         y = [value if math.isfinite(value) else math.nan for value in y]
         axes.plot(steps, y, style, color=colour, markersize=4, label=label)

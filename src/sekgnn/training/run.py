@@ -220,7 +220,7 @@ def run_fold(
             if len(members) > 1
         },
         baseline={} if baseline is None else baseline.fold(number),
-        calibration={} if calibration is None else calibration.to_dict(),
+        calibration={} if calibration is None else asdict(calibration),
     )
     spread = spread_of(each)
     columns = predicted_columns(
