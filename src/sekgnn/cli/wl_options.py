@@ -97,7 +97,7 @@ def _defaults(name: str, found: dict[str, Field[Any]]) -> dict[str, list[str]]:
 
 
 def build_test(test: str, options: dict[str, Any]) -> WLTest:
-    """Return the test that flags describe; raise ConfigError for those it has not."""
+    """Return the test that flags describe; flags that mean nothing to it are errors."""
     from sekgnn.checks import check_choice
     from sekgnn.errors import ConfigError
     from sekgnn.registry import build

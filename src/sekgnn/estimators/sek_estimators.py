@@ -258,7 +258,7 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         return estimator
 
     def _restore(self, flat: bool) -> None:
-        """Set what a subclass derives from the predictor; ``flat`` are 1-d targets."""
+        """Set what a subclass derives from the predictor, and whether y was flat."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Put the network into the pickle as the bytes of a safe file."""

@@ -41,7 +41,7 @@ def draw_png(
 ) -> bytes:
     """Return what ``draw`` puts on a new figure, of some inches, as a PNG.
 
-    With ``arrange`` there is made room for labels; else ``draw`` places everything.
+    ``arrange`` makes room for labels, unless ``draw`` places everything itself.
     """
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -207,7 +207,7 @@ class Predictions:
         return self._column(_LOWER + target), self._column(_UPPER + target)
 
     def _column(self, name: str) -> Floats:
-        """Return a column of numbers, which missing ones are NaN in.
+        """Return a column of numbers; missing ones are NaN.
 
         Raises:
             GraphInputError: If a value is not a number.

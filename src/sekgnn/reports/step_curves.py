@@ -55,10 +55,11 @@ class StepCurve:
 def step_curves(
     rows: Sequence[TableRow], tables: Collection[str] = ()
 ) -> list[StepCurve]:
-    """Return the curves of all tables of ablations that rows belong to, or of some.
+    """Return the curves of all tables of ablations that rows belong to.
 
-    Curves and cells of such a table that no row belongs to are there too, empty. Of
-    several rows that belong to one cell, the one with most seeds, then epochs, counts.
+    Or those of ``tables``. Curves and cells of such a table that no row belongs to are
+    there too, empty. Of several rows that belong to one cell, the one with most seeds,
+    then epochs, counts.
     """
     curves: dict[tuple[str, str, str, str], dict[int, PaperNumber]] = {}
     for number in PAPER_NUMBERS:
@@ -84,7 +85,7 @@ def _table(curve: StepCurve) -> str:
 
 
 def step_markdown(curves: Sequence[StepCurve], figure: str) -> str:
-    """Return a page with a table of all curves, ours above the paper's, and figure."""
+    """Return a page with all curves in a table, ours above the paper's."""
     steps = sorted({n for curve in curves for n in (*curve.ours, *curve.paper)})
     head = ["target", "metric", "", "epochs", *(f"{n} steps" for n in steps)]
     body = []

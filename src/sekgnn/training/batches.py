@@ -251,7 +251,7 @@ class ShardBatcher:
 
 
 def encoding_cache() -> Path | None:
-    """Return the folder for encodings; with a warning ``None`` if it cannot be made."""
+    """Return the folder for encodings; ``None``, with a warning, if there is none."""
     folder = cache_folder() / "encodings"
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -190,7 +190,7 @@ class KeepBest(Callback):
         self._stop(trainer)
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
-        """Keep the weights if they are the best, by a monitor that must be defined."""
+        """Keep the weights if they are the best; the monitor must be defined."""
         value = math.nan
         if self.monitor is not None:
             value = self.history.curves[self.monitor][-1]

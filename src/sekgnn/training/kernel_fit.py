@@ -33,7 +33,7 @@ _FOLDS = 5
 
 
 class Targets(NamedTuple):
-    """Class numbers ``[R]``, or numbers to learn ``[R, T]``, and weights of graphs."""
+    """Class numbers ``[R]``, or numbers ``[R, T]``, to learn; weights ``[R]``."""
 
     y: NDArray[Any]
     mask: NDArray[np.bool_]
@@ -166,7 +166,7 @@ class _Classes:
 
 
 class _Numbers:
-    """Kernel ridge regression, judged by errors or their squares; b is the mean y."""
+    """Kernel ridge regression, judged by errors or their squares; b is the mean."""
 
     penalties = _RIDGE_C
 

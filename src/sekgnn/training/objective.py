@@ -66,7 +66,7 @@ class Objective:
         return METRICS[self.kind] if self.comparable else ("r2",)
 
     def check_monitor(self, name: str) -> str:
-        """Return a metric to select by; raise ConfigError if the task has none such."""
+        """Return a metric to select by; raise ConfigError if the task lacks it."""
         return check_choice("monitor", name, ("loss", *self.metric_names))
 
     def weights(self, y: Tensor, weight: Tensor | None = None) -> Tensor | None:
