@@ -27,7 +27,6 @@ from sekgnn.encoding.substructure import ENCODINGS
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.read_options import ReadOptions
-from sekgnn.kernel import clock
 
 _READING, _WALKS = fields(ReadOptions), fields(WalkEncoding)
 _SHOWN = 10  # skipped rows listed in a note
@@ -111,6 +110,7 @@ def encode(
     from sekgnn.encoding.costs import patient
     from sekgnn.encoding.tasks import BACKENDS
     from sekgnn.graphs.records import read_all
+    from sekgnn.kernel import clock
 
     read = {item.name: keys.pop(item.name) for item in _READING if item.name in keys}
     check_choice("--dtype", dtype, ("float32", "float64"))

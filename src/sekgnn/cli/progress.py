@@ -6,10 +6,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
+from typing import TYPE_CHECKING
 
-from sekgnn.parallel import Progress
+if TYPE_CHECKING:
+    from sekgnn.parallel import Progress
 
-Stage = Callable[[str], Progress | None]
+Stage = Callable[[str], "Progress | None"]
 """Starts a bar with some text; None if no progress is shown."""
 
 SECONDS_BETWEEN_LINES = 30.0
