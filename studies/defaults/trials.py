@@ -22,10 +22,10 @@ from sekgnn.files import write_files
 from sekgnn.parallel import Progress
 from sekgnn.provenance import package_versions, source_commit
 from sekgnn.training import RunConfig, Training, load_preset
+from sekgnn.training.ensemble import fit_members
 from sekgnn.training.objective import METRICS
 from sekgnn.training.predictions import mean_prediction
 from sekgnn.training.run import PACKAGES
-from sekgnn.training.training import fit_members
 
 _VALUES = {"hidden_channels": 32, "num_hops": 2, "num_shells": 2, "walk_length": 6,
            "aggregate": "moments", "epochs": 20}  # fmt: skip

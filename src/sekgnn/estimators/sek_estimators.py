@@ -35,10 +35,11 @@ from sekgnn.models import save_model
 from sekgnn.models.model_file import read_about
 from sekgnn.models.options import MODEL_KINDS, OWN
 from sekgnn.training.config import CONFIG_HELP, RunConfig, config_fields
+from sekgnn.training.ensemble import fit_members
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.protocols import check_training_classes, inner_split
 from sekgnn.training.run_folder import check_imported, import_typed
-from sekgnn.training.training import Training, fit_members
+from sekgnn.training.training import Training
 
 E = TypeVar("E", bound="GraphEstimator")
 

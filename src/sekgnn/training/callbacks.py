@@ -164,9 +164,13 @@ class Cosine(Callback):
 class KeepBest(Callback):
     """Keeps the weights of the epoch with the best value of a curve, the earliest.
 
-    Without a ``monitor`` it is the last epoch. Training stops after ``patience`` epochs
-    without gain or, ``until_stalled``, when its loss is exactly what it was. The best
-    model so far is written to ``file``, with ``about``.
+    Args:
+        history: Whose curve to look at.
+        monitor: Its name; ``None`` keeps the last epoch.
+        patience: Stop after this many epochs without gain; ``None`` never stops.
+        until_stalled: Stop when the training loss is exactly what it was.
+        file: Where to write the model whenever it is the best so far.
+        about: What to write with it.
     """
 
     def __init__(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from lightning.pytorch.callbacks import ModelCheckpoint
@@ -18,7 +18,7 @@ from sekgnn.datasets import GraphTask, NodeTask, Split
 from sekgnn.datasets.graph_task import set_weights
 from sekgnn.datasets.shard_task import ShardTask
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
-from sekgnn.files import make_folder, write_files
+from sekgnn.files import write_files
 from sekgnn.kernel import clock
 from sekgnn.models import Forest, GraphModel, KernelMachine, save_model
 from sekgnn.models.baselines import GraphSAGE
@@ -63,13 +63,7 @@ from sekgnn.training.lightning_trainer import (
 from sekgnn.training.objective import Objective, make_objective
 from sekgnn.training.predictions import Predictions, predict_batches, to_csv
 from sekgnn.training.protocols import make_splits
-from sekgnn.training.run_folder import (
-    CHECKPOINT_FILE,
-    CURVES_FILE,
-    FOREST_FOLDER,
-    MODEL_FILE,
-    member_folders,
-)
+from sekgnn.training.run_folder import CHECKPOINT_FILE, CURVES_FILE, MODEL_FILE
 from sekgnn.training.sources import load_data
 from sekgnn.training.task_note import TaskNote
 
@@ -504,53 +498,3 @@ def _with_targets(config: RunConfig, data: GraphTask) -> GraphTask:
         reasons = {**data.left_out, "graphs without a target": left_out}
         kept = replace(kept, left_out=reasons)
     return kept
-
-
-class Member(NamedTuple):
-    """A fitted model of several, such as ``"network 2"`` or ``"forest"``."""
-
-    name: str
-    training: Training
-    trained: Trained
-
-
-def fit_members(
-    training: Training,
-    number: int = 0,
-    output: Path | None = None,
-    *,
-    progress: Progress | None = None,
-    report: EpochReport | None = None,
-) -> list[Member]:
-    """Fit the networks of one split and, if the config asks for it, a forest.
-
-    Takes and raises what :meth:`Training.fit` does. The forest reads what the networks
-    read.
-    """
-    config = training.config
-    places: list[Path | None] = [None] * config.ensemble
-    if output is not None:
-        places = [*member_folders(output, config.ensemble)]
-    members = []
-    for member, place in enumerate(places):
-        if place is not None:
-            make_folder(place)
-        tell = _part(progress, member, len(places))
-        found = training.fit(number, member, output=place, progress=tell, report=report)
-        members.append(Member(f"network {member + 1}", training, found))
-    if config.with_forest:
-        edges = bool(training.model_config.get("edge_channels"))
-        other = replace(config.without_network("forest"), edge_features=edges)
-        place = None if output is None else output / FOREST_FOLDER
-        if place is not None:
-            make_folder(place)
-        forest = training.change(other)
-        members.append(Member("forest", forest, forest.fit(number, output=place)))
-    return members
-
-
-def _part(progress: Progress | None, number: int, count: int) -> Progress | None:
-    """Return what to tell about part ``number``, from 0, of equal parts of a whole."""
-    if progress is None:
-        return None
-    return lambda done, total: progress(number * total + done, count * total)
