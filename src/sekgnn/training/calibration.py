@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -129,9 +129,13 @@ class Calibration:
             out |= {f"coverage[{name}]": row[0], f"{what}[{name}]": row[1]}
         return out
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return asdict(self)
+
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Calibration | None:
-        """Return what ``asdict`` gave; ``None`` for nothing."""
+        """Return what :meth:`to_dict` gave; ``None`` for nothing."""
         known: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in values.items()

@@ -221,7 +221,7 @@ def run_fold(
             if len(members) > 1
         },
         baseline={} if baseline is None else baseline.fold(number),
-        calibration={} if calibration is None else asdict(calibration),
+        calibration={} if calibration is None else calibration.to_dict(),
     )
     spread = spread_of(each)
     columns = predicted_columns(
@@ -256,7 +256,9 @@ def _calibrated(members: Sequence[Member], number: int) -> Calibration | None:
 def _check_calibration(training: Training) -> None:
     """Raise if validation graphs are too few for the confidence that is asked for.
 
-    Or if targets are of nodes, which are not drawn one by one.
+    Raises:
+        GraphInputError: If so, or if targets are of nodes, which are not drawn one by
+            one.
     """
     data, confidence = training.data, training.config.confidence
     if training.config.threshold is not None and training.kind != "binary":
@@ -307,8 +309,10 @@ def _run_members(
 
     if (folder / FOLD_FILE).is_file():
         return
-    waiting = [*enumerate(places)]
-    arguments = [(config, data_root, data, own) for own in _shares(waiting, jobs)]
+    shares = [range(config.ensemble)[i::jobs] for i in range(min(jobs, len(places)))]
+    arguments = [
+        (config, data_root, data, [(i, places[i]) for i in own]) for own in shares
+    ]
     run_processes(_train_members, arguments, look=tell)
 
 
@@ -349,8 +353,11 @@ def _run_folds(
             run_fold(training, i, folder, baseline, report=lambda *_: tell())
             for i, folder in enumerate(folders)
         ]
-    waiting = [(i, f) for i, f in enumerate(folders) if not (f / FOLD_FILE).is_file()]
-    arguments = [(config, data_root, data, own) for own in _shares(waiting, jobs)]
+    waiting = [i for i, f in enumerate(folders) if not (f / FOLD_FILE).is_file()]
+    shares = [waiting[i::jobs] for i in range(min(jobs, len(waiting)))]
+    arguments = [
+        (config, data_root, data, [(i, folders[i]) for i in own]) for own in shares
+    ]
     run_processes(_train_share, arguments, look=tell)
     return [_read_fold(folder / FOLD_FILE) for folder in folders]
 
@@ -366,11 +373,6 @@ def _train_share(
     baseline = make_baseline(training)
     for number, folder in places:
         run_fold(training, number, folder, baseline)
-
-
-def _shares(waiting: list[tuple[int, Path]], jobs: int) -> list[Any]:
-    """Return what each of some processes has to do."""
-    return [waiting[i::jobs] for i in range(min(jobs, len(waiting)))]
 
 
 def _epochs(folder: Path) -> int:
