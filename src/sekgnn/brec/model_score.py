@@ -15,16 +15,12 @@ from sekgnn.checks import check_positive
 from sekgnn.errors import ConfigError
 from sekgnn.files import write_files
 from sekgnn.parsing import parse_json
+from sekgnn.registry import parameter
 
 INVARIANT = 1e-3
 """Outputs for copies of one graph may scatter by less than this part of their size."""
 
 _RUN_FILE = "run.json"
-
-
-def _setting(default: Any, help: str, **more: Any) -> Any:
-    """Return a field of :class:`RPCProtocol` that has a flag."""
-    return field(default=default, metadata={"help": help, **more})
 
 
 @dataclass(frozen=True)
@@ -60,21 +56,23 @@ class RPCProtocol:
     """
 
     copies: int = 32
-    epochs: int = _setting(20, "largest number of epochs per pair")
-    batch_size: int = _setting(16, "graphs per step, half of them copies of each graph")
-    lr: float = _setting(1e-4, "learning rate of Adam")
-    weight_decay: float = _setting(1e-4, "L2 penalty of Adam")
-    margin: float = _setting(
+    epochs: int = parameter(20, "largest number of epochs per pair")
+    batch_size: int = parameter(
+        16, "graphs per step, half of them copies of each graph"
+    )
+    lr: float = parameter(1e-4, "learning rate of Adam")
+    weight_decay: float = parameter(1e-4, "L2 penalty of Adam")
+    margin: float = parameter(
         0.0, "margin of the loss, the cosine below which a pair costs nothing"
     )
-    stop_loss: float = _setting(0.2, "loss below which training ends")
-    decided: float | None = _setting(
+    stop_loss: float = parameter(0.2, "loss below which training ends")
+    decided: float | None = parameter(
         None,
         "difference of a batch's outputs, as a part of their size, above which "
         "training ends; it then ends below rounding errors, too",
         shown="train on",
     )
-    epsilon: float | None = _setting(
+    epsilon: float | None = parameter(
         None,
         "relative size of rounding errors of the outputs, below which nothing counts",
         shown="1e-6 in float32, 1e-10 in float64",
@@ -83,7 +81,6 @@ class RPCProtocol:
     seed: int = 2023
 
     def __post_init__(self) -> None:
-        """Check every value."""
         check_positive("copies", self.copies, 2)
         check_positive("epochs", self.epochs, 0)
         check_positive("batch_size", self.batch_size, 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_format
 import shutil
 from contextlib import ExitStack
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from sekgnn.cli.progress import progress_bar
 from sekgnn.cli.wl_options import Flag, build_test, flags_of_tests, said_defaults
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.files import write_files
+from sekgnn.registry import parameter
 
 if TYPE_CHECKING:
     from sekgnn.brec.board import Board
@@ -32,24 +33,22 @@ _UNUSED = ("edge_features", "max_neighbors")  # BREC's graphs are small and plai
 _FOLDER = Path("results/brec")
 
 
-def _about(help: str, default: Any = None, **more: Any) -> Any:
-    return field(default=default, metadata={"help": help, **more})
-
-
 @dataclass(frozen=True)
 class _Row:
     """Options of a row of the scoreboard."""
 
-    name: str | None = _about("name of the row", shown="that of the model")
-    subset: str | None = _about(
+    name: str | None = parameter(None, "name of the row", shown="that of the model")
+    subset: str | None = parameter(
+        None,
         "numbers of the pairs that the recipe was chosen on, such as 0-59,110, or a "
-        "file with them"
+        "file with them",
     )
-    numbers: str | None = _about(
+    numbers: str | None = parameter(
+        None,
         "numbers of the pairs to train on, such as 0-59,110, or a file with them",
         shown="all",
     )
-    jobs: int = _about("number of pairs to train on side by side", 1)
+    jobs: int = parameter(1, "number of pairs to train on side by side")
 
 
 def _sections() -> dict[str, list[Any]]:

@@ -305,7 +305,6 @@ class EpochBatches:
         self.epoch = epoch
 
     def __len__(self) -> int:
-        """Number of batches."""
         return len(self.starts)
 
     def __iter__(self) -> Iterator[list[int]]:
