@@ -326,6 +326,7 @@ class RunConfig(_ModelKeys):
     )
 
     def __post_init__(self) -> None:
+        """Check what can be checked without data."""
         for name in ("target", "scope", "radius", "split_by", "features"):
             object.__setattr__(self, name, _as_tuple(name, getattr(self, name)))
         for name in ("model_options", "encoding_options"):
