@@ -16,7 +16,7 @@ import torch
 from tests.cli.conftest import Run
 from tests.training.helpers import leavings, records, write_lines
 
-from sekgnn.cli.config_options import merged_config
+from sekgnn.cli.options import merged_config
 from sekgnn.training.config import RunConfig
 from sekgnn.training.run import default_folder
 from sekgnn.training.run_record import RunRecord

@@ -11,7 +11,7 @@ import pytest
 from matplotlib.image import imread
 from tests.reports.run_records import folds, holdout
 
-from sekgnn.reports.run_curves import (
+from sekgnn.reports.run_figures import (
     common_mean,
     curve_pngs,
     needs_log,

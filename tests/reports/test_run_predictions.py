@@ -16,7 +16,7 @@ from tests.reports.run_records import facts, folds, holdout, write_predictions
 from tests.reports.test_run_curves import pixels
 
 from sekgnn.errors import GraphInputError
-from sekgnn.reports.run_predictions import (
+from sekgnn.reports.run_figures import (
     MOST_FIGURES,
     Predictions,
     auroc,
@@ -32,9 +32,10 @@ def table(
     true: Mapping[str, Sequence[object]], **more: Sequence[object]
 ) -> Predictions:
     """Return predictions; those not given as ``more`` equal the true values."""
-    texts = {name: [str(v) for v in values] for name, values in true.items()}
-    guess = {name: [str(v) for v in values] for name, values in more.items()}
-    return Predictions("p.csv", tuple(texts), texts, {**texts, **guess})
+    columns = {f"true {name}": [*map(str, own)] for name, own in true.items()}
+    guess = {**true, **more}
+    columns |= {f"predicted {name}": [*map(str, own)] for name, own in guess.items()}
+    return Predictions("p.csv", tuple(true), columns)
 
 
 def task(kind: str, targets: Sequence[str], level: str = "graph") -> RunRecord:
@@ -69,7 +70,10 @@ def test_classes_with_probabilities(tmp_path: Path) -> None:
         write_predictions(tmp_path / "p.csv", head, [[0, 1, "no", "yes", 0.4]])
     )
     assert found.targets == ("y",)
-    assert (found.true["y"], found.predicted["y"]) == (["no"], ["yes"])
+    assert [found.columns[f"{word} y"] for word in ("true", "predicted")] == [
+        ["no"],
+        ["yes"],
+    ]
     with pytest.raises(GraphInputError, match=r"'true y', row 1: 'no' is not a number"):
         found.numbers("y")
 
@@ -96,7 +100,7 @@ def test_damaged_files_are_errors(tmp_path: Path, content: bytes, words: str) ->
 def test_a_table_without_rows_is_drawn(tmp_path: Path) -> None:
     file = write_predictions(tmp_path / "p.csv", ["fold", "true y", "predicted y"], [])
     found = read_predictions(file)
-    assert found.true == {"y": []}
+    assert found.columns["true y"] == []
     for kind in ("regression", "binary", "multilabel"):
         predictions_png(task(kind, ["y"]), found, "a")
 

@@ -57,7 +57,6 @@ class Entry:
     Attributes:
         key: Short name, unique.
         label: What the table calls it.
-        test: The test.
         memory: One of :data:`MEMORY_CLASSES`, or empty for the ceiling, which is no
             test of this family.
         after: Tests that are asked before, of which this one sees what is left.
@@ -156,15 +155,11 @@ BOARD: tuple[Entry, ...] = (
 
 @dataclass(frozen=True)
 class Row:
-    """One finished row.
+    """One finished row, with key, label and memory of its :class:`Entry`.
 
     Attributes:
-        key: Of the :class:`Entry`.
-        label: Likewise.
-        memory: Likewise.
         peak: Bytes that the pair with the most nodes takes; ``None`` if not measured
             (``benchmarks/brec_memory.py`` does).
-        score: The verdicts.
     """
 
     key: str
@@ -176,14 +171,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Board:
-    """The record of a run of the scoreboard.
-
-    Attributes:
-        rows: In the order of :data:`BOARD`.
-        versions: Of the libraries.
-        commit: Of the package.
-        machine: Processor architecture and usable cores.
-    """
+    """The record of a run of the scoreboard, in the order of :data:`BOARD`."""
 
     rows: tuple[Row, ...]
     versions: dict[str, str]
@@ -208,11 +196,7 @@ class Board:
 
     @classmethod
     def from_json(cls, text: str) -> Board:
-        """Return what :meth:`to_json` wrote.
-
-        Raises:
-            ValueError: If the text is not of that form.
-        """
+        """Return what :meth:`to_json` wrote; raise ValueError for another text."""
 
         def make(content: dict[str, Any]) -> Board:
             rows = tuple(
@@ -237,16 +221,9 @@ def run_board(
 ) -> Board:
     """Run every row of the scoreboard.
 
-    Args:
-        entries: The rows.
-        pairs: The pairs; all 400 by default.
-        data_root: The data folder; by default what ``SEKGNN_DATA`` names.
-        copies: Relabelled copies of each graph.
-        seed: Of the copies.
-        partial: Finished rows are kept here, and taken from here if they were made
-            with the same pairs, copies, seed, versions and commit.
-        threads: Number of threads; ``None`` for all usable cores.
-        progress: Called with each row's label; returns its progress callback.
+    Finished rows are kept in ``partial``, and taken from there if they were made with
+    the same pairs, copies, seed, versions and commit. ``progress`` is called with each
+    row's label and returns its progress callback.
 
     Raises:
         ConfigError: If there are no pairs.

@@ -23,13 +23,8 @@ class ScoredPair(Protocol):
 def by_category(pairs: Sequence[ScoredPair], *facts: str) -> dict[str, tuple[int, ...]]:
     """Return how many pairs of each category there are, and of how many a fact holds.
 
-    Args:
-        pairs: The pairs.
-        facts: Attributes of a pair that are true or false.
-
-    Returns:
-        A count per fact and the number of pairs, for the categories that occur, in the
-        order of tables.
+    Facts are attributes of a pair that are true or false. There is a count per fact and
+    the number of pairs, for the categories that occur, in the order of tables.
     """
     counts = {}
     others = sorted({pair.category for pair in pairs} - {*CATEGORIES})
@@ -62,12 +57,7 @@ def json_rows(head: Mapping[str, Any], name: str, rows: Sequence[Any]) -> str:
 
 
 def read_json(text: str, what: str, make: Callable[[Any], T]) -> T:
-    """Return what ``make`` makes of the JSON value in ``text``.
-
-    Args:
-        text: A record.
-        what: Of what, in words.
-        make: From plain values to the object.
+    """Return what ``make`` makes of the JSON value in ``text``, a record of ``what``.
 
     Raises:
         ValueError: If the text is not of that form.

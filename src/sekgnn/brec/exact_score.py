@@ -28,8 +28,6 @@ class ExactPair:
     """What a test said of one pair.
 
     Attributes:
-        index: Number of the pair in BREC.
-        category: A key of :data:`sekgnn.datasets.CATEGORIES`.
         round: The round in which the graphs were told apart; ``None`` for never.
         false_separations: Relabelled copies that were told apart from their graph,
             in the rounds that decided the pair.

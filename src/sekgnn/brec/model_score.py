@@ -15,16 +15,12 @@ from sekgnn.checks import check_positive
 from sekgnn.errors import ConfigError
 from sekgnn.files import write_files
 from sekgnn.parsing import parse_json
+from sekgnn.registry import parameter
 
 INVARIANT = 1e-3
 """Outputs for copies of one graph may scatter by less than this part of their size."""
 
 _RUN_FILE = "run.json"
-
-
-def _setting(default: Any, help: str, **more: Any) -> Any:
-    """Return a field of :class:`RPCProtocol` that has a flag."""
-    return field(default=default, metadata={"help": help, **more})
 
 
 @dataclass(frozen=True)
@@ -60,21 +56,23 @@ class RPCProtocol:
     """
 
     copies: int = 32
-    epochs: int = _setting(20, "largest number of epochs per pair")
-    batch_size: int = _setting(16, "graphs per step, half of them copies of each graph")
-    lr: float = _setting(1e-4, "learning rate of Adam")
-    weight_decay: float = _setting(1e-4, "L2 penalty of Adam")
-    margin: float = _setting(
+    epochs: int = parameter(20, "largest number of epochs per pair")
+    batch_size: int = parameter(
+        16, "graphs per step, half of them copies of each graph"
+    )
+    lr: float = parameter(1e-4, "learning rate of Adam")
+    weight_decay: float = parameter(1e-4, "L2 penalty of Adam")
+    margin: float = parameter(
         0.0, "margin of the loss, the cosine below which a pair costs nothing"
     )
-    stop_loss: float = _setting(0.2, "loss below which training ends")
-    decided: float | None = _setting(
+    stop_loss: float = parameter(0.2, "loss below which training ends")
+    decided: float | None = parameter(
         None,
         "difference of a batch's outputs, as a part of their size, above which "
         "training ends; it then ends below rounding errors, too",
         shown="train on",
     )
-    epsilon: float | None = _setting(
+    epsilon: float | None = parameter(
         None,
         "relative size of rounding errors of the outputs, below which nothing counts",
         shown="1e-6 in float32, 1e-10 in float64",
@@ -83,7 +81,6 @@ class RPCProtocol:
     seed: int = 2023
 
     def __post_init__(self) -> None:
-        """Check every value."""
         check_positive("copies", self.copies, 2)
         check_positive("epochs", self.epochs, 0)
         check_positive("batch_size", self.batch_size, 2)
@@ -192,13 +189,8 @@ class PairScore:
 class CategoryCount(NamedTuple):
     """Counts of one category, or of all.
 
-    Attributes:
-        separated: Pairs told apart, reliably.
-        failures: Pairs that failed the reliability check.
-        released: Pairs that the released code calls correct, less those that fail its
-            reliability check, correct or not: its final score.
-        released_failures: The latter.
-        total: Pairs looked at.
+    ``released`` are pairs that the released code calls correct, less those that fail
+    its reliability check, correct or not (``released_failures``): its final score.
     """
 
     separated: int
@@ -323,19 +315,14 @@ class BRECScore:
 
     @classmethod
     def from_json(cls, text: str) -> BRECScore:
-        """Return what :meth:`to_json` wrote.
-
-        Raises:
-            ValueError: If the text is not of that form.
-        """
+        """Return what :meth:`to_json` wrote; raise ValueError for another text."""
         return read_json(text, "a BREC score", cls.from_dict)
 
     def check_same(self, other: BRECScore, where: object) -> None:
-        """Raise if the pairs of two scores do not belong together.
+        """Raise ConfigError if the pairs of two scores do not belong together.
 
-        Raises:
-            ConfigError: If model, transform or protocol differ; ``where`` says where
-                the other one is.
+        These have the same model, transform and protocol; the other one is at
+        ``where``.
         """
         for part in ("model", "transform", "protocol"):
             was, now = getattr(other, part), getattr(self, part)
@@ -352,12 +339,8 @@ _NOTHING = CategoryCount(0, 0, 0, 0, 0)
 def open_record(folder: Path, score: BRECScore) -> BRECScore:
     """Begin a record of finished pairs in a folder, or continue the one that is there.
 
-    Args:
-        folder: It must exist.
-        score: What this run is, without pairs.
-
     Returns:
-        The same, with the commits of all runs that wrote to the record.
+        The score, without pairs, with the commits of all runs that wrote to the record.
 
     Raises:
         ConfigError: If the folder holds a record of something else, or no record.
@@ -380,9 +363,7 @@ def open_record(folder: Path, score: BRECScore) -> BRECScore:
 def finished_pairs(folder: Path, graphs: Mapping[int, str]) -> dict[int, PairScore]:
     """Return the pairs of a record that are among those asked for, by number.
 
-    Args:
-        folder: Of the record.
-        graphs: Fingerprints of the graphs of the pairs, by number.
+    ``graphs`` are the fingerprints of their graphs.
 
     Raises:
         ConfigError: If a file is damaged, or of other graphs.
@@ -406,11 +387,7 @@ def pair_file(folder: Path, index: int) -> Path:
 
 
 def write_pair(folder: Path, pair: PairScore) -> None:
-    """Add a finished pair to a record; all or nothing.
-
-    Raises:
-        OutputError: If it cannot be written.
-    """
+    """Add a finished pair to a record; all or nothing."""
     text = json.dumps(asdict(pair)) + "\n"
     write_files(folder, {pair_file(folder, pair.index).name: text.encode()})
 

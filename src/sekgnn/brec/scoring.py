@@ -162,11 +162,7 @@ def score(
 def unscored(
     make_model: MakeModel, transform: Transform | None, protocol: RPCProtocol
 ) -> BRECScore:
-    """Return the score of a model before any pair is looked at.
-
-    Raises:
-        ConfigError: If ``make_model`` does not return a model.
-    """
+    """Return the score of a model before any pair is looked at."""
     commit = source_commit()
     return BRECScore(
         model=_printed(_example(make_model)),
@@ -242,15 +238,9 @@ def compare(
 
     The random numbers of torch are seeded from ``protocol.seed`` and ``pair.index``,
     and put back afterwards; so are those of the GPU, if that is the device. A model
-    that draws from elsewhere is not repeatable.
-
-    Args:
-        make_model: Called once, after seeding.
-        pair: The two graphs.
-        protocol: The settings.
-        transform: Applied once to the ``Data`` of each copy, which has ``x`` (ones,
-            ``[n, 1]``), ``edge_index`` and ``num_nodes``.
-        device: Where the model runs.
+    that draws from elsewhere is not repeatable. ``transform`` is applied once to the
+    ``Data`` of each copy, which has ``x`` (ones, ``[n, 1]``), ``edge_index`` and
+    ``num_nodes``.
 
     Raises:
         ConfigError: If the model's output is not ``[num_graphs, d]`` of finite numbers
@@ -295,22 +285,16 @@ def compare(
 def draw_copies(
     pair: BRECPair, count: int, rng: np.random.Generator
 ) -> tuple[list[Graph], list[Graph]]:
-    """Draw the relabelled copies that a model is shown of one pair.
+    """Draw the relabelled copies that a model is shown of one pair, q of each graph.
 
     The relabellings are uniform and independent. (Upstream keeps the original as first
     copy and insists on different adjacency matrices, which a very symmetric graph does
     not have.) Which graph the reliability check sees is a coin flip, as upstream.
 
-    Args:
-        pair: The two graphs.
-        count: q, copies of each.
-        rng: Source of randomness.
-
     Returns:
-        shown: Copies of the first and the second graph in turn, 2 q graphs: entries 0
-            and 1 are compared, 2 and 3, and so on.
-        same: 2 q copies of one of the two graphs, to be compared likewise; a model that
-            "tells them apart" is not to be trusted.
+        Copies of the first and the second graph in turn, 2 q graphs: entries 0 and 1
+        are compared, 2 and 3, and so on. And 2 q copies of one of the two graphs, to be
+        compared likewise; a model that "tells them apart" is not to be trusted.
     """
     both = [graph for _ in range(count) for graph in (pair.first, pair.second)]
     one = (pair.first, pair.second)[int(rng.integers(2))]

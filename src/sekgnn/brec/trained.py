@@ -86,14 +86,11 @@ class Recipe:
 
 @dataclass(frozen=True)
 class TrainedRow:
-    """One recipe and its score.
+    """One recipe and its score, by both statistics, pair by pair.
 
     Attributes:
-        name: What the table calls it.
-        recipe: The network.
         subset: Numbers of the pairs that the recipe was chosen on; ``None`` if it was
             not chosen on pairs of BREC.
-        score: Both statistics, pair by pair.
     """
 
     name: str
@@ -134,11 +131,7 @@ class TrainedBoard:
 
     @classmethod
     def from_json(cls, text: str) -> TrainedBoard:
-        """Return what :meth:`to_json` wrote.
-
-        Raises:
-            ValueError: If the text is not of that form.
-        """
+        """Return what :meth:`to_json` wrote; raise ValueError for another text."""
 
         def make(content: Any) -> TrainedBoard:
             return cls(
@@ -157,11 +150,7 @@ class TrainedBoard:
 
     @classmethod
     def read(cls, path: Path) -> TrainedBoard:
-        """Return the board in a file; an empty one if there is none.
-
-        Raises:
-            OutputError: If the file holds something else.
-        """
+        """Return the board in a file; an empty one if there is none."""
         if not path.exists():
             return cls()
         try:
@@ -183,20 +172,11 @@ def run_recipe(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> TrainedBoard:
-    """Score a recipe, and return the board of a file with its row.
+    """Score a recipe, and return the board of a file, if there is one, with its row.
 
     Pairs that the file has of the recipe are not run again. Finished pairs are kept in
-    :func:`pairs_folder`, which is to be removed when the board is written.
-
-    Args:
-        name: Of the row.
-        recipe: The network.
-        output: The file, of :meth:`TrainedBoard.to_json`; it need not exist.
-        pairs: The pairs.
-        protocol: The settings; BREC's own by default.
-        subset: Numbers of the pairs that the recipe was chosen on.
-        jobs: Pairs that are trained side by side.
-        progress: Called with (done, total) pairs.
+    :func:`pairs_folder`, which is to be removed when the board is written. ``subset``
+    are numbers of the pairs that the recipe was chosen on.
 
     Raises:
         ConfigError: If the row of that name is of another recipe, there are no pairs,

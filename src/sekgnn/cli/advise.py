@@ -5,14 +5,20 @@ from __future__ import annotations
 import json as json_format
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sekgnn.cli.config_options import merged_config
 from sekgnn.cli.failures import say
-from sekgnn.cli.field_flags import with_flags
-from sekgnn.cli.shared_options import DataRoot, Json, KernelThreads, Quiet
+from sekgnn.cli.options import (
+    DATA_ROOT,
+    JSON,
+    KERNEL_THREADS,
+    QUIET,
+    merged_config,
+    option,
+    with_flags,
+)
 from sekgnn.training.config import config_fields
 
 if TYPE_CHECKING:
@@ -32,23 +38,16 @@ _SCORED = ("folds", "split_by", "seed", "baseline")
     lambda item: _TITLES[item.metadata["section"]],
 )
 def advise(
-    data: Annotated[
-        str, typer.Argument(help="dataset, or file or folder of your own, as for train")
-    ],
+    data: str = typer.Argument(
+        ..., help="dataset, or file or folder of your own, as for train"
+    ),
     *,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="page to write, .html", show_default="none"
-        ),
-    ] = None,
-    limit: Annotated[
-        float, typer.Option(help="seconds after which a test is left out")
-    ] = 300.0,
-    data_root: DataRoot = None,
-    threads: KernelThreads = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    output: Path | None = option(None, "page to write, .html", "--output", "-o"),
+    limit: float = option(300.0, "seconds after which a test is left out"),
+    data_root: Path | None = DATA_ROOT,
+    threads: int | None = KERNEL_THREADS,
+    json: bool = JSON,
+    quiet: bool = QUIET,
     **keys: Any,
 ) -> None:
     """Say which models can tell apart what has different targets, and what to train.

@@ -3,80 +3,156 @@
 from __future__ import annotations
 
 import json as json_format
+import shutil
+from contextlib import ExitStack
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from sekgnn.cli.brec_network import all_flags, flags_of_networks, run_network
-from sekgnn.cli.failures import say
-from sekgnn.cli.field_flags import with_flags
-from sekgnn.cli.shared_options import Json, Quiet
-from sekgnn.cli.wl_options import build_test
+from sekgnn.checks import check_positive
+from sekgnn.cli.failures import resumable, say
+from sekgnn.cli.options import (
+    JSON,
+    QUIET,
+    default_text,
+    merged_config,
+    option,
+    with_flags,
+)
+from sekgnn.cli.progress import progress_bar
+from sekgnn.cli.wl_options import Flag, build_test, flags_of_tests, said_defaults
+from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.files import write_files
+from sekgnn.registry import parameter
 
 if TYPE_CHECKING:
     from sekgnn.brec.board import Board
+    from sekgnn.parallel import Progress
+
+_UNUSED = ("edge_features", "max_neighbors")  # BREC's graphs are small and plain
+_FOLDER = Path("results/brec")
 
 
-@with_flags(all_flags, lambda item: item.metadata.get("title", "Which test"))
+@dataclass(frozen=True)
+class _Row:
+    """Options of a row of the scoreboard."""
+
+    name: str | None = parameter(None, "name of the row", shown="that of the model")
+    subset: str | None = parameter(
+        None,
+        "numbers of the pairs that the recipe was chosen on, such as 0-59,110, or a "
+        "file with them",
+    )
+    numbers: str | None = parameter(
+        None,
+        "numbers of the pairs to train on, such as 0-59,110, or a file with them",
+        shown="all",
+    )
+    jobs: int = parameter(1, "number of pairs to train on side by side")
+
+
+def _sections() -> dict[str, list[Any]]:
+    """Return the fields that describe a network, its training and its row."""
+    from sekgnn.brec.model_score import RPCProtocol
+    from sekgnn.training.config import config_fields
+
+    keys = [
+        item
+        for item in config_fields()
+        if (item.metadata["section"] in ("model", "encoding") or item.name == "dtype")
+        and item.name not in _UNUSED
+    ]
+    return {
+        "Which network": keys,
+        "Its training": [*fields(RPCProtocol)],
+        "Its row": [*fields(_Row)],
+    }
+
+
+def _all_flags() -> list[Flag]:
+    """Return the options of tests, some of which networks have, then the others'."""
+    networks = {item.name: item for item in _sections()["Which network"]}
+    return [
+        *(_shared(item, networks.get(item.key)) for item in flags_of_tests()),
+        *_flags_of_networks(),
+    ]
+
+
+def _shared(item: Flag, key: Any) -> Flag:
+    """Return the flag of a test, which says what it is to networks, too."""
+    about = dict(item.metadata)
+    if key is not None:
+        about["help"] += ", networks"
+        defaults = {text: [*who] for text, who in about["defaults"].items()}
+        defaults.setdefault(_default(key), []).append("networks")
+        about["shown"] = said_defaults(defaults)
+        about["several"] |= "tuple" in str(key.type)
+    return item._replace(metadata=about)
+
+
+def _default(item: Any) -> str:
+    if item.name == "model":
+        return "none: a test"
+    return item.metadata.get("shown") or default_text(item)
+
+
+def _flags_of_networks() -> list[Flag]:
+    """Return the options of networks that tests do not have, below their headings."""
+    of_tests = {item.metadata.get("flag") for item in flags_of_tests()}
+    return [
+        Flag(
+            item.name,
+            str(item.type),
+            {**item.metadata, "shown": _default(item), "title": title},
+        )
+        for title, items in _sections().items()
+        for item in items
+        if "help" in item.metadata and item.name.replace("_", "-") not in of_tests
+    ]
+
+
+@with_flags(_all_flags, lambda item: item.metadata.get("title", "Which test"))
 def brec(
-    category: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="categories of pairs: basic, simple_regular, strongly_regular, "
-            "four_vertex, distance_regular, extension or cfi",
-            show_default="all",
-        ),
-    ] = None,
-    copies: Annotated[
-        int | None,
-        typer.Option(
-            help="number of relabelled copies of each graph, never to be separated",
-            show_default="1; 32 for networks",
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            help="seed of copies and weights",
-            show_default="0; 2023 for networks",
-        ),
-    ] = None,
-    all: Annotated[
-        bool, typer.Option("--all", help="run every test and write the results page")
-    ] = False,
-    no_run: Annotated[
-        bool,
-        typer.Option("--no-run", help="write the page of --all again, from exact.json"),
-    ] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="folder for the results of --all, JSON file for those of --model",
-            show_default="results/brec; results/brec/trained.json for networks",
-        ),
-    ] = None,
-    data_root: Annotated[
-        Path | None,
-        typer.Option(
-            "--data",
-            "--data-root",
-            help="BREC as its authors publish it: the folder of the seven raw npy "
-            "files, or brec_v3.npy; or a folder of benchmark data",
-            show_default="$SEKGNN_DATA",
-        ),
-    ] = None,
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            help="number of threads of compiled kernels, or of torch for networks",
-            show_default="all usable cores; as --jobs for networks",
-        ),
-    ] = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    category: list[str] | None = option(
+        None,
+        "categories of pairs: basic, simple_regular, strongly_regular, "
+        "four_vertex, distance_regular, extension or cfi",
+        shown="all",
+    ),
+    copies: int | None = option(
+        None,
+        "number of relabelled copies of each graph, never to be separated",
+        shown="1; 32 for networks",
+    ),
+    seed: int | None = option(
+        None, "seed of copies and weights", shown="0; 2023 for networks"
+    ),
+    all: bool = option(False, "run every test and write the results page", "--all"),
+    no_run: bool = option(
+        False, "write the page of --all again, from exact.json", "--no-run"
+    ),
+    output: Path | None = option(
+        None,
+        "folder for the results of --all, JSON file for those of --model",
+        "--output",
+        "-o",
+        shown="results/brec; results/brec/trained.json for networks",
+    ),
+    data_root: Path | None = option(
+        None,
+        "BREC as its authors publish it: the folder of the seven raw npy "
+        "files, or brec_v3.npy; or a folder of benchmark data",
+        "--data",
+        "--data-root",
+        shown="$SEKGNN_DATA",
+    ),
+    threads: int | None = option(
+        None,
+        "number of threads of compiled kernels, or of torch for networks",
+        shown="all usable cores; as --jobs for networks",
+    ),
+    json: bool = JSON,
+    quiet: bool = QUIET,
     **options: Any,
 ) -> None:
     """Score a Weisfeiler-Lehman test, or a network, on the 400 pairs of BREC.
@@ -94,10 +170,7 @@ def brec(
     --numbers or --category the row grows.
     """
     from sekgnn.brec.exact_score import score_exact
-    from sekgnn.checks import check_positive
-    from sekgnn.cli.progress import progress_bar
     from sekgnn.datasets.brec import BREC
-    from sekgnn.errors import ConfigError
 
     check_positive("--copies", 1 if copies is None else copies, 0)
     check_positive("--seed", seed or 0, 0)
@@ -110,10 +183,10 @@ def brec(
             raise ConfigError("--model scores a network; leave out --test and --all.")
         drawn = {"copies": copies, "seed": seed}
         options |= {key: value for key, value in drawn.items() if value is not None}
-        file = output or Path("results/brec/trained.json")
-        run_network(options, category, data_root, file, threads, json, shown)
+        file = output or _FOLDER / "trained.json"
+        _run_network(options, category, data_root, file, threads, json, shown)
         return
-    for item in flags_of_networks():
+    for item in _flags_of_networks():
         if item.name in options:
             flag = f"--{item.name.replace('_', '-')}"
             raise ConfigError(f"{flag} is an option of networks; give --model too.")
@@ -125,8 +198,8 @@ def brec(
             "of a single test."
         )
     if no_run:
-        board = _read_board(output or Path("results/brec"))
-        _write_board(board, output or Path("results/brec"), json, shown)
+        board = _read_board(output or _FOLDER)
+        _write_board(board, output or _FOLDER, json, shown)
         return
     if "self_loops" in options:  # networks take both; for a test the last one holds
         options["self_loops"] = options["self_loops"][-1]
@@ -141,7 +214,7 @@ def brec(
         threads=threads,
     )
     if all:
-        _run_all(settings, output or Path("results/brec"), json, shown)
+        _run_all(settings, output or _FOLDER, json, shown)
         return
     with progress_bar("pairs", shown=shown) as progress:
         score = score_exact(chosen, progress=progress, **settings)
@@ -150,13 +223,8 @@ def brec(
 
 def _run_all(settings: dict[str, Any], output: Path, json: bool, shown: bool) -> None:
     """Run the whole scoreboard and write its page."""
-    from contextlib import ExitStack
-
     from sekgnn.brec.board import BOARD, run_board
-    from sekgnn.cli.failures import resumable
-    from sekgnn.cli.progress import progress_bar
     from sekgnn.graphs.extras import require
-    from sekgnn.parallel import Progress
 
     require("igraph", "iso")
     output.mkdir(parents=True, exist_ok=True)
@@ -175,7 +243,6 @@ def _run_all(settings: dict[str, Any], output: Path, json: bool, shown: bool) ->
 def _read_board(output: Path) -> Board:
     """Return the scoreboard that was written to a folder."""
     from sekgnn.brec.board import Board
-    from sekgnn.errors import GraphInputError
 
     record = output / "exact.json"
     try:
@@ -188,7 +255,6 @@ def _read_board(output: Path) -> Board:
 
 def _write_board(board: Board, output: Path, json: bool, shown: bool) -> None:
     """Write record, page and figure, and say what they hold."""
-    from sekgnn.files import write_files
     from sekgnn.reports.brec_page import brec_page, brec_png
 
     files = {
@@ -209,3 +275,82 @@ def _write_board(board: Board, output: Path, json: bool, shown: bool) -> None:
         f"{board.false_separations} false separations; wrote exact.json, exact.md and "
         f"exact.png to {output}"
     )
+
+
+def _run_network(
+    options: dict[str, Any],
+    category: list[str] | None,
+    data_root: Path | None,
+    output: Path,
+    threads: int | None,
+    json: bool,
+    shown: bool,
+) -> None:
+    """Train a network on every pair, and add its row to the board in ``output``."""
+    from sekgnn.brec.model_score import RPCProtocol
+    from sekgnn.datasets.brec import BREC
+
+    encodings = options.pop("encodings", None)
+    if encodings is not None:
+        if len(encodings) > 1:
+            raise ConfigError("a network reads one --encoding.")
+        options["encoding"] = encodings[0]
+    parts: list[dict[str, Any]] = []
+    for items in _sections().values():
+        names = {item.name for item in items}
+        parts.append({k: options.pop(k) for k in names & options.keys()})
+    for name in options:
+        flag = f"--{name.replace('_', '-')}"
+        raise ConfigError(f"{flag} means nothing to --model; leave it out.")
+    config = merged_config(None, None, parts[0])
+    protocol, row = RPCProtocol(**parts[1]), _Row(**parts[2])
+    check_positive("--jobs", row.jobs)
+    pairs = BREC(data_root)
+    if category:
+        pairs = pairs.select(*category)
+    import torch
+
+    from sekgnn.brec.trained import Recipe, pair_numbers, pairs_folder, run_recipe
+    from sekgnn.reports.brec_page import trained_page
+
+    if row.numbers is not None:
+        wanted = {*pair_numbers(row.numbers)}
+        pairs = BREC.of(pair for pair in pairs if pair.index in wanted)
+    subset = None if row.subset is None else pair_numbers(row.subset)
+    recipe = Recipe.of(config)
+    name = row.name or config.model
+    torch.set_num_threads(threads or row.jobs)
+    with progress_bar("pairs", shown=shown) as progress, resumable():
+        board = run_recipe(
+            name,
+            recipe,
+            output,
+            pairs=pairs,
+            protocol=protocol,
+            subset=subset,
+            jobs=row.jobs,
+            progress=progress,
+        )
+    page = output.with_suffix(".md")
+    write_files(
+        output.parent,
+        {
+            page.name: trained_page(board).encode(),
+            output.name: board.to_json().encode(),
+        },
+    )
+    shutil.rmtree(pairs_folder(output, name), ignore_errors=True)
+    (found,) = (each for each in board.rows if each.name == name)
+    if json:
+        say(json_format.dumps(found.score.to_dict()))
+        return
+    if not shown:
+        return
+    say(found.score.table())
+    if found.subset is not None:
+        rest = found.outside.counts()
+        say(
+            f"Outside the {len(found.subset)} pairs that it was chosen on: "
+            f"{rest.separated} of {rest.total} (released: {rest.released})."
+        )
+    say(f"wrote {output} and {page.name}")

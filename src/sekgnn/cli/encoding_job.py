@@ -49,8 +49,6 @@ class Contents:
     """What a file of encodings says about itself.
 
     Attributes:
-        encoding: How the encodings were computed.
-        dtype: float32 or float64.
         node_ptr: Graph g owns nodes ``node_ptr[g]:node_ptr[g + 1]``, int64 ``[G + 1]``.
         rows: For tables of SMILES, the data row (from 1) of each graph, else None.
         sampled: Whether a channel of standard errors follows for every channel.
@@ -80,11 +78,8 @@ class JobResult:
     """What was encoded, and how fast.
 
     Attributes:
-        contents: What the file says about itself.
-        num_edges: Of all graphs together.
         seconds: Time spent encoding, kernels already loaded.
         total_seconds: The same with loading of kernels and writing; never compiling.
-        output: The file.
     """
 
     contents: Contents
@@ -134,11 +129,7 @@ class JobResult:
 def check_backend(
     backend: str, encoding: SubstructureEncoding, num_walks: int = 256, seed: int = 0
 ) -> None:
-    """Check that a backend is known and can compute ``encoding``, before any work.
-
-    Raises:
-        ConfigError: If not, or the encoding cannot be written to a file.
-    """
+    """Raise ConfigError, before any work, if a backend cannot compute ``encoding``."""
     check_choice("--backend", backend, (*BACKENDS, SAMPLED))
     if backend == SAMPLED:
         check_sampling(encoding, num_walks, seed)
@@ -167,19 +158,10 @@ def run_job(
     """Encode graphs and write the file; a failure leaves what was there before.
 
     Memory is that of the graphs and of about ``PIECE_NUMBERS`` numbers, or of the
-    encoding of the largest graph.
-
-    Args:
-        graphs: The graphs.
-        encoding: What to compute.
-        output: ``.npz`` or ``.parquet``.
-        rows: For tables of SMILES, the data row (from 1) of each graph.
-        backend: As for :func:`~sekgnn.encoding.encoder.encode`, or ``"sampled"``.
-        dtype: ``"float32"`` or ``"float64"``.
-        num_walks: Walks per starting set, if they are sampled.
-        seed: Of these.
-        threads: Threads; None for all usable cores.
-        progress: Called with (done, total) nodes.
+    encoding of the largest graph. ``rows`` are, for tables of SMILES, the data row
+    (from 1) of each graph; ``backend`` is as for
+    :func:`~sekgnn.encoding.encoder.encode`, or ``"sampled"``; ``progress`` is called
+    with (done, total) nodes.
 
     Raises:
         ConfigError: If a parameter cannot work.

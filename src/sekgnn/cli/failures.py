@@ -68,14 +68,9 @@ class ReportingGroup(TyperGroup):
 
 
 class Terminated(SystemExit):
-    """SIGTERM, as batch systems send it before they kill.
-
-    Attributes:
-        message: What to tell the user.
-    """
+    """SIGTERM, as batch systems send it before they kill, and what to tell the user."""
 
     def __init__(self, number: int) -> None:
-        """Note the signal."""
         super().__init__(128 + number)
         self.message = "terminated; nothing unfinished was left behind."
 

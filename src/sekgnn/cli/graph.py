@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from sekgnn.cli.failures import say
-from sekgnn.cli.field_flags import with_flags
 from sekgnn.cli.many_values import ManyValuesCommand
-from sekgnn.cli.shared_options import Json, Quiet
+from sekgnn.cli.options import JSON, QUIET, option, with_flags
 from sekgnn.graphs.read_options import ReadOptions
 
 graph = typer.Typer(no_args_is_help=True, help="Make and look at graph files (.csr).")
@@ -22,30 +21,22 @@ _RULES = [item for item in fields(ReadOptions) if item.name in ("undirected", "l
 @graph.command(cls=ManyValuesCommand)
 @with_flags(_RULES, lambda item: "How to read the input")
 def pack(
-    source: Annotated[
-        Path,
-        typer.Argument(metavar="EDGES", help="edge list", show_default=False),
-    ],
-    output: Annotated[
-        Path, typer.Argument(help="file to write, .csr", show_default=False)
-    ],
-    arrays: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="arrays with a row per node: NAME=FILE.npy, or FILE.npz; x holds "
-            "features, train_mask, val_mask and test_mask a split, any other a target",
-            show_default="none",
-        ),
-    ] = None,
-    num_nodes: Annotated[
-        int | None,
-        typer.Option(
-            help="number of nodes",
-            show_default="as the list or the arrays say, else the largest id plus 1",
-        ),
-    ] = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    source: Path = typer.Argument(
+        ..., metavar="EDGES", help="edge list", show_default=False
+    ),
+    output: Path = typer.Argument(..., help="file to write, .csr", show_default=False),
+    arrays: list[str] | None = option(
+        None,
+        "arrays with a row per node: NAME=FILE.npy, or FILE.npz; x holds "
+        "features, train_mask, val_mask and test_mask a split, any other a target",
+    ),
+    num_nodes: int | None = option(
+        None,
+        "number of nodes",
+        shown="as the list or the arrays say, else the largest id plus 1",
+    ),
+    json: bool = JSON,
+    quiet: bool = QUIET,
     **keys: Any,
 ) -> None:
     """Pack an edge list of any length into a file that is mapped, never read whole.
@@ -73,8 +64,8 @@ def pack(
 
 @graph.command()
 def show(
-    file: Annotated[Path, typer.Argument(help="graph file (.csr)")],
-    json: Json = False,
+    file: Path = typer.Argument(..., help="graph file (.csr)"),
+    json: bool = JSON,
 ) -> None:
     """Check a graph file against its digest and say what it holds."""
     _describe(file, json, check=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os.path
 import re
+from contextlib import suppress
 from typing import cast, get_args
 
 from sekgnn.checks import check_choice
@@ -34,12 +35,8 @@ def graph_argument(
 
     A SMILES brings its atoms and bonds as labels. Text that is neither a file nor a
     name nor begins with ``smiles:`` or ``graph6:`` is taken for the one of the two as
-    which it can be read, if only one.
-
-    Args:
-        text: What the user wrote.
-        labels: Keep the labels of atoms and bonds.
-        undirected: ``"error"`` or ``"add"`` when an edge of a file lacks its reverse.
+    which it can be read, if only one. ``undirected`` says what to do when an edge of a
+    file lacks its reverse: ``"error"`` or ``"add"``.
 
     Raises:
         GraphInputError: If there is no such graph, or more than one reading.
@@ -64,7 +61,11 @@ def _find(text: str, undirected: Undirected) -> LabelledGraph:
         return _from_file(text, None, undirected)
     if kind.lower() in GRAPH_NAMES:
         return LabelledGraph(named_graph(text))
-    readings = [g for g in (_try_graph6(text), _try_smiles(text)) if g is not None]
+    readings = []
+    with suppress(GraphInputError):
+        readings.append(LabelledGraph(from_graph6(text)))
+    with suppress(GraphInputError, MissingExtraError):
+        readings.append(labelled_from_smiles(text))
     if len(readings) == 1:
         return readings[0]
     if readings:
@@ -92,17 +93,3 @@ def _from_file(path: str, number: int | None, undirected: Undirected) -> Labelle
             f"{path}#{len(graphs) - 1}; there is no #{number}."
         )
     return LabelledGraph(graphs[number or 0])
-
-
-def _try_graph6(text: str) -> LabelledGraph | None:
-    try:
-        return LabelledGraph(from_graph6(text))
-    except GraphInputError:
-        return None
-
-
-def _try_smiles(text: str) -> LabelledGraph | None:
-    try:
-        return labelled_from_smiles(text)
-    except (GraphInputError, MissingExtraError):
-        return None

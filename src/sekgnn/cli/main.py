@@ -5,30 +5,25 @@ from __future__ import annotations
 import signal
 import traceback
 from types import FrameType
-from typing import Annotated, NoReturn
+from typing import NoReturn
 
 import typer
 
 from sekgnn.cli.advise import advise
 from sekgnn.cli.brec import brec
-from sekgnn.cli.demo import demo
+from sekgnn.cli.demo import demo, example
 from sekgnn.cli.encode import encode
-from sekgnn.cli.evaluate import evaluate
-from sekgnn.cli.example import example
-from sekgnn.cli.explore import explore
 from sekgnn.cli.failures import FAILED, INTERRUPTED, ReportingGroup, Terminated
-from sekgnn.cli.fingerprint import fingerprint
 from sekgnn.cli.graph import graph
-from sekgnn.cli.info import info
+from sekgnn.cli.info import info, models
 from sekgnn.cli.many_values import ManyValuesCommand
-from sekgnn.cli.models import models
-from sekgnn.cli.predict import predict
+from sekgnn.cli.predict import evaluate, fingerprint, predict
 from sekgnn.cli.report import report
 from sekgnn.cli.reproduce import reproduce
 from sekgnn.cli.search import search
 from sekgnn.cli.train import train
 from sekgnn.cli.warmup import warmup
-from sekgnn.cli.wl import wl
+from sekgnn.cli.wl import explore, wl
 
 app = typer.Typer(
     name="sekgnn",
@@ -55,26 +50,22 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def sekgnn(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version",
-            callback=_show_version,
-            is_eager=True,
-            help="Print the version and exit.",
-        ),
-    ] = False,
-    modules: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--import",
-            metavar="MODULE",
-            show_default=False,
-            help="Import your own models, messages, encodings and tests, which files "
-            "may then name: a module that registers them, or one of them as "
-            "package.module:Class; may be repeated.",
-        ),
-    ] = None,
+    version: bool = typer.Option(
+        False,
+        "--version",
+        callback=_show_version,
+        is_eager=True,
+        help="Print the version and exit.",
+    ),
+    modules: list[str] | None = typer.Option(
+        None,
+        "--import",
+        metavar="MODULE",
+        show_default=False,
+        help="Import your own models, messages, encodings and tests, which files "
+        "may then name: a module that registers them, or one of them as "
+        "package.module:Class; may be repeated.",
+    ),
 ) -> None:
     """Substructure encodings from random walks, for K-hop graph neural networks."""
     if modules:

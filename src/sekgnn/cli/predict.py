@@ -1,49 +1,54 @@
-"""``sekgnn predict``: a trained model on new graphs."""
+"""``sekgnn predict``, ``fingerprint`` and ``evaluate``: a trained model on graphs."""
 
 from __future__ import annotations
 
+import json as json_format
+import sys
+from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from sekgnn.cli.failures import say
-from sekgnn.cli.shared_options import (
-    Device,
-    Json,
-    NewGraphs,
-    Quiet,
-    SkipInvalid,
-    SmilesColumn,
-    Threads,
-    TrainedModel,
+from sekgnn.checks import check_positive
+from sekgnn.cli.failures import note, say
+from sekgnn.cli.options import (
+    DATA_ROOT,
+    DEVICE,
+    JSON,
+    NEW_GRAPHS,
+    QUIET,
+    SKIP_INVALID,
+    SMILES,
+    THREADS,
+    TRAINED_MODEL,
+    option,
 )
+from sekgnn.cli.progress import progress_bar
+from sekgnn.errors import ConfigError
+from sekgnn.files import atomic_path
 
 
 def predict(
-    run: TrainedModel,
-    data: NewGraphs,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="CSV file to write", show_default="stdout"),
-    ] = None,
-    smiles: SmilesColumn = None,
-    skip_invalid: SkipInvalid = False,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="columns or keys of INPUT to write before the predictions; row is its "
-            "number there",
-            show_default="all columns of a table",
-        ),
-    ] = None,
-    chunk_size: Annotated[
-        int, typer.Option(help="number of graphs in memory at a time")
-    ] = 1024,
-    threads: Threads = 1,
-    accelerator: Device = "auto",
-    json: Json = False,
-    quiet: Quiet = False,
+    run: Path = TRAINED_MODEL,
+    data: Path = NEW_GRAPHS,
+    output: Path | None = option(
+        None, "CSV file to write", "--output", "-o", shown="stdout"
+    ),
+    smiles: str | None = SMILES,
+    skip_invalid: bool = SKIP_INVALID,
+    columns: list[str] | None = option(
+        None,
+        "columns or keys of INPUT to write before the predictions; row is its "
+        "number there",
+        shown="all columns of a table",
+    ),
+    chunk_size: int = option(1024, "number of graphs in memory at a time"),
+    threads: int = THREADS,
+    accelerator: str = DEVICE,
+    json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Predict for new graphs, with class probabilities.
 
@@ -52,15 +57,6 @@ def predict(
     output appears only when it is complete. Graphs that do not fit the model are
     refused.
     """
-    import sys
-    from contextlib import ExitStack
-
-    from sekgnn.checks import check_positive
-    from sekgnn.cli.failures import note
-    from sekgnn.cli.progress import progress_bar
-    from sekgnn.errors import ConfigError
-    from sekgnn.files import atomic_path
-
     check_positive("--chunk-size", chunk_size)
     check_positive("--threads", threads)
     if output is None and json:
@@ -89,9 +85,102 @@ def predict(
         if done.skipped and not quiet:
             note(done.sentence().rstrip(";") + ".")
     elif json:
-        import json as json_format
-        from dataclasses import asdict
-
         say(json_format.dumps(asdict(done), indent=2))
     elif not quiet:
         say(f"{done.sentence()} wrote {output}")
+
+
+def fingerprint(
+    run: Path = TRAINED_MODEL,
+    data: Path = NEW_GRAPHS,
+    output: Path = option(..., "file to write, .npz or .parquet", "--output", "-o"),
+    smiles: str | None = SMILES,
+    skip_invalid: bool = SKIP_INVALID,
+    columns: list[str] | None = option(
+        None,
+        "columns or keys of INPUT to write before the vectors; row is its number there",
+        shown="all columns of a table",
+    ),
+    threads: int = THREADS,
+    accelerator: str = DEVICE,
+    quiet: bool = QUIET,
+) -> None:
+    """Write the vectors of graphs that a trained network has learned.
+
+    A vector is what the last layer of the network reads; those of an ensemble
+    stand one after the other. An npz file holds them as vectors, float32
+    [G, C], and every column under its own name; a Parquet file one row per
+    graph, the vector in columns v0, v1, ...
+    """
+    if output.suffix not in (".npz", ".parquet"):
+        raise ConfigError(f"--output must end in .npz or .parquet, got {output}.")
+    check_positive("--threads", threads)
+    import torch
+
+    from sekgnn.training.predictor import write_fingerprints
+
+    torch.set_num_threads(threads)
+    with progress_bar("graphs", shown=not quiet) as progress:
+        done = write_fingerprints(
+            run,
+            data,
+            output,
+            smiles=smiles,
+            skip_invalid=skip_invalid,
+            columns=columns or None,
+            accelerator=accelerator,
+            progress=progress,
+        )
+    if not quiet:
+        words = done.sentence().replace("predicted", "made vectors of")
+        say(f"{words} wrote {output}")
+
+
+def evaluate(
+    run: Path = typer.Argument(..., help="run folder, or model file with INPUT"),
+    data: Path | None = typer.Argument(
+        None,
+        metavar="[INPUT]",
+        help="other graphs with targets: CSV, Parquet or JSON lines file, or TU folder",
+        show_default="the run's own data",
+    ),
+    part: str = option("test", "part of the run's own data: train, val or test"),
+    target: list[str] | None = option(
+        None, "columns or keys of INPUT that hold the targets", shown="as in training"
+    ),
+    smiles: str | None = SMILES,
+    skip_invalid: bool = SKIP_INVALID,
+    data_root: Path | None = DATA_ROOT,
+    accelerator: str = DEVICE,
+    json: bool = JSON,
+) -> None:
+    """Measure a trained model: on its own test graphs, or on others with targets."""
+    from sekgnn.training.predictor import evaluate_file, evaluate_run
+    from sekgnn.training.run_record import plain_json
+
+    if data is None:
+        folds = evaluate_run(run, part, data_root, accelerator)
+        name = f"{part} graphs of {run}"
+    else:
+        names = tuple(target or ())
+        folds = [
+            evaluate_file(
+                run,
+                data,
+                names,
+                smiles=smiles,
+                skip_invalid=skip_invalid,
+                accelerator=accelerator,
+            )
+        ]
+        name = str(data)
+    metrics = {
+        metric: sum(fold[metric] for fold in folds) / len(folds) for metric in folds[0]
+    }
+    if json:
+        values = {"of": name, "folds": len(folds), "metrics": plain_json(metrics)}
+        say(json_format.dumps(values, indent=2))
+        return
+    say(name + (f", mean of {len(folds)} folds" if len(folds) > 1 else ""))
+    for metric, value in metrics.items():
+        say(f"  {metric:<18} {value:.6g}")

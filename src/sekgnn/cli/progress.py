@@ -6,10 +6,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
+from typing import TYPE_CHECKING
 
-from sekgnn.parallel import Progress
+if TYPE_CHECKING:
+    from sekgnn.parallel import Progress
 
-Stage = Callable[[str], Progress | None]
+Stage = Callable[[str], "Progress | None"]
 """Starts a bar with some text; None if no progress is shown."""
 
 SECONDS_BETWEEN_LINES = 30.0
@@ -21,10 +23,6 @@ def progress_bar(text: str, *, shown: bool = True) -> Iterator[Progress | None]:
     """Yield a callback (done, total) that shows progress, or None if none is shown.
 
     Where nobody knows the total it is 0.
-
-    Args:
-        text: What is being done.
-        shown: Whether the user wants to see it.
     """
     with progress_stages(shown=shown) as stage:
         yield stage(text)
@@ -35,9 +33,6 @@ def progress_stages(*, shown: bool = True) -> Iterator[Stage]:
     """Yield a function that starts a bar per stage of some work, one below the other.
 
     Without a terminal, as in a log file, a line is printed now and then instead.
-
-    Args:
-        shown: Whether the user wants to see progress.
     """
     if not shown:
         yield lambda text: None

@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 import json as json_format
-import math
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from sekgnn.cli.failures import say
-from sekgnn.cli.shared_options import Json, Quiet
+from sekgnn.cli.options import JSON, QUIET, option
 
 if TYPE_CHECKING:
     from sekgnn.reports.run_report import Report
 
 
 def report(
-    runs: Annotated[
-        list[Path],
-        typer.Argument(metavar="RUN...", help="run folders or their record.json"),
-    ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="folder for the report")
-    ],
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="metrics to show, such as test_mae", show_default="each run's own"
-        ),
-    ] = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    runs: list[Path] = typer.Argument(
+        ..., metavar="RUN...", help="run folders or their record.json"
+    ),
+    output: Path = option(..., "folder for the report", "--output", "-o"),
+    metric: list[str] | None = option(
+        None, "metrics to show, such as test_mae", shown="each run's own"
+    ),
+    json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Make a table, figures and one page from finished runs.
 
@@ -70,19 +63,12 @@ def report(
 
 
 def _json(made: Report) -> str:
+    from sekgnn.training.run_record import plain_json
+
     values = {
         "output": str(made.output),
         "files": sorted(made.files),
-        "rows": [_finite(row.to_dict()) for row in made.rows],
+        "rows": [plain_json(row.to_dict()) for row in made.rows],
         "pairs": [pair.to_dict() for pair in made.pairs],
     }
     return json_format.dumps(values, ensure_ascii=False, allow_nan=False)
-
-
-def _finite(value: Any) -> Any:
-    """Return JSON values; null for numbers that are not finite."""
-    if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

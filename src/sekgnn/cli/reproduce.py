@@ -6,11 +6,11 @@ import json as json_format
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from sekgnn.cli.shared_options import DataRoot, Json, Quiet, Threads
+from sekgnn.cli.options import DATA_ROOT, JSON, QUIET, THREADS, option
 
 if TYPE_CHECKING:
     from sekgnn.reproduce.queue import Place
@@ -19,58 +19,42 @@ _NAMES = ("table1", "table2", "table3", "table4", "table5")
 
 
 def reproduce(
-    tables: Annotated[
-        list[str],
-        typer.Argument(metavar="TABLE...", help="table1, ..., table5, or all"),
-    ],
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="models, datasets, targets or names of runs to keep, such as "
-            "'MUTAG-*'",
-            show_default="all",
-        ),
-    ] = None,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", help="folder for runs/ and tables/, which may exist"
-        ),
-    ] = Path("results"),
-    status: Annotated[
-        bool, typer.Option("--status", help="show what is done, and train nothing")
-    ] = False,
-    train: Annotated[
-        bool, typer.Option(help="train what is missing before the tables are made")
-    ] = True,
-    show: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RUN",
-            help="run whose config is printed; trains nothing",
-            show_default="none",
-        ),
-    ] = None,
-    configs: Annotated[
-        Path | None,
-        typer.Option(
-            help="folder to write the configs to, a file per run; trains nothing",
-            show_default="none",
-        ),
-    ] = None,
-    jobs: Annotated[int, typer.Option(help="number of runs to train side by side")] = 1,
-    budget: Annotated[
-        float | None,
-        typer.Option(
-            metavar="HOURS",
-            help="hours after which training stops",
-            show_default="unlimited",
-        ),
-    ] = None,
-    data_root: DataRoot = None,
-    threads: Threads = 1,
-    json: Json = False,
-    quiet: Quiet = False,
+    tables: list[str] = typer.Argument(
+        ..., metavar="TABLE...", help="table1, ..., table5, or all"
+    ),
+    only: list[str] | None = option(
+        None,
+        "models, datasets, targets or names of runs to keep, such as 'MUTAG-*'",
+        shown="all",
+    ),
+    output: Path = option(
+        Path("results"),
+        "folder for runs/ and tables/, which may exist",
+        "--output",
+        "-o",
+    ),
+    status: bool = option(False, "show what is done, and train nothing", "--status"),
+    train: bool = option(True, "train what is missing before the tables are made"),
+    show: str | None = typer.Option(
+        None,
+        metavar="RUN",
+        help="run whose config is printed; trains nothing",
+        show_default="none",
+    ),
+    configs: Path | None = option(
+        None, "folder to write the configs to, a file per run; trains nothing"
+    ),
+    jobs: int = option(1, "number of runs to train side by side"),
+    budget: float | None = typer.Option(
+        None,
+        metavar="HOURS",
+        help="hours after which training stops",
+        show_default="unlimited",
+    ),
+    data_root: Path | None = DATA_ROOT,
+    threads: int = THREADS,
+    json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Train what is missing behind tables of the paper, and make the tables.
 

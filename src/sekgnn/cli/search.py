@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sekgnn.cli.config_options import merged_config, with_config_options
 from sekgnn.cli.failures import say
-from sekgnn.cli.shared_options import ConfigFile, DataRoot, Json, Quiet, Threads
+from sekgnn.cli.options import (
+    CONFIG_FILE,
+    DATA_ROOT,
+    JSON,
+    QUIET,
+    THREADS,
+    merged_config,
+    option,
+    with_config_options,
+)
 
 if TYPE_CHECKING:
     from sekgnn.search import SearchRecord
@@ -17,63 +25,46 @@ if TYPE_CHECKING:
 
 @with_config_options
 def search(
-    data: Annotated[
-        str | None,
-        typer.Argument(
-            help="dataset, or file or folder of your own, as for train",
-            show_default=False,
-        ),
-    ] = None,
+    data: str | None = typer.Argument(
+        None,
+        help="dataset, or file or folder of your own, as for train",
+        show_default=False,
+    ),
     *,
-    space: Annotated[
-        str,
-        typer.Option(
-            help="what to search over: tu, counting, graph_property, qm9 (the paper's "
-            "spaces), or a YAML file"
-        ),
-    ],
-    trials: Annotated[
-        int | None,
-        typer.Option(
-            help="number of trials in all, earlier ones included",
-            show_default="30, or the whole grid",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="folder for the results",
-            show_default="searches/DATA-MODEL-SPACE",
-        ),
-    ] = None,
-    config: ConfigFile = None,
-    sampler: Annotated[
-        str, typer.Option(help="how trials are proposed: tpe, random or grid")
-    ] = "tpe",
-    pruner: Annotated[
-        str, typer.Option(help="how poor trials are stopped: median, hyperband or none")
-    ] = "median",
-    storage: Annotated[
-        str | None,
-        typer.Option(
-            help="URL of an Optuna storage, to spread a search over machines",
-            show_default="study.db in the folder",
-        ),
-    ] = None,
-    study_name: Annotated[str, typer.Option(help="name of the study")] = "search",
-    jobs: Annotated[int, typer.Option(help="number of trials to run side by side")] = 1,
-    timeout: Annotated[
-        float | None,
-        typer.Option(
-            help="start no trial after this many seconds", show_default="none"
-        ),
-    ] = None,
-    data_root: DataRoot = None,
-    threads: Threads = 1,
-    json: Json = False,
-    quiet: Quiet = False,
+    space: str = option(
+        ...,
+        "what to search over: tu, counting, graph_property, qm9 (the paper's "
+        "spaces), or a YAML file",
+    ),
+    trials: int | None = option(
+        None,
+        "number of trials in all, earlier ones included",
+        shown="30, or the whole grid",
+    ),
+    output: Path | None = option(
+        None,
+        "folder for the results",
+        "--output",
+        "-o",
+        shown="searches/DATA-MODEL-SPACE",
+    ),
+    config: Path | None = CONFIG_FILE,
+    sampler: str = option("tpe", "how trials are proposed: tpe, random or grid"),
+    pruner: str = option(
+        "median", "how poor trials are stopped: median, hyperband or none"
+    ),
+    storage: str | None = option(
+        None,
+        "URL of an Optuna storage, to spread a search over machines",
+        shown="study.db in the folder",
+    ),
+    study_name: str = option("search", "name of the study"),
+    jobs: int = option(1, "number of trials to run side by side"),
+    timeout: float | None = option(None, "start no trial after this many seconds"),
+    data_root: Path | None = DATA_ROOT,
+    threads: int = THREADS,
+    json: bool = JSON,
+    quiet: bool = QUIET,
     **keys: Any,
 ) -> None:
     """Search for the config that is best on validation graphs.

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sekgnn.cli.config_options import merged_config, with_config_options
 from sekgnn.cli.failures import say
-from sekgnn.cli.shared_options import ConfigFile, DataRoot, Json, Quiet, Threads
+from sekgnn.cli.options import (
+    CONFIG_FILE,
+    DATA_ROOT,
+    JSON,
+    QUIET,
+    THREADS,
+    merged_config,
+    option,
+    with_config_options,
+)
 from sekgnn.training.run_folder import PRESET_NAMES
 
 if TYPE_CHECKING:
@@ -18,40 +26,29 @@ if TYPE_CHECKING:
 
 @with_config_options
 def train(
-    data: Annotated[
-        str | None,
-        typer.Argument(
-            help="dataset (counting, graph_property, MUTAG, ..., QM9), or your own "
-            "CSV, TSV, Parquet or JSON lines file, TU folder or folder of shards",
-            show_default=False,
-        ),
-    ] = None,
+    data: str | None = typer.Argument(
+        None,
+        help="dataset (counting, graph_property, MUTAG, ..., QM9), or your own "
+        "CSV, TSV, Parquet or JSON lines file, TU folder or folder of shards",
+        show_default=False,
+    ),
     *,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="run folder to write", show_default="runs/DATA-MODEL"
-        ),
-    ] = None,
-    config: ConfigFile = None,
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            help=f"config keys to begin with: {' or '.join(PRESET_NAMES)}",
-            show_default="none",
-        ),
-    ] = None,
-    data_root: DataRoot = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            help="number of folds, or networks of an ensemble, to train side by side",
-            show_default="all usable cores for folds, else 1",
-        ),
-    ] = None,
-    threads: Threads = 1,
-    json: Json = False,
-    quiet: Quiet = False,
+    output: Path | None = option(
+        None, "run folder to write", "--output", "-o", shown="runs/DATA-MODEL"
+    ),
+    config: Path | None = CONFIG_FILE,
+    preset: str | None = option(
+        None, f"config keys to begin with: {' or '.join(PRESET_NAMES)}"
+    ),
+    data_root: Path | None = DATA_ROOT,
+    jobs: int | None = option(
+        None,
+        "number of folds, or networks of an ensemble, to train side by side",
+        shown="all usable cores for folds, else 1",
+    ),
+    threads: int = THREADS,
+    json: bool = JSON,
+    quiet: bool = QUIET,
     **keys: Any,
 ) -> None:
     """Train a model, test it, and leave a run folder.

@@ -1,60 +1,41 @@
-"""``sekgnn wl``: does a test separate two graphs, and why?"""
+"""``sekgnn wl`` and ``explore``: what do tests see of two graphs, and why?"""
 
 from __future__ import annotations
 
 import json as json_format
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from sekgnn.cli.failures import say
-from sekgnn.cli.shared_options import Json, KernelThreads
+from sekgnn.cli.options import JSON, KERNEL_THREADS, NO_LABELS, UNDIRECTED, option
 from sekgnn.cli.wl_options import build_test, with_test_options
 
 if TYPE_CHECKING:
     from sekgnn.graphs import LabelledGraph
-    from sekgnn.wl import Verdict
 
 SEPARATED, NOT_SEPARATED = 0, 1
 GRAPH = "graph: file, family such as rook:4, smiles:... or graph6:..."
-NoLabels = Annotated[
-    bool, typer.Option("--no-labels", help="leave out atoms and bonds of SMILES")
-]
-UndirectedEdges = Annotated[
-    str,
-    typer.Option(
-        help="what to do with edges listed in one direction only: error or add"
-    ),
-]
 
 
 @with_test_options
 def wl(
-    first: Annotated[str, typer.Argument(metavar="A", help=GRAPH)],
-    second: Annotated[str, typer.Argument(metavar="B", help=GRAPH)],
-    all: Annotated[
-        bool, typer.Option("--all", help="run every test and print a row for each")
-    ] = False,
-    no_labels: NoLabels = False,
-    undirected: UndirectedEdges = "error",
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            help="draw both graphs, coloured by round, to this .png, .svg or .pdf",
-            show_default="none",
-        ),
-    ] = None,
-    certificate: Annotated[
-        Path | None,
-        typer.Option(
-            help="write the verdict with all that tools/check_certificate.py needs to "
-            "check it to this .json",
-            show_default="none",
-        ),
-    ] = None,
-    json: Json = False,
-    threads: KernelThreads = None,
+    first: str = typer.Argument(..., metavar="A", help=GRAPH),
+    second: str = typer.Argument(..., metavar="B", help=GRAPH),
+    all: bool = option(False, "run every test and print a row for each", "--all"),
+    no_labels: bool = NO_LABELS,
+    undirected: str = UNDIRECTED,
+    plot: Path | None = option(
+        None, "draw both graphs, coloured by round, to this .png, .svg or .pdf"
+    ),
+    certificate: Path | None = option(
+        None,
+        "write the verdict with all that tools/check_certificate.py needs to "
+        "check it to this .json",
+    ),
+    json: bool = JSON,
+    threads: int | None = KERNEL_THREADS,
     **options: Any,
 ) -> None:
     """Say whether a Weisfeiler-Lehman test separates two graphs, and why.
@@ -121,7 +102,10 @@ def _ask_all(
             continue
         found.append(verdict)
         if not json:
-            say(_row(verdict))
+            answer = "separated" if verdict.separated else "not separated"
+            at = "" if verdict.round is None else verdict.round
+            cells = f"{name:<14}{answer:<16}{at:>6}{verdict.rounds:>8}"
+            say(f"{cells}{verdict.seconds:>9.3f}")
     if not found:
         raise GraphInputError("no test could be run, so there is no verdict.")
     if json:
@@ -130,10 +114,64 @@ def _ask_all(
     return any(verdict.separated for verdict in found)
 
 
-def _row(verdict: Verdict) -> str:
-    answer = "separated" if verdict.separated else "not separated"
-    at = "" if verdict.round is None else str(verdict.round)
-    return (
-        f"{verdict.run.test.name:<14}{answer:<16}{at:>6}{verdict.rounds:>8}"
-        f"{verdict.seconds:>9.3f}"
+@with_test_options
+def explore(
+    output: Path = option(
+        ..., "page to write (.html), or folder for a gallery", "--output", "-o"
+    ),
+    first: str = typer.Argument("", metavar="A", help=GRAPH),
+    second: str = typer.Argument("", metavar="B", help=GRAPH),
+    gallery: bool = option(False, "write six famous pairs and an index", "--gallery"),
+    no_labels: bool = NO_LABELS,
+    undirected: str = UNDIRECTED,
+    **options: Any,
+) -> None:
+    """Write a page that shows two graphs, round by round, as each test sees them.
+
+    The page is one file that needs no network: both graphs coloured by class, where
+    1-WL, K-hop, Subgraph, SEK and 2-FWL stop and why, and the walks around every node.
+    The test that is asked for is the one it begins with.
+    """
+    from sekgnn.cli.graph_argument import graph_argument
+    from sekgnn.errors import ConfigError
+    from sekgnn.wl import compare
+    from sekgnn.wl.explorer.page import check_sizes
+
+    if gallery:
+        if first or options:
+            raise ConfigError(
+                "--gallery has its own pairs and tests; leave out graphs and the "
+                "options of a test."
+            )
+        _write_gallery(output)
+        return
+    if not second:
+        raise ConfigError("explore takes two graphs, A and B, or --gallery.")
+    if output.suffix not in (".html", ".htm"):
+        raise ConfigError(
+            f"--output is a page, such as page.html, got {str(output)!r}."
+        )
+    chosen = build_test(options.pop("test", "sek"), options)
+    a, b = (
+        graph_argument(text, labels=not no_labels, undirected=undirected)
+        for text in (first, second)
     )
+    check_sizes([a.num_nodes, b.num_nodes])  # before tests take their time
+    verdict = compare(a, b, chosen, names=(first, second))
+    page = verdict.to_html(output)
+    say(verdict.sentence())
+    say(f"wrote {output} ({len(page) / 1000:,.0f} kB); open it in a browser")
+
+
+def _write_gallery(folder: Path) -> None:
+    """Write all pages; those before a failure stay."""
+    from sekgnn.files import write_files
+    from sekgnn.wl.explorer import gallery_pages
+
+    pages = gallery_pages()
+    name, page = next(pages)  # whatever is missing is missed before a folder is made
+    folder.mkdir(parents=True, exist_ok=True)
+    while name:
+        write_files(folder, {name: page.encode()})
+        name, page = next(pages, ("", ""))
+    say(f"wrote {folder / 'index.html'}; open it in a browser")

@@ -7,7 +7,7 @@ from dataclasses import Field, fields, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sekgnn.cli.field_flags import default_text, with_flags
+from sekgnn.cli.options import default_text, with_flags
 
 if TYPE_CHECKING:
     from sekgnn.wl import WLTest
@@ -97,15 +97,7 @@ def _defaults(name: str, found: dict[str, Field[Any]]) -> dict[str, list[str]]:
 
 
 def build_test(test: str, options: dict[str, Any]) -> WLTest:
-    """Return the test that flags describe.
-
-    Args:
-        test: Its name, or ``package.module:Class``.
-        options: The flags that were given, by the names of the parameters.
-
-    Raises:
-        ConfigError: If an option is wrong, or means nothing to the test.
-    """
+    """Return the test that flags describe; flags that mean nothing to it are errors."""
     from sekgnn.checks import check_choice
     from sekgnn.errors import ConfigError
     from sekgnn.registry import build

@@ -1,20 +1,318 @@
-"""Classes and numbers of graphs."""
+"""Classes and numbers of graphs, in the conventions of scikit-learn."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import inspect
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    RegressorMixin,
+    TransformerMixin,
+)
+from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from sekgnn.errors import GraphInputError
-from sekgnn.estimators.graph_estimator import GraphEstimator, check_lengths
+from sekgnn.checks import check_positive, nearest
+from sekgnn.datasets import Split, list_task
+from sekgnn.datasets.graph_task import set_targets, set_weights
+from sekgnn.datasets.targets import TaskKind
+from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
+from sekgnn.models import save_model
+from sekgnn.models.model_file import read_about
+from sekgnn.models.options import MODEL_KINDS, OWN
+from sekgnn.training.config import CONFIG_HELP, RunConfig, config_fields
+from sekgnn.training.ensemble import fit_members
+from sekgnn.training.predictor import Predictor
+from sekgnn.training.protocols import check_training_classes, inner_split
+from sekgnn.training.run_folder import check_imported, import_typed
+from sekgnn.training.training import Training
+
+E = TypeVar("E", bound="GraphEstimator")
+
+
+def _parameters() -> dict[str, Any]:
+    """Return the parameters of an estimator and their defaults, from the config's."""
+    sections = ("model", "encoding", "training")
+    free = ("checkpoint_every", "tensorboard")  # these are about files of a run
+    keys = {
+        item.name: item.default
+        for item in config_fields()
+        if item.metadata["section"] in sections and item.name not in free
+    }
+    own: dict[str, Any] = {"validation_fraction": 0.1, "node_features": ()}
+    own |= {"random_state": 0, "threads": 1}
+    return {**keys, "patience": 30, **own}
+
+
+PARAMETERS = _parameters()
+
+
+def _has_vectors(estimator: GraphEstimator) -> bool:
+    """Tell whether a model is a network, which learns vectors."""
+    known = MODEL_KINDS.get(estimator.model, OWN)
+    if not known.network or estimator.with_forest:
+        raise ConfigError(
+            f"model {estimator.model!r} has no learned vectors; use a network alone."
+        )
+    return True
+
+
+class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
+    TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
+):
+    """A network of this library behind ``fit`` and ``predict``.
+
+    Parameters are the keys of :class:`~sekgnn.training.RunConfig` for model, encoding
+    and training, and a few of scikit-learn's.
+    """
+
+    model: str
+    keep: str | None
+    class_weight: str | Mapping[Any, float] | None
+    validation_fraction: float
+    node_features: Sequence[str]
+    random_state: int | np.random.RandomState | None
+    threads: int
+    with_forest: bool
+
+    def __init__(self, model: str = PARAMETERS["model"], **parameters: Any) -> None:
+        for name in parameters:
+            if name not in PARAMETERS:
+                raise ConfigError(
+                    f"{type(self).__name__} has no parameter {name!r}."
+                    f"{nearest(name, PARAMETERS)}"
+                )
+        for name, value in {**PARAMETERS, **parameters, "model": model}.items():
+            setattr(self, name, value)
+
+    __init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+        + [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD
+                if name == "model"
+                else inspect.Parameter.KEYWORD_ONLY,
+                default=value,
+            )
+            for name, value in PARAMETERS.items()
+        ]
+    )
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that X is no matrix, and that learned vectors are float32."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def run_config(self) -> RunConfig:
+        """Return the parameters as the config of a run.
+
+        Raises:
+            ConfigError: If one cannot work.
+        """
+        known = CONFIG_HELP.keys() & PARAMETERS.keys()
+        values = {name: getattr(self, name) for name in known}
+        if self.keep == "last":
+            values["patience"] = None  # which is for the choice of an epoch
+        if isinstance(self.class_weight, Mapping):
+            values["class_weight"] = None  # graphs have weights instead
+        typed = import_typed(values)
+        return RunConfig(**typed, val_fraction=self.validation_fraction)
+
+    def _train(
+        self,
+        graphs: Sequence[Any],
+        kind: TaskKind,
+        y: torch.Tensor,
+        mask: NDArray[np.bool_],
+        classes: tuple[Any, ...] | None = None,
+        sample_weight: Sequence[float] | None = None,
+    ) -> None:
+        """Train; sets the fitted attributes.
+
+        Targets are class numbers ``[G]`` or values ``[G, T]``, present where ``mask``,
+        ``[G, T]``, says so.
+        """
+        task = list_task(graphs, self.node_features)
+        set_targets(task.graphs, y, mask)
+        width = mask.shape[1]
+        names = ("y",) if width == 1 else tuple(f"y{i}" for i in range(width))
+        task = replace(task, kind=kind, target_names=names, classes=classes, mask=mask)
+        if sample_weight is not None:
+            weights = np.asarray(sample_weight)
+            if weights.shape != (len(task),):
+                shape = weights.size if weights.ndim == 1 else list(weights.shape)
+                raise GraphInputError(f"{len(task)} graphs, but {shape} weights.")
+            set_weights(task, weights.tolist(), "sample_weight")
+        random = check_random_state(self.random_state)
+        seed = int(random.randint(np.iinfo(np.int32).max))
+        data = task.with_targets()
+        count = np.arange(len(data))
+        config = replace(self.run_config(), seed=seed)
+        train, val = count, count[:0]
+        if config.watched:
+            train, val = inner_split(
+                count, self.validation_fraction, seed, data.class_numbers
+            )
+            if not train.size or not val.size:
+                raise GraphInputError(
+                    f"too few graphs to train and validate (n_samples={count.size}); "
+                    "give more, or set keep='last' and refit=True."
+                )
+        check_training_classes(train, data.class_numbers, task.classes, "fit")
+        split = Split(train, val, np.empty(0, dtype=np.int64))
+        with _torch_threads(self.threads):
+            training = Training(config, data, splits=[split], cache=False)
+            done = [member.trained for member in fit_members(training)]
+        self.predictor_ = Predictor([d.model for d in done], [d.note for d in done])
+        self.curves_ = done[0].curves
+        self.kept_epoch_ = done[0].kept_epoch
+        self.n_features_in_ = task.num_features
+
+    @available_if(_has_vectors)
+    def transform(self, X: Sequence[Any]) -> NDArray[np.float32]:
+        """Return the vectors of graphs that the network has learned, ``[G, C]``.
+
+        They are what its last layer reads; those of an ensemble stand side by side.
+        Models that are no networks, as ``ridge`` and ``forest``, have no such method.
+        """
+        check_is_fitted(self, "predictor_")
+        with _torch_threads(self.threads):
+            return self.predictor_.fingerprint(self._read(X))
+
+    def _outputs(self, graphs: Sequence[Any]) -> NDArray[np.float64]:
+        """Return probabilities or values for graphs."""
+        check_is_fitted(self, "predictor_")
+        with _torch_threads(self.threads):
+            return self.predictor_.predict(self._read(graphs))
+
+    def _read(self, graphs: Sequence[Any]) -> Sequence[Any]:
+        """Return graphs that fit the network."""
+        if not len(graphs):
+            return []
+        task = list_task(graphs, self.node_features)
+        self.predictor_.check(task, "the list of graphs")
+        return task.graphs
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to one safetensors file, all or nothing.
+
+        Raises:
+            OutputError: If it cannot be written; an older file is then unchanged.
+        """
+        check_is_fitted(self, "predictor_")
+        params = {**self.get_params(), "random_state": None}
+        if isinstance(self.class_weight, Mapping):  # keys may be no texts
+            params["class_weight"] = [*self.class_weight.items()]
+        if isinstance(self.random_state, int):
+            params["random_state"] = self.random_state
+        about = {
+            "task": self.predictor_.note.to_dict(),
+            "estimator": {
+                "class": type(self).__name__,
+                "params": {k: _plain(v) for k, v in params.items()},
+                "curves": self.curves_,
+                "kept_epoch": self.kept_epoch_,
+                "n_features_in": self.n_features_in_,
+                "flat": getattr(self, "_flat", True),
+            },
+        }
+        first, *others = self.predictor_.models
+        save_model(first, path, about, others=others)
+
+    @classmethod
+    def load(cls: type[E], path: str | os.PathLike[str]) -> E:
+        """Return the estimator that :meth:`save` wrote; no code of the file is run.
+
+        Raises:
+            ModelFileError: If the file is damaged, or of something else.
+            ConfigError: If a parameter names what would have to be imported.
+        """
+        found = read_about(path).get("estimator")
+        if not isinstance(found, dict) or found.get("class") != cls.__name__:
+            raise ModelFileError(f"{path} holds no {cls.__name__}.")
+        estimator = cls(**found["params"])
+        if isinstance(estimator.class_weight, list):
+            estimator.class_weight = {label: w for label, w in estimator.class_weight}
+        estimator.predictor_ = Predictor.load(path)
+        check_imported(found["params"])  # or else fit() would import them
+        estimator.curves_ = found["curves"]
+        estimator.kept_epoch_ = found["kept_epoch"]
+        estimator.n_features_in_ = found["n_features_in"]
+        estimator._restore(found["flat"])
+        return estimator
+
+    def _restore(self, flat: bool) -> None:
+        """Set what a subclass derives from the predictor, and whether y was flat."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Put the network into the pickle as the bytes of a safe file."""
+        state = dict(super().__getstate__())
+        if "predictor_" in state:
+            del state["predictor_"]
+            with tempfile.TemporaryDirectory() as folder:
+                file = Path(folder) / "estimator.safetensors"
+                self.save(file)
+                state["_file"] = file.read_bytes()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Read the network from the bytes of a safe file."""
+        content = state.pop("_file", None)
+        super().__setstate__(state)
+        if content is not None:
+            with tempfile.TemporaryDirectory() as folder:
+                file = Path(folder) / "estimator.safetensors"
+                file.write_bytes(content)
+                self.predictor_ = Predictor.load(file)
+
+
+@contextmanager
+def _torch_threads(count: int) -> Iterator[None]:
+    """Let torch use some threads for a while.
+
+    Its threads wait for each other in a busy loop: of graphs as small as molecules,
+    and where other processes want the cores, more than one cost many times the work.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(check_positive("threads", count))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def check_lengths(graphs: Sequence[Any], y: NDArray[Any]) -> None:
+    """Raise GraphInputError if there is not one row of targets per graph."""
+    if not len(graphs):
+        raise GraphInputError("no graphs are given.")
+    if len(graphs) != len(y):
+        raise GraphInputError(f"{len(graphs)} graphs, but {len(y)} targets.")
+
+
+def _plain(value: Any) -> Any:
+    """Return JSON values."""
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(v) for v in value]
+    return value.item() if isinstance(value, np.generic) else value
 
 
 class SEKClassifier(ClassifierMixin, GraphEstimator):

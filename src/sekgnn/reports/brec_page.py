@@ -31,12 +31,8 @@ def frontier(rows: Sequence[Row], memory: str) -> list[Row]:
     """Return the rows that no other beats within a class of memory, the fastest first.
 
     A row is beaten if another one, of this class of memory or a smaller one, separates
-    at least as many pairs in at most its time, and is better in one of the two. Of
-    rows that are equal in both, the first stays.
-
-    Args:
-        rows: Of a scoreboard.
-        memory: One of :data:`~sekgnn.brec.board.MEMORY_CLASSES`.
+    at least as many pairs in at most its time, and is better in one of the two. Of rows
+    that are equal in both, the first stays.
     """
     allowed = MEMORY_CLASSES[: MEMORY_CLASSES.index(memory) + 1]
     best: list[Row] = []
@@ -64,7 +60,10 @@ def brec_page(board: Board) -> str:
         "",
         "## Every test",
         "",
-        *_table(board),
+        *_lines(
+            ["test", *_SHORT.values(), "total", "seconds", "memory", "MB"],
+            [_cells(row) for row in board.rows],
+        ),
         "",
         "*seconds*: processor time of all verdicts, one thread, without the copies "
         "(a verdict ends when the graphs are apart). *memory*: how it grows with the "
@@ -82,17 +81,12 @@ def brec_page(board: Board) -> str:
     for memory in MEMORY_CLASSES:
         rows = frontier(board.rows, memory)
         if rows:
-            lines += [
-                f"### Memory at most {memory}: {rows[-1].score.separated} of {pairs}",
-                "",
-                "| test | pairs | seconds | MB |",
-                "|---|---|---|---|",
-            ]
-            lines += [
-                f"| {row.label} | {row.score.separated} | {row.score.seconds:.2f} | "
-                f"{_megabytes(row)} |"
-                for row in rows
-            ]
+            best = rows[-1].score.separated
+            lines += [f"### Memory at most {memory}: {best} of {pairs}", ""]
+            lines += _lines(
+                ["test", "pairs", "seconds", "MB"],
+                [[row.label, row.score.separated, *_costs(row)] for row in rows],
+            )
             lines.append("")
     versions = ", ".join(f"{name} {text}" for name, text in board.versions.items())
     seeds = sorted({row.score.seed for row in board.rows})
@@ -110,21 +104,24 @@ def brec_page(board: Board) -> str:
     return "\n".join(lines)
 
 
-def _table(board: Board) -> list[str]:
-    head = ["test", *_SHORT.values(), "total", "seconds", "memory", "MB"]
-    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    for row in board.rows:
-        counts = row.score.by_category()
-        cells = [str(counts[name][0]) if name in counts else "" for name in _SHORT]
-        lines.append(
-            f"| {row.label} | {' | '.join(cells)} | **{row.score.separated}** | "
-            f"{row.score.seconds:.2f} | {row.memory or '–'} | {_megabytes(row)} |"
-        )
-    return lines
+def _lines(head: list[str], rows: list[list[Any]]) -> list[str]:
+    """Return the lines of a Markdown table."""
+    body = [f"| {' | '.join(map(str, cells))} |" for cells in rows]
+    return [f"| {' | '.join(head)} |", "|---" * len(head) + "|", *body]
 
 
-def _megabytes(row: Row) -> str:
-    return "–" if row.peak is None else f"{row.peak / 2**20:.1f}"
+def _cells(row: Row) -> list[Any]:
+    counts = row.score.by_category()
+    cells = [counts[name][0] if name in counts else "" for name in _SHORT]
+    seconds, size = _costs(row)
+    total = f"**{row.score.separated}**"
+    return [row.label, *cells, total, seconds, row.memory or "–", size]
+
+
+def _costs(row: Row) -> tuple[str, str]:
+    """Return seconds and megabytes."""
+    size = "–" if row.peak is None else f"{row.peak / 2**20:.1f}"
+    return f"{row.score.seconds:.2f}", size
 
 
 def brec_png(board: Board) -> bytes:

@@ -39,9 +39,6 @@ def step_values(scope: str) -> dict[str, NDArray[np.float64]]:
     """Return the channels of a scope by name, at any node of both graphs, ``[2, l]``.
 
     All nodes of either graph have the same encoding.
-
-    Args:
-        scope: A key of :data:`PLACES`.
     """
     both = np.stack(
         [e[0] for e in encode_many(rook_shrikhande(), ENCODING)]
@@ -56,8 +53,7 @@ def step_values(scope: str) -> dict[str, NDArray[np.float64]]:
 def comparison_png(apart: Mapping[str, bool]) -> bytes:
     """Return a PNG: both graphs around node 0, and their step curves in each scope.
 
-    Args:
-        apart: Which scopes tell the graphs apart, by the keys of :data:`PLACES`.
+    ``apart`` says which scopes, keys of :data:`PLACES`, tell the graphs apart.
     """
 
     def draw(figure: Any) -> None:

@@ -39,13 +39,9 @@ def draw_png(
     arrange: bool = True,
     dpi: int = 110,
 ) -> bytes:
-    """Return what ``draw`` puts on a new figure as a PNG.
+    """Return what ``draw`` puts on a new figure, of some inches, as a PNG.
 
-    Args:
-        size: Width and height in inches.
-        draw: Called with the matplotlib figure.
-        arrange: Make room for labels; not if ``draw`` places everything itself.
-        dpi: Dots per inch.
+    ``arrange`` makes room for labels, unless ``draw`` places everything itself.
     """
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -95,12 +91,6 @@ def name_points(
 
     The nearest free place is taken, the first names first; a thin line leads to names
     that are not next to their points. Call it when all else is drawn.
-
-    Args:
-        axes: Where to.
-        points: Of the data.
-        names: One each, in lines of at most some 40 letters.
-        colours: One each.
     """
     figure = axes.figure
     figure.draw_without_rendering()  # so that places in pixels are known
@@ -109,7 +99,10 @@ def name_points(
     frame, legend = axes.get_window_extent(), axes.get_legend()
     at = axes.transData.transform(points)  # [P, 2], in pixels
     drawn = np.concatenate([at, *(_along(line, pixel) for line in axes.lines)])
-    boxes = [] if legend is None else [_corners(legend.get_window_extent())]
+    boxes = []
+    if legend is not None:
+        extent = legend.get_window_extent()
+        boxes.append(np.stack([extent.min, extent.max]))
     turns = np.arange(0, 2 * np.pi, np.pi / 12)
     leads = np.zeros((0, 2))
 
@@ -173,7 +166,3 @@ def _along(line: Any, pixel: float) -> NDArray[np.float64]:
             for a, b in pairwise(corners)
         ]
     )
-
-
-def _corners(extent: Any) -> NDArray[np.float64]:
-    return np.stack([extent.min, extent.max])

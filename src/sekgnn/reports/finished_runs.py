@@ -22,7 +22,6 @@ class Run:
     Attributes:
         name: The folder's name; with folders above it if another run has the same.
         slug: The name as part of a file name; no two runs of a report share one.
-        record: What the run left behind.
         predictions: Its file of predictions, or ``None``.
     """
 
@@ -45,7 +44,11 @@ def load_runs(paths: Iterable[str | os.PathLike[str]]) -> list[Run]:
         if file.is_dir():
             file = file / RECORD_FILE
         if file not in files:
-            records.append(_load(path))
+            record = RunRecord.load(path)
+            for name in ("config", "data", "model", "versions"):
+                if not isinstance(getattr(record, name), dict):
+                    raise GraphInputError(f"{path} is damaged: {name} holds no keys.")
+            records.append(record)
             files.append(file)
     names = distinct_names(files)
     runs = []
@@ -56,14 +59,6 @@ def load_runs(paths: Iterable[str | os.PathLike[str]]) -> list[Run]:
         own = file.name == RECORD_FILE and table.is_file()
         runs.append(Run(name, slug, record, table if own else None))
     return runs
-
-
-def _load(path: str | os.PathLike[str]) -> RunRecord:
-    record = RunRecord.load(path)
-    for name in ("config", "data", "model", "versions"):
-        if not isinstance(getattr(record, name), dict):
-            raise GraphInputError(f"{path} is damaged: {name} holds no keys.")
-    return record
 
 
 def distinct_names(files: list[Path]) -> list[str]:

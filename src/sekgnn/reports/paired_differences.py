@@ -37,16 +37,6 @@ class PairedDifference:
     With :math:`d_f` the first run's number in fold f minus the second's, the difference
     is :math:`\bar d = \sum_f d_f / F` and its standard error
     :math:`\sqrt{\sum_f (d_f - \bar d)^2 / (F - 1)} / \sqrt F`.
-
-    Attributes:
-        first: Name of a run.
-        second: Name of another.
-        data: What both learned from.
-        protocol: Whose numbers are compared.
-        metric: Such as ``test_accuracy``.
-        folds: F.
-        difference: Mean over the folds.
-        error: Its standard error.
     """
 
     first: str
@@ -75,12 +65,7 @@ class PairedDifference:
 def paired_differences(
     runs: Sequence[Run], metrics: Sequence[str] = ()
 ) -> list[PairedDifference]:
-    """Compare every two runs of the same data, protocol and test folds.
-
-    Args:
-        runs: In the order of the table.
-        metrics: Those of the table (:func:`~sekgnn.reports.run_table.table_rows`).
-    """
+    """Compare every two runs of the same data, protocol and test folds."""
     groups: dict[Any, list[tuple[Run, NDArray[np.float64]]]] = {}
     for run in runs:
         for result in reported(run.record, metrics):
@@ -88,11 +73,15 @@ def paired_differences(
             if values.size > 1 and np.isfinite(values).all():
                 key = (*_same(run.record), result.protocol, result.metric)
                 groups.setdefault(key, []).append((run, values))
-    return [
-        _difference(one, other, protocol, metric)
-        for (*_, protocol, metric), members in groups.items()
-        for one, other in itertools.combinations(members, 2)
-    ]
+    out = []
+    for (*_, protocol, metric), members in groups.items():
+        for (one, first), (other, second) in itertools.combinations(members, 2):
+            data = str(one.record.data.get("name") or "")
+            each = first - second  # [F]
+            about = one.name, other.name, data, protocol, metric, each.size
+            error = float(each.std(ddof=1) / math.sqrt(each.size))
+            out.append(PairedDifference(*about, float(each.mean()), error))
+    return out
 
 
 def fold_values(record: RunRecord, result: Result) -> NDArray[np.float64]:
@@ -116,25 +105,6 @@ def _same(record: RunRecord) -> tuple[Any, ...]:
     tests = tuple(tuple(fold.split.get("test", ())) for fold in record.folds)
     targets = tuple(record.data.get("targets") or ())
     return record.data.get("fingerprint"), targets, tests
-
-
-def _difference(
-    one: tuple[Run, NDArray[np.float64]],
-    other: tuple[Run, NDArray[np.float64]],
-    protocol: str,
-    metric: str,
-) -> PairedDifference:
-    each = one[1] - other[1]  # [F]
-    return PairedDifference(
-        first=one[0].name,
-        second=other[0].name,
-        data=str(one[0].record.data.get("name") or ""),
-        protocol=protocol,
-        metric=metric,
-        folds=each.size,
-        difference=float(each.mean()),
-        error=float(each.std(ddof=1) / math.sqrt(each.size)),
-    )
 
 
 def paired_cells(

@@ -6,7 +6,6 @@ then every run with all it takes to repeat it.
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -25,8 +24,11 @@ from sekgnn.reports.paired_differences import (
     paired_differences,
     paired_markdown,
 )
-from sekgnn.reports.run_curves import curve_pngs
-from sekgnn.reports.run_predictions import prediction_pngs, read_predictions
+from sekgnn.reports.run_figures import (
+    curve_pngs,
+    prediction_pngs,
+    read_predictions,
+)
 from sekgnn.reports.run_table import (
     NOTHING,
     TableRow,
@@ -40,7 +42,7 @@ from sekgnn.reports.run_table import (
 )
 from sekgnn.reports.step_curves import step_curves, step_markdown, step_png
 from sekgnn.training.config import RunConfig, config_fields
-from sekgnn.training.run_folder import CONFIG_FILE
+from sekgnn.training.run_folder import CONFIG_FILE, json_yaml
 from sekgnn.training.run_record import RECORD_FILE, RunRecord
 
 PAGE_FILE = "report.html"
@@ -61,8 +63,6 @@ class Report:
     """What was written.
 
     Attributes:
-        output: Where.
-        files: Names of the files.
         rows: The table.
         pairs: Runs on the same folds, compared.
         left_out: Runs that have none of the metrics asked for.
@@ -88,16 +88,11 @@ def write_report(
     metrics: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Report:
-    """Make a table, figures and one page from finished runs.
+    """Make a table, figures and one page from finished runs, or their ``record.json``.
 
     Runs of the paper's ablation get a page and a figure of their own, ``steps.md`` and
     ``steps.png``. Everything is read and drawn before the first file is written.
-
-    Args:
-        runs: Run folders or their ``record.json``.
-        output: Folder, made if it is missing.
-        metrics: What to show instead of each run's own metrics.
-        progress: Called with (done, total) runs.
+    ``metrics`` are shown instead of each run's own.
 
     Raises:
         GraphInputError: If a run is missing or damaged, or none has finished.
@@ -114,7 +109,10 @@ def write_report(
     files: dict[str, bytes] = {}
     figures: dict[str, dict[str, bytes]] = {}
     for i, run in enumerate(found, start=1):
-        figures[run.slug] = drawn = _figures(run)
+        figures[run.slug] = drawn = curve_pngs(run.record, run.name)
+        if run.predictions is not None:
+            table = read_predictions(run.predictions)
+            drawn |= prediction_pngs(run.record, table, run.name)
         files |= {f"{run.slug}-{name}.png": png for name, png in drawn.items()}
         if progress is not None:
             progress(i, len(found))
@@ -134,15 +132,6 @@ def write_report(
     return Report(folder, tuple(files), rows, pairs, left_out, unfinished)
 
 
-def _figures(run: Run) -> dict[str, bytes]:
-    """Return the figures of a run by what they show."""
-    drawn = curve_pngs(run.record, run.name)
-    if run.predictions is not None:
-        table = read_predictions(run.predictions)
-        drawn |= prediction_pngs(run.record, table, run.name)
-    return drawn
-
-
 def run_page(
     runs: Sequence[Run],
     rows: Sequence[TableRow],
@@ -151,11 +140,7 @@ def run_page(
 ) -> str:
     """Return a page of HTML that needs no other file.
 
-    Args:
-        runs: In the order of the page.
-        rows: Of the summary, from :func:`~sekgnn.reports.run_table.table_rows`.
-        figures: Per ``slug`` of a run, PNG files by what they show.
-        pairs: Runs on the same folds, compared.
+    Figures are, per ``slug`` of a run, PNG files by what they show.
     """
     anchors = {run.name: f"run-{i}" for i, run in enumerate(runs, start=1)}
     head, body, notes = cells(rows)
@@ -309,16 +294,9 @@ def _defaults(record: RunRecord) -> list[str]:
 
 
 def config_yaml(record: RunRecord) -> str:
-    """Return the keys of a run's config that are not defaults, one per line.
-
-    Values are written as JSON, which is YAML, too.
-    """
+    """Return the keys of a run's config that are not defaults, one per line."""
     defaults = _defaults(record)
-    return "\n".join(
-        f"{name}: {json.dumps(value, ensure_ascii=False)}"
-        for name, value in record.config.items()
-        if name not in defaults
-    )
+    return json_yaml({k: v for k, v in record.config.items() if k not in defaults})
 
 
 def _provenance(record: RunRecord) -> dict[str, str]:

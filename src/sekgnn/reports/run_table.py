@@ -35,17 +35,11 @@ class TableRow:
 
     Attributes:
         run: Name of the run; of a mean, of the first.
-        data: What was learned from.
-        targets: What was predicted.
-        model: Key of the model.
         protocol: Whose number it is.
-        metric: Such as ``test_mae``.
-        value: The number.
         spread: Standard deviation over the folds; of a mean, over the seeds (ddof 0).
         selected_on: What the epoch was chosen by, in words.
         epoch: The chosen epoch, where there is one.
         epochs: Epochs trained, of the longest fold.
-        parameters: Learned numbers.
         seconds: Training time of the run; of a mean, the mean.
         paper: The published number, if there is one.
         steps: Of a run of the paper's ablation, the length of walks; 0 is without f.
@@ -91,11 +85,8 @@ def reported(record: RunRecord, metrics: Sequence[str] = ()) -> list[Result]:
 
     By default the headline metric by every protocol that was computed; of regression
     with one split both ``test_mae`` and ``test_mse``, because the literature mixes
-    them, and ``test_log10_mse`` where the literature reports that.
-
-    Args:
-        record: Of the run.
-        metrics: These instead; ``mae`` means ``test_mae``.
+    them, and ``test_log10_mse`` where the literature reports that. With ``metrics``
+    these instead; ``mae`` means ``test_mae``.
     """
     wanted = [record.headline.metric]
     if record.data.get("kind") == "regression" and record.protocol == "holdout":
@@ -120,10 +111,6 @@ def table_rows(runs: Sequence[Run], metrics: Sequence[str] = ()) -> list[TableRo
     """Return the rows of the table, run by run.
 
     Runs that differ only in their seed are followed by their mean.
-
-    Args:
-        runs: In the order of the table.
-        metrics: Only these, instead of each run's own.
 
     Raises:
         ConfigError: If no run has any of ``metrics``.
@@ -233,37 +220,26 @@ def cells(rows: Sequence[TableRow]) -> tuple[list[str], list[list[str]], list[st
     with_paper = any(row.paper for row in rows)
     head = [*_COLUMNS, *(_PAPER_COLUMNS if with_paper else ())]
     body = []
+    marks = [_MARKS[i : i + 1] or f"({i + 1})" for i in range(len(notes))]
     for row in rows:
+        many = len(row.targets) > _NAMED
         line = [
-            _named(row), row.data, _few(row.targets), row.model, row.protocol,
-            row.metric,
+            row.run if row.seeds == 1 else f"{row.run}, mean of {row.seeds} seeds",
+            row.data,
+            f"{len(row.targets)} targets" if many else ", ".join(row.targets),
+            row.model, row.protocol, row.metric,
             show_result(row.metric, row.value, row.spread), row.selected_on,
             row.lasted, f"{row.parameters:,}", show_seconds(row.seconds),
         ]  # fmt: skip
-        if with_paper:
-            line += _paper_cells(row, notes)
+        if row.paper is not None:
+            mark = marks[notes.index(row.paper.note)] if row.paper.note else ""
+            shown = show_result(row.metric, row.paper.value, row.paper.spread)
+            apart = show_difference(row.metric, row.difference)
+            line += [f"{shown} {mark}".strip(), apart]
+        elif with_paper:
+            line += ["", ""]
         body.append(line)
-    return head, body, [f"{_mark(i)} {note}" for i, note in enumerate(notes)]
-
-
-def _named(row: TableRow) -> str:
-    return row.run if row.seeds == 1 else f"{row.run}, mean of {row.seeds} seeds"
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= _NAMED else f"{len(names)} targets"
-
-
-def _paper_cells(row: TableRow, notes: list[str]) -> list[str]:
-    if row.paper is None:
-        return ["", ""]
-    mark = _mark(notes.index(row.paper.note)) if row.paper.note else ""
-    shown = show_result(row.metric, row.paper.value, row.paper.spread)
-    return [f"{shown} {mark}".strip(), show_difference(row.metric, row.difference)]
-
-
-def _mark(number: int) -> str:
-    return _MARKS[number] if number < len(_MARKS) else f"({number + 1})"
+    return head, body, [" ".join(both) for both in zip(marks, notes, strict=True)]
 
 
 def table_markdown(rows: Sequence[TableRow]) -> str:
@@ -286,12 +262,7 @@ def _markdown(text: str) -> str:
 
 
 def table_terminal(rows: Sequence[TableRow], width: int = 80) -> str:
-    """Return the table for a terminal: what belongs together stands in one column.
-
-    Args:
-        rows: Of :func:`table_rows`.
-        width: Of the terminal, in characters.
-    """
+    """Return the table for a terminal: what belongs together stands in one column."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -331,14 +302,18 @@ def table_terminal(rows: Sequence[TableRow], width: int = 80) -> str:
     return "\n".join(lines).strip("\n")
 
 
-def show_value(metric: str, value: float | None) -> str:
-    """Return a number of a metric: accuracies in percent, without the sign.
+def show_value(metric: str, value: float | None, sign: str = "") -> str:
+    """Return a number of a metric: accuracies in percent, without the sign %.
 
     Example:
         >>> show_value("test_accuracy", 0.9225), show_value("test_mae", 0.0312345)
         ('92.2', '0.03123')
     """
-    return _shown(metric, value)
+    if value is None or not math.isfinite(value):
+        return NOTHING
+    form = ".1f" if _is_share(metric) else ".4f" if "log10" in metric else ".4g"
+    text = format(value * (100 if _is_share(metric) else 1), sign + form)
+    return text.lstrip("+-") if float(text) == 0 else text
 
 
 def show_result(metric: str, value: float | None, spread: float | None) -> str:
@@ -363,7 +338,7 @@ def show_difference(metric: str, difference: float | None) -> str:
         >>> show_difference("test_accuracy", -0.0123)
         '-1.2'
     """
-    return _shown(metric, difference, "+")
+    return show_value(metric, difference, "+")
 
 
 def show_seconds(seconds: float) -> str:
@@ -375,11 +350,3 @@ def show_seconds(seconds: float) -> str:
 
 def _is_share(metric: str) -> bool:
     return "accuracy" in metric or metric.endswith("coverage")
-
-
-def _shown(metric: str, value: float | None, sign: str = "") -> str:
-    if value is None or not math.isfinite(value):
-        return NOTHING
-    form = ".1f" if _is_share(metric) else ".4f" if "log10" in metric else ".4g"
-    text = format(value * (100 if _is_share(metric) else 1), sign + form)
-    return text.lstrip("+-") if float(text) == 0 else text

@@ -33,15 +33,7 @@ _ABOUT = (
 
 @dataclass(frozen=True)
 class StepCurve:
-    """One metric of one target against steps, ours and the paper's.
-
-    Attributes:
-        data: Name of the dataset.
-        target: Name of the target; empty where the dataset has one only.
-        metric: Such as ``test_mae``.
-        ours: Rows of the table by their steps.
-        paper: Published numbers by their steps.
-    """
+    """One metric of one target against steps: rows of ours, numbers of the paper."""
 
     data: str
     target: str
@@ -54,18 +46,20 @@ class StepCurve:
         """What was learned."""
         return self.target or self.data
 
+    @property
+    def lines(self) -> dict[str, Mapping[int, TableRow | PaperNumber]]:
+        """Ours and the paper's."""
+        return {_OURS: self.ours, _PAPER: self.paper}
+
 
 def step_curves(
     rows: Sequence[TableRow], tables: Collection[str] = ()
 ) -> list[StepCurve]:
-    """Return the curves of every table of ablations that a row belongs to.
+    """Return the curves of all tables of ablations that rows belong to.
 
-    Curves and cells of such a table that no row belongs to are there too, empty. Of
-    several rows that belong to one cell, the one with most seeds, then epochs, counts.
-
-    Args:
-        rows: Of a table; those of other runs are left out.
-        tables: These tables of the paper instead, even if no row belongs to them.
+    Or those of ``tables``. Curves and cells of such a table that no row belongs to are
+    there too, empty. Of several rows that belong to one cell, the one with most seeds,
+    then epochs, counts.
     """
     curves: dict[tuple[str, str, str, str], dict[int, PaperNumber]] = {}
     for number in PAPER_NUMBERS:
@@ -91,30 +85,22 @@ def _table(curve: StepCurve) -> str:
 
 
 def step_markdown(curves: Sequence[StepCurve], figure: str) -> str:
-    """Return a page with a table of all curves, ours above the paper's.
-
-    Args:
-        curves: Of :func:`step_curves`.
-        figure: File with :func:`step_png`.
-    """
+    """Return a page with all curves in a table, ours above the paper's."""
     steps = sorted({n for curve in curves for n in (*curve.ours, *curve.paper)})
     head = ["target", "metric", "", "epochs", *(f"{n} steps" for n in steps)]
     body = []
     for curve in curves:
         trained = sorted({row.epochs for row in curve.ours.values()})
         epochs = {_OURS: trained, _PAPER: [_PAPER_EPOCHS[_table(curve)]]}
-        lines: dict[str, Mapping[int, TableRow | PaperNumber]]
-        lines = {_OURS: curve.ours, _PAPER: curve.paper}
-        for whose, line in lines.items():
-            body.append([
-                curve.name, curve.metric, whose,
-                ", ".join(map(str, epochs[whose])),
-                *(
-                    show_result(curve.metric, line[n].value, line[n].spread)
-                    if n in line else NOTHING
-                    for n in steps
-                ),
-            ])  # fmt: skip
+        for whose, line in curve.lines.items():
+            cells = [
+                show_result(curve.metric, line[n].value, line[n].spread)
+                if n in line
+                else NOTHING
+                for n in steps
+            ]
+            shown = ", ".join(map(str, epochs[whose]))
+            body.append([curve.name, curve.metric, whose, shown, *cells])
     notes = dict.fromkeys(n.note for curve in curves for n in curve.paper.values())
     parts = [
         "# Steps of walks", _ABOUT, f"![ours and the paper's]({figure})",
@@ -153,13 +139,10 @@ def step_png(curves: Sequence[StepCurve]) -> bytes:
 
 def _panel(axes: Any, curve: StepCurve) -> None:
     """Draw both lines of a curve; what is missing or not finite is a gap."""
-    lines: dict[str, tuple[Mapping[int, TableRow | PaperNumber], str, str]]
-    lines = {
-        _OURS: (curve.ours, WATCHED, "o-"),
-        _PAPER: (curve.paper, MARK, "s--"),
-    }
+    styles = {_OURS: (WATCHED, "o-"), _PAPER: (MARK, "s--")}
     steps = sorted({*curve.ours, *curve.paper})
-    for label, (values, colour, style) in lines.items():
+    for label, values in curve.lines.items():
+        colour, style = styles[label]
         y = [values[n].value if n in values else math.nan for n in steps]
         y = [value if math.isfinite(value) else math.nan for value in y]
         axes.plot(steps, y, style, color=colour, markersize=4, label=label)

@@ -36,12 +36,9 @@ class TrialRow:
         state: ``"complete"``, ``"pruned"``, ``"fail"`` (interrupted, and done again by
             another trial) or ``"running"``.
         value: The validation value, of complete trials.
-        keys: Values of the keys that were searched over.
         kept_epochs: The kept epoch of every fold, from 1.
         trained_epochs: Epochs that were trained, of all folds together.
         last_value: The last value that was reported.
-        num_parameters: Learned numbers of the model.
-        seconds: Time spent training.
         reason: Why it was given up, where it was not the pruner.
     """
 

@@ -138,8 +138,7 @@ class SearchSpace:
     def grid(self, *, ends: bool = False) -> Iterator[dict[str, Any]]:
         """Yield the values of Optuna's parameters at every point, each once.
 
-        Args:
-            ends: Whether both ends stand for all of a range that is not finite.
+        With ``ends`` both ends stand for all of a range that is not finite.
 
         Raises:
             ConfigError: If the space is not finite, without ``ends``.

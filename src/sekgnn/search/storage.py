@@ -29,11 +29,7 @@ _ATTEMPTS = 5
 
 @contextmanager
 def quiet_optuna() -> Iterator[Any]:
-    """Yield the package, with its log and its hints switched off.
-
-    Raises:
-        MissingExtraError: If it is not installed.
-    """
+    """Yield the package, with its log and its hints switched off."""
     optuna = require("optuna", "search")
     level = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.CRITICAL)
@@ -48,11 +44,7 @@ def quiet_optuna() -> Iterator[Any]:
 
 @contextmanager
 def storage_errors(url: str) -> Iterator[None]:
-    """Turn what the database raises into an error that says what to do.
-
-    Raises:
-        OutputError: If the study cannot be read or written.
-    """
+    """Turn what the database raises into an OutputError that says what to do."""
     from optuna.exceptions import StorageInternalError
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -120,8 +112,7 @@ def open_storage(url: str) -> Any:
 def _check_complete(journal: Path) -> None:
     """Raise if the last line of a journal is cut short; Optuna would write on it.
 
-    Raises:
-        ConfigError: If so, and no other process is about to write the rest.
+    Another process may be about to write the rest.
     """
     for _ in range(_ATTEMPTS):
         last = b""
@@ -230,13 +221,9 @@ class Watch:
     No two clocks are compared: a trial is gone if its sign of life has not changed for
     :data:`GRACE_SECONDS` of this process's own time. (Optuna's heartbeat does not see
     processes that are killed before their first one, and journals have none.)
-
-    Args:
-        study: Optuna's study.
     """
 
     def __init__(self, study: Any) -> None:
-        """Look at nothing yet."""
         self._study = study
         self._seen: dict[int, tuple[Any, float]] = {}
 

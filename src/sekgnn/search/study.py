@@ -188,18 +188,11 @@ class NotNeededError(Exception):
 
 
 class Worker:
-    """One process that does trials of a study until there are enough.
-
-    Args:
-        job: What to do.
-        validation: Data and splits.
-        progress: Called with (done, total) trials.
-    """
+    """One process that does trials of a study until there are enough."""
 
     def __init__(
         self, job: Job, validation: Validation, progress: Progress | None = None
     ) -> None:
-        """Open the study."""
         self.job, self.validation, self._progress = job, validation, progress
         self.identity = _identity(job, validation)
         self.study = open_study(job.url, job.study_name, job.direction, self.identity)
@@ -220,11 +213,7 @@ class Worker:
         return done < self.job.trials
 
     def work(self) -> None:
-        """Run trials until the study has enough, whichever process ran them.
-
-        Raises:
-            OutputError: If the study cannot be read or written.
-        """
+        """Run trials until the study has enough, whichever process ran them."""
         while self.look() and time.time() < self.job.ends:
             parent = multiprocessing.parent_process()
             if parent is not None and not parent.is_alive():
@@ -282,11 +271,7 @@ class Worker:
 
 
 def claim(study: Any, trial: Any, slots: int) -> int:
-    """Return the slot of a new trial, which no other trial has.
-
-    Raises:
-        NotNeededError: If all are taken.
-    """
+    """Return the slot of a new trial, which no other trial has, if one is left."""
     pause = random.SystemRandom()  # others may have seeded theirs alike
     while True:
         slot = _free_slot(study, slots, trial.number)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -34,16 +34,8 @@ def selected_on(config: RunConfig, folds: int) -> str:
     )
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """How a config did.
-
-    Attributes:
-        value: Of the monitor; the kept epoch's, mean over the folds.
-        epochs: The kept epoch of every fold, from 1.
-        num_parameters: Learned numbers of the model.
-        seconds: Time spent training.
-    """
+class Outcome(NamedTuple):
+    """How a config did: the value of the kept epoch, and kept epochs of all folds."""
 
     value: float
     epochs: tuple[int, ...]
@@ -82,12 +74,6 @@ def _check_config(config: RunConfig) -> None:
 class Validation:
     """Data and splits of a search, loaded once; what trials have in common is shared.
 
-    Args:
-        config: Config without the keys that are searched over.
-        data_root: The data folder of benchmarks; by default what ``SEKGNN_DATA`` names.
-        data: Graphs and targets, if they are loaded already.
-        progress: Called with (done, total) while encodings are computed.
-
     Raises:
         ConfigError: If the protocol selects on test graphs, or a key cannot work.
         GraphInputError: If the data is wrong, or cannot be split so.
@@ -101,7 +87,6 @@ class Validation:
         data: GraphTask | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Load and split."""
         _check_config(config)
         self.training = Training(config, data, data_root=data_root)
         self.data, self.splits = self.training.data, self.training.splits
@@ -118,21 +103,15 @@ class Validation:
         return digest.hexdigest()
 
     def check(self, config: RunConfig) -> None:
-        """Raise if a config cannot be trained on this data.
-
-        Raises:
-            ConfigError: If so.
-        """
+        """Raise ConfigError if a config cannot be trained on this data."""
         self.training.change(config)
 
     def value(self, config: RunConfig, report: Report | None = None) -> Outcome:
         """Train a config, as ``sekgnn train`` would, and return its validation value.
 
-        Args:
-            config: With the keys that are searched over.
-            report: Called after every epoch with the number of epochs so far and the
-                value so far: of this fold and of those before, averaged.
-                What it raises ends the training and comes out here.
+        ``report`` is called after every epoch with the number of epochs so far and the
+        value so far: of this fold and of those before, averaged. What it raises ends
+        the training and comes out here.
 
         Raises:
             ConfigError: If ``config`` cannot work, or the loss is not finite

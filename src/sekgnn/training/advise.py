@@ -6,7 +6,6 @@ colour with one of another target are done; of isomorphic ones a costlier test s
 
 from __future__ import annotations
 
-import json
 import math
 import shlex
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +24,7 @@ from sekgnn.errors import GraphInputError, MissingExtraError
 from sekgnn.fields import GRAPH_X, POSITIONS
 from sekgnn.graphs import LabelledGraph
 from sekgnn.graphs.labelled import as_labels
-from sekgnn.graphs.packed import PackedGraphs, pack, unpack
+from sekgnn.graphs.packed import PackedGraphs, pack, packed_slice, unpack
 from sekgnn.hops import hop_pairs
 from sekgnn.kernel import clock
 from sekgnn.memory import gib
@@ -34,7 +33,8 @@ from sekgnn.training.baseline import Baseline
 from sekgnn.training.build import make_encoding_of
 from sekgnn.training.config import RunConfig
 from sekgnn.training.floors import Classes, floors, in_conflict, joined
-from sekgnn.training.run_record import LEFT_OUT, is_better_high
+from sekgnn.training.run_folder import json_yaml
+from sekgnn.training.run_record import LEFT_OUT, is_better_high, plain_json
 from sekgnn.training.sources import load_data
 from sekgnn.training.training import Training
 from sekgnn.transforms.pyg_data import pack_dataset
@@ -60,8 +60,6 @@ class Rung:
     """A class of models on the ladder.
 
     Attributes:
-        name: For programs.
-        title: For people.
         test: What no model of the class can tell apart; ``None`` for isomorphism.
         refines: Names of weaker rungs.
         keys: Of a config that trains a network of the class; empty if there is none.
@@ -83,13 +81,10 @@ class Finding:
     """What a rung cannot tell apart.
 
     Attributes:
-        name: Of the rung.
-        title: Likewise.
         collisions: Graphs, or nodes, that share a colour with one of another target.
         floors: Per target, ``accuracy``, or ``mae`` and ``rmse``, that no model of the
             class can be better than.
         tested: Graphs that the test had to look at.
-        seconds: Time of the test.
         encode_seconds: Estimated time to encode all graphs for a network of the class.
         encode_bytes: Estimated size of hops and encodings.
         left_out: Why there is no answer; then collisions and floors are empty.
@@ -116,10 +111,8 @@ class Advice:
         count: How many of them have a target.
         findings: One per rung, by rising cost; isomorphism is the last.
         chosen: Name of the rung that is advised.
-        sentence: The advice in words.
         config: Keys to train with, those that are not defaults.
         baseline: Metrics of ridge and forest, validated across folds.
-        notes: What to know beside it.
     """
 
     data: dict[str, Any]
@@ -139,10 +132,7 @@ class Advice:
 
     def yaml(self) -> str:
         """Return the config as YAML, one key per line; values are JSON, thus YAML."""
-        return "\n".join(
-            f"{name}: {json.dumps(value, ensure_ascii=False)}"
-            for name, value in self.config.items()
-        )
+        return json_yaml(self.config)
 
     def command(self) -> str:
         """Return the command that trains what is advised."""
@@ -160,9 +150,7 @@ class Advice:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; null for numbers that are not finite."""
-        values = {**asdict(self), "command": self.command()}
-        plain: dict[str, Any] = _plain(values)
-        return plain
+        return plain_json({**asdict(self), "command": self.command()})
 
 
 CAVEAT = (
@@ -177,9 +165,7 @@ CAVEAT = (
 def ladder(config: RunConfig, edge_labels: bool) -> list[Rung]:
     """Return the classes of models by rising cost, each with those it refines.
 
-    Args:
-        config: Whose shells and steps encodings have.
-        edge_labels: Whether there are labels of edges.
+    Encodings have the shells and steps of ``config``.
     """
     walk: dict[str, Any] = {
         "num_shells": config.num_shells,
@@ -292,10 +278,7 @@ class _Slow(Exception):
 class Ladder:
     """The partitions that the rungs make of graphs, or nodes.
 
-    Args:
-        task: Graphs with targets.
-        seconds: How long one test may take.
-        threads: Threads of compiled kernels.
+    A test may take ``seconds``; ``threads`` are those of compiled kernels.
     """
 
     def __init__(
@@ -304,7 +287,6 @@ class Ladder:
         seconds: float = SECONDS,
         threads: int | None = None,
     ) -> None:
-        """Read labels and targets."""
         self.task, self.seconds, self.threads = task, seconds, threads
         self.items, self.packed, self.one_way = labelled_graphs(task)
         self.bare = [LabelledGraph(i.graph, i.node_labels) for i in self.items]
@@ -323,19 +305,11 @@ class Ladder:
         self.known: dict[str, Classes] = {}
         self.forms: NDArray[np.int64] | None = None
 
-    @property
-    def has_edge_labels(self) -> bool:
-        """Whether edges carry labels."""
-        return any(item.edge_labels is not None for item in self.items)
-
-    def before(self, rung: Rung) -> Classes:
-        """Return the classes that rungs which this one refines have found."""
-        return joined(self.start, *(self.known[n] for n in rung.refines
-                                    if n in self.known))  # fmt: skip
-
     def climb(self, rung: Rung, progress: Progress | None = None) -> Finding:
         """Run the test of a rung where it can matter, and say what it leaves."""
-        before, began = self.before(rung), clock()
+        began = clock()
+        weaker = [self.known[name] for name in rung.refines if name in self.known]
+        before = joined(self.start, *weaker)
         open_ = in_conflict(before, self.y, self.mask)
         graphs = np.unique(self.owner[open_])
         tested = self._worth_it(graphs, before)
@@ -465,8 +439,9 @@ def encoding_costs(
     if not rung.keys or rung.keys["model"] == "gin":
         return 0.0, 0
     chosen = config_of(config, rung)
-    graphs = unpack(packed) if packed.num_graphs <= _SAMPLE else _sample(packed)
-    part = pack(graphs)
+    size = min(packed.num_graphs, _SAMPLE)  # evenly spread over the dataset
+    some = np.linspace(0, packed.num_graphs - 1, size).astype(np.int64).tolist()
+    part = pack([unpack(packed_slice(packed, g, g + 1))[0] for g in some])
     times = packed.num_nodes / max(part.num_nodes, 1)
     began, size = clock(), 0
     if "num_hops" in rung.keys:
@@ -476,31 +451,14 @@ def encoding_costs(
         values = encode(part, make_encoding_of(chosen), dtype=np.float32,
                         threads=threads)  # fmt: skip
         arrays = (
-            (values.vectors, values.members, values.counts, values.sizes, values.rows)
-            if isinstance(values, RaggedEncoding)
-            else (values,)
+            vars(values).values() if isinstance(values, RaggedEncoding) else [values]
         )
-        size += sum(int(array.nbytes) for array in arrays)
+        size += sum(int(a.nbytes) for a in arrays if isinstance(a, np.ndarray))
     seconds = clock() - began
     if "ppgn" in str(rung.keys["model"]):
         sizes = np.diff(part.node_ptr)
         size += int(4 * (sizes**2).sum())  # a channel of all pairs
     return times * seconds, round(times * size)
-
-
-def _sample(packed: PackedGraphs) -> list[Any]:
-    """Return some graphs, evenly spread over the dataset."""
-    chosen = np.linspace(0, packed.num_graphs - 1, _SAMPLE).astype(np.int64)
-    out: list[Any] = []
-    for g in chosen.tolist():
-        low, high = packed.node_ptr[g : g + 2]
-        indptr = packed.indptr[low : high + 1]
-        indices = packed.indices[indptr[0] : indptr[-1]]
-        whole = PackedGraphs(
-            np.array([0, high - low]), indptr - indptr[0], indices - np.int32(low)
-        )
-        out += unpack(whole)
-    return out
 
 
 def config_of(config: RunConfig, rung: Rung) -> RunConfig:
@@ -548,7 +506,7 @@ def advise(
         notes.append(f"{whole - len(task)} graphs without a target are left out.")
     bar: Stage = stage or (lambda text: None)
     steps = Ladder(task, seconds, threads)
-    rungs = ladder(config, steps.has_edge_labels)
+    rungs = ladder(config, any(i.edge_labels is not None for i in steps.items))
     findings = []
     isomorphic: Finding | None = None
     for rung in rungs:
@@ -703,17 +661,6 @@ def _baseline(
     return out
 
 
-def _plain(value: Any) -> Any:
-    """Return JSON values; ``None`` for numbers that are not finite."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {str(name): _plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value
-
-
 def rows(advice: Advice) -> Iterator[list[str]]:
     """Yield the cells of a row per rung, for tables; the first row is the heading."""
     names = advice.data["targets"]
@@ -726,31 +673,25 @@ def rows(advice: Advice) -> Iterator[list[str]]:
 
     yield ["what a model sees", "collisions", *(said(m, t) for t, m in shown),
            "tested", "test, s", "encode, s", "memory"]  # fmt: skip
+
+    def number(found: Finding, target: int, metric: str) -> str:
+        value = found.floors[target][metric] if found.floors else math.nan
+        if math.isnan(value):
+            return ""
+        return f"{100 * value:.2f} %" if metric == "accuracy" else f"{value:.4g}"
+
     for found in advice.findings:
-        values = ["" for _ in shown]
-        if found.floors:
-            values = [_number(found.floors[t], m) for t, m in shown]
-        title = found.title
-        if found.left_out:
-            title += f" (left out: {found.left_out})"
+        reason = f" (left out: {found.left_out})" if found.left_out else ""
+        size = f"{found.encode_bytes / 2**20:,.1f} MiB"
+        if found.encode_bytes >= 1 << 29:
+            size = gib(found.encode_bytes)
         has_cost = found.encode_bytes > 0
         yield [
-            title,
+            found.title + reason,
             "" if found.collisions is None else f"{found.collisions:,}",
-            *values,
+            *(number(found, t, m) for t, m in shown),
             f"{found.tested:,}",
             f"{found.seconds:.2f}",
             f"{found.encode_seconds:.2f}" if has_cost else "",
-            _size(found.encode_bytes) if has_cost else "",
+            size if has_cost else "",
         ]
-
-
-def _number(floor: dict[str, float], metric: str) -> str:
-    value = floor[metric]
-    if math.isnan(value):
-        return ""
-    return f"{100 * value:.2f} %" if metric == "accuracy" else f"{value:.4g}"
-
-
-def _size(count: int) -> str:
-    return gib(count) if count >= 1 << 29 else f"{count / 2**20:,.1f} MiB"

@@ -33,15 +33,11 @@ class Baseline:
     """Ridge and forest beside the training of a network.
 
     Both are fitted to pooled encodings and, where the data are SMILES, to counts of
-    Morgan's substructures, which chemists would begin with.
-
-    Args:
-        training: Of the network; hops and encodings are shared with it where they are
-            the same.
+    Morgan's substructures, which chemists would begin with. Hops and encodings are
+    shared with the network where they are the same.
     """
 
     def __init__(self, training: Training) -> None:
-        """Begin with nothing fitted."""
         self.network = training
         self._known: dict[str, Training] = {}
         self._counts: NDArray[np.uint32] | None = None
@@ -98,18 +94,11 @@ class Baseline:
 def count_metrics(
     training: Training, number: int, kind: str, counts: NDArray[Any]
 ) -> dict[str, float]:
-    """Return the metrics of a model of counts on one split of a training.
+    """Return the metrics of a model of counts, ``[G, P]``, on one split of a training.
 
-    Args:
-        training: Graphs, targets, weights and splits.
-        number: Of the split, from 0.
-        kind: ``"ridge"``, of classes a logistic regression, with the penalty chosen by
-            the validation graphs; or ``"forest"``, 100 trees that look at a third of
-            the counts in every node.
-        counts: One row per graph, ``[G, P]``.
-
-    Returns:
-        ``test_...`` and, where the split has validation graphs, ``val_...``.
+    ``"ridge"`` is for classes a logistic regression; the validation graphs choose its
+    penalty. ``"forest"`` has 100 trees that look at a third of the counts in every
+    node.
     """
     goal, split = training.objective(number), training.splits[number]
     x = torch.from_numpy(counts.astype(np.float64))
@@ -205,15 +194,10 @@ def summarise_baseline(
 ) -> dict[str, Any]:
     """Return what the record of a network says about its baselines.
 
-    Args:
-        training: Of the network.
-        folds: With what :meth:`Baseline.fold` found.
-
-    Returns:
-        ``metric``; ``each``, the mean over the folds per model; ``model`` and ``value``
-        of the better one by the validation graphs of each fold, ``None`` where there
-        are none; ``selected_on``, in words; ``left_out``, a reason per model that is
-        missing. Empty if no baseline was asked for.
+    ``metric``; ``each``, the mean over the folds per model; ``model`` and ``value`` of
+    the better one by the validation graphs of each fold, ``None`` where there are none;
+    ``selected_on``, in words; ``left_out``, a reason per model that is missing. Empty
+    if no baseline was asked for.
     """
     tables = [fold.baseline for fold in folds]
     names = [name for name in BASELINES if all(name in table for table in tables)]

@@ -10,6 +10,7 @@ import tempfile
 import warnings
 import weakref
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -75,7 +76,6 @@ class JoinedGraphs:
         cache_dir: Path | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Join, search hops, encode."""
         store = GraphStore(graphs)
         self.num_graphs = store.num_graphs
         encodings: torch.Tensor | RaggedEncoding | None = None
@@ -104,16 +104,11 @@ class JoinedGraphs:
         world: int = 1,
         num_workers: int = 0,
     ) -> BatchLoader:
-        """Return a loader of the graphs at some positions.
+        """Return a loader of the graphs at positions ``chosen``.
 
-        Args:
-            chosen: The positions.
-            batch_size: Graphs per batch, of all processes together.
-            seed: Of the order and the sample of every epoch, to train; ``None`` keeps
-                the order and the one sample, to evaluate.
-            rank: Number of this process.
-            world: Number of processes.
-            num_workers: Processes that load.
+        With a ``seed``, of the order and the sample of every epoch, it is for training;
+        without, order and sample stay, for evaluation. ``batch_size`` is that of all
+        ``world`` processes together, of which this is number ``rank``.
         """
         blocks = self.blocks(chosen)
         order = EpochBatches(chosen, batch_size, seed, rank, world, blocks)
@@ -129,19 +124,8 @@ class JoinedSeeds(JoinedGraphs):
     """The items of a :class:`~sekgnn.datasets.NodeTask`, with the graph around them.
 
     Takes the place of :class:`JoinedGraphs`; what is in memory is what a batch needs.
-    Encodings are computed by ranges of nodes, once, and mapped from ``cache_dir``.
-
-    Args:
-        data: The items.
-        num_hops: K of the model.
-        num_layers: L of the model.
-        encoding: What the model reads, or ``None``.
-        max_neighbors: Sample at most this many nodes per hop, node and layer; training
-            draws again every epoch, evaluation uses one sample.
-        seed: Of that sample.
-        dtype: Of features and encodings.
-        cache_dir: Folder for encodings.
-        progress: Called with (done, total) while encodings are computed.
+    Encodings are computed by ranges of nodes, once, and mapped from ``cache_dir``. With
+    ``max_neighbors``, at most so many nodes are sampled per hop, node and layer.
 
     Raises:
         ConfigError: If the encoding is not computed by ranges of nodes, or would take
@@ -161,7 +145,6 @@ class JoinedSeeds(JoinedGraphs):
         cache_dir: Path | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Encode, where it was not done before."""
         self.num_graphs = len(data)
         rows: dict[str, Any] = {}
         if data.num_features:
@@ -188,18 +171,9 @@ class JoinedSeeds(JoinedGraphs):
 class StreamedGraphs(JoinedGraphs):
     """Graphs in shards, of which a batch reads what it needs.
 
-    Takes the place of :class:`JoinedGraphs`.
-    Encodings are read if the shards hold them, else computed for every batch; hops are
-    found for every batch. Memory does not depend on the number of graphs, but for a few
-    bytes of each.
-
-    Args:
-        data: The graphs.
-        num_hops: As the others in :class:`JoinedGraphs`.
-        encoding: See there.
-        dtype: See there.
-        max_neighbors: See there.
-        seed: See there.
+    Takes the place of :class:`JoinedGraphs`, whose arguments it has. Encodings are read
+    if the shards hold them, else computed for every batch; hops are found for every
+    batch. Memory does not depend on the number of graphs, but for a few bytes of each.
 
     Warns:
         GraphInputWarning: If encodings are computed for every batch.
@@ -214,7 +188,6 @@ class StreamedGraphs(JoinedGraphs):
         max_neighbors: int | None = None,
         seed: int | None = 0,
     ) -> None:
-        """Look whether the encodings are there."""
         self.data, self.num_graphs = data, len(data)
         kept = data.shards.manifest["parameters"]["dtype"]
         stored = encoding == data.encoding and np.can_cast(dtype, kept)
@@ -233,26 +206,20 @@ class StreamedGraphs(JoinedGraphs):
         return self.data.shard_numbers[chosen]
 
 
+@dataclass(eq=False)
 class ShardBatcher:
     """Makes batches of graphs in shards by number, in rising order.
 
     Arguments are those of :class:`StreamedGraphs`, and whether encodings are stored.
     """
 
-    def __init__(
-        self,
-        data: ShardTask,
-        num_hops: int,
-        encoding: SubstructureEncoding | None,
-        stored: bool,
-        dtype: str,
-        max_neighbors: int | None,
-    ) -> None:
-        """Keep the parts."""
-        self.data, self.num_hops, self.dtype = data, num_hops, dtype
-        self.encoding, self.stored = encoding, stored
-        self.max_neighbors = max_neighbors
-        self.seed = 0
+    data: ShardTask
+    num_hops: int
+    encoding: SubstructureEncoding | None
+    stored: bool
+    dtype: str
+    max_neighbors: int | None
+    seed: int = 0
 
     def draw(self, seed: int) -> None:
         """Sample hops, where they are sampled, with ``seed`` from now on."""
@@ -284,11 +251,7 @@ class ShardBatcher:
 
 
 def encoding_cache() -> Path | None:
-    """Return the folder for encodings; ``None`` if it cannot be made.
-
-    Warns:
-        CacheWarning: If so.
-    """
+    """Return the folder for encodings; ``None``, with a warning, if there is none."""
     folder = cache_folder() / "encodings"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -322,7 +285,6 @@ class EpochBatches:
         world: int = 1,
         blocks: NDArray[np.int64] | None = None,
     ) -> None:
-        """Keep the parts."""
         self.chosen = np.asarray(chosen, dtype=np.int64)
         self.batch_size = batch_size
         self.seed, self.rank, self.world = seed, rank, world
@@ -343,7 +305,6 @@ class EpochBatches:
         self.epoch = epoch
 
     def __len__(self) -> int:
-        """Number of batches."""
         return len(self.starts)
 
     def __iter__(self) -> Iterator[list[int]]:
@@ -372,14 +333,7 @@ class EpochBatches:
 
 
 class BatchLoader(DataLoader[Any]):
-    """Cuts the batches of an epoch out of the joined graphs.
-
-    Args:
-        batcher: Cuts a batch.
-        order: Says which graphs.
-        num_graphs: Of the dataset.
-        num_workers: Processes that do it; 0 for none.
-    """
+    """Cuts the batches of an epoch out of the joined graphs."""
 
     def __init__(
         self,
@@ -388,7 +342,6 @@ class BatchLoader(DataLoader[Any]):
         num_graphs: int,
         num_workers: int,
     ) -> None:
-        """Join the parts."""
         self.batcher = batcher
         self.order = order
         super().__init__(

@@ -51,18 +51,11 @@ class Calibration:
         y: Tensor,
         mask: Tensor,
     ) -> Calibration | None:
-        """Calibrate on the predictions for validation graphs.
+        """Calibrate on validation graphs; ``None`` if nothing is asked for.
 
-        Args:
-            goal: Of the task.
-            confidence: c, or ``None``.
-            threshold: Metric that the decision is to make largest, or ``None``.
-            predicted: Probabilities ``[G, C]``, or values ``[G, T]``.
-            y: Targets, ``[G]`` or ``[G, T]``.
-            mask: Where they are present, bool ``[G, T]``.
-
-        Returns:
-            ``None`` if nothing is asked for.
+        Shapes:
+            - **predicted:** probabilities :math:`(G, C)`, or values :math:`(G, T)`
+            - **y:** :math:`(G)` or :math:`(G, T)`; **mask:** bool :math:`(G, T)`
         """
         if confidence is None and threshold is None:
             return None
@@ -190,11 +183,7 @@ def conformal_radius(scores: Sequence[float], confidence: float) -> float:
 
 
 def check_enough(count: int, confidence: float, where: str) -> None:
-    """Raise if so few validation graphs cannot give the confidence.
-
-    Raises:
-        GraphInputError: If so; says how many are needed.
-    """
+    """Raise GraphInputError if so few validation graphs cannot give the confidence."""
     if _rank(count, confidence) > count:
         needed = next(n for n in range(1, 10**7) if _rank(n, confidence) <= n)
         raise GraphInputError(

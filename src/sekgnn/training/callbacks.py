@@ -54,17 +54,14 @@ class Pace:
 
 
 class History(Callback):
-    """Collects the curves, one value of everything per epoch; writes them as CSV.
+    """Collects the curves, one value of everything per epoch.
 
-    Args:
-        file: Where to write them, a line per epoch while it runs; ``None`` does not.
-        report: Told about every epoch.
+    They are written to ``file``, a line per epoch while it runs, and told ``report``.
     """
 
     def __init__(
         self, file: Path | None = None, report: EpochReport | None = None
     ) -> None:
-        """Start empty."""
         self.curves: dict[str, list[float]] = {}
         self.seconds = 0.0
         self.file, self.report = file, report
@@ -76,11 +73,7 @@ class History(Callback):
         return len(self.curves.get("lr", ()))
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        """Start the clock; write the epochs of an earlier part of the run.
-
-        Raises:
-            OutputError: If they cannot be written.
-        """
+        """Start the clock; write the epochs of an earlier part of the run."""
         self._since = clock()
         if self.file is not None and trainer.is_global_zero:
             rows = zip(range(1, self.epochs + 1), *self.curves.values(), strict=True)
@@ -88,11 +81,7 @@ class History(Callback):
             write_atomically(self.file, lambda draft: draft.write(content))
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
-        """Add the values of the epoch.
-
-        Raises:
-            OutputError: If they cannot be written.
-        """
+        """Add the values of the epoch."""
         values = {
             "lr": float(trainer.optimizers[0].param_groups[0]["lr"]),
             "train_loss": pl_module.train_loss(),
@@ -132,23 +121,16 @@ class History(Callback):
 
 
 class Plateau(Callback):
-    """Reduces the learning rate when a loss no longer improves.
+    """Reduces the learning rate when a curve of ``history`` improves no longer.
 
     Lightning steps such a scheduler after it has written the checkpoint of the epoch,
-    so that a continued run would miss a step; this one does it before.
-
-    Args:
-        history: Whose curve to look at.
-        loss: Its name.
-        patience: Epochs without gain until the rate is reduced.
-        factor: By which it is multiplied; 1 does nothing.
-        min_lr: Least rate.
+    so that a continued run would miss a step; this one does it before. A factor of 1
+    does nothing.
     """
 
     def __init__(
         self, history: History, loss: str, patience: int, factor: float, min_lr: float
     ) -> None:
-        """Keep the parts; the scheduler itself needs the optimiser."""
         self.history, self.loss = history, loss
         self.patience, self.factor, self.min_lr = patience, factor, min_lr
         self.scheduler: Any = None
@@ -192,14 +174,9 @@ class Cosine(Callback):
     :math:`\eta (s + (1 - s)(1 + \cos(\pi e / (E - 1))) / 2)`: the first has
     :math:`\eta`, the last :math:`s \eta`. It depends on e alone, so that a continued
     run has the same rates.
-
-    Args:
-        epochs: E.
-        final: s, the share that is left in the last epoch.
     """
 
     def __init__(self, epochs: int, final: float) -> None:
-        """Keep them."""
         self.epochs, self.final = epochs, final
 
     def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
@@ -232,7 +209,6 @@ class KeepBest(Callback):
         about: Mapping[str, Any] | None = None,
         until_stalled: bool = False,
     ) -> None:
-        """Nothing is kept yet."""
         self.history, self.monitor = history, monitor
         self.until_stalled = until_stalled
         self.patience, self.file, self.about = patience, file, about
@@ -246,11 +222,7 @@ class KeepBest(Callback):
         self._stop(trainer)
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
-        """Keep the weights if they are the best.
-
-        Raises:
-            ConfigError: If the monitor is not defined on the validation graphs.
-        """
+        """Keep the weights if they are the best; the monitor must be defined."""
         value = math.nan
         if self.monitor is not None:
             value = self.history.curves[self.monitor][-1]
@@ -321,7 +293,6 @@ class ProgressReport(Callback):
     """Tells ``progress`` how many batches of the whole run are done."""
 
     def __init__(self, progress: Progress) -> None:
-        """Keep it."""
         self.progress = progress
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, *rest: Any) -> None:

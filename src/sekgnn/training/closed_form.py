@@ -79,11 +79,7 @@ def solve_skip(
 ) -> None:
     """Solve the linear layer beside the network, which is to add nothing yet.
 
-    Args:
-        model: With a skip, its inputs fitted.
-        objective: Loss of the task.
-        train: Batches of the training graphs.
-        val: Batches of the validation graphs; may be empty.
+    There need be no validation batches; inputs of the model are fitted.
     """
     assert model.skip is not None
     tables = _tables(model, train, val, model.skip.rotated)
@@ -97,15 +93,10 @@ def solve_skip(
 def aim_at_the_rest(
     model: GraphModel, objective: Objective, train: Iterable[Any]
 ) -> Objective:
-    """Return the objective in units of what the solved layer misses of each target.
+    """Return the objective in units of what :func:`solve_skip` misses of each target.
 
     So a network learns the rest of all targets alike, however much of each is linear.
     The layer is rescaled, and predicts as before. Classes stay as they are.
-
-    Args:
-        model: After :func:`solve_skip`.
-        objective: What that was solved for.
-        train: Batches of the training graphs.
     """
     if not objective.is_least_squares:
         return objective
@@ -130,7 +121,6 @@ def solve_head(
     """Solve the last linear layer of a trained network, with its skip if it has one.
 
     The layer that was learned stays if it has the smaller loss on validation graphs.
-    Arguments are those of :func:`solve_skip`.
     """
     skip, width = model.skip, model.head.in_features
 
@@ -175,14 +165,7 @@ def solve_head(
 def grow_forest(
     model: Forest, objective: Objective, train: Iterable[Any], seed: int
 ) -> None:
-    """Grow a forest on training graphs.
-
-    Args:
-        model: The forest.
-        objective: Loss of the task.
-        train: Batches of the training graphs.
-        seed: Fixes the trees.
-    """
+    """Grow a forest on training graphs; ``seed`` fixes the trees."""
     table = read_table(model, train, model.features)
     x, y, mask, weight = table._replace(x=table.x.double())
     weights = objective.weights(y, weight)
@@ -196,11 +179,7 @@ def solve_linear(
 ) -> tuple[Tensor, Tensor]:
     """Return weights ``[T, P]`` and bias ``[T]`` of T outputs, float64.
 
-    Args:
-        objective: Loss of the task.
-        outputs: T.
-        train: To solve for.
-        val: To choose the penalty by; ``None`` for a cross-validation.
+    Without ``val``, a cross-validation chooses the penalty.
     """
     used = train.x.any(dim=0)  # axes that do not vary are zero: fewer to solve for
     if not bool(used.all()):
@@ -270,11 +249,7 @@ def _folds(table: Table) -> list[tuple[Table, Table]]:
 
 
 def _ridge(rows: Table) -> Callable[[float], tuple[Tensor, Tensor]]:
-    """Return what gives weights ``[P, T]`` and bias ``[T]`` for a penalty.
-
-    Args:
-        rows: Features, what to solve for ``[R, T]``, and weights of the rows.
-    """
+    """Return what gives weights ``[P, T]`` and bias ``[T]`` for a penalty."""
     width, outputs = rows.x.size(1), rows.y.size(1)
     triangle = _triangle(rows)
     first, rest = triangle[0], triangle[1 : 1 + width]

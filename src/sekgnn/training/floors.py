@@ -19,10 +19,9 @@ Classes = NDArray[np.int64]
 
 
 def joined(*partitions: NDArray[Any]) -> Classes:
-    """Return the classes of objects that are alike in every one of some arrays.
+    """Return the classes of objects that are alike in all of some arrays.
 
-    Args:
-        partitions: At least one, ``[R]`` or ``[R, W]``.
+    Each is ``[R]`` or ``[R, W]``, and there is at least one.
 
     Example:
         >>> joined(np.array([0, 0, 1]), np.array([5, 6, 6])).tolist()
@@ -43,10 +42,7 @@ def in_conflict(
 ) -> NDArray[np.bool_]:
     """Tell which objects share their class with one of another target, bool ``[R]``.
 
-    Args:
-        classes: ``[R]``.
-        y: Targets, ``[R, T]``.
-        mask: Where they are present, ``[R, T]``.
+    Targets are ``[R, T]``, as is where they are present.
     """
     out = np.zeros(len(classes), dtype=np.bool_)
     for values, present in zip(y.T, mask.T, strict=True):
@@ -65,15 +61,9 @@ def floors(
 ) -> list[dict[str, float]]:
     """Return, for each target, the best that any function of the classes can reach.
 
-    Args:
-        kind: The kind of task.
-        classes: ``[R]``.
-        y: Class numbers or numbers, ``[R, T]``.
-        mask: Where they are present, ``[R, T]``.
-
-    Returns:
-        ``accuracy``; or ``mae`` and ``rmse``, in the units of the target. NaN of a
-        target that no object has.
+    ``accuracy``; or ``mae`` and ``rmse``, in the units of the target. NaN of a target
+    that no object has. Targets are class numbers or numbers, ``[R, T]``, as is where
+    they are present.
 
     Example:
         >>> one, ones = np.array([[0.0], [1.0], [5.0]]), np.ones((3, 1), dtype=bool)

@@ -24,48 +24,16 @@ from sekgnn.training.objective import Objective
 
 Matrix = NDArray[np.float64]
 Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
+Solution = tuple[NDArray[np.int64], Matrix, Matrix]
+"""Rows that count, int64 ``[S]``, their coefficients ``[S, P]``, and shifts ``[P]``."""
 _SVM_C = (0.1, 1.0, 10.0, 100.0, 1000.0)
 _RIDGE_C = tuple(10.0**k for k in range(-2, 9))
 _GAMMA = (0.1, 0.5, 2.0, 10.0)  # over the mean distance of training graphs
 _FOLDS = 5
 
 
-class Choice(NamedTuple):
-    """Parameters of a kernel machine.
-
-    Attributes:
-        level: Position among the values of the kernel's own parameter.
-        gamma: Of exp(-γ d).
-        c: C.
-    """
-
-    level: int
-    gamma: float
-    c: float
-
-
-class Solution(NamedTuple):
-    """What is kept of the training graphs.
-
-    Attributes:
-        used: Rows of those that count, int64 ``[S]``.
-        coef: ``[S, P]``.
-        intercept: ``[P]``.
-    """
-
-    used: NDArray[np.int64]
-    coef: Matrix
-    intercept: Matrix
-
-
 class Targets(NamedTuple):
-    """What to learn of some graphs.
-
-    Attributes:
-        y: Class numbers ``[R]``, or numbers to learn ``[R, T]``.
-        mask: Where they are present, bool ``[R, T]``.
-        weight: Of every row, ``[R]``.
-    """
+    """Class numbers ``[R]``, or numbers ``[R, T]``, to learn; weights ``[R]``."""
 
     y: NDArray[Any]
     mask: NDArray[np.bool_]
@@ -96,13 +64,9 @@ def fit_kernel(
 ) -> None:
     """Choose the parameters and solve.
 
-    Args:
-        model: The kernel machine; keeps the known values, but not in its file.
-        objective: Loss of the task.
-        train: Batches of the training graphs.
-        val: Batches of the validation graphs; may be empty: then the parameters are
-            chosen in a cross-validation inside the training graphs.
-        known: Gives the values between these graphs at least.
+    Without validation batches the parameters are chosen in a cross-validation inside
+    the training graphs. ``known`` gives the values between these graphs at least; the
+    model keeps them, but not in its file.
     """
     graphs, targets = _read(model, objective, train)
     everything, wanted = graphs, targets
@@ -122,11 +86,11 @@ def fit_kernel(
     values = model.known.find(everything, everything)
     assert values is not None  # as all graphs are known
     machine = _Classes() if is_classes else _Numbers(objective.loss == "mse")
-    best = _choose(model, machine, values, wanted, inner, own)
-    matrix = model.shape(values[best.level], best.gamma)[np.ix_(own, own)]
-    used, coef, intercept = machine.solve(matrix, targets, best.c)
-    model.gamma.fill_(best.gamma)
-    model.chosen.fill_(model.kernel().levels[best.level])
+    level, gamma, c = _choose(model, machine, values, wanted, inner, own)
+    matrix = model.shape(values[level], gamma)[np.ix_(own, own)]
+    used, coef, intercept = machine.solve(matrix, targets, c)
+    model.gamma.fill_(gamma)
+    model.chosen.fill_(model.kernel().levels[level])
     model.set_solution(graphs.subset(used), coef, intercept, objective.link)
 
 
@@ -137,18 +101,18 @@ def _choose(
     targets: Targets,
     inner: Sequence[Rows],
     training: NDArray[np.int64],
-) -> Choice:
-    """Return the parameters with the best mean score; of equal ones the first."""
+) -> tuple[int, float, float]:
+    """Return the level, γ and C with the best mean score; of equal ones the first."""
     given = model.options.svm_c
     penalties = machine.penalties if given is None else (given,)
-    scores: dict[Choice, float] = {}
+    scores: dict[tuple[int, float, float], float] = {}
     for level, table in enumerate(values):
         for gamma in _gammas(model, table[np.ix_(training, training)]):
             matrix = model.shape(table, gamma)
             each = [machine.scores(matrix, targets, rows, penalties) for rows in inner]
             for c, score in zip(penalties, np.mean(each, axis=0), strict=True):
-                scores[Choice(level, gamma, c)] = float(score)
-    return max(scores, key=lambda choice: scores[choice])
+                scores[level, gamma, c] = float(score)
+    return max(scores, key=scores.__getitem__)
 
 
 def _gammas(model: KernelMachine, distances: Matrix) -> tuple[float, ...]:
@@ -188,26 +152,21 @@ class _Classes:
         return [float(np.average(y == asked.y, weights=asked.weight)) for y in found]
 
     def solve(self, matrix: Matrix, targets: Targets, c: float) -> Solution:
-        """Return the rows that count, their coefficients, and the shifts."""
         svm = _svm(matrix, targets, c)
         classes = len(svm.classes_)
         dual, own = svm.dual_coef_, targets.y[svm.support_]
         if classes == 2:
-            return Solution(svm.support_, dual.T, svm.intercept_)
+            return svm.support_, dual.T, svm.intercept_
         columns = []
         for i in range(classes):
             for j in range(i + 1, classes):
                 column = np.where(own == i, dual[j - 1], 0.0)
                 columns.append(np.where(own == j, dual[i], column))
-        return Solution(svm.support_, np.stack(columns, axis=1), svm.intercept_)
+        return svm.support_, np.stack(columns, axis=1), svm.intercept_
 
 
 class _Numbers:
-    """Kernel ridge regression; b is the mean of the training targets.
-
-    Args:
-        squared: Whether errors are judged by their squares.
-    """
+    """Kernel ridge regression, judged by errors or their squares; b is the mean."""
 
     penalties = _RIDGE_C
 
@@ -232,7 +191,6 @@ class _Numbers:
         return [float(score) for score in total]
 
     def solve(self, matrix: Matrix, targets: Targets, c: float) -> Solution:
-        """Return the rows that count, their coefficients, and the shifts."""
         coef, shift = np.zeros(targets.y.shape), np.zeros(targets.y.shape[1])
         for target in range(targets.y.shape[1]):
             here = np.flatnonzero(targets.mask[:, target])
@@ -240,7 +198,7 @@ class _Numbers:
                 solve = _ridge(matrix[np.ix_(here, here)], targets.rows(here), target)
                 coef[here, target], shift[target] = solve(c)
         used = np.flatnonzero(targets.mask.any(axis=1))
-        return Solution(used, coef[used], shift)
+        return used, coef[used], shift
 
 
 def _svm(matrix: Matrix, targets: Targets, c: float) -> Any:

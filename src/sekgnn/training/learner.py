@@ -36,19 +36,11 @@ class GraphLearner(LightningModule):
 
     Adam, AdamW and SOAP take a step per batch. L-BFGS takes a few iterations on the
     loss of all training graphs per epoch, plus half of ``weight_decay`` times the sum
-    of the squared weights; batches only bound the memory it needs. They
-    are kept from one evaluation of the loss to the next while they fit, and cut anew
-    for each where they do not.
-
-    Args:
-        model: The network.
-        objective: Loss and metrics.
-        joined: All graphs.
-        train: Positions of those to learn from.
-        watched: Positions of those to evaluate after every epoch; may be empty.
-        config: Learning rate, batches, and which part is watched.
-        seed: Epoch e draws order, samples and dropout from (seed, e) alone.
-        first_epoch: Where a continued training goes on.
+    of the squared weights; batches only bound the memory it needs. They are kept from
+    one evaluation of the loss to the next while they fit, and cut anew for each where
+    they do not. Epoch e draws order, samples and dropout from (seed, e) alone.
+    ``train`` and ``watched``, which is evaluated after every epoch and may be empty,
+    are positions in ``joined``; a continued training goes on at ``first_epoch``.
     """
 
     def __init__(
@@ -62,7 +54,6 @@ class GraphLearner(LightningModule):
         seed: int = 0,
         first_epoch: int = 0,
     ) -> None:
-        """Keep the parts."""
         super().__init__()
         self.model, self.objective, self.config = model, objective, config
         self.joined, self.train_graphs, self.watched = joined, train, watched
@@ -77,11 +68,7 @@ class GraphLearner(LightningModule):
         self.begun = False
 
     def train_dataloader(self) -> BatchLoader:
-        """Return the training batches of this process.
-
-        Raises:
-            ConfigError: If there are fewer graphs than processes.
-        """
+        """Return the training batches of this process; each must get some graphs."""
         world = self.trainer.world_size
         most = min(self.train_graphs.size, self.config.batch_size)
         if most < world:
@@ -146,14 +133,11 @@ class GraphLearner(LightningModule):
         """Seed dropout at the start of an epoch, so that a run can be continued."""
         if batch_idx == 0:
             self.loss_total, self.loss_count = 0.0, 0
-            torch.manual_seed(_epoch_seed(self.seed, self.current_epoch))
+            state = np.random.SeedSequence([self.seed, self.current_epoch, 2])
+            torch.manual_seed(int(state.generate_state(1, np.uint64)[0] >> 1))
 
     def training_step(self, batch: Any, batch_idx: int) -> Tensor:
-        """Return the mean loss of a batch, over all processes.
-
-        Raises:
-            NotFiniteError: If it is NaN or infinite.
-        """
+        """Return the mean loss of a batch, over all processes, if it is finite."""
         if not self.automatic_optimization:
             return self._descend(batch, batch_idx)
         total, count = self._loss_sum(batch)
@@ -194,7 +178,8 @@ class GraphLearner(LightningModule):
         """Look at all batches of an epoch; after the last one search along lines."""
         if batch_idx == 0:
             self.held, self.held_bytes, self.held_targets = [], 0, 0
-        self.held_bytes += _num_bytes(batch)
+        tensors = filter(torch.is_tensor, batch.to_dict().values())
+        self.held_bytes += sum(tensor.nbytes for tensor in tensors)
         self.held_targets += int(batch[Y_MASK].sum())
         if self.held_bytes > _HELD:
             self.held = None
@@ -242,8 +227,7 @@ class GraphLearner(LightningModule):
         """Measure what was collected.
 
         Raises:
-            NotFiniteError: If the last steps of the epoch ruined the weights, before
-                they are kept or written.
+            NotFiniteError: If the last steps ruined the weights, before they are kept.
         """
         found = self.collector.gather()
         self.collector.reset()
@@ -265,14 +249,3 @@ class GraphLearner(LightningModule):
         if self.trainer.world_size > 1:
             sums = self.trainer.strategy.reduce(sums.to(self.device), reduce_op="sum")
         return float(sums[0] / sums[1].clamp(min=1))
-
-
-def _num_bytes(batch: Any) -> int:
-    """Return the memory that the tensors of a batch take."""
-    tensors = (value for value in batch.to_dict().values() if torch.is_tensor(value))
-    return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
-
-
-def _epoch_seed(seed: int, epoch: int) -> int:
-    state = np.random.SeedSequence([seed, epoch, 2])
-    return int(state.generate_state(1, np.uint64)[0] >> 1)

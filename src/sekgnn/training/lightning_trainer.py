@@ -42,12 +42,7 @@ _NOISE = (
 def make_trainer(
     config: RunConfig, output: Path | None, callbacks: list[Any]
 ) -> Trainer:
-    """Return Lightning's trainer.
-
-    Args:
-        config: Epochs, machine, clipping, logs.
-        output: For checkpoints and logs; ``None`` writes nothing.
-        callbacks: What happens after every epoch.
+    """Return Lightning's trainer; without ``output`` it writes nothing.
 
     Raises:
         ConfigError: If this machine lacks what the config asks for.
@@ -90,14 +85,10 @@ def make_trainer(
 def explained(learner: GraphLearner, checkpoint: Path | None) -> Iterator[None]:
     """Say of what goes wrong in a fit what to do, if that is known.
 
-    Args:
-        learner: Which knows whether its first step is done.
-        checkpoint: From which it continues, if from one.
-
     Raises:
         ConfigError: If another process of the run is gone.
-        ModelFileError: If the checkpoint is of something else: whatever fails before
-            the first step is done, fails on what was restored.
+        ModelFileError: If the checkpoint it continues from is of something else:
+            whatever fails before the first step is done, fails on what was restored.
     """
     try:
         yield
@@ -123,10 +114,8 @@ def explained(learner: GraphLearner, checkpoint: Path | None) -> Iterator[None]:
 def available_device(accelerator: str, dtype: str | None = None) -> str:
     """Return the kind of device behind the name of an accelerator, such as ``"cuda"``.
 
-    Args:
-        accelerator: ``auto`` takes a GPU where there is one, else the CPU; ``gpu``
-            takes NVIDIA's or Apple's.
-        dtype: Precision; Apple's GPUs have no float64.
+    ``auto`` takes a GPU where there is one, else the CPU; ``gpu`` takes NVIDIA's or
+    Apple's, which have no float64.
 
     Raises:
         ConfigError: If there is no such device.
@@ -225,11 +214,7 @@ class SafeCheckpointIO(CheckpointIO):
         path: str | os.PathLike[str],
         storage_options: Any = None,
     ) -> None:
-        """Write a checkpoint.
-
-        Raises:
-            OutputError: If it cannot be written; an older file is then unchanged.
-        """
+        """Write a checkpoint; if that fails, an older file is unchanged."""
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         content = io.BytesIO()  # torch hides why a disk refuses what it writes
         torch.save(checkpoint, content)
@@ -241,11 +226,7 @@ class SafeCheckpointIO(CheckpointIO):
         map_location: Any = "cpu",
         weights_only: bool | None = None,
     ) -> dict[str, Any]:
-        """Return a checkpoint.
-
-        Raises:
-            ModelFileError: If it is missing, cut short, or not one of ours.
-        """
+        """Return what :func:`read_checkpoint` does."""
         return read_checkpoint(path, map_location)
 
     def remove_checkpoint(self, path: str | os.PathLike[str]) -> None:
@@ -288,10 +269,9 @@ def check_checkpoint(
 ) -> Objective:
     """Return the objective that a checkpoint goes on with, if it is of this model.
 
-    Torch and Lightning let some pass that are not.
-
-    Curves must be as long as the epochs that are done, and kept weights and the means
-    of gradients (which fused optimisers read unchecked) of the weights' shapes.
+    Torch and Lightning let some pass that are not: curves must be as long as the epochs
+    that are done, and kept weights and the means of gradients (which fused optimisers
+    read unchecked) of the weights' shapes.
 
     Raises:
         ModelFileError: If it is of another.

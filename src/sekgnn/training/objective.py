@@ -66,21 +66,13 @@ class Objective:
         return METRICS[self.kind] if self.comparable else ("r2",)
 
     def check_monitor(self, name: str) -> str:
-        """Return a metric to select by, if the task has it.
-
-        Raises:
-            ConfigError: If not.
-        """
+        """Return a metric to select by; raise ConfigError if the task lacks it."""
         return check_choice("monitor", name, ("loss", *self.metric_names))
 
     def weights(self, y: Tensor, weight: Tensor | None = None) -> Tensor | None:
         """Return the weight of every loss, ``[G, T]`` or ``[G, 1]``.
 
-        That of its graph times that of its class; ``None`` if all are 1.
-
-        Args:
-            y: Targets, ``[G]`` or ``[G, T]``.
-            weight: Of every graph, ``[G]``.
+        That of its graph, ``[G]``, times that of its class; ``None`` if all are 1.
         """
         out = None if weight is None else weight.unsqueeze(1)
         if self.class_weights:
@@ -219,18 +211,15 @@ def make_objective(
 ) -> Objective:
     """Return the objective of a task, from its training targets.
 
-    Args:
-        kind: The kind of task.
-        loss: Of a regression.
-        normalize: Whether to shift and scale the targets of a regression.
-        y: Training targets, ``[G]`` or ``[G, T]``.
-        mask: Where they are present, bool ``[G, T]``.
-        comparable: Whether targets of a regression have one unit.
-        class_weight: ``"balanced"`` gives all classes, or both values of a label, the
-            same weight together: n / (C n_c) for n_c of n graphs in class c of C.
+    ``normalize`` shifts and scales the targets of a regression. ``"balanced"`` as
+    ``class_weight`` gives all classes, or both values of a label, the same weight
+    together: n / (C n_c) for n_c of n graphs in class c of C.
 
     Raises:
         ConfigError: If ``loss`` or ``class_weight`` do not fit the task.
+
+    Shapes:
+        - **y:** :math:`(G)` or :math:`(G, T)`; **mask:** bool :math:`(G, T)`
     """
     if kind != "regression":
         if loss != "mse":

@@ -33,8 +33,7 @@ class Predictions(NamedTuple):
         graph: Position of the graph of every row, int64 ``[R]``.
         row: Number of the row within its graph, from 0, int64 ``[R]``.
         out: Outputs of the network, ``[R, C]``.
-        y: Targets, ``[R]`` or ``[R, T]``.
-        mask: Where they are present, bool ``[R, T]``.
+        y: Targets, ``[R]`` or ``[R, T]``; ``mask`` tells where they are present.
         weight: How much each row's loss weighs, ``[R]``.
     """
 
@@ -65,7 +64,6 @@ class PredictionCollector(Metric):
     full_state_update = False
 
     def __init__(self) -> None:
-        """Start empty."""
         super().__init__()
         for name in Predictions._fields:
             self.add_state(name, default=[], dist_reduce_fx="cat")
@@ -125,14 +123,10 @@ def predict_batches(model: GraphModel, batches: Iterable[Any]) -> Predictions:
 
 
 def mean_prediction(models: Sequence[GraphModel], each: Sequence[Tensor]) -> Tensor:
-    """Return the mean prediction of several models, ``[R, C]``.
+    """Return the mean of the predictions of several models, each ``[R, C]``.
 
     Networks have equal weight, and so have other models; where there are both, each
     kind has half of the weight.
-
-    Args:
-        models: The models that predict.
-        each: Probabilities or values of each, ``[R, C]``.
     """
     kinds = [
         [own for model, own in zip(models, each, strict=True) if model.learns == learns]
@@ -151,12 +145,7 @@ def all_metrics(
 ) -> dict[str, float]:
     """Return metrics of the task, of each of several targets, and of intervals.
 
-    Args:
-        note: What the columns mean.
-        predicted: Probabilities ``[R, C]`` of classes, or values ``[R, T]``.
-        y: Targets, ``[R]`` or ``[R, T]``.
-        mask: Where they are present, bool ``[R, T]``.
-        calibration: Of the intervals or sets, if there are any.
+    Predictions are probabilities ``[R, C]`` of classes, or values ``[R, T]``.
     """
     goal, table = note.objective, (predicted, y, mask)
     threshold = None if calibration is None else calibration.threshold
@@ -184,13 +173,8 @@ def predicted_columns(
 
     ``predicted`` values or labels come first, then ``probability`` of every class,
     ``spread`` over several models (of the label's probability), and ``lower`` and
-    ``upper`` end of an interval or the ``set`` of likely labels.
-
-    Args:
-        note: What the columns mean.
-        predicted: Probabilities ``[R, C]`` of classes, or values ``[R, T]``.
-        spread: Of the models, of the same shape.
-        calibration: Gives intervals and sets, if anything.
+    ``upper`` end of an interval or the ``set`` of likely labels. Predictions are as in
+    :func:`all_metrics`, and spreads of the same shape.
     """
     rows = np.arange(len(predicted))
     out: dict[str, list[Any]] = {}
@@ -239,12 +223,8 @@ def prediction_table(
 ) -> bytes:
     """Return the CSV file of test graphs: predictions beside their true targets.
 
-    Args:
-        note: What the columns mean.
-        found: The rows and their targets.
-        columns: The predictions, as :func:`predicted_columns` gives them.
-        fold: Number of the fold, from 1.
-        names: Columns that say what the rows are; the graph by default.
+    ``columns`` are those of :func:`predicted_columns`; ``names``, by default the graph,
+    say what the rows are; folds count from 1.
     """
     truth = found.y.reshape(len(found.y), -1)
     out: dict[str, list[Any]] = {

@@ -27,7 +27,8 @@ from sekgnn.errors import (
     ModelFileError,
 )
 from sekgnn.fields import GRAPH_X, POSITIONS
-from sekgnn.files import as_cell
+from sekgnn.files import as_cell, write_atomically
+from sekgnn.graphs.extras import require
 from sekgnn.graphs.graph_file import SUFFIX, GraphFile, read_graph_file
 from sekgnn.graphs.table import table_headings
 from sekgnn.models import GraphModel, load_models
@@ -61,15 +62,11 @@ _ROW, _TEXT = _OWN_COLUMNS = (-1, -2)  # what is known without being a column
 
 
 class Predictor:
-    """Predicts for graphs like those a model was trained on.
+    """Predicts for graphs like those that models of the same inputs were trained on.
 
     With several models, the predictions (probabilities, or values) are averaged
-    (:func:`~sekgnn.training.predictions.mean_prediction`).
-
-    Args:
-        models: One or more, with the same inputs and outputs.
-        notes: What the outputs of each mean.
-        calibration: How far their mean may be off, if that was measured.
+    (:func:`~sekgnn.training.predictions.mean_prediction`). ``calibration`` says how far
+    their mean may be off, if that was measured.
     """
 
     def __init__(
@@ -78,7 +75,6 @@ class Predictor:
         notes: Sequence[TaskNote],
         calibration: Calibration | None = None,
     ) -> None:
-        """Keep them."""
         self.calibration = calibration
         self.models = tuple(models)
         self.notes = tuple(notes)
@@ -90,10 +86,6 @@ class Predictor:
 
         Reading it runs no code from it. An ensemble gives all its networks, and a run
         of several folds all their models, when all have finished.
-
-        Args:
-            path: The folder or file.
-            accelerator: Device to predict on, as in :class:`RunConfig`.
 
         Raises:
             ModelFileError: If there is none, or it is damaged or foreign.
@@ -134,15 +126,7 @@ class Predictor:
         return cls(models, notes, calibration)
 
     def check(self, task: GraphTask, source: str) -> None:
-        """Raise if the graphs are not what the model reads.
-
-        Args:
-            task: The graphs.
-            source: What to call them.
-
-        Raises:
-            GraphInputError: If so; says what differs.
-        """
+        """Raise GraphInputError if graphs of ``source`` are not what models read."""
         model, note = self.models[0], self.note
         pairs = [("node", note.feature_names, task.feature_names)]
         if model.edge_channels:
@@ -182,11 +166,8 @@ class Predictor:
     ) -> NDArray[np.float64]:
         """Return probabilities ``[R, C]`` of classes, or values ``[R, T]``.
 
-        Rows are graphs, or nodes where targets are of nodes, in the order given.
-
-        Args:
-            graphs: PyG ``Data`` with the features of the training graphs.
-            batch_size: Graphs at a time.
+        Rows are graphs, or nodes where targets are of nodes, in the order given. Graphs
+        are PyG ``Data`` with the features of the training graphs.
 
         Raises:
             GraphInputError: If a graph cannot be used.
@@ -272,12 +253,8 @@ class Predictor:
         """Predict for nodes, or pairs of nodes, of one graph, a batch at a time.
 
         Encodings are computed by ranges of nodes and kept in the cache folder; memory
-        holds what one batch needs.
-
-        Args:
-            file: The graph, with the features of the one that was trained on.
-            items: Nodes, int ``[I]``, or pairs ``[I, 2]``; all nodes by default.
-            batch_size: Items at a time.
+        holds what one batch needs. Items are nodes, int ``[I]``, or pairs ``[I, 2]``;
+        all nodes by default.
 
         Yields:
             The items, and what :meth:`predict_with_spread` returns for them.
@@ -348,11 +325,7 @@ class Predictor:
 
 
 def _read_calibration(folders: Sequence[Path]) -> Calibration | None:
-    """Return the calibration of a training, or what holds for several together.
-
-    Raises:
-        ModelFileError: If a file is damaged.
-    """
+    """Return the calibration of a training, or what holds for several together."""
     found = []
     for file in (folder / FOLD_FILE for folder in folders):
         if not file.is_file():
@@ -392,14 +365,7 @@ def _without_targets(data: Any, model: GraphModel) -> Any:
 
 @dataclass(frozen=True)
 class StreamCount:
-    """How many graphs were predicted.
-
-    Attributes:
-        graphs: Predicted.
-        skipped: Left out because rdkit could not read them.
-        first_skipped: Place of the first of these.
-        of: What was predicted: graphs, or the nodes of one graph.
-    """
+    """How many graphs, or nodes of one graph, were predicted, and how many left out."""
 
     graphs: int
     skipped: int = 0
@@ -508,16 +474,8 @@ def _predict_nodes(
 class InputStream:
     """Graphs of a file for a trained model, a chunk at a time, with their columns.
 
-    Args:
-        predictor: The trained model.
-        path: Graphs like those it was trained on.
-        smiles: Column of the SMILES; that of the training data by default.
-        skip_invalid: Leave out SMILES that rdkit cannot read.
-        columns: Columns or keys to keep; by default all of a table.
-
-    Attributes:
-        kept: The columns, each with its heading.
-        graphs: How many graphs were read so far.
+    ``kept`` holds the columns, each with its heading; ``graphs`` counts what was read
+    so far. Arguments are those of :func:`predict_stream`.
 
     Raises:
         GraphInputError: If the file is wrong.
@@ -531,7 +489,6 @@ class InputStream:
         skip_invalid: bool = False,
         columns: Sequence[str] | None = None,
     ) -> None:
-        """Look at the file's headings."""
         self.predictor, self.path = predictor, path
         self.options = predictor.note.reader_options(
             path, smiles=smiles, skip_invalid=skip_invalid
@@ -541,11 +498,7 @@ class InputStream:
         self.skipped: list[str] = []
 
     def chunks(self, size: int) -> Iterator[tuple[GraphTask, dict[Any, Sequence[Any]]]]:
-        """Yield graphs, and the values of the columns of each chunk.
-
-        Raises:
-            GraphInputError: If the file is wrong or does not fit the model.
-        """
+        """Yield graphs that fit the model, and the values of their columns."""
         note = self.predictor.note
         known = [name for name in self.kept if name not in _OWN_COLUMNS]
         for task in stream_task(
@@ -567,11 +520,7 @@ class InputStream:
 
 
 def _kept_columns(path: Path, columns: Sequence[str] | None) -> dict[Any, str]:
-    """Return the columns of the input to write, each with its heading.
-
-    Raises:
-        GraphInputError: If the input has columns and one is not among them.
-    """
+    """Return the columns of the input to write, each with its heading."""
     form, table = task_format(path), path.suffix.lower() != ".smi"
     headings = table_headings(path) if form == "smiles" and table else []
     if columns is None:
@@ -584,6 +533,62 @@ def _kept_columns(path: Path, columns: Sequence[str] | None) -> dict[Any, str]:
     return {own.get(name, name): name for name in columns}
 
 
+def write_fingerprints(
+    run: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    smiles: str | None = None,
+    skip_invalid: bool = False,
+    columns: Sequence[str] | None = None,
+    accelerator: str = "auto",
+    progress: Progress | None = None,
+) -> StreamCount:
+    """Write what the last layer of a trained network reads, for graphs of a file.
+
+    Options are those of :func:`predict_stream`. ``output`` is an npz file with
+    ``vectors``, float32 ``[G, C]``, and a column each; or a Parquet file with columns
+    ``v0``, ``v1``, ...
+
+    Raises:
+        ModelFileError: If the model is missing or damaged.
+        ConfigError: If the model has no vector, as a forest; or there is no such
+            device.
+        GraphInputError: If the file is wrong or does not fit the model.
+        OutputError: If the output cannot be written.
+    """
+    predictor = Predictor.load(run, accelerator)
+    stream = InputStream(predictor, Path(path), smiles, skip_invalid, columns)
+    kept: list[list[Any]] = [[] for _ in stream.kept]
+    parts = []
+    for task, own in stream.chunks(1024):
+        parts.append(predictor.fingerprint(task.graphs).astype(np.float32))
+        for column, name in zip(kept, stream.kept, strict=True):
+            column += own[name]
+        if progress is not None:
+            progress(stream.graphs, 0)
+    vectors = np.concatenate(parts)
+    place = Path(output)
+    named = dict(zip(stream.kept.values(), kept, strict=True))
+    if len(named) < len(kept):
+        raise GraphInputError(
+            f"{path} has two columns of one name; choose columns (--columns)."
+        )
+    if place.suffix == ".parquet":
+        arrow, parquet = require("pyarrow", None), require("pyarrow.parquet", None)
+        own = {f"v{i}": column for i, column in enumerate(vectors.T)}
+        table = arrow.table({**named, **own})
+        write_atomically(place, lambda file: parquet.write_table(table, file))
+    else:
+        texts = {
+            name: np.array(["" if v is None else str(v) for v in values])
+            for name, values in named.items()
+        }
+        arrays: dict[str, Any] = {**texts, "vectors": vectors}
+        write_atomically(place, lambda file: np.savez(file, **arrays))
+    return stream.count()
+
+
 def evaluate_run(
     folder: str | os.PathLike[str],
     part: str = "test",
@@ -592,11 +597,7 @@ def evaluate_run(
 ) -> list[dict[str, float]]:
     """Return the metrics of a run's models on a part of its own data, fold by fold.
 
-    Args:
-        folder: Of the run.
-        part: ``"train"``, ``"val"`` or ``"test"``.
-        data_root: The data folder of benchmarks.
-        accelerator: Device to predict on.
+    Parts are ``"train"``, ``"val"`` and ``"test"``.
 
     Raises:
         ModelFileError: If a model is missing or damaged.
@@ -647,13 +648,7 @@ def evaluate_file(
 ) -> dict[str, float]:
     """Return the metrics of a run's model on other graphs, whose targets are known.
 
-    Args:
-        folder: Of the run, or a model file.
-        path: The graphs, in a format of ``sekgnn train``.
-        target: Columns or keys of the targets; those of the training data by default.
-        smiles: Column of the SMILES; that of the training data by default.
-        skip_invalid: Leave out SMILES that rdkit cannot read.
-        accelerator: Device to predict on.
+    Columns of targets and of SMILES are by default those of the training data.
 
     Raises:
         ModelFileError: If the model is missing or damaged.

@@ -26,14 +26,8 @@ def run_processes(
     """Call ``work`` in one new process per tuple of arguments, until all have ended.
 
     torch's threads are shared out among them. Whatever ends this function early ends
-    the processes too.
-
-    Args:
-        work: A function of a module; everything it needs travels in its arguments.
-        arguments: Of each process.
-        look: Called now and then while they work.
-        failed: Called with the error of a process that failed; without it, the error
-            is raised and ends all.
+    the processes too. ``look`` is called now and then meanwhile, and ``failed`` with
+    the error of a process; without it, the error is raised and ends all.
     """
     context = multiprocessing.get_context("spawn")
     threads = max(1, torch.get_num_threads() // max(1, len(arguments)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from collections.abc import Iterator, Mapping
@@ -72,12 +73,10 @@ def load_config(
 ) -> RunConfig:
     """Return a config, or that of a YAML file or the default one, with other keys.
 
-    Args:
-        base: The config or file, which imports nothing.
-        changes: What a user typed: ``package.module:Class`` is imported
-            (:func:`import_typed`).
-        preset: Keys that both change. Its ``refit`` is left out where nothing can be
-            refitted: with another protocol, or if the best epoch is kept.
+    A file imports nothing; of ``changes``, which a user typed, ``package.module:Class``
+    is imported (:func:`import_typed`). Both change the keys of ``preset``, whose
+    ``refit`` is left out where nothing can be refitted: with another protocol, or if
+    the best epoch is kept.
 
     Raises:
         ConfigError: If the file, a key or the preset is wrong.
@@ -115,11 +114,7 @@ def import_typed(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_imported(keys: Mapping[str, Any]) -> None:
-    """Raise if keys of a file name what would have to be imported.
-
-    Raises:
-        ConfigError: If so; says how to import it.
-    """
+    """Raise ConfigError if keys of a file name what would have to be imported."""
     for key, value in keys.items():
         if _is_path(key, value):
             own_names()[key].known(value)
@@ -139,22 +134,20 @@ def _is_path(key: str, value: object) -> bool:
     return key in _OWN_KEYS and isinstance(value, str) and ":" in value
 
 
-def write_config(config: RunConfig, folder: Path) -> None:
-    """Write ``config.yaml`` to a run's folder.
+def json_yaml(keys: Mapping[str, Any]) -> str:
+    """Return keys as YAML, one per line; values are JSON, which is YAML, too."""
+    lines = (f"{k}: {json.dumps(v, ensure_ascii=False)}" for k, v in keys.items())
+    return "\n".join(lines)
 
-    Raises:
-        OutputError: If it cannot be written.
-    """
+
+def write_config(config: RunConfig, folder: Path) -> None:
+    """Write ``config.yaml`` to a run's folder."""
     text = yaml.safe_dump(config.to_dict(), sort_keys=False, allow_unicode=True)
     write_files(folder, {CONFIG_FILE: text.encode()})
 
 
 def visible_names(folder: Path) -> list[str]:
-    """Return what a folder holds, if it exists, sorted; hidden files are left out.
-
-    Raises:
-        ConfigError: If it is a file.
-    """
+    """Return what a folder holds, if it exists, sorted; hidden files are left out."""
     if not folder.exists():
         return []
     if not folder.is_dir():
@@ -190,11 +183,7 @@ def model_files(place: Path) -> list[Path]:
 
 
 def check_same_config(config: RunConfig, folder: Path) -> None:
-    """Raise if the folder holds a run of another config, or something else.
-
-    Raises:
-        ConfigError: If so; names the keys that differ.
-    """
+    """Raise ConfigError if the folder holds a run of another config, or no run."""
     found = visible_names(folder)
     if not found:
         return
@@ -217,12 +206,7 @@ def check_same_config(config: RunConfig, folder: Path) -> None:
 
 
 def check_same_data(fingerprint: str, folder: Path) -> None:
-    """Raise if the run in the folder was begun with other data; else note these.
-
-    Raises:
-        ConfigError: If the data has changed since.
-        OutputError: If the note cannot be written.
-    """
+    """Raise ConfigError if the run was begun with other data; else note these."""
     file = folder / DATA_FILE
     if not file.is_file():
         write_files(folder, {DATA_FILE: fingerprint.encode()})
@@ -249,13 +233,9 @@ def is_in_use(folder: Path) -> bool:
 
 
 def note_threads(count: int, folder: Path) -> list[int]:
-    """Return the numbers of threads a run was trained with so far, in their order.
+    """Add to the numbers of threads a run was trained with so far, and return them.
 
     The order of additions, and with it the last digits of all numbers, depends on it.
-
-    Args:
-        count: Threads now, which are added.
-        folder: Of the run, whose note is read and written.
 
     Warns:
         ResumeWarning: If there were others before.

@@ -211,7 +211,7 @@ class RunRecord:
         """Return the file's text; numbers that are not finite are ``null``."""
         exact = {"config": self.config, "model": self.model}
         head = {"format": FORMAT, "format_version": FORMAT_VERSION}
-        values = {**head, **_plain(asdict(self)), **exact}
+        values = {**head, **plain_json(asdict(self), _DIGITS), **exact}
         lines = [
             f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
             for name, value in values.items()
@@ -281,14 +281,14 @@ class RunRecord:
         )
 
 
-def _plain(value: Any) -> Any:
-    """Return JSON values: short numbers, ``None`` for what is not finite."""
+def plain_json(value: Any, digits: int = 17) -> Any:
+    """Return JSON values of some digits; ``None`` for numbers that are not finite."""
     if isinstance(value, float):
-        return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else None
+        return float(f"{value:.{digits}g}") if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
+        return {str(name): plain_json(item, digits) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain_json(item, digits) for item in value]
     return value
 
 

@@ -76,14 +76,8 @@ def cut_groups(
 
     Small groups in random order fill the part; those larger than half of it are taken
     only when there are no others, the smallest first. It ends where it is nearest to
-    the size asked for.
-
-    Args:
-        chosen: Positions of the graphs to cut.
-        groups: Number of every graph's group, int64 ``[G]``.
-        size: Of the part.
-        seed: Fixes it.
-        leave: Least number of groups that stay.
+    the size asked for, and with at least ``leave`` groups that stay. ``groups`` holds
+    the number of every graph's group, int64 ``[G]``.
 
     Returns:
         Positions of what stays, and of the part.
@@ -170,11 +164,7 @@ def own_folds(data: GraphTask, column: str, folds: int) -> list[Positions]:
 
 
 def own_split(data: GraphTask, column: str) -> Split:
-    """Return the split that a column names: train, val and test.
-
-    Raises:
-        GraphInputError: If a value is something else.
-    """
+    """Return the split that a column names: train, val and test, and nothing else."""
     parts = []
     for value, place in zip(_values(data, column), data.places, strict=True):
         part = _PARTS.get(str(value).strip().lower())

@@ -22,20 +22,15 @@ class TaskNote:
     """Beside a model's config and weights, all that is needed to predict.
 
     Attributes:
-        kind: The kind of task.
-        targets: Names of the targets.
         classes: Label of every class number; ``None`` where there are none.
         mean: Added to outputs of a regression after scaling.
         scale: By which they are multiplied.
         loss: By which they were learned; ``"bce"`` makes them probabilities.
         units: Of the predictions, in words.
         feature_names: The columns of ``x``, if they have names.
-        edge_feature_names: Those of ``edge_attr``.
-        graph_feature_names: Those of ``graph_x``.
         reader: Format and options of the file it was trained on; ``None`` for
             benchmarks and objects in memory.
         max_neighbors: Sample of every hop, or ``None``.
-        sample_seed: Of that sample.
         comparable: Whether all targets have one unit.
     """
 
@@ -108,11 +103,6 @@ class TaskNote:
     ) -> dict[str, Any]:
         """Return how to read further graphs, so that they mean what those here meant.
 
-        Args:
-            path: The further graphs.
-            smiles: Column of the SMILES; that of the training data by default.
-            skip_invalid: Leave out SMILES that rdkit cannot read.
-
         Raises:
             GraphInputError: If the model was trained on another format.
         """
@@ -153,11 +143,7 @@ class TaskNote:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TaskNote:
-        """Return the note of :meth:`to_dict`.
-
-        Raises:
-            ModelFileError: If it is not one.
-        """
+        """Return the note of :meth:`to_dict`; raise ModelFileError if it is not one."""
         found: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in values.items()

@@ -33,7 +33,7 @@ from sekgnn.training.batches import (
     StreamedGraphs,
     encoding_cache,
 )
-from sekgnn.training.build import make_model
+from sekgnn.training.build import freeze, make_model, start_from
 from sekgnn.training.callbacks import (
     Checkpoint,
     Cosine,
@@ -65,7 +65,6 @@ from sekgnn.training.predictions import Predictions, predict_batches, to_csv
 from sekgnn.training.protocols import make_splits
 from sekgnn.training.run_folder import CHECKPOINT_FILE, CURVES_FILE, MODEL_FILE
 from sekgnn.training.sources import load_data
-from sekgnn.training.start import freeze, start_from
 from sekgnn.training.task_note import TaskNote
 
 _SEED_NEIGHBORS = 10
@@ -74,10 +73,9 @@ _KEPT = 4  # sets of hops and encodings in memory; each may be as large as the d
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A fitted model.
+    """A fitted model, with the weights that were kept, in evaluation mode.
 
     Attributes:
-        model: With the weights that were kept, in evaluation mode.
         note: What its outputs mean.
         curves: One value per epoch of everything that was measured.
         kept_epoch: The epoch, from 1, of these weights.
@@ -134,7 +132,6 @@ class Training:
         splits: Sequence[Split] | None = None,
         cache: bool = True,
     ) -> None:
-        """Load, split and check."""
         if data is None:
             data = load_data(config, data_root)
         elif not data.name:
@@ -445,11 +442,7 @@ def seed_neighbors(given: int | None) -> int:
 
 
 def check_seeds(model: GraphModel, config: RunConfig) -> None:
-    """Refuse what cannot be trained on seeds of one huge graph.
-
-    Raises:
-        ConfigError: If so; says what can.
-    """
+    """Raise ConfigError for what cannot be trained on seeds of one huge graph."""
     plain = all(isinstance(branch, HopEncoder) for branch in model.branches)
     if not (model.learns and (plain or isinstance(model, GraphSAGE))):
         raise ConfigError(

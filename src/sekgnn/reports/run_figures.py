@@ -1,4 +1,4 @@
-"""What a run predicted: its file, one row per test graph or node, and a figure."""
+"""Figures of a run: how it learned, epoch by epoch, and what it predicted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from sekgnn.reports.figures import (
     CARD,
     GREY,
     MARK,
+    TRAIN,
     WATCHED,
     as_text,
     draw_png,
@@ -27,7 +28,7 @@ from sekgnn.reports.figures import (
     say,
 )
 from sekgnn.reports.finished_runs import safe_names
-from sekgnn.training.run_record import RunRecord
+from sekgnn.training.run_record import FoldRecord, RunRecord
 
 MOST_FIGURES = 24
 """Targets of a regression that are drawn; further ones are left out."""
@@ -38,6 +39,147 @@ _TRUE, _PREDICTED = "true ", "predicted "
 _LOWER, _UPPER = "lower ", "upper "
 
 Floats = NDArray[np.float64]
+_DECADE = 10.0  # more than this between smallest and largest is drawn on a log scale
+
+
+def curve_pngs(record: RunRecord, name: str) -> dict[str, bytes]:
+    """Return a PNG of the losses, and one of the watched part's headline metric.
+
+    Their names are ``loss`` and ``metric``; the second is there if it was watched.
+    Folds are thin lines, their mean a thick one, as far as all folds go. Dots mark the
+    epochs whose weights were kept, a dashed line the one epoch that the protocol chose
+    for all folds. Values that are not finite are gaps.
+    """
+    part = watched_part(record)
+    metric = watched_metric(record)
+    panels = {"loss": {"train_loss": TRAIN, f"{part}_loss": WATCHED}}
+    if metric is not None:
+        panels["metric"] = {metric: WATCHED}
+
+    def draw(figure: Any, title: str, colours: dict[str, str]) -> None:
+        from matplotlib.ticker import PercentFormatter
+
+        axes = figure.subplots()
+        _curves(axes, record, colours)
+        if "accuracy" in title:
+            axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+        heading(figure, name, as_text(title))
+
+    titles = {"loss": "Loss", "metric": metric or ""}
+    return {
+        which: draw_png(CARD, partial(draw, title=titles[which], colours=colours))
+        for which, colours in panels.items()
+    }
+
+
+def watched_part(record: RunRecord) -> str:
+    """Return ``"val"`` if the run watched a part for validation, else ``"test"``."""
+    names = {name for fold in record.folds for name in fold.curves}
+    return "val" if any(name.startswith("val_") for name in names) else "test"
+
+
+def watched_metric(record: RunRecord) -> str | None:
+    """Return the curve of the headline metric, or another of the part, or ``None``.
+
+    The loss is drawn anyway and does not count.
+    """
+    part = watched_part(record)
+    names = [name for name in record.folds[0].curves if name.startswith(f"{part}_")]
+    wanted = f"{part}_{record.headline.metric.removeprefix('test_')}"
+    if wanted in names:
+        return None if wanted == f"{part}_loss" else wanted
+    return next((name for name in names if name != f"{part}_loss"), None)
+
+
+def common_mean(curves: Sequence[Floats]) -> Floats:
+    """Return the mean of curves, up to the end of the shortest.
+
+    Where one of them is not finite there is no mean either.
+
+    Example:
+        >>> common_mean([np.array([1.0, 2.0, 5.0]), np.array([3.0, 4.0])]).tolist()
+        [2.0, 3.0]
+    """
+    length = min((len(curve) for curve in curves), default=0)
+    if length == 0:
+        return np.zeros(0)
+    return np.mean([_finite(curve[:length]) for curve in curves], axis=0)
+
+
+def needs_log(curves: Sequence[Floats]) -> bool:
+    """Tell whether values are positive and span more than a decade."""
+    values = np.concatenate([*curves, np.zeros(0)])
+    values = values[np.isfinite(values)]
+    if values.size == 0 or values.min() <= 0:
+        return False
+    return bool(values.max() / values.min() > _DECADE)
+
+
+def _curves(axes: Any, record: RunRecord, colours: dict[str, str]) -> None:
+    """Draw some curves of all folds into one panel."""
+    drawn: list[Floats] = []
+    marked = list(colours)[-1]  # the watched part
+    for name, colour in colours.items():
+        curves = [
+            _finite(np.asarray(fold.curves[name], dtype=np.float64))
+            for fold in record.folds
+            if fold.curves.get(name)
+        ]
+        drawn += curves
+        several = len(curves) > 1
+        for curve in curves:
+            _line(axes, curve, colour, thin=several, label=None if several else name)
+        if several:
+            text = f"{name}, mean of {len(curves)} folds"
+            _line(axes, common_mean(curves), colour, thin=False, label=text)
+    _mark_kept(axes, record.folds, marked)
+    epoch = record.headline.epoch
+    if epoch is not None and len(record.folds) > 1:
+        text = f"epoch {epoch}, chosen for all folds"
+        axes.axvline(epoch, color=MARK, linestyle="--", linewidth=1, label=text)
+    axes.set_xlabel("epoch")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.grid(color="#EEEEEE")
+    axes.set_axisbelow(True)
+    if not any(np.isfinite(curve).any() for curve in drawn):
+        say(axes, "no finite values")
+        return
+    if needs_log(drawn):
+        axes.set_yscale("log")
+    axes.legend(frameon=False, fontsize=9)
+
+
+def _line(
+    axes: Any, curve: Floats, colour: str, *, thin: bool, label: str | None
+) -> None:
+    lonely = np.isfinite(curve).sum() <= 1  # a line needs two points
+    axes.plot(
+        np.arange(1, len(curve) + 1),
+        curve,
+        color=colour,
+        linewidth=0.6 if thin else 2.0,
+        alpha=0.45 if thin else 1.0,
+        marker="." if lonely else None,
+        label=None if label is None else as_text(label),
+    )
+
+
+def _mark_kept(axes: Any, folds: Sequence[FoldRecord], name: str) -> None:
+    """Put a dot at the kept epoch of every fold."""
+    points = [
+        (fold.kept_epoch, fold.curves[name][fold.kept_epoch - 1])
+        for fold in folds
+        if 1 <= fold.kept_epoch <= len(fold.curves.get(name, ()))
+    ]
+    points = [(epoch, value) for epoch, value in points if np.isfinite(value)]
+    if points:
+        x, y = zip(*points, strict=True)
+        label = f"kept: epoch {x[0]}" if len(folds) == 1 else "kept epochs"
+        axes.scatter(x, y, s=26, color=MARK, zorder=4, label=label)
+
+
+def _finite(curve: Floats) -> Floats:
+    return np.where(np.isfinite(curve), curve, np.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,50 +189,36 @@ class Predictions:
     Attributes:
         source: The file, for messages.
         targets: Names of the targets.
-        true: Per target, the true value of every row; empty where it is missing.
-        predicted: Per target, the predicted value of every row.
-        bounds: Per target with intervals, the lower and upper ends of every row.
+        columns: The texts of every column by its heading; empty where one is missing.
     """
 
     source: str
     targets: tuple[str, ...]
-    true: dict[str, list[str]]
-    predicted: dict[str, list[str]]
-    bounds: dict[str, tuple[list[str], list[str]]] = field(default_factory=dict)
+    columns: dict[str, list[str]]
 
     def numbers(self, target: str) -> tuple[Floats, Floats]:
-        """Return true and predicted values of a target, float64 ``[R]`` each.
-
-        Missing values are NaN.
-
-        Raises:
-            GraphInputError: If a value is not a number.
-        """
-        true = self._numbers(_TRUE + target, self.true[target])
-        return true, self._numbers(_PREDICTED + target, self.predicted[target])
+        """Return true and predicted values of a target, float64 ``[R]`` each."""
+        return self._column(_TRUE + target), self._column(_PREDICTED + target)
 
     def interval(self, target: str) -> tuple[Floats, Floats] | None:
-        """Return lower and upper ends, float64 ``[R]`` each, if there are any.
+        """Return lower and upper ends, float64 ``[R]`` each, if there are any."""
+        if not {_LOWER + target, _UPPER + target} <= self.columns.keys():
+            return None
+        return self._column(_LOWER + target), self._column(_UPPER + target)
+
+    def _column(self, name: str) -> Floats:
+        """Return a column of numbers; missing ones are NaN.
 
         Raises:
             GraphInputError: If a value is not a number.
         """
-        if target not in self.bounds:
-            return None
-        lower, upper = self.bounds[target]
-        return (
-            self._numbers(_LOWER + target, lower),
-            self._numbers(_UPPER + target, upper),
-        )
-
-    def _numbers(self, column: str, texts: list[str]) -> Floats:
-        out = np.full(len(texts), np.nan)
-        for i, text in enumerate(texts):
+        out = np.full(len(self.columns[name]), np.nan)
+        for i, text in enumerate(self.columns[name]):
             try:
                 out[i] = float(text) if text.strip() else np.nan
             except ValueError:
                 raise GraphInputError(
-                    f"{self.source}: column {column!r}, row {i + 1}: {text!r} is not a "
+                    f"{self.source}: column {name!r}, row {i + 1}: {text!r} is not a "
                     "number."
                 ) from None
         return out
@@ -125,18 +253,9 @@ def read_predictions(path: str | os.PathLike[str]) -> Predictions:
             raise GraphInputError(
                 f"{path}: row {number} has {len(row)} fields, the header {len(head)}."
             )
-    columns = dict(zip(head, map(list, zip(*rows[1:], strict=True)), strict=False))
-    return Predictions(
-        source=str(path),
-        targets=targets,
-        true={name: columns.get(_TRUE + name, []) for name in targets},
-        predicted={name: columns.get(_PREDICTED + name, []) for name in targets},
-        bounds={
-            name: (columns[_LOWER + name], columns[_UPPER + name])
-            for name in targets
-            if _LOWER + name in columns and _UPPER + name in columns
-        },
-    )
+    cells = zip(*rows[1:], strict=True) if rows[1:] else [()] * len(head)
+    columns = dict(zip(head, map(list, cells), strict=True))
+    return Predictions(str(path), targets, columns)
 
 
 def prediction_pngs(
@@ -147,11 +266,6 @@ def prediction_pngs(
     Regression: predicted against true values, one per target, with intervals if there
     are any. Classes: the confusion matrix, counts and percent of a row. Several labels:
     the area under the ROC curve of each.
-
-    Args:
-        record: Of the run.
-        predictions: Its table.
-        name: What to call it.
 
     Raises:
         GraphInputError: If a value that must be a number is not.
@@ -283,9 +397,9 @@ def _identity_panel(
 def _confusion(record: RunRecord, predictions: Predictions, name: str) -> bytes:
     target = predictions.targets[0]
     classes = [str(label) for label in record.data.get("classes") or ()]
-    labels, counts = confusion_counts(
-        predictions.true[target], predictions.predicted[target], classes
-    )
+    texts = predictions.columns
+    both = texts[_TRUE + target], texts[_PREDICTED + target]
+    labels, counts = confusion_counts(*both, classes)
     totals = counts.sum(axis=1, keepdims=True)
     shares = counts / np.maximum(totals, 1)  # [true, predicted], rows sum to 1 or 0
     size = float(np.clip(0.9 * len(labels), 4.4, 11.0))
