@@ -38,6 +38,8 @@ from sekgnn.hops import shell_sizes
 from sekgnn.hops.sampling import absorb
 from sekgnn.kernel import kernel
 from sekgnn.parallel import PerThread, Progress, even_chunks, run_chunks, within
+from sekgnn.walks.ball import search_level
+from sekgnn.walks.vector import prefetch
 
 _FAR_APART = 30_000  # nodes whose graph does not fit into the cache of a core
 _STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -77,12 +79,13 @@ def step_walks(
     count: int,
     states: NDArray[np.uint64],
     at: NDArray[np.int64],
-    rows: NDArray[np.int64],
+    edges: NDArray[np.int64],
+    shell_of: NDArray[Any],
 ) -> None:
     """Take one step with each of ``count`` walks, from nodes that have somewhere to go.
 
-    Walks do not wait for each other: where a node and its neighbours are far away in
-    memory, those of many walks are fetched at the same time.
+    Walks do not wait for each other: what the next look at a walk needs, its edge, its
+    row or its shell, is fetched from memory while the others are looked at.
 
     Args:
         graph: The graph.
@@ -90,18 +93,33 @@ def step_walks(
         count: Number of walks.
         states: Of the random numbers of each walk; moved on.
         at: The node of each walk; moved on.
-        rows: Scratch, ``[>= 2 count]``.
+        edges: Scratch, ``[>= count]``.
+        shell_of: What will be asked of each node.
     """
     indptr, indices = graph
     for w in range(count):
-        rows[2 * w] = indptr[at[w]]
-        rows[2 * w + 1] = indptr[at[w] + 1] - rows[2 * w]
-    for w in range(count):
         states[w] += _STEP
-        degree = rows[2 * w + 1]
-        choice = below(scramble(states[w]), degree + loop)
-        if choice < degree:
-            at[w] = indices[rows[2 * w] + choice]
+        first, last = indptr[at[w]], indptr[at[w] + 1]
+        edge = first + below(scramble(states[w]), last - first + loop)
+        prefetch(indices, edge)
+        edges[w] = edge if edge < last else -1
+    for w in range(count):
+        if edges[w] >= 0:
+            at[w] = indices[edges[w]]
+            prefetch(indptr, at[w])
+            prefetch(shell_of, at[w])
+
+
+@kernel
+def fetch_ahead(graph: CsrGraph, v: int) -> None:
+    """Fetch the rows of v's neighbours, and where those of the next node's begin."""
+    indptr, indices = graph
+    if v + 2 < indptr.size:
+        for e in range(indptr[v + 1], indptr[v + 2]):
+            prefetch(indptr, indices[e])
+    if v + 1 < indptr.size:
+        for e in range(indptr[v], indptr[v + 1]):
+            prefetch(indices, indptr[indices[e]])
 
 
 @kernel
@@ -124,62 +142,57 @@ def sample_nodes(
     depend on the seed and its name alone; ``plan`` has no squares; ``shell_of`` is
     scratch, -1 everywhere, ``[N]``, and as it was on return.
     """
-    indptr, indices = graph
+    indptr = graph.indptr
     num_shells, offsets, terms = plan.num_shells, plan.offsets, plan.terms
     steps = values.shape[2]
     hits = np.zeros((plan.num_raw, steps), dtype=np.int64)
     sizes = np.zeros(num_shells, dtype=np.int64)
     bounds = np.zeros(num_shells + 2, dtype=np.int64)
+    ends = np.zeros(num_shells + 2, dtype=np.int64)  # of the walks from each shell
+    met = np.zeros(num_shells + 2, dtype=np.int64)
     nodes = np.empty(64, dtype=np.int32)
     most = (num_shells + 1) * num_walks
-    states, rows = np.empty(most, dtype=np.uint64), np.empty(2 * most, dtype=np.int64)
+    states, edges = np.empty(most, dtype=np.uint64), np.empty(most, dtype=np.int64)
     at, begun = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
     for v in range(start, stop):
+        fetch_ahead(graph, v + 1)
         nodes[0] = v
         shell_of[v] = 0
         bounds[1] = 1
-        found = 1
         for k in range(1, num_shells + 1):
-            for a in range(bounds[k - 1], bounds[k]):
-                for e in range(indptr[nodes[a]], indptr[nodes[a] + 1]):
-                    u = indices[e]
-                    if shell_of[u] < 0:
-                        if found == nodes.size:
-                            larger = np.empty(2 * found, dtype=np.int32)
-                            larger[:found] = nodes
-                            nodes = larger
-                        shell_of[u] = k
-                        nodes[found] = u
-                        found += 1
+            low, high = bounds[k - 1], bounds[k]
+            nodes, found = search_level(graph, nodes, low, high, k, shell_of)
             bounds[k + 1] = found
-            sizes[k - 1] = bounds[k + 1] - bounds[k]
+            sizes[k - 1] = found - high
         hits[:] = 0
         name = int(names[v])
         origin = absorb(scramble(seed), name)
         count = 0
         alone = indptr[v + 1] - indptr[v] + plan.loop == 0
-        for k in range(0 if alone else num_shells + 1):
+        for k in range(num_shells + 1):
             size = bounds[k + 1] - bounds[k]
-            for walk in range(num_walks if size > 0 else 0):
-                states[count] = absorb(absorb(origin, k), walk)
+            from_shell = absorb(origin, k)
+            for walk in range(num_walks if size > 0 and not alone else 0):
+                states[count] = absorb(from_shell, walk)
                 at[count] = nodes[bounds[k] + below(states[count], size)]
                 begun[count] = at[count]
+                prefetch(indptr, at[count])
                 count += 1
-        for t in range(steps):
-            step_walks(graph, plan.loop, count, states, at, rows)
-            w = 0
-            for k in range(num_shells + 1 if count > 0 else 0):
-                for _ in range(num_walks if bounds[k + 1] > bounds[k] else 0):
-                    shell = shell_of[at[w]]
-                    if k == 0 and shell == 0:
-                        hits[offsets[RETURN], t] += 1
-                    elif k == 0 and shell > 0:
-                        hits[offsets[TO_SHELL] + shell - 1, t] += 1
-                    elif k > 0 and at[w] == begun[w]:
-                        hits[offsets[DIAGONAL] + k - 1, t] += 1
-                    elif k > 0 and shell == k:
-                        hits[offsets[OFF_DIAGONAL] + k - 1, t] += 1
-                    w += 1
+            ends[k + 1] = count
+        for t in range(steps if count > 0 else 0):
+            step_walks(graph, plan.loop, count, states, at, edges, shell_of)
+            met[:] = 0
+            for w in range(ends[1]):
+                met[shell_of[at[w]] + 1] += 1
+            hits[offsets[RETURN], t] = met[1]
+            for k in range(1, num_shells + 1):
+                hits[offsets[TO_SHELL] + k - 1, t] = met[k + 1]
+                back = inside = 0
+                for w in range(ends[k], ends[k + 1]):
+                    back += at[w] == begun[w]
+                    inside += shell_of[at[w]] == k
+                hits[offsets[DIAGONAL] + k - 1, t] = back
+                hits[offsets[OFF_DIAGONAL] + k - 1, t] = inside - back
         for i in range(terms.shape[0]):
             source, hop = terms[i, 0], terms[i, 3]
             whole = divisor_value(terms[i, 2], hop, sizes)
@@ -193,7 +206,7 @@ def sample_nodes(
                 spread = share * (1.0 - share) / (num_walks - 1)
                 values[name - first, terms[i, 1], t] += factor * share
                 variances[name - first, terms[i, 1], t] += factor * factor * spread
-        for a in range(found):
+        for a in range(bounds[num_shells + 1]):
             shell_of[nodes[a]] = -1
 
 

@@ -7,13 +7,63 @@ node.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.graphs.graph import CsrGraph
 from sekgnn.kernel import kernel
+from sekgnn.walks.vector import prefetch
+
+_AHEAD = 8  # rows that are being fetched while one is read
+
+
+@kernel
+def search_level(
+    graph: CsrGraph,
+    nodes: NDArray[np.int32],
+    low: int,
+    high: int,
+    level: int,
+    distance: NDArray[Any],
+) -> tuple[NDArray[np.int32], int]:
+    """Append the neighbours of ``nodes[low:high]`` that were not met before.
+
+    Without a branch on what is met: half of all guesses would be wrong, and a wrong one
+    waits for memory.
+
+    Args:
+        graph: The graph, n nodes.
+        nodes: Those met so far, ``high`` of them.
+        low: Where the level before begins.
+        high: Where it ends.
+        level: Of the neighbours.
+        distance: -1 for nodes not met, ``[n]``; ``level`` for those found here.
+
+    Returns:
+        nodes: In a larger array if their own was too small.
+        found: How many there are now.
+    """
+    indptr, indices = graph
+    found = high
+    for a in range(low, high):
+        if a + 2 * _AHEAD < high:
+            prefetch(indptr, nodes[a + 2 * _AHEAD])
+        if a + _AHEAD < high:
+            prefetch(indices, indptr[nodes[a + _AHEAD]])
+        first, last = indptr[nodes[a]], indptr[nodes[a] + 1]
+        if found + last - first > nodes.size:
+            larger = np.empty(2 * (found + last - first), dtype=np.int32)
+            larger[:found] = nodes[:found]
+            nodes = larger
+        for e in range(first, last):
+            u = indices[e]
+            known = distance[u]
+            nodes[found] = u
+            distance[u] = level if known < 0 else known
+            found += known < 0
+    return nodes, found
 
 
 @kernel
