@@ -41,6 +41,7 @@ from sekgnn.walks.ball import search_level
 from sekgnn.walks.vector import prefetch
 
 _TOGETHER = 192  # walks, if each waits for memory, that keep it busy
+_LARGE = 256  # nodes around one that are not worth marking twice
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -182,9 +183,14 @@ def sample_nodes(
     states = np.empty(group * most, dtype=np.uint64)
     edges = np.empty(group * most, dtype=np.int64)
     places = np.empty((steps + 1, group * most), dtype=np.int32)
-    for low in range(start, stop, group):
-        found = count = 0
-        for v in range(low, min(low + group, stop)):
+    high = start
+    while high < stop:
+        low, begin, found, count = high, 0, 0, 0
+        while high < min(low + group, stop) and found - begin < _LARGE:
+            v, high = high, high + 1
+            for a in range(begin, found):  # the marks of the node before
+                shell_of[nodes[a]] = -1
+            begin = found
             fetch_rows(graph, v + 1)
             shells, own = bounds[v - low], ends[v - low]
             if found == nodes.size:
@@ -210,15 +216,13 @@ def sample_nodes(
                     places[0, count] = u
                     count += 1
                 own[k + 1] = count
-            for a in range(shells[0], found):
-                shell_of[nodes[a]] = -1
         for t in range(steps):
             step_walks(
                 graph, plan.loop, count, states, edges, places[t], places[t + 1]
             )
-        for v in range(low, min(low + group, stop)):
+        for v in range(high - 1, low - 1, -1):  # the last node is marked already
             shells, own = bounds[v - low], ends[v - low]
-            for k in range(num_shells + 1):
+            for k in range(num_shells + 1 if v < high - 1 else 0):
                 for a in range(shells[k], shells[k + 1]):
                     shell_of[nodes[a]] = k
             for k in range(num_shells):

@@ -299,6 +299,14 @@ def slot_of(table: NDArray[np.int32], node: int) -> int:
 
 
 @kernel
+def fetch_row(graph: CsrGraph, node: int, degree: float) -> None:
+    """Fetch both ends of a row of a graph from :func:`with_degrees`."""
+    first = 2 * graph.indptr[node]
+    prefetch(graph.indices, first)
+    prefetch(graph.indices, first + 2 * int(degree) - 1)
+
+
+@kernel
 def grow_ball(graph: CsrGraph, centre: int, loop: int, ball: Ball) -> Ball:
     """Search to the depth that ``ball`` has room for, remembering the edges met.
 
@@ -319,6 +327,7 @@ def grow_ball(graph: CsrGraph, centre: int, loop: int, ball: Ball) -> Ball:
     rows[0] = 0
     for level in range(1, bounds.size - 1):
         low, high = bounds[level - 1], bounds[level]
+        last = level == bounds.size - 2
         more = 1
         for a in range(low, high):
             more += int(degrees[a]) + 1
@@ -336,15 +345,11 @@ def grow_ball(graph: CsrGraph, centre: int, loop: int, ball: Ball) -> Ball:
             for e in range(filled):
                 longer[e] = columns[e]
             columns = longer
-        # Fetch the level's rows from memory all at once; what is stored here is
-        # overwritten below. One by one, each search would wait for its own row.
+        for a in range(low, min(low + _AHEAD, high)):
+            fetch_row(graph, nodes[a], degrees[a])
         for a in range(low, high):
-            rows[a + 1] = indptr[nodes[a]]
-        for a in range(low, high):
-            if degrees[a] > loop:
-                last = rows[a + 1] + int(degrees[a]) - loop - 1
-                columns[filled + a - low] = edges[rows[a + 1], 0] ^ edges[last, 0]
-        for a in range(low, high):
+            if a + _AHEAD < high:
+                fetch_row(graph, nodes[a + _AHEAD], degrees[a + _AHEAD])
             if 2 * (found + degrees[a]) > table.shape[0]:
                 table = new_table(2 * (found + int(degrees[a])))
                 for b in range(found):
@@ -361,6 +366,8 @@ def grow_ball(graph: CsrGraph, centre: int, loop: int, ball: Ball) -> Ball:
                     nodes[found] = u
                     degrees[found] = edges[e, 1]
                     found += 1
+                    if not last:
+                        prefetch(indptr, u)
                 columns[filled] = table[slot, 1]
                 filled += 1
             rows[a + 1] = filled
