@@ -197,7 +197,8 @@ def sample_nodes(
                 nodes = np.append(nodes, nodes)
             nodes[found] = v
             shell_of[v] = 0
-            shells[0], shells[1] = found, found + 1
+            found += 1
+            shells[0], shells[1] = begin, found
             for k in range(1, num_shells + 1):
                 nodes, found = search_level(
                     graph, nodes, shells[k - 1], shells[k], k, shell_of
@@ -217,9 +218,7 @@ def sample_nodes(
                     count += 1
                 own[k + 1] = count
         for t in range(steps):
-            step_walks(
-                graph, plan.loop, count, states, edges, places[t], places[t + 1]
-            )
+            step_walks(graph, plan.loop, count, states, edges, places[t], places[t + 1])
         for v in range(high - 1, low - 1, -1):  # the last node is marked already
             shells, own = bounds[v - low], ends[v - low]
             for k in range(num_shells + 1 if v < high - 1 else 0):
