@@ -288,7 +288,7 @@ def encode_sampled(
     variances = np.zeros_like(values)
     known = g.csr
     if size == n and known.indices.size < 2**31:  # half of what is read most
-        known = known._replace(indptr=known.indptr.astype(np.int32))  # type: ignore[arg-type]
+        known = known._replace(indptr=known.indptr.astype(np.int32))
     small = np.int8 if encoding.num_shells < 127 else np.int16
     shell_of = PerThread(lambda: np.full(n, -1, dtype=small))
     for i, (plan, _) in enumerate(blocks):
