@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sekgnn.encoding import WalkEncoding, encode, encode_sampled, sampled
+from sekgnn.encoding import WalkEncoding, encode, encode_sampled
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import (
     Graph,
@@ -106,15 +106,21 @@ def test_bad_calls(
         encode_sampled(path_graph(3), WalkEncoding(**parameters), **options)
 
 
-def test_renumbering_by_locality_changes_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Not a bit: walks keep the names of their nodes and the order of neighbours."""
-    graph = barabasi_albert_graph(80, 2, np.random.default_rng(1))
-    graph = graph.disjoint_union(path_graph(1))
+def test_nodes_sampled_together_do_not_touch_each_other() -> None:
+    """Not a bit: one by one, a few at a time, or around a hub, walks are the same."""
+    graph = barabasi_albert_graph(500, 2, np.random.default_rng(1))
+    hub = [[500] * 400, list(range(400))]
+    edges = np.concatenate([graph.edge_index(), hub], axis=1)
+    graph = Graph.from_edge_index(edges, 502, undirected="add")
     encoding = WalkEncoding(num_shells=2, walk_length=4)
-    plain = encode_sampled(graph, encoding, num_walks=5, seed=2)
-    monkeypatch.setattr(sampled, "_FAR_APART", 10)
-    found = encode_sampled(graph, encoding, num_walks=5, seed=2)
-    np.testing.assert_array_equal(found.values, plain.values)
-    np.testing.assert_array_equal(found.standard_error, plain.standard_error)
+    whole = encode_sampled(graph, encoding, num_walks=5, seed=2)
+    for size in (1, 7, 200):
+        parts = [
+            encode_sampled(
+                graph, encoding, num_walks=5, seed=2, nodes=(v, min(v + size, 502))
+            )
+            for v in range(0, 502, size)
+        ]
+        for name in ("values", "standard_error"):
+            found = np.concatenate([getattr(part, name) for part in parts])
+            np.testing.assert_array_equal(found, getattr(whole, name))

@@ -8,7 +8,7 @@ import numba as nb
 import numpy as np
 import pytest
 
-from sekgnn.walks.vector import WIDTH, add_rows, padded, transpose_scaled
+from sekgnn.walks.vector import WIDTH, add_rows, padded, prefetch, transpose_scaled
 
 
 @nb.njit
@@ -30,6 +30,22 @@ def call_transpose(
     transpose_scaled(
         out, at, stride, matrix, matrix_at, matrix_stride, scale, weights, weights_at
     )
+
+
+@nb.njit
+def call_prefetch(array: Any, at: int) -> None:
+    prefetch(array, at)
+
+
+def test_prefetch_reads_and_writes_nothing() -> None:
+    """Neither inside nor outside; what is not contiguous has no flat places."""
+    for array in (np.arange(6.0).reshape(2, 3), np.empty(0, dtype=np.int8)):
+        before = array.copy()
+        for at in (-(2**40), -1, 0, 5, 2**40):
+            call_prefetch(array, at)
+        np.testing.assert_array_equal(array, before)
+    with pytest.raises(nb.TypingError, match="contiguous"):
+        call_prefetch(np.arange(6)[::2], 0)
 
 
 @pytest.mark.parametrize("width", range(0, 10 * WIDTH, WIDTH))

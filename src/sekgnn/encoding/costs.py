@@ -31,10 +31,12 @@ _SAMPLE = 64  # nodes looked at
 _ENOUGH = 3e7  # edges looked at, after which fewer nodes must do
 _LARGE = 1024  # nodes of graphs that are worth a look
 # nanoseconds, rough, on one 2.3 GHz core
-_BALL = 8.0  # per edge of a ball that is searched
+_BALL = 8.0  # per edge of a ball that half walks search, by a hash table
+_SEARCH = 2.0  # per edge of one that is searched by an array over all nodes
 _HALF = 0.55  # per number and edge of half walks
-_EGO = 0.15  # per number and edge of walks in ego-nets
-_WALK = 8.0  # per step of a sampled walk
+_EGO = 0.06  # per number and edge of walks in ego-nets
+_COLUMN = 18.0  # per step and node that such a walk lands on
+_WALK = 5.2  # per step of a sampled walk
 _OUT = 4.0  # per number that is written
 
 
@@ -177,8 +179,8 @@ def _exact(
         )
         within = np.cumsum(levels, axis=1)  # edges up to every level
         if plan.radius or squares:
-            work = _BALL * within[:, -1]
-            work += _EGO * (1 + squares) * steps * inside * shells
+            work = _SEARCH * within[:, -1]
+            work += (1 + squares) * steps * shells * (_EGO * inside + _COLUMN)
         else:
             width = padded(2 * plan.num_shells + 1)
             walked = within[:, plan.num_shells : plan.num_shells + half].sum(axis=1)
@@ -204,7 +206,7 @@ def _sampled(
     chosen, total = _some(nodes), 0.0
     for plan in blocks:
         levels, _, _ = ball_costs(graphs.csr, alike, chosen, plan.num_shells, 0)
-        work = 0.5 * _BALL * float(levels[:, :-1].sum(axis=1).mean())
+        work = _SEARCH * float(levels[:, :-1].sum(axis=1).mean())
         work += _WALK * (plan.num_shells + 1) * num_walks * steps
         total += nodes.size * (work + 2 * _OUT * plan.terms.shape[0] * steps)
     return 1e-9 * total / resolve_threads(threads)

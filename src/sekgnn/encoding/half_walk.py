@@ -30,7 +30,7 @@ from sekgnn.encoding.channels import (
 from sekgnn.graphs.graph import CsrGraph
 from sekgnn.kernel import kernel
 from sekgnn.walks.ball import Ball, grow_ball, new_ball
-from sekgnn.walks.vector import add_rows, padded
+from sekgnn.walks.vector import add_rows, padded, prefetch
 
 
 @kernel
@@ -150,6 +150,8 @@ def half_walk_nodes(
         ball = grow_ball(graph, v, plan.loop, ball)
         bounds, degrees = ball.bounds, ball.degrees
         found = bounds[bounds.size - 1]
+        for a in range(bounds[num_shells + 1]):  # needed at the end
+            prefetch(returns, ball.nodes[a] * steps)
         if ones.size < found:
             ones, ids = np.empty(2 * found), np.empty(2 * found, dtype=np.int32)
             before, after = np.empty(2 * found * width), np.empty(2 * found * width)

@@ -39,6 +39,7 @@ from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress, even_chunks, within
 from sekgnn.parsing import parse_json
+from sekgnn.walks.ball import search_level
 
 RANGE_NUMBERS = 1 << 24
 """Numbers in the encodings of one range: 128 MiB of float64."""
@@ -124,25 +125,12 @@ def near_range(
 
     ``distance`` is -1 everywhere, and of the nodes found then 0..reach.
     """
-    indptr, indices = graph
-    nodes = np.empty(2 * (stop - start) + 64, dtype=np.int32)
-    for v in range(start, stop):
-        nodes[v - start] = v
-        distance[v] = 0
+    nodes = np.arange(start, stop, dtype=np.int32)
+    distance[start:stop] = 0
     low, found = 0, stop - start
     for level in range(1, reach + 1):
         high = found
-        for a in range(low, high):
-            for e in range(indptr[nodes[a]], indptr[nodes[a] + 1]):
-                u = indices[e]
-                if distance[u] < 0:
-                    if found == nodes.size:
-                        larger = np.empty(2 * found, dtype=np.int32)
-                        larger[:found] = nodes
-                        nodes = larger
-                    distance[u] = level
-                    nodes[found] = u
-                    found += 1
+        nodes, found = search_level(graph, nodes, low, high, level, distance)
         low = high
     return nodes[:found].copy()
 

@@ -32,14 +32,16 @@ from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.convert import as_graph
 from sekgnn.graphs.graph import CsrGraph
-from sekgnn.graphs.locality import by_locality
 from sekgnn.graphs.packed import pack
 from sekgnn.hops import shell_sizes
 from sekgnn.hops.sampling import absorb
 from sekgnn.kernel import kernel
 from sekgnn.parallel import PerThread, Progress, even_chunks, run_chunks, within
+from sekgnn.walks.ball import search_level
+from sekgnn.walks.vector import prefetch
 
-_FAR_APART = 30_000  # nodes whose graph does not fit into the cache of a core
+_TOGETHER = 192  # walks, if each waits for memory, that keep it busy
+_LARGE = 256  # nodes around one that are not worth marking twice
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -76,32 +78,78 @@ def step_walks(
     loop: int,
     count: int,
     states: NDArray[np.uint64],
-    at: NDArray[np.int64],
-    rows: NDArray[np.int64],
+    edges: NDArray[np.int64],
+    before: NDArray[np.int32],
+    after: NDArray[np.int32],
 ) -> None:
     """Take one step with each of ``count`` walks, from nodes that have somewhere to go.
 
-    Walks do not wait for each other: where a node and its neighbours are far away in
-    memory, those of many walks are fetched at the same time.
+    Walks do not wait for each other: what the next look at a walk needs, its edge or
+    its row, is fetched from memory while the others are looked at.
 
     Args:
         graph: The graph.
         loop: 1 with self-loops, else 0.
         count: Number of walks.
         states: Of the random numbers of each walk; moved on.
-        at: The node of each walk; moved on.
-        rows: Scratch, ``[>= 2 count]``.
+        edges: Scratch, ``[>= count]``.
+        before: The node of each walk.
+        after: The next one; written.
     """
     indptr, indices = graph
     for w in range(count):
-        rows[2 * w] = indptr[at[w]]
-        rows[2 * w + 1] = indptr[at[w] + 1] - rows[2 * w]
-    for w in range(count):
         states[w] += _STEP
-        degree = rows[2 * w + 1]
-        choice = below(scramble(states[w]), degree + loop)
-        if choice < degree:
-            at[w] = indices[rows[2 * w] + choice]
+        first, last = indptr[before[w]], indptr[before[w] + 1]
+        edge = first + below(scramble(states[w]), last - first + loop)
+        prefetch(indices, edge)
+        edges[w] = edge if edge < last else -1
+    for w in range(count):
+        after[w] = before[w]
+        if edges[w] >= 0:
+            after[w] = indices[edges[w]]
+            prefetch(indptr, after[w])
+
+
+@kernel
+def fetch_rows(graph: CsrGraph, v: int) -> None:
+    """Fetch the rows of v's neighbours, and where those of the next node's begin."""
+    indptr, indices = graph
+    if v + 2 < indptr.size:
+        for e in range(indptr[v + 1], indptr[v + 2]):
+            prefetch(indptr, indices[e])
+    if v + 1 < indptr.size:
+        for e in range(indptr[v], indptr[v + 1]):
+            prefetch(indices, indptr[indices[e]])
+
+
+@kernel
+def count_hits(
+    plan: Plan,
+    ends: NDArray[np.int64],
+    places: NDArray[np.int32],
+    shell_of: NDArray[Any],
+    hits: NDArray[np.int64],
+) -> None:
+    """Write how many walks from one node and its shells are where, ``[C_raw, l]``.
+
+    Walks ``ends[k]..ends[k + 1] - 1`` begin in shell k; ``places`` are the nodes of
+    every walk at t = 0..l, ``[l + 1, W]``.
+    """
+    num_shells, offsets = plan.num_shells, plan.offsets
+    met = np.empty(num_shells + 2, dtype=np.int64)  # outside, then by shell
+    for t in range(hits.shape[1]):
+        met[:] = 0
+        for w in range(ends[0], ends[1]):
+            met[shell_of[places[t + 1, w]] + 1] += 1
+        hits[offsets[RETURN], t] = met[1]
+        for k in range(1, num_shells + 1):
+            hits[offsets[TO_SHELL] + k - 1, t] = met[k + 1]
+            back = inside = 0
+            for w in range(ends[k], ends[k + 1]):
+                back += places[t + 1, w] == places[0, w]
+                inside += shell_of[places[t + 1, w]] == k
+            hits[offsets[DIAGONAL] + k - 1, t] = back
+            hits[offsets[OFF_DIAGONAL] + k - 1, t] = inside - back
 
 
 @kernel
@@ -110,7 +158,6 @@ def sample_nodes(
     start: int,
     stop: int,
     first: int,
-    names: NDArray[np.int32],
     plan: Plan,
     num_walks: int,
     seed: np.uint64,
@@ -120,81 +167,83 @@ def sample_nodes(
 ) -> None:
     """Add estimates of nodes ``start..stop - 1`` to two arrays ``[.., C, L]``.
 
-    Node v is called ``names[v]`` by the user, whose node ``first`` is row 0. Walks of v
-    depend on the seed and its name alone; ``plan`` has no squares; ``shell_of`` is
-    scratch, -1 everywhere, ``[N]``, and as it was on return.
+    Node ``first`` is row 0. Walks of v depend on the seed and v alone, but those of a
+    few nodes are taken together. ``plan`` has no squares; ``shell_of`` is scratch, -1
+    everywhere, ``[N]``, and as it was on return.
     """
-    indptr, indices = graph
+    indptr = graph.indptr
     num_shells, offsets, terms = plan.num_shells, plan.offsets, plan.terms
-    steps = values.shape[2]
+    steps, most = values.shape[2], (num_shells + 1) * num_walks
+    group = max(1, _TOGETHER // most)
     hits = np.zeros((plan.num_raw, steps), dtype=np.int64)
     sizes = np.zeros(num_shells, dtype=np.int64)
-    bounds = np.zeros(num_shells + 2, dtype=np.int64)
+    bounds = np.zeros((group, num_shells + 2), dtype=np.int64)  # of shells in nodes
+    ends = np.zeros((group, num_shells + 2), dtype=np.int64)  # of their walks
     nodes = np.empty(64, dtype=np.int32)
-    most = (num_shells + 1) * num_walks
-    states, rows = np.empty(most, dtype=np.uint64), np.empty(2 * most, dtype=np.int64)
-    at, begun = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
-    for v in range(start, stop):
-        nodes[0] = v
-        shell_of[v] = 0
-        bounds[1] = 1
-        found = 1
-        for k in range(1, num_shells + 1):
-            for a in range(bounds[k - 1], bounds[k]):
-                for e in range(indptr[nodes[a]], indptr[nodes[a] + 1]):
-                    u = indices[e]
-                    if shell_of[u] < 0:
-                        if found == nodes.size:
-                            larger = np.empty(2 * found, dtype=np.int32)
-                            larger[:found] = nodes
-                            nodes = larger
-                        shell_of[u] = k
-                        nodes[found] = u
-                        found += 1
-            bounds[k + 1] = found
-            sizes[k - 1] = bounds[k + 1] - bounds[k]
-        hits[:] = 0
-        name = int(names[v])
-        origin = absorb(scramble(seed), name)
-        count = 0
-        alone = indptr[v + 1] - indptr[v] + plan.loop == 0
-        for k in range(0 if alone else num_shells + 1):
-            size = bounds[k + 1] - bounds[k]
-            for walk in range(num_walks if size > 0 else 0):
-                states[count] = absorb(absorb(origin, k), walk)
-                at[count] = nodes[bounds[k] + below(states[count], size)]
-                begun[count] = at[count]
-                count += 1
+    states = np.empty(group * most, dtype=np.uint64)
+    edges = np.empty(group * most, dtype=np.int64)
+    places = np.empty((steps + 1, group * most), dtype=np.int32)
+    high = start
+    while high < stop:
+        low, begin, found, count = high, 0, 0, 0
+        while high < min(low + group, stop) and found - begin < _LARGE:
+            v, high = high, high + 1
+            for a in range(begin, found):  # the marks of the node before
+                shell_of[nodes[a]] = -1
+            begin = found
+            fetch_rows(graph, v + 1)
+            shells, own = bounds[v - low], ends[v - low]
+            if found == nodes.size:
+                nodes = np.append(nodes, nodes)
+            nodes[found] = v
+            shell_of[v] = 0
+            found += 1
+            shells[0], shells[1] = begin, found
+            for k in range(1, num_shells + 1):
+                nodes, found = search_level(
+                    graph, nodes, shells[k - 1], shells[k], k, shell_of
+                )
+                shells[k + 1] = found
+            alone = indptr[v + 1] - indptr[v] + plan.loop == 0
+            origin = absorb(scramble(seed), v)
+            own[0] = count
+            for k in range(num_shells + 1):
+                size = shells[k + 1] - shells[k]
+                origin_of_shell = absorb(origin, k)
+                for walk in range(0 if alone or size == 0 else num_walks):
+                    states[count] = absorb(origin_of_shell, walk)
+                    u = nodes[shells[k] + below(states[count], size)]
+                    prefetch(indptr, u)
+                    places[0, count] = u
+                    count += 1
+                own[k + 1] = count
         for t in range(steps):
-            step_walks(graph, plan.loop, count, states, at, rows)
-            w = 0
-            for k in range(num_shells + 1 if count > 0 else 0):
-                for _ in range(num_walks if bounds[k + 1] > bounds[k] else 0):
-                    shell = shell_of[at[w]]
-                    if k == 0 and shell == 0:
-                        hits[offsets[RETURN], t] += 1
-                    elif k == 0 and shell > 0:
-                        hits[offsets[TO_SHELL] + shell - 1, t] += 1
-                    elif k > 0 and at[w] == begun[w]:
-                        hits[offsets[DIAGONAL] + k - 1, t] += 1
-                    elif k > 0 and shell == k:
-                        hits[offsets[OFF_DIAGONAL] + k - 1, t] += 1
-                    w += 1
-        for i in range(terms.shape[0]):
-            source, hop = terms[i, 0], terms[i, 3]
-            whole = divisor_value(terms[i, 2], hop, sizes)
-            if whole == 0:
-                continue
-            from_shell = offsets[DIAGONAL] <= source < offsets[RETURN]
-            weight = np.float64(sizes[hop - 1]) if from_shell else 1.0
-            factor = weight / (whole * terms[i, 4])
-            for t in range(steps):
-                share = hits[source, t] / num_walks
-                spread = share * (1.0 - share) / (num_walks - 1)
-                values[name - first, terms[i, 1], t] += factor * share
-                variances[name - first, terms[i, 1], t] += factor * factor * spread
-        for a in range(found):
-            shell_of[nodes[a]] = -1
+            step_walks(graph, plan.loop, count, states, edges, places[t], places[t + 1])
+        for v in range(high - 1, low - 1, -1):  # the last node is marked already
+            shells, own = bounds[v - low], ends[v - low]
+            for k in range(num_shells + 1 if v < high - 1 else 0):
+                for a in range(shells[k], shells[k + 1]):
+                    shell_of[nodes[a]] = k
+            for k in range(num_shells):
+                sizes[k] = shells[k + 2] - shells[k + 1]
+            count_hits(plan, own, places, shell_of, hits)
+            for i in range(terms.shape[0]):
+                source, hop = terms[i, 0], terms[i, 3]
+                whole = divisor_value(terms[i, 2], hop, sizes)
+                if whole == 0:
+                    continue
+                from_shell = offsets[DIAGONAL] <= source < offsets[RETURN]
+                weight = np.float64(sizes[hop - 1]) if from_shell else 1.0
+                factor = weight / (whole * terms[i, 4])
+                value = values[v - first, terms[i, 1]]
+                variance = variances[v - first, terms[i, 1]]
+                for t in range(steps):
+                    share = hits[source, t] / num_walks
+                    spread = share * (1.0 - share) / (num_walks - 1)
+                    value[t] += factor * share
+                    variance[t] += factor * factor * spread
+            for a in range(shells[0], shells[num_shells + 1]):
+                shell_of[nodes[a]] = -1
 
 
 def encode_sampled(
@@ -238,16 +287,15 @@ def encode_sampled(
     values = np.zeros((size, width, encoding.walk_length))
     variances = np.zeros_like(values)
     known = g.csr
-    names = np.arange(n, dtype=np.int32)
-    if size == n > _FAR_APART:
-        names, known = by_locality(known)
+    if size == n and known.indices.size < 2**31:  # half of what is read most
+        known = known._replace(indptr=known.indptr.astype(np.int32))
     small = np.int8 if encoding.num_shells < 127 else np.int16
     shell_of = PerThread(lambda: np.full(n, -1, dtype=small))
     for i, (plan, _) in enumerate(blocks):
 
         def work(low: int, high: int, plan: Plan = plan) -> None:
             sample_nodes(
-                known, start + low, start + high, start, names, plan, num_walks,
+                known, start + low, start + high, start, plan, num_walks,
                 np.uint64(seed), shell_of.value, values, variances,
             )  # fmt: skip
 
@@ -256,11 +304,10 @@ def encode_sampled(
     sizes = shell_sizes(
         pack([g]), encoding.sized_shells, nodes=(start, stop), threads=threads
     )
+    errors = with_shell_sizes(encoding, variances, None)
+    np.sqrt(errors, out=errors)
     return SampledEncoding(
-        with_shell_sizes(encoding, values, sizes),
-        np.sqrt(with_shell_sizes(encoding, variances, None)),
-        num_walks,
-        seed,
+        with_shell_sizes(encoding, values, sizes), errors, num_walks, seed
     )
 
 

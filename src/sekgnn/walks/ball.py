@@ -7,13 +7,63 @@ node.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.graphs.graph import CsrGraph
 from sekgnn.kernel import kernel
+from sekgnn.walks.vector import prefetch
+
+_AHEAD = 8  # rows that are being fetched while one is read
+
+
+@kernel
+def search_level(
+    graph: CsrGraph,
+    nodes: NDArray[np.int32],
+    low: int,
+    high: int,
+    level: int,
+    distance: NDArray[Any],
+) -> tuple[NDArray[np.int32], int]:
+    """Append the neighbours of ``nodes[low:high]`` that were not met before.
+
+    Without a branch on what is met: half of all guesses would be wrong, and a wrong one
+    waits for memory.
+
+    Args:
+        graph: The graph, n nodes.
+        nodes: Those met so far, ``high`` of them.
+        low: Where the level before begins.
+        high: Where it ends.
+        level: Of the neighbours.
+        distance: -1 for nodes not met, ``[n]``; ``level`` for those found here.
+
+    Returns:
+        nodes: In a larger array if their own was too small.
+        found: How many there are now.
+    """
+    indptr, indices = graph
+    found = high
+    for a in range(low, high):
+        if a + 2 * _AHEAD < high:
+            prefetch(indptr, nodes[a + 2 * _AHEAD])
+        if a + _AHEAD < high:
+            prefetch(indices, indptr[nodes[a + _AHEAD]])
+        first, last = indptr[nodes[a]], indptr[nodes[a] + 1]
+        if found + last - first > nodes.size:
+            larger = np.empty(2 * (found + last - first), dtype=np.int32)
+            larger[:found] = nodes[:found]
+            nodes = larger
+        for e in range(first, last):
+            u = indices[e]
+            known = distance[u]
+            nodes[found] = u
+            distance[u] = level if known < 0 else known
+            found += known < 0
+    return nodes, found
 
 
 @kernel
@@ -249,6 +299,14 @@ def slot_of(table: NDArray[np.int32], node: int) -> int:
 
 
 @kernel
+def fetch_row(graph: CsrGraph, node: int, degree: float) -> None:
+    """Fetch both ends of a row of a graph from :func:`with_degrees`."""
+    first = 2 * graph.indptr[node]
+    prefetch(graph.indices, first)
+    prefetch(graph.indices, first + 2 * int(degree) - 1)
+
+
+@kernel
 def grow_ball(graph: CsrGraph, centre: int, loop: int, ball: Ball) -> Ball:
     """Search to the depth that ``ball`` has room for, remembering the edges met.
 
@@ -269,6 +327,7 @@ def grow_ball(graph: CsrGraph, centre: int, loop: int, ball: Ball) -> Ball:
     rows[0] = 0
     for level in range(1, bounds.size - 1):
         low, high = bounds[level - 1], bounds[level]
+        last = level == bounds.size - 2
         more = 1
         for a in range(low, high):
             more += int(degrees[a]) + 1
@@ -286,15 +345,11 @@ def grow_ball(graph: CsrGraph, centre: int, loop: int, ball: Ball) -> Ball:
             for e in range(filled):
                 longer[e] = columns[e]
             columns = longer
-        # Fetch the level's rows from memory all at once; what is stored here is
-        # overwritten below. One by one, each search would wait for its own row.
+        for a in range(low, min(low + _AHEAD, high)):
+            fetch_row(graph, nodes[a], degrees[a])
         for a in range(low, high):
-            rows[a + 1] = indptr[nodes[a]]
-        for a in range(low, high):
-            if degrees[a] > loop:
-                last = rows[a + 1] + int(degrees[a]) - loop - 1
-                columns[filled + a - low] = edges[rows[a + 1], 0] ^ edges[last, 0]
-        for a in range(low, high):
+            if a + _AHEAD < high:
+                fetch_row(graph, nodes[a + _AHEAD], degrees[a + _AHEAD])
             if 2 * (found + degrees[a]) > table.shape[0]:
                 table = new_table(2 * (found + int(degrees[a])))
                 for b in range(found):
@@ -311,6 +366,8 @@ def grow_ball(graph: CsrGraph, centre: int, loop: int, ball: Ball) -> Ball:
                     nodes[found] = u
                     degrees[found] = edges[e, 1]
                     found += 1
+                    if not last:
+                        prefetch(indptr, u)
                 columns[filled] = table[slot, 1]
                 filled += 1
             rows[a + 1] = filled

@@ -1,10 +1,10 @@
-"""The two vector primitives of the fast kernels, as LLVM intrinsics.
+"""What the fast kernels need and numba cannot say, as LLVM intrinsics.
 
 Taking a walk step, summing a shell's pairs and summing a shell's returns are all "add
 up these rows of that matrix" (:func:`add_rows`); bringing all steps of one pair
 together is a transposition (:func:`transpose_scaled`). Plain numba keeps a running sum
 in memory and transposes number by number; these emit eight-wide vectors that stay in
-registers.
+registers. :func:`prefetch` asks for memory before it is needed.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ WIDTH = 8
 """Row lengths must be a multiple of this."""
 
 _INT32, _INT64 = ir.IntType(32), ir.IntType(64)
+_BYTES = ir.IntType(8).as_pointer()
 _NUMBERS = ["contract", "nnan", "ninf", "nsz"]  # every value is a finite number
 
 
@@ -88,6 +89,36 @@ class _Vectors:
     def add(self, a: Any, b: Any) -> Any:
         """Return a + b, free to fuse with a multiplication."""
         return self.builder.fadd(a, b, flags=_NUMBERS)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def prefetch(typing_context: Any, array: Any, at: Any) -> Any:
+    """Begin to fetch a number of an array into the cache, and do not wait for it.
+
+    Nothing is read: a place outside the array is harmless, and so is memory that was
+    never touched.
+
+    Args:
+        typing_context: Given by numba.
+        array: Contiguous, of any shape and type.
+        at: Which of its numbers, counted flat.
+    """
+    if not (isinstance(array, types.Array) and array.layout == "C"):
+        raise TypingError(f"what is prefetched must be contiguous, got {array}.")
+    signature = types.void(array, types.int64)
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        data = _Vectors(context, builder, sig, args).data(0)
+        place = builder.bitcast(builder.gep(data, [args[1]]), _BYTES)
+        kinds = [_BYTES, _INT32, _INT32, _INT32]
+        function = builder.module.declare_intrinsic(
+            "llvm.prefetch", (_BYTES,), ir.FunctionType(ir.VoidType(), kinds)
+        )
+        read, near, data_cache = (ir.Constant(_INT32, i) for i in (0, 3, 1))
+        builder.call(function, [place, read, near, data_cache])
+        return context.get_dummy_value()
+
+    return signature, generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]
