@@ -146,9 +146,7 @@ def empty_table(room: int) -> NDArray[np.int32]:
 def number_colours(colours: Colours) -> tuple[Colours, NDArray[np.int64]]:
     """Number the distinct colours in the order they are met.
 
-    Returns:
-        kept: The distinct colours, ``[C, 2]``.
-        classes: The number of each object's colour, int64 ``[N]``.
+    Returns them, ``[C, 2]``, and the number of each object's colour, int64 ``[N]``.
     """
     count = colours.shape[0]
     table = empty_table(count)

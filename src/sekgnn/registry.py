@@ -36,13 +36,9 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     """The known subclasses of ``base`` by name, which is also their ``name``.
 
     Names that stand in a file are looked up, and nothing is imported (:meth:`known`).
-    What a user types may also be ``package.module:Class`` (:meth:`find`).
-
-    Args:
-        kind: What messages call them, such as ``"encoding"``.
-        base: What all of them extend.
-        homes: Modules of this package that register further ones, by name; they are
-            imported when first asked for.
+    What a user types may also be ``package.module:Class`` (:meth:`find`). ``homes`` are
+    modules of this package that register further ones, imported when first asked for;
+    ``kind`` is what messages call them, such as ``"encoding"``.
     """
 
     def __init__(
@@ -54,7 +50,6 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         self._classes: dict[str, type[T]] = {}
 
     def __getitem__(self, name: str) -> type[T]:
-        """The class of that name."""
         if name not in self._classes and name in self._homes:
             import_module(self._homes[name])
         return self._classes[name]
@@ -64,7 +59,6 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         return iter({**self._homes, **self._classes})
 
     def __len__(self) -> int:
-        """How many are known."""
         return len({**self._homes, **self._classes})
 
     def register(self, name: str) -> Callable[[C], C]:
@@ -225,12 +219,8 @@ def parameter(
 ) -> Any:
     """Return a field of a :class:`Named` class that is also a flag of commands.
 
-    Args:
-        default: Its default.
-        help: What the flag says of it.
-        choices: The values it can have, if they are few.
-        **more: ``shown`` as the default; ``several``, whether the flag takes several
-            values, for an encoding with each.
+    ``more`` may hold ``shown``, instead of the default, and ``several``, whether the
+    flag takes several values, for an encoding with each.
     """
     return field(default=default, metadata={"help": help, "choices": choices, **more})
 
@@ -288,14 +278,9 @@ def make(
 ) -> Any:
     """Return what is ``given``, or make it from a name and parameters.
 
-    Args:
-        kind: What it is, such as ``"encoding"``.
-        given: A name, a mapping as :meth:`Named.to_dict` returns it, or an object.
-        base: The class, or classes, of such objects.
-        find: Returns the class of a name that a user typed.
-        known: Likewise of one in a mapping, which may come from a file; imports
-            nothing.
-        parameters: Further ones.
+    Given is an object of ``base``, a mapping as :meth:`Named.to_dict` returns it, whose
+    name is looked up by ``known``, for it may come from a file, or a name that a user
+    typed, looked up by ``find``.
 
     Raises:
         ConfigError: If a name or a parameter cannot work.

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sekgnn.datasets.property_graphs import FAMILIES, _rewired, benchmark_graph
+from sekgnn.datasets.graph_property import FAMILIES, _rewired, benchmark_graph
 
 SIZES = (15, 16, 17, 20, 24)
 

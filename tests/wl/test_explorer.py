@@ -31,7 +31,7 @@ from sekgnn.testing.brute_force import distances, landing
 from sekgnn.wl import Batch, Verdict, compare
 from sekgnn.wl.explorer import curves, gallery_pages, ladder
 from sekgnn.wl.explorer.gallery import PAIRS
-from sekgnn.wl.explorer.layout import positions
+from sekgnn.wl.explorer.page import _places as positions
 from sekgnn.wl.explorer.page import packaged, page_content
 from sekgnn.wl.explorer.rungs import rungs_of
 

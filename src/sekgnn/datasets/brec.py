@@ -106,7 +106,6 @@ class BREC(Collection[BRECPair]):
     """
 
     def __init__(self, data_root: str | os.PathLike[str] | None = None) -> None:
-        """Read the files."""
         path = _find(data_root)
         text = check_content("brec", _read(path), path)
         lines = text.decode("ascii").splitlines()

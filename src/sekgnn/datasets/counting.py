@@ -92,7 +92,6 @@ class CountingDataset(Collection[Graph]):
     def __init__(
         self, data_root: str | os.PathLike[str] | None = None, *, seed: int = 0
     ) -> None:
-        """Read the file, or generate."""
         if not has_data_file("counting", data_root, _MATRICES):
             self._generate(seed, NUM_GRAPHS)
             return

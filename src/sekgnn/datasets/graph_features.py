@@ -21,13 +21,9 @@ def add_graph_features(
 ) -> GraphTask:
     """Return a task whose graphs have features of their own, ``graph_x`` ``[1, D]``.
 
-    Missing values are NaN; networks take the mean of the training graphs for them.
-
-    Args:
-        task: With these ``columns``, and SMILES for descriptors.
-        columns: Of numbers, in this order.
-        descriptors: ``"rdkit"`` for those of
-            :func:`~sekgnn.graphs.molecules.descriptor_names`, after the columns.
+    They are ``columns`` of numbers, then with ``"rdkit"`` the descriptors of
+    :func:`~sekgnn.graphs.molecules.descriptor_names`. Missing values are NaN; networks
+    take the mean of the training graphs for them.
 
     Raises:
         ConfigError: If the task has no such column, or no SMILES.

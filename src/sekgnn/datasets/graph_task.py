@@ -100,15 +100,12 @@ class GraphTask:
     encoding: SubstructureEncoding | None = None
 
     def __len__(self) -> int:
-        """Number of graphs."""
         return len(self.graphs)
 
     def __getitem__(self, index: int) -> Data:
-        """Return graph ``index``."""
         return self.graphs[index]
 
     def __iter__(self) -> Iterator[Data]:
-        """Iterate over the graphs."""
         return iter(self.graphs)
 
     @property
@@ -247,7 +244,6 @@ class GraphTask:
         return self if keep.size == len(self) else self.subset(keep)
 
     def __repr__(self) -> str:
-        """Sizes and kind."""
         targets = ", ".join(self.target_names)
         return f"GraphTask({len(self)} graphs, {self.kind}, targets: {targets or None})"
 
@@ -298,13 +294,9 @@ def set_targets(graphs: Sequence[Data], y: Tensor, mask: NDArray[np.bool_]) -> N
 def set_weights(task: GraphTask, weights: Sequence[Any], name: str) -> None:
     """Set the weight of every graph's loss, divided by their mean.
 
-    Args:
-        task: The graphs.
-        weights: One number per graph.
-        name: What to call them.
-
     Raises:
-        GraphInputError: If one is not a number, or negative, or all are 0.
+        GraphInputError: If one is not a number, or negative, or all are 0; calls them
+            ``name``.
     """
     import torch
 
@@ -346,17 +338,10 @@ def make_task(
     classes: Sequence[Label] | None = None,
     names: FeatureNames = NO_NAMES,
 ) -> GraphTask:
-    """Join graphs and targets.
+    """Join graphs with ``edge_index``, ``x`` and ``num_nodes``, and their targets.
 
-    Args:
-        source: The file or object, for messages.
-        graphs: With ``edge_index``, ``x`` and ``num_nodes``, without ``y``; targets are
-            set on them.
-        places: Where each graph stands in the source.
-        columns: The targets; none for graphs to predict.
-        kind: The kind of task; see :func:`encode_targets`.
-        classes: The labels, if known.
-        names: The columns of the features.
+    Targets are set on the graphs. Without ``columns`` these are to be predicted on;
+    ``kind`` and ``classes`` are as for :func:`encode_targets`.
 
     Raises:
         GraphInputError: If there are no graphs, one has no nodes, features are not

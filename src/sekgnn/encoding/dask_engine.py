@@ -29,16 +29,13 @@ T = TypeVar("T")
 def open_client(
     scheduler: str | None = None, workers: int | None = None
 ) -> Iterator[Any]:
-    """Give a client of a running scheduler, or of new workers on this machine.
+    """Give a ``distributed.Client`` of a scheduler, or of new workers on this machine.
 
     Args:
         scheduler: Address such as ``tcp://host:8786``, or the path of a scheduler file;
             ``None`` starts a cluster here, which ends with the block.
         workers: Processes of one thread each on this machine; ``None`` for one per
             usable core.
-
-    Yields:
-        A ``distributed.Client``.
 
     Raises:
         MissingExtraError: If distributed is not installed.
@@ -92,13 +89,8 @@ def run_on_workers(
     """Yield every task with what ``job`` made of it, in the order they finish.
 
     Tasks are asked for as workers become free, so there may be millions. A task whose
-    worker dies goes to another one.
-
-    Args:
-        client: Of the cluster.
-        job: Does the work; pickled, so an object of this library.
-        tasks: What it is called with.
-        packages: Modules that workers need, each with the extra that installs it.
+    worker dies goes to another one. The job is pickled, so an object of this library;
+    ``packages`` are modules that workers need, each with the extra that installs it.
 
     Raises:
         ConfigError: If a worker lacks the library or a package, or has another version

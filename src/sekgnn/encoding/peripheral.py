@@ -118,7 +118,6 @@ class PeripheralEdges(SubstructureEncoding):
     max_distance: int = parameter(3, "largest distance of two nodes in their shell")
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         for name in ("num_shells", "max_distance"):
             object.__setattr__(self, name, check_positive(name, getattr(self, name)))
 

@@ -27,15 +27,10 @@ IntArray = NDArray[np.integer[Any]]
 
 
 class CsrGraph(NamedTuple):
-    """A graph as kernels take it: neighbours in compressed sparse rows.
+    """A graph as kernels take it: neighbours in compressed sparse rows."""
 
-    Attributes:
-        indptr: Row starts, int64 ``[n + 1]``.
-        indices: Neighbours, int32.
-    """
-
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
+    indptr: NDArray[np.int64]  # row starts, [n + 1]
+    indices: NDArray[np.int32]  # neighbours
 
 
 class Graph:
@@ -86,7 +81,6 @@ class Graph:
         return graph
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Refuse: a graph never changes."""
         raise AttributeError(f"Graph is immutable; cannot set {name!r}.")
 
     @classmethod
@@ -237,7 +231,6 @@ class Graph:
         )
 
     def __hash__(self) -> int:
-        """Hash consistent with equality."""
         return hash((self.indptr.tobytes(), self.indices.tobytes()))
 
     def __reduce__(self) -> tuple[type[Graph], tuple[IntArray, IntArray]]:
@@ -245,5 +238,4 @@ class Graph:
         return Graph, (self.indptr, self.indices)
 
     def __repr__(self) -> str:
-        """Sizes only."""
         return f"Graph(num_nodes={self.num_nodes}, num_edges={self.num_edges})"

@@ -87,11 +87,7 @@ def read_graph6(path: str | Path) -> list[Graph]:
 
 
 def graph6_lines(path: str | Path, part: Part | None = None) -> Iterator[Graph]:
-    """Yield the graphs of a file as its lines are read.
-
-    Args:
-        path: The file.
-        part: The lines to read; all by default.
+    """Yield the graphs of a file, or a part of its lines, as they are read.
 
     Raises:
         GraphInputError: If a line is not graph6, when it is met; names it.

@@ -363,15 +363,10 @@ def settle_rows(
     indptr: NDArray[np.int64],
     out: NDArray[np.int32],
 ) -> tuple[int, int, int]:
-    """Sort rows and drop repeats.
+    """Sort rows of entries of :func:`put_ends` and drop repeats.
 
-    Args:
-        places: Where the rows begin, ``[R + 1]``.
-        entries: From :func:`put_ends`; sorted here.
-        strict: Insist that every neighbour is there both ways.
-        low: The node of the first row.
-        indptr: Receives the size of the row of v at ``v + 1``.
-        out: Receives the rows.
+    Rows begin at ``places``, ``[R + 1]``, the first is that of the node ``low``.
+    ``out`` receives them, and ``indptr[v + 1]`` the size of the row of v.
 
     Returns:
         How many neighbours there are, and with ``strict`` the first node and entry that

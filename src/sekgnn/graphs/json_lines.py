@@ -28,13 +28,8 @@ def json_records(
     """Yield lines such as ``{"edges": [[0, 1], [1, 2]], "num_nodes": 4, "y": 1}``.
 
     ``edges`` lists each edge once or in both directions, nodes from 0; ``num_nodes`` is
-    needed unless ``x`` (one list of numbers per node) is given.
-
-    Args:
-        path: The file, read as the graphs are asked for; blank lines are skipped.
-        targets: Keys to keep; one that a line lacks is missing there.
-        loops: ``"drop"`` (with a warning) or ``"error"``.
-        part: The lines to read; all by default.
+    needed unless ``x`` (one list of numbers per node) is given. Blank lines are
+    skipped. ``targets`` are keys to keep; one that a line lacks is missing there.
 
     Raises:
         GraphInputError: If a line is wrong, when it is met, which names line and key;

@@ -82,7 +82,6 @@ class LabelledGraph:
         object.__setattr__(self, "label_names", names)
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Refuse: a labelled graph never changes."""
         raise AttributeError(f"LabelledGraph is immutable; cannot set {name!r}.")
 
     @property
@@ -120,7 +119,6 @@ class LabelledGraph:
         )
 
     def __hash__(self) -> int:
-        """Hash consistent with equality."""
         parts = (self.node_labels, self.edge_labels)
         return hash((self.graph, *(p if p is None else p.tobytes() for p in parts)))
 
@@ -130,7 +128,6 @@ class LabelledGraph:
         return LabelledGraph, (self.graph, *labels)
 
     def __repr__(self) -> str:
-        """Sizes, and which labels there are."""
         return (
             f"LabelledGraph(num_nodes={self.num_nodes}, num_edges={self.num_edges}, "
             f"node_labels={self.node_labels is not None}, "
@@ -141,13 +138,9 @@ class LabelledGraph:
 def as_labels(name: str, values: Any) -> NDArray[np.int64]:
     """Return labels as int64 ``[n]``: integers as they are, all else digested.
 
-    Args:
-        name: What to call them in messages.
-        values: A sequence of integers, strings or numbers, or rows of numbers.
-
     Raises:
         GraphInputError: If a label is NaN, an integer too large to be one of a row,
-            or not of these kinds.
+            or not an integer, a string, a number or a row of numbers.
 
     Example:
         >>> as_labels("labels", [3, 1]).tolist()

@@ -68,7 +68,6 @@ class ReadOptions:
     edge_labels: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
-        """Check what has a fixed set of values."""
         for item in fields(self):
             value = getattr(self, item.name)
             if value is not None and "choices" in item.metadata:

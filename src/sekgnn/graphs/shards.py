@@ -44,11 +44,7 @@ Arrays = Mapping[str, NDArray[Any]]
 def record_arrays(
     records: Sequence[GraphRecord], targets: Sequence[Column]
 ) -> dict[str, NDArray[Any]]:
-    """Return records as the arrays of a shard.
-
-    Args:
-        records: All with the same number of features.
-        targets: What to keep of their targets.
+    """Return records, all with the same features, as the arrays of a shard.
 
     Returns:
         ``node_ptr`` ``[G + 1]``, ``indptr`` ``[N + 1]`` and ``indices`` ``[2 M]`` as in
@@ -126,10 +122,8 @@ def num_present(target: NDArray[Any]) -> int:
 def write_shard(path: Path, about: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
     """Write a shard, all or nothing, and return its line of the manifest.
 
-    Args:
-        path: The file.
-        about: What to say of it beside the name, sizes and SHA-256 of its content.
-        arrays: Those of :func:`record_arrays`, and further ones.
+    The line holds ``about``, the name, sizes and the SHA-256 of the content; the arrays
+    are those of :func:`record_arrays`, and further ones.
 
     Raises:
         OutputError: If the file cannot be written.
@@ -182,7 +176,6 @@ class Shard:
     """
 
     def __init__(self, path: str | Path) -> None:
-        """Find the arrays."""
         self.path = Path(path)
         try:
             content = np.memmap(self.path, np.uint8, "r")
@@ -202,7 +195,6 @@ class Shard:
             ) from error
 
     def __len__(self) -> int:
-        """Number of graphs."""
         return self.node_ptr.size - 1
 
     def check(self) -> None:
@@ -269,9 +261,6 @@ def _view(file: Any, info: zipfile.ZipInfo, content: NDArray[np.uint8]) -> NDArr
 class Shards:
     """A complete folder of shards: all of its graphs, by position.
 
-    Args:
-        folder: The folder.
-
     Attributes:
         manifest: What it says of itself and of every shard.
         graph_ptr: Shard s holds graphs ``graph_ptr[s]:graph_ptr[s + 1]``, ``[S + 1]``.
@@ -284,7 +273,6 @@ class Shards:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        """Read the manifest."""
         self.folder = Path(folder)
         self.manifest = read_manifest(self.folder)
         if not self.manifest["complete"]:
@@ -300,7 +288,6 @@ class Shards:
         self.shard = lru_cache(_OPEN)(self._open)
 
     def __len__(self) -> int:
-        """Number of graphs."""
         return int(self.graph_ptr[-1])
 
     def __reduce__(self) -> tuple[type[Shards], tuple[Path]]:
@@ -336,12 +323,7 @@ class Shards:
 def shard_records(
     path: str | Path, targets: Sequence[Column] = (), part: Part | None = None
 ) -> Iterator[GraphRecord]:
-    """Yield the graphs of a folder of shards, which are checked as they are read.
-
-    Args:
-        path: The folder.
-        targets: Those to keep.
-        part: The positions to read; all by default.
+    """Yield the graphs of a folder of shards, or a part, checked as they are read.
 
     Raises:
         GraphInputError: If a shard is missing or damaged, or holds no such target.

@@ -130,13 +130,9 @@ def read_cache(path: Path, key: str, parameters: dict[str, Any]) -> Values | Non
 
     Changes of the arrays stay in memory (the map is copy-on-write).
 
-    Args:
-        path: The file.
-        key: The name that it must carry.
-        parameters: What it must have been made with.
-
     Raises:
-        DamagedFileError: If anything in it differs from that, or it cannot be read.
+        DamagedFileError: If it carries another key or other parameters, or cannot be
+            read.
     """
     try:
         header, arrays = read_arrays(path, _MAGIC)

@@ -62,14 +62,11 @@ def device_of(data: Data) -> torch.device:
 def attach_encoding(
     data: Data, encoding: Tensor | RaggedEncoding, attr_name: str | None
 ) -> Data:
-    """Write ``encoding`` on ``data``, on the device of its edges.
+    """Write ``encoding`` on ``data``, in place and on the device of its edges.
 
-    Args:
-        data: Changed in place.
-        encoding: ``[N, C, L]``, or ragged, which becomes a field per array.
-        attr_name: The field, or ``None`` to append columns ``[N, C * L]`` to ``x``.
-            Integer features then become floats, where PyG's own transforms would cut
-            the encoding to integers.
+    It is ``[N, C, L]``, or ragged, which becomes a field per array. Without a name,
+    columns ``[N, C * L]`` are appended to ``x``. Integer features then become floats,
+    where PyG's own transforms would cut the encoding to integers.
 
     Raises:
         GraphInputError: If ``data.x`` cannot take columns.
@@ -104,11 +101,6 @@ def pack_dataset(
     dataset: GraphDataset, undirected: Undirected, loops: SelfLoops
 ) -> PackedGraphs:
     """Return the graphs ``dataset[0], ...`` under the rules of ``from_pyg``.
-
-    Args:
-        dataset: Anything with a length and ``Data`` objects in it.
-        undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse.
-        loops: ``"drop"`` (with a warning) or ``"error"``.
 
     Raises:
         GraphInputError: If the dataset is empty or a graph unusable; names the graph.

@@ -9,17 +9,14 @@ from sekgnn.checks import nearest
 from sekgnn.encoding.substructure import ENCODINGS, SubstructureEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.registry import Registry, import_own, make
-from sekgnn.wl.colouring import WLTest
 from sekgnn.wl.encodings.base import Encoding, ExactEncoding
-from sekgnn.wl.encodings.distances import DistanceProfile
-from sekgnn.wl.encodings.inner import InnerFWL, InnerWL
+from sekgnn.wl.encodings.ego_nets import DistanceProfile, InnerFWL, InnerWL
 from sekgnn.wl.encodings.walks import Walks
-from sekgnn.wl.fwl2 import TwoFWL
-from sekgnn.wl.fwl3 import ThreeFWL
+from sekgnn.wl.fwl import ThreeFWL, TwoFWL
 from sekgnn.wl.hop_wl import KHopWL, OneWL
 from sekgnn.wl.isomorphism import Isomorphism
-from sekgnn.wl.sek import SEK, SEKTwoFWL
-from sekgnn.wl.subgraph import SubgraphWL
+from sekgnn.wl.refinement import WLTest
+from sekgnn.wl.sek import SEK, SEKTwoFWL, SubgraphWL
 
 TESTS: Registry[WLTest] = Registry("test", WLTest)  # type: ignore[type-abstract]
 """The known tests by name, the library's from the weaker to the stronger."""

@@ -167,20 +167,12 @@ def draw_graph(
     centre: int | None = None,
     accent: str = "#333333",
 ) -> None:
-    """Draw one graph, all of it within the axes.
+    """Draw one graph, its nodes at ``places``, ``[n, 2]``, all of it within the axes.
 
-    Args:
-        axis: Where to.
-        graph: The graph, n nodes.
-        places: Of its nodes, ``[n, 2]``.
-        faces: Colours of the nodes.
-        outlines: Colours of their rings.
-        widths: Widths of their rings, in points.
-        texts: What to write into the nodes, if there is room.
-        sizes: Of the nodes, as shares of the usual.
-        bonds: Labels of edges are those of bonds, which are drawn as in chemistry.
-        centre: A node to look from: edges among its neighbours are brought out.
-        accent: Colour of these edges.
+    Nodes have faces and rings (``outlines``, ``widths`` in points), ``sizes`` are
+    shares of the usual one, ``texts`` are written into them if there is room. ``bonds``
+    are drawn as in chemistry, by the labels of edges. From a ``centre``, edges among
+    its neighbours are brought out in the colour ``accent``.
     """
     from matplotlib.collections import LineCollection
 

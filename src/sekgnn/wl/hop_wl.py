@@ -27,7 +27,7 @@ from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.registry import parameter
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.colouring import Colouring, Source, WLTest
+from sekgnn.wl.refinement import Colouring, Source, WLTest
 
 _CHUNK = 65_536
 
@@ -72,7 +72,6 @@ class KHopWL(WLTest):
     )
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         check_positive("num_hops", self.num_hops)
         check_choice("kernel", self.kernel, get_args(HopKernel))
 
@@ -190,7 +189,6 @@ class HopColouring(Colouring):
         words: Callable[[int], list[str]] | None = None,
         threads: int | None = None,
     ) -> None:
-        """Keep the parts; nothing is computed yet."""
         self.batch, self.ptr = batch, batch.node_ptr
         given = batch.label_colours if first is None else first
         self.first = check_colours("first", given, batch.packed.num_nodes)

@@ -15,8 +15,7 @@ from sekgnn.digest import colour_text, number_colours
 from sekgnn.files import write_atomically
 from sekgnn.wl.batch import as_batch
 from sekgnn.wl.by_name import make_test
-from sekgnn.wl.colouring import WLTest
-from sekgnn.wl.refinement import Refinement, refine
+from sekgnn.wl.refinement import Refinement, WLTest, refine
 from sekgnn.wl.words import ColourWords
 
 _SHOWN_CLASSES = 50
@@ -307,5 +306,4 @@ class Verdict:
         return page
 
     def __repr__(self) -> str:
-        """The sentence."""
         return f"<Verdict: {self.sentence()}>"

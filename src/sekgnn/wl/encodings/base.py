@@ -65,9 +65,7 @@ class ExactEncoding(Named, ABC):
 class ExactValues(ExactEncoding):
     """The integers of a :class:`~sekgnn.encoding.SubstructureEncoding` as colours.
 
-    Args:
-        f: The encoding; its ``exact()`` must give integers.
-        use: Equal integers of another use get other colours.
+    Its ``exact()`` must give integers; equal ones of another ``use`` get other colours.
     """
 
     name = "values"
@@ -151,7 +149,6 @@ class ExactValues(ExactEncoding):
         return self.f.to_dict()
 
     def __str__(self) -> str:
-        """The name and the parameters of f."""
         return str(self.f)
 
 

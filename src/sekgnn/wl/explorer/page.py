@@ -13,13 +13,15 @@ from string import Template
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sekgnn._version import __version__
 from sekgnn.errors import GraphInputError
+from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.graphs.molecules import BOND_NUMBERS
+from sekgnn.wl.drawing import layout
 from sekgnn.wl.explorer.curves import walk_curves
-from sekgnn.wl.explorer.layout import positions
 from sekgnn.wl.explorer.rungs import rungs_of
 from sekgnn.wl.verdict import Verdict
 
@@ -33,13 +35,7 @@ def verdict_page(verdict: Verdict) -> str:
 
 
 def page_of(content: Any, about: str = "", home: str = "") -> str:
-    """Return the page that shows some content, as HTML.
-
-    Args:
-        content: Of :func:`page_content`.
-        about: Sentences about the pair, shown below the title.
-        home: Address of a page to go back to.
-    """
+    """Return the page of some content, with sentences ``about`` the pair, as HTML."""
     return filled(
         "explorer.html",
         " and ".join(content["names"]),
@@ -87,7 +83,7 @@ def _graph(item: LabelledGraph) -> dict[str, Any]:
     out: dict[str, Any] = {
         "n": item.num_nodes,
         "edges": np.stack([row[upper], col[upper]], axis=1).tolist(),
-        "places": positions(item.graph).round(4).tolist(),
+        "places": _places(item.graph).round(4).tolist(),
     }
     if item.node_labels is not None:
         names = item.label_names
@@ -100,15 +96,18 @@ def _graph(item: LabelledGraph) -> dict[str, Any]:
     return out
 
 
+def _places(graph: Graph) -> NDArray[np.float64]:
+    """Return a place in [-1, 1]² for every node, ``[n, 2]``."""
+    places = layout(graph)
+    if len(places):
+        places -= (places.max(axis=0) + places.min(axis=0)) / 2
+    return places / max(np.abs(places).max(initial=0), 1e-9)
+
+
 def filled(template: str, title: str, **parts: str) -> str:
-    """Return a page of the package with its parts filled in.
+    """Return a page of the package with its title, as plain text, and parts, as HTML.
 
     The page's policy is to load nothing, and to run ``script`` alone, if it has one.
-
-    Args:
-        template: Name of the page.
-        title: As plain text.
-        parts: Further parts, as HTML.
     """
     parts |= {"style": packaged("explorer.css"), "title": escape(title)}
     allowed = [

@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.errors import GraphInputError
-from sekgnn.wl.colouring import WLTest
 from sekgnn.wl.encodings.walks import walk_family
-from sekgnn.wl.fwl2 import TwoFWL
+from sekgnn.wl.fwl import TwoFWL
 from sekgnn.wl.hop_wl import KHopWL, OneWL
-from sekgnn.wl.refinement import refine
-from sekgnn.wl.sek import SEK
-from sekgnn.wl.subgraph import SubgraphWL
+from sekgnn.wl.refinement import WLTest, refine
+from sekgnn.wl.sek import SEK, SubgraphWL
 from sekgnn.wl.verdict import Verdict
 
 _SHOWN_CLASSES = 48
@@ -24,16 +22,10 @@ _LABELS = {"3fwl": "3-FWL", "isomorphism": "Isomorphism"}
 
 
 class Rung(NamedTuple):
-    """A test of the page.
+    """A test of the page."""
 
-    Attributes:
-        label: Its name for people.
-        about: What a round reads, in a phrase.
-        test: The test.
-    """
-
-    label: str
-    about: str
+    label: str  # for people
+    about: str  # what a round reads, in a phrase
     test: WLTest
 
 
