@@ -12,11 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.datasets.pyg import as_data
-from sekgnn.datasets.targets import Label, TargetColumn, TaskKind, encode_targets
+from sekgnn.datasets.targets import (
+    Label,
+    TargetColumn,
+    TaskKind,
+    encode_targets,
+    is_missing,
+    not_a_number,
+)
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.fields import GRAPH_X, POSITIONS
 from sekgnn.graphs import GraphRecord
 from sekgnn.graphs.graph_record import NO_NAMES, FeatureNames
+from sekgnn.graphs.molecules import descriptor_names, descriptors_of
 from sekgnn.graphs.table import Column
 
 if TYPE_CHECKING:
@@ -57,7 +65,7 @@ class GraphTask:
         feature_names: The columns of ``x``, if they have names.
         edge_feature_names: The columns of ``edge_attr``, if they have names.
         graph_feature_names: The columns of ``graph_x``, of graphs that have features
-            of their own (:func:`~sekgnn.datasets.graph_features.add_graph_features`).
+            of their own (:func:`add_graph_features`).
         rows: Number of each graph in its source, from 1: its data row, its line among
             those that are not blank, or its number in a folder. Rows that were left
             out are counted.
@@ -327,6 +335,58 @@ def row_weights(batch: Any, level: str) -> Tensor | None:
         return None
     found: Tensor = batch[Y_WEIGHT]
     return found[batch.batch] if level == "node" else found
+
+
+def add_graph_features(
+    task: GraphTask, columns: Sequence[str] = (), descriptors: str = "none"
+) -> GraphTask:
+    """Return a task whose graphs have features of their own, ``graph_x`` ``[1, D]``.
+
+    They are ``columns`` of numbers, then with ``"rdkit"`` the descriptors of
+    :func:`~sekgnn.graphs.molecules.descriptor_names`. Missing values are NaN; networks
+    take the mean of the training graphs for them.
+
+    Raises:
+        ConfigError: If the task has no such column, or no SMILES.
+        GraphInputError: If a value is not a number; names row and column.
+    """
+    import torch
+
+    names = [*columns]
+    source = task.name or "graphs"
+    parts = [
+        [
+            _number(value, f"{source}, {place}, column {name!r}")
+            for value, place in zip(task.column(name), task.places, strict=True)
+        ]
+        for name in columns
+    ]
+    table = np.array(parts, dtype=np.float64).reshape(len(parts), len(task)).T
+    if descriptors != "none":
+        if task.texts is None:
+            raise ConfigError(
+                f"{task.name or 'the data'} holds no SMILES, of which descriptors are "
+                "computed; leave descriptors out."
+            )
+        names += descriptor_names()
+        rows = np.array([descriptors_of(text) for text in task.texts])
+        table = np.concatenate([table, rows], axis=1)
+    if not names:
+        return task
+    for data, row in zip(task.graphs, table, strict=True):
+        data[GRAPH_X] = torch.from_numpy(row[None].copy())
+    return replace(task, graph_feature_names=tuple(names))
+
+
+def _number(value: Any, place: str) -> float:
+    if is_missing(value):
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise GraphInputError(
+            f"{place}: {value!r} is not a number.{not_a_number(value)}"
+        ) from None
 
 
 def make_task(

@@ -230,6 +230,7 @@ def shard_task(
     names = names or shards.targets
     node_ptrs = shards.column("node_ptr")
     sizes = np.concatenate([np.diff(ptr) for ptr in node_ptrs])
+    lost = sum(line["left_out"] for line in shards.manifest["shards"])
     count = len(shards)
     bare = ShardTask(
         graphs=(),
@@ -244,7 +245,7 @@ def shard_task(
         source="shards",
         reader=shards.manifest["reader"],
         encoding=encoding_from_dict(shards.manifest["parameters"]["encoding"]),
-        left_out=_left_out(shards),
+        left_out={"SMILES that rdkit cannot read": lost} if lost else {},
         shards=shards,
         positions=np.arange(count),
         y=np.zeros(count, dtype=np.int64),
@@ -272,11 +273,6 @@ def shard_task(
         target_units=known,
     )
     return full.with_items()
-
-
-def _left_out(shards: Shards) -> dict[str, int]:
-    count = sum(line["left_out"] for line in shards.manifest["shards"])
-    return {"SMILES that rdkit cannot read": count} if count else {}
 
 
 def _column(shards: Shards, name: str, places: Sequence[str]) -> TargetColumn:

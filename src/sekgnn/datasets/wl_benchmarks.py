@@ -316,15 +316,11 @@ class _TensorReader(pickle.Unpickler):
             ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor_v2,
             ("torch.storage", "_load_from_bytes"): _storage,
             ("collections", "OrderedDict"): OrderedDict,
-            ("_codecs", "encode"): _latin,  # bytes, in old protocols
+            ("_codecs", "encode"): lambda text, _: text.encode("latin-1"),
         }
         if (module, name) not in known:
             raise pickle.UnpicklingError(f"it names {module}.{name}, which is not read")
         return known[module, name]
-
-
-def _latin(text: str, _: str) -> bytes:
-    return text.encode("latin-1")
 
 
 def _storage(content: bytes) -> Any:

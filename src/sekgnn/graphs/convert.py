@@ -125,7 +125,7 @@ def from_pyg(
             infinite.
     """
     edge_index = getattr(data, "edge_index", None)
-    adj_t = getattr(data, "adj_t", None)
+    adj_t: Any = getattr(data, "adj_t", None)
     if edge_index is None and adj_t is None:
         raise GraphInputError(
             "data has neither edge_index nor adj_t; for a graph without edges set "
@@ -136,11 +136,15 @@ def from_pyg(
     weights = getattr(data, "edge_weight", None)
     if weights is not None and bool((weights != 1).any()):
         note_weights("weights (data.edge_weight)")
+    if edge_index is None:
+        if hasattr(adj_t, "to_sparse_coo"):  # torch's own sparse tensors
+            col, row = adj_t.to_sparse_coo().coalesce().indices().cpu().numpy()
+        else:  # torch_sparse.SparseTensor
+            col, row = (part.cpu().numpy() for part in adj_t.coo()[:2])
+        edge_index = np.stack([row, col])
+    num_nodes = _known_num_nodes(data)
     return Graph.from_edge_index(
-        _pairs_of_adj_t(adj_t) if edge_index is None else edge_index,
-        _known_num_nodes(data),
-        undirected=undirected,
-        loops=loops,
+        edge_index, num_nodes, undirected=undirected, loops=loops
     )
 
 
@@ -260,15 +264,6 @@ def _check_weights(name: str, weights: Any) -> None:
             f"data.{name} is {weights[bad[0]]} at edge {bad[0]} ({bad.size} such "
             f"values); remove these edges or set finite values."
         )
-
-
-def _pairs_of_adj_t(adj_t: Any) -> Any:
-    """Return the stored pairs of a transposed sparse adjacency, ``[2, E]``."""
-    if hasattr(adj_t, "to_sparse_coo"):  # torch's own sparse tensors
-        col, row = adj_t.to_sparse_coo().coalesce().indices().cpu().numpy()
-    else:  # torch_sparse.SparseTensor
-        col, row = (part.cpu().numpy() for part in adj_t.coo()[:2])
-    return np.stack([row, col])
 
 
 def _own_or_given(what: str, own: NDArray[np.int64] | None, given: Any) -> Any:

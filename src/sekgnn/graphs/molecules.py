@@ -57,9 +57,7 @@ def labelled_from_rdkit(mol: Any) -> LabelledGraph:
     for atom in mol.GetAtoms():
         charge = atom.GetFormalCharge()
         labels.append(1000 * charge + atom.GetAtomicNum())
-        size = str(abs(charge)) if abs(charge) > 1 else ""
-        sign = ("+" if charge > 0 else "-") if charge else ""
-        names[labels[-1]] = f"{atom.GetSymbol()}{size}{sign}"
+        names[labels[-1]] = _symbol(atom, "-")
     return LabelledGraph(graph, np.array(labels, dtype=np.int64), types, names)
 
 
@@ -102,12 +100,14 @@ def depict(graph: LabelledGraph) -> tuple[list[str], NDArray[np.float64]] | None
         chem.FastFindRings(mol)
         require("rdkit.Chem.rdDepictor", "mol").Compute2DCoords(mol, canonOrient=True)
     places = mol.GetConformer().GetPositions()[:, :2]
-    signs = {-1: "−", 0: "", 1: "+"}
-    symbols = [
-        atom.GetSymbol() + (str(abs(c)) if abs(c) > 1 else "") + signs[int(np.sign(c))]
-        for atom, c in zip(mol.GetAtoms(), charges.tolist(), strict=True)
-    ]
-    return symbols, places
+    return [_symbol(atom, "−") for atom in mol.GetAtoms()], places
+
+
+def _symbol(atom: Any, minus: str) -> str:
+    """Return an atom's symbol and charge, such as ``N+``."""
+    charge = atom.GetFormalCharge()
+    size = str(abs(charge)) if abs(charge) > 1 else ""
+    return atom.GetSymbol() + size + ("", "+", minus)[int(np.sign(charge))]
 
 
 def from_smiles(smiles: str, *, add_hydrogens: bool = False) -> Graph:

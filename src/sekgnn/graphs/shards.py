@@ -58,12 +58,16 @@ def record_arrays(
             nor a string.
     """
     packed = pack([record.graph for record in records])
+    features = [
+        np.ones((r.graph.num_nodes, 1), np.float32) if r.x is None else r.x
+        for r in records
+    ]
     out: dict[str, NDArray[Any]] = {
         "node_ptr": packed.node_ptr,
         "indptr": packed.indptr,
         "indices": packed.indices,
         "rows": np.array([record.row for record in records], dtype=np.int64),
-        "x": _joined(records, [_features(record) for record in records], 1),
+        "x": _joined(records, features, 1),
     }
     edges = [r.edge_attr for r in records if r.edge_attr is not None]
     if records and len(edges) == len(records):
@@ -75,12 +79,6 @@ def record_arrays(
     for number, name in enumerate(targets):
         out[f"target {number}"] = _target(records, name)
     return out
-
-
-def _features(record: GraphRecord) -> NDArray[np.float32]:
-    if record.x is None:
-        return np.ones((record.graph.num_nodes, 1), dtype=np.float32)
-    return record.x
 
 
 def _joined(
@@ -294,11 +292,6 @@ class Shards:
         """Pickle the place alone."""
         return Shards, (self.folder,)
 
-    @property
-    def num_shards(self) -> int:
-        """Number of shards S."""
-        return self.graph_ptr.size - 1
-
     def _open(self, number: int) -> Shard:
         line = self.manifest["shards"][number]
         shard = Shard(self.folder / line["file"])
@@ -316,7 +309,7 @@ class Shards:
 
     def column(self, name: str) -> list[NDArray[Any]]:
         """Return a copy of an array of every shard."""
-        every = map(self._open, range(self.num_shards))
+        every = map(self._open, range(len(self.manifest["shards"])))
         return [np.array(shard.arrays[name]) for shard in every]
 
 

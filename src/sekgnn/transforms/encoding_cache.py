@@ -99,7 +99,8 @@ def cache_key(
         "source": sources.hexdigest(),
         "dtype": dtype.name,
     }
-    digest = hashlib.sha256(_json(parameters))
+    text = json.dumps(parameters, sort_keys=True, separators=(",", ":"))
+    digest = hashlib.sha256(text.encode())
     for array, kind in (
         (packed.node_ptr, "<i8"),
         (packed.indptr, "<i8"),
@@ -143,10 +144,6 @@ def read_cache(path: Path, key: str, parameters: dict[str, Any]) -> Values | Non
     if set(arrays) == set(PARTS):
         return RaggedEncoding(*(arrays[name] for name in PARTS))
     return arrays.get("values")
-
-
-def _json(value: Any) -> bytes:
-    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
 
 
 def _warn(message: str, stacklevel: int = 4) -> None:

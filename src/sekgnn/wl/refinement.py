@@ -225,8 +225,10 @@ def refine(
     counts = [count_distinct(colours)]
     stable = False
     while max_rounds is None or len(counts) <= max_rounds:
-        if stop_when_apart and _all_apart(digests):
-            break
+        if stop_when_apart:
+            graphs = np.moveaxis(np.stack(digests), 1, 0)
+            if len({graph.tobytes() for graph in graphs}) == len(graphs):
+                break
         colours = colouring.step(colours)
         history = [*history, colours] if keep_history else [colours]
         digests.append(multiset_digests(colours, colouring.ptr))
@@ -236,9 +238,3 @@ def refine(
             break
     rounds = tuple(history), np.stack(digests), tuple(counts)
     return Refinement(test, colouring, *rounds, stable, clock() - begin)
-
-
-def _all_apart(digests: list[NDArray[np.uint64]]) -> bool:
-    """Tell whether every graph already differs from every other in some round."""
-    rows = np.moveaxis(np.stack(digests), 1, 0)
-    return len({graph.tobytes() for graph in rows}) == len(rows)

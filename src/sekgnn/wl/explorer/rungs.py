@@ -84,8 +84,34 @@ def _seen(verdict: Verdict) -> dict[str, Any]:
     """Return every round of one test as plain values."""
     run, classes = verdict.run, verdict.words.classes
     items = [run.colouring.node_items(g) for g in (0, 1)]
+    shown = np.concatenate(items)
+    pairs = run.test.objects == "pairs" and max(run.batch.sizes) <= _MOST_PAIRS
     rounds = range(verdict.rounds + 1)
-    hues = _hues(classes[: len(rounds)], np.concatenate(items))
+    hues = _hues(classes[: len(rounds)], shown)
+
+    def seen(r: int) -> dict[str, Any]:
+        now, counts = classes[r], verdict.histogram(r)
+        uneven = np.abs(counts[:, 0] - counts[:, 1])
+        # of many classes those that differ most are shown, then the largest
+        order = np.lexsort((-counts.sum(axis=1), -uneven))[:_SHOWN_CLASSES]
+        nodes, drawn = np.unique(now[shown]), np.unique(now if pairs else now[shown])
+        out = {
+            "classes": [now[own].tolist() for own in items],
+            "hues": {c: int(hues[r][c]) for c in nodes.tolist()},
+            "uneven": drawn[uneven[drawn] > 0].tolist(),
+            "bars": [
+                [c, *counts[c].tolist(), int(hues[r][c])]
+                for c in np.sort(order).tolist()
+            ],
+            "kinds": len(counts),
+            "unevenKinds": int(np.count_nonzero(uneven)),
+        }
+        if pairs:  # (u, v), u first
+            first, second = np.split(now, run.colouring.ptr[1:2])
+            out["pairs"] = [first.tolist(), second.tolist()]
+            out["pairHues"] = {c: int(hues[r][c]) for c in drawn.tolist()}
+        return out
+
     sentence, *reasons = verdict.explain().split("\n")
     return {
         "objects": run.test.objects,
@@ -95,16 +121,7 @@ def _seen(verdict: Verdict) -> dict[str, Any]:
         "reasons": reasons,
         "witness": _place(verdict, verdict.witness),
         "counterpart": _place(verdict, verdict.counterpart),
-        "rounds": [
-            {
-                "classes": [classes[r][own].tolist() for own in items],
-                "hues": _by_class(classes[r][np.concatenate(items)], hues[r]),
-                "uneven": _uneven(verdict, r),
-                **_bars(verdict.histogram(r), hues[r]),
-                **_pairs(verdict, r, hues[r]),
-            }
-            for r in rounds
-        ],
+        "rounds": [seen(r) for r in rounds],
     }
 
 
@@ -150,47 +167,3 @@ def _hues(
         out.append(hue)
         before = now
     return out
-
-
-def _by_class(classes: NDArray[np.int64], hues: NDArray[np.int64]) -> dict[int, int]:
-    return {c: int(hues[c]) for c in np.unique(classes).tolist()}
-
-
-def _bars(counts: NDArray[np.int64], hues: NDArray[np.int64]) -> dict[str, Any]:
-    """Return the histogram of a round, ``[class, first, second, hue]`` per bar.
-
-    Of many classes those that differ most come first, then the largest.
-    """
-    uneven = np.abs(counts[:, 0] - counts[:, 1])
-    order = np.lexsort((-counts.sum(axis=1), -uneven))[:_SHOWN_CLASSES]
-    return {
-        "bars": [
-            [c, *counts[c].tolist(), int(hues[c])] for c in np.sort(order).tolist()
-        ],
-        "kinds": len(counts),
-        "unevenKinds": int(np.count_nonzero(uneven)),
-    }
-
-
-def _uneven(verdict: Verdict, round: int) -> list[int]:
-    """Return the classes of drawn objects that are not equally frequent."""
-    run, now = verdict.run, verdict.words.classes[round]
-    if not _has_pairs(verdict):
-        now = now[np.concatenate([run.colouring.node_items(g) for g in (0, 1)])]
-    counts = verdict.histogram(round)
-    return [c for c in np.unique(now).tolist() if counts[c, 0] != counts[c, 1]]
-
-
-def _pairs(verdict: Verdict, round: int, hues: NDArray[np.int64]) -> dict[str, Any]:
-    """Return the classes of all pairs (u, v), u first, for a test that has them."""
-    run = verdict.run
-    if not _has_pairs(verdict):
-        return {}
-    now, ptr = verdict.words.classes[round], run.colouring.ptr
-    parts = [now[ptr[g] : ptr[g + 1]].tolist() for g in (0, 1)]
-    return {"pairs": parts, "pairHues": _by_class(now, hues)}
-
-
-def _has_pairs(verdict: Verdict) -> bool:
-    small = max(verdict.run.batch.sizes) <= _MOST_PAIRS
-    return small and verdict.run.test.objects == "pairs"
