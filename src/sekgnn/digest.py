@@ -197,11 +197,7 @@ def colours_of(values: NDArray[Any], use: str) -> Colours:
 
 
 def check_colours(what: str, colours: Colours, count: int) -> Colours:
-    """Return the colours of ``count`` objects as kernels take them.
-
-    Raises:
-        ConfigError: If they are something else, which a kernel would not notice.
-    """
+    """Return colours as kernels take them, which would not notice anything else."""
     if colours.dtype != np.uint64 or colours.shape != (count, 2):
         raise ConfigError(
             f"{what} must be colours, uint64 [{count}, 2], got {colours.dtype} "

@@ -99,11 +99,7 @@ def _only_mine(gid: int) -> bool:
 
 
 def make_folder(folder: Path, cure: str = "choose another output") -> Path:
-    """Make a folder, and those it is in, if they are missing, and return it.
-
-    Raises:
-        OutputError: If it cannot be made.
-    """
+    """Make a folder, and those it is in, if they are missing, or say what to do."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

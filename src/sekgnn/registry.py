@@ -120,11 +120,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         return None if own is None else self._registered(own)
 
     def known(self, name: object) -> type[T]:
-        """Return the registered class of a name or import path; imports nothing.
-
-        Raises:
-            ConfigError: If there is none; suggests the nearest.
-        """
+        """Return the class of a name or import path, or suggest another; no imports."""
         found = self.lookup(name)
         if found is not None:
             return found
@@ -163,11 +159,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
 
 
 def import_own(name: str) -> Any:
-    """Import a user's module, or ``module:Class``, installed or in the working folder.
-
-    Raises:
-        ConfigError: If it cannot be imported.
-    """
+    """Import a user's module, or ``module:Class``, also from the working folder."""
     module, _, attribute = name.partition(":")
     here = os.getcwd()
     added = here not in sys.path  # an installed command does not search there by itself
@@ -194,11 +186,7 @@ def import_own(name: str) -> Any:
 
 
 def import_named(name: str) -> None:
-    """Import a user's module; of ``module:Class``, register the class as what it is.
-
-    Raises:
-        ConfigError: If it cannot be imported, or is nothing that is registered.
-    """
+    """Import a user's module; of ``module:Class``, register the class as what it is."""
     own = import_own(name)
     if ":" not in name:
         return
@@ -314,11 +302,7 @@ def make(
 
 
 def build(make: Callable[..., V], name: str, parameters: Mapping[str, Any]) -> V:
-    """Return ``make(**parameters)``.
-
-    Raises:
-        ConfigError: If it has no such parameter, or needs one more.
-    """
+    """Return ``make(**parameters)``, or say which parameter is unknown or missing."""
     known = inspect.signature(make).parameters
     for key in parameters:
         if key not in known:

@@ -257,11 +257,7 @@ def _three_centres(a: Stack, a2: Stack) -> tuple[Stack, Stack]:
 
 
 def _read_matrices(path: Path) -> tuple[list[Graph], Split]:
-    """Read adjacency matrices and split of the benchmark's MATLAB file.
-
-    Raises:
-        GraphInputError: If it holds something else.
-    """
+    """Read adjacency matrices and split of the benchmark's MATLAB file."""
     from scipy.io import loadmat
     from scipy.sparse import coo_array
 

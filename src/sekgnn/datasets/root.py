@@ -185,11 +185,7 @@ def not_found(name: str, reason: object) -> DataNotFoundError:
 
 
 def check_content(name: str, content: bytes, path: object) -> bytes:
-    """Return the content of a benchmark file, from ``path``, if it is the right one.
-
-    Raises:
-        GraphInputError: If not.
-    """
+    """Return the content of a benchmark file, or raise if it is another one."""
     file, found = DATA_FILES[name], hashlib.sha256(content).hexdigest()
     if found != file.sha256:
         raise GraphInputError(

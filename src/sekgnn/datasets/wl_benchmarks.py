@@ -254,11 +254,7 @@ def rook_shrikhande() -> tuple[Graph, Graph]:
 
 
 def read_sat_pairs(path: Path) -> SatPairs:
-    """Read ``GRAPHSAT.pkl``, or text such as ``GRAPHSAT.txt``.
-
-    Raises:
-        GraphInputError: If the file holds something else.
-    """
+    """Read ``GRAPHSAT.pkl``, or text such as ``GRAPHSAT.txt``."""
     content = read_bytes(path)
     try:
         return _pickled(content) if path.suffix == ".pkl" else _text(content)

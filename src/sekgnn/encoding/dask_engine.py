@@ -7,14 +7,17 @@ a time, and how to say in one line what went wrong.
 
 from __future__ import annotations
 
+import logging
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from sekgnn._version import __version__
+from sekgnn.checks import check_positive
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.extras import require
+from sekgnn.parallel import usable_cores
 
 ALLOWED_FAILURES = 20
 """Workers that may die under one task before it is given up; Dask's own is 3."""
@@ -41,11 +44,6 @@ def open_client(
         MissingExtraError: If distributed is not installed.
         ConfigError: If there is no scheduler at that address.
     """
-    import logging
-
-    from sekgnn.checks import check_positive
-    from sekgnn.parallel import usable_cores
-
     distributed = require("distributed", "dask")
     # what happens to workers and connections is said here, in one line
     logger = logging.getLogger("distributed")

@@ -31,15 +31,9 @@ def search(
 ) -> int:
     """Write distances from ``source``, up to ``depth``; return how many were reached.
 
-    Args:
-        graph: All graphs.
-        begin: First node of the one that is searched; the others count from there.
-        source: Where the search starts.
-        depth: Where it ends.
-        shell: A number of every node.
-        only: Search nodes of this number alone; -1 for all.
-        distance: -1 everywhere, ``[n]``; receives the distances.
-        queue: Receives the nodes that were reached, in order.
+    The graph that is searched begins at ``begin``; nodes count from there. Only nodes
+    whose number in ``shell`` is ``only`` are searched, all for -1. ``distance``, -1
+    everywhere, receives the distances, ``queue`` the nodes that were reached, in order.
     """
     indptr, indices = graph
     queue[0] = source

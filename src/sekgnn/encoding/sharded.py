@@ -91,13 +91,7 @@ class ShardJob:
         }
 
     def __call__(self, task: Task) -> dict[str, Any]:
-        """Write a shard, unless it is there and whole.
-
-        Raises:
-            GraphInputError: If the input is wrong.
-            ConfigError: If it would take hours, and that is not asked for.
-            OutputError: If the shard cannot be written; nothing is left of it.
-        """
+        """Write a shard, unless it is there and whole; all of it, or nothing."""
         file = Path(self.folder) / f"shard-{task.number:05d}.npz"
         about = json.dumps([self.parameters(), task.digest, task.part], sort_keys=True)
         key = hashlib.sha256(about.encode()).hexdigest()
@@ -228,11 +222,9 @@ def encode_shards(
         )
     if "tu" in forms and targets:
         raise ConfigError("a TU folder brings its own targets; leave target out.")
-    if set(forms) & {"graph6", "npz", "edges"} and targets:
-        place = paths[
-            [form in ("graph6", "npz", "edges") for form in forms].index(True)
-        ]
-        raise ConfigError(f"{place} holds no targets; leave target out.")
+    for path, form in zip(paths, forms, strict=True):
+        if form in ("graph6", "npz", "edges") and targets:
+            raise ConfigError(f"{path} holds no targets; leave target out.")
     manifest = {
         "parameters": {**job.parameters(), "shard_size": shard_size},
         "inputs": [path.name for path in paths],
@@ -284,12 +276,7 @@ def _reader(
 
 
 def _begin(folder: Path, manifest: dict[str, Any]) -> Path:
-    """Make the folder, or check that it holds an earlier part of the same.
-
-    Raises:
-        ConfigError: If it holds something else.
-        OutputError: If it cannot be made or written to.
-    """
+    """Make the folder, or check that it holds an earlier part of the same."""
     make_folder(folder)
     held = [file.name for file in folder.iterdir() if file.name[0] != "."]
     if MANIFEST_FILE in held:

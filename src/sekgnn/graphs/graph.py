@@ -34,18 +34,14 @@ class CsrGraph(NamedTuple):
 
 
 class Graph:
-    r"""A simple undirected graph :math:`G = (V, E)` in compressed sparse rows.
+    """A simple undirected graph :math:`G = (V, E)` in compressed sparse rows.
 
-    Node ``v``'s neighbours are ``indices[indptr[v]:indptr[v + 1]]``, sorted; every
-    edge is stored in both directions. The arrays cannot be written to.
+    Node ``v``'s neighbours are ``indices[indptr[v]:indptr[v + 1]]``, int32 and sorted;
+    every edge is stored in both directions. The arrays cannot be written to.
 
-    Build one with :meth:`from_edge_index` or the functions of
-    :mod:`sekgnn.graphs` (``from_networkx``, ``from_pyg``, ...); this constructor takes
-    arrays that are already in that form and only checks their outline.
-
-    Args:
-        indptr: Row starts, int64 ``[num_nodes + 1]``.
-        indices: Neighbours, int32 ``[2 * num_edges]``, sorted within a row.
+    Build one with :meth:`from_edge_index` or the functions of :mod:`sekgnn.graphs`
+    (``from_networkx``, ``from_pyg``, ...); this constructor takes arrays that are
+    already in that form and only checks their outline.
     """
 
     __slots__ = ("indices", "indptr")

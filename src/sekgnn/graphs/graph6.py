@@ -87,11 +87,7 @@ def read_graph6(path: str | Path) -> list[Graph]:
 
 
 def graph6_lines(path: str | Path, part: Part | None = None) -> Iterator[Graph]:
-    """Yield the graphs of a file, or a part of its lines, as they are read.
-
-    Raises:
-        GraphInputError: If a line is not graph6, when it is met; names it.
-    """
+    """Yield the graphs of a file, or of a part of it; errors name their line."""
     lines = text_lines(path, "\n", part)
     before = 0 if part is None else part.line
     for number, line in enumerate(lines, start=before + 1):

@@ -16,24 +16,19 @@ from sekgnn.graphs.graph import Graph
 class LabelledGraph:
     """A :class:`Graph` with a label on every node, every edge, both or neither.
 
-    Labels are compared, never ordered or added. Integers stand for themselves;
-    anything else (text, floats, rows of features) is replaced by 64 bits of its BLAKE2b
-    digest, the same on every machine.
+    Labels are compared, never ordered or added. Integers stand for themselves; anything
+    else (text, floats, rows of features) is replaced by 64 bits of its BLAKE2b digest,
+    the same on every machine.
 
     Args:
         graph: The structure.
-        node_labels: One label, or one row of numbers, per node; ``None`` for none.
+        node_labels: One label, or one row of numbers, per node; kept as int64 ``[n]``.
+            ``None`` for none.
         edge_labels: One label per entry of ``graph.indices``, both directions of an
             edge alike; or a mapping ``{(u, v): label}`` that names each edge in at
-            least one direction; ``None`` for none.
-        label_names: What people call a node's label, such as ``{6: "C"}``; text that
-            is given as a label is its own name.
-
-    Attributes:
-        graph: The structure.
-        node_labels: int64 ``[n]`` or ``None``.
-        edge_labels: int64 ``[2 m]``, in the order of ``graph.indices``, or ``None``.
-        label_names: Names of some labels of nodes; no part of the graph's value.
+            least one direction; kept as int64 ``[2 m]``. ``None`` for none.
+        label_names: What people call a node's label, such as ``{6: "C"}``, no part of
+            the graph's value; text that is given as a label is its own name.
 
     Raises:
         GraphInputError: If a label is missing, or the two directions of an edge differ.

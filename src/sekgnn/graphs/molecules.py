@@ -133,9 +133,7 @@ def from_smiles(smiles: str, *, add_hydrogens: bool = False) -> Graph:
 def labelled_from_smiles(smiles: str, *, add_hydrogens: bool = False) -> LabelledGraph:
     """Build a labelled graph from a SMILES string; see :func:`labelled_from_rdkit`.
 
-    Raises:
-        GraphInputError: As :func:`from_smiles`.
-        MissingExtraError: If rdkit is not installed.
+    Raises what :func:`from_smiles` does.
     """
     return labelled_from_rdkit(_readable(smiles, add_hydrogens))
 
@@ -185,11 +183,7 @@ def scaffold(smiles: str) -> str:
 
 
 def descriptor_names() -> list[str]:
-    """Return rdkit's descriptors, all but ``Ipc``, whose size has no bounds.
-
-    Raises:
-        MissingExtraError: If rdkit is not installed.
-    """
+    """Return rdkit's descriptors, all but ``Ipc``, whose size has no bounds."""
     found = require("rdkit.Chem.Descriptors", "mol").descList
     return [name for name, _ in found if name != "Ipc"]
 
@@ -197,9 +191,7 @@ def descriptor_names() -> list[str]:
 def descriptors_of(smiles: str) -> list[float]:
     """Return the descriptors of a molecule; NaN where rdkit cannot compute one.
 
-    Raises:
-        GraphInputError: If rdkit cannot read the molecule.
-        MissingExtraError: If rdkit is not installed.
+    Raises what :func:`scaffold` does.
     """
     package = require("rdkit.Chem.Descriptors", "mol")
     mol = _readable(smiles, False)
@@ -210,11 +202,8 @@ def descriptors_of(smiles: str) -> list[float]:
 def morgan_counts(smiles: str) -> NDArray[np.uint32]:
     """Return how often each circular substructure of a molecule occurs, ``[2048]``.
 
-    Morgan's of radius 0, 1 and 2, hashed to 2048 bins.
-
-    Raises:
-        GraphInputError: If rdkit cannot read the molecule.
-        MissingExtraError: If rdkit is not installed.
+    Morgan's of radius 0, 1 and 2, hashed to 2048 bins. Raises what :func:`scaffold`
+    does.
     """
     package = require("rdkit.Chem.rdFingerprintGenerator", "mol")
     maker = package.GetMorganGenerator(radius=2, fpSize=2048)

@@ -196,11 +196,7 @@ class Shard:
         return self.node_ptr.size - 1
 
     def check(self) -> None:
-        """Compare all numbers with their SHA-256.
-
-        Raises:
-            GraphInputError: If they have changed.
-        """
+        """Compare all numbers with their SHA-256, and raise if they have changed."""
         if _digest(self.arrays) != self.about.get("sha256"):
             raise GraphInputError(
                 f"the shard {self.path} has changed since it was written; encode "
@@ -345,11 +341,7 @@ def shard_records(
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Return the manifest of a folder.
-
-    Raises:
-        GraphInputError: If it is missing, damaged or of another version.
-    """
+    """Return the manifest of a folder, of this version and not damaged."""
     file = folder / MANIFEST_FILE
     try:
         manifest: dict[str, Any] = parse_json(file.read_text(encoding="utf-8"))
@@ -363,11 +355,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Write the manifest, one shard per line.
-
-    Raises:
-        OutputError: If it cannot be written.
-    """
+    """Write the manifest, one shard per line."""
     known = {"format": FORMAT, "format_version": FORMAT_VERSION, **manifest}
     lines = known.pop("shards")
     text = json.dumps({**known, "shards": []}, indent=1, sort_keys=True)

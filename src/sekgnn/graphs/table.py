@@ -52,11 +52,7 @@ class DataRow:
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """Return the content of a file, without a UTF-8 byte order mark.
-
-    Raises:
-        GraphInputError: If there is no such file or it cannot be read.
-    """
+    """Return the content of a file, without a BOM, or say why it cannot be read."""
     try:
         content = Path(path).read_bytes()
     except FileNotFoundError:
@@ -69,11 +65,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def read_text(path: str | Path) -> str:
-    """Return the UTF-8 text of a file, without a byte order mark.
-
-    Raises:
-        GraphInputError: If it cannot be read or is not text.
-    """
+    """Return the UTF-8 text of a file, without a byte order mark."""
     try:
         return read_bytes(path).decode("utf-8")
     except UnicodeDecodeError as error:
@@ -105,11 +97,7 @@ def data_rows(
 
 
 def table_headings(path: str | Path) -> list[str]:
-    """Return the headings of a table, as :func:`data_rows` reads it.
-
-    Raises:
-        GraphInputError: If the file cannot be read or is empty.
-    """
+    """Return the headings of a table, as :func:`data_rows` reads it."""
     if Path(path).suffix.lower() == ".parquet":
         with open_binary(path) as content, _readable(path):
             parquet = require("pyarrow.parquet", None)
@@ -141,11 +129,7 @@ def table_parts(path: str | Path, size: int, limit: int) -> Iterator[tuple[Part,
 
 
 def file_digest(*paths: str | Path) -> str:
-    """Return the SHA-256 of some files, one after the other.
-
-    Raises:
-        GraphInputError: If one cannot be read.
-    """
+    """Return the SHA-256 of some files, one after the other."""
     digest = hashlib.sha256()
     for path in paths:
         with open_binary(path) as file:
@@ -238,11 +222,7 @@ def text_lines(
 
 
 def open_binary(path: str | Path) -> BinaryIO:
-    """Open a file to read.
-
-    Raises:
-        GraphInputError: If there is no such file or it cannot be read.
-    """
+    """Open a file to read, or raise what :func:`read_bytes` does."""
     try:
         return open(path, "rb")
     except OSError:

@@ -156,11 +156,9 @@ def inner_fwl_values(graphs: Graphs, f: wl.InnerFWL) -> Values:
 
 
 def brute_force_values(f: Encoding, graphs: Graphs) -> Values:
-    """Return f of every node of every graph; equal values for equal f.
+    """Return one of the library's f for every node of every graph; equal for equal f.
 
-    Args:
-        f: One of the encodings of this library.
-        graphs: Small ones: n! steps are not spared.
+    For small graphs: n! steps are not spared.
 
     Raises:
         TypeError: If f is not known here.
@@ -283,11 +281,7 @@ def _parts(
 
 
 def brute_force_rounds(test: wl.WLTest, graphs: Graphs) -> list[Numbers]:
-    """Refine small graphs together until a round makes no new classes.
-
-    Args:
-        test: One of the tests of this library.
-        graphs: The graphs; all with labels of a kind, or none.
+    """Refine small graphs together by a test of this library until nothing changes.
 
     Returns:
         For each round, the last being the one that changes nothing, the class of every

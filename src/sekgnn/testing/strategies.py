@@ -22,10 +22,6 @@ def graphs(min_nodes: int = 0, max_nodes: int = 8) -> st.SearchStrategy[Graph]:
 
     Failing examples shrink towards few nodes and few edges.
 
-    Args:
-        min_nodes: Fewest nodes.
-        max_nodes: Most nodes.
-
     Raises:
         ConfigError: If the limits are negative or in the wrong order.
     """
@@ -59,12 +55,7 @@ def labelled_graphs(
 ) -> st.SearchStrategy[LabelledGraph]:
     """Draw any simple graph with labels on its nodes, its edges, both or neither.
 
-    Args:
-        min_nodes: Fewest nodes.
-        max_nodes: Most nodes.
-        node_labels: Label the nodes.
-        edge_labels: Label the edges.
-        num_labels: Labels are 0 to ``num_labels - 1``.
+    Labels are 0 to ``num_labels - 1``.
 
     Raises:
         ConfigError: If a limit cannot work.
@@ -119,13 +110,10 @@ def assert_permutation_equivariant(
     *,
     atol: float = 1e-12,
 ) -> None:
-    r"""Assert :math:`f(\pi G)_{\pi(v)} = f(G)_v` for every node v.
+    r"""Assert :math:`f(\pi G)_{\pi(v)} = f(G)_v` for every node v, renamed ``perm[v]``.
 
-    Args:
-        function: Maps a graph to an array ``[N, ...]``, one row per node.
-        graph: The graph G.
-        perm: Node v is renamed ``perm[v]``.
-        atol: Largest absolute difference allowed; NaN equals NaN.
+    The function maps a graph to an array ``[N, ...]``; ``atol`` is the largest absolute
+    difference allowed, and NaN equals NaN.
 
     Raises:
         AssertionError: If the law is broken, or the result has not one row per node.

@@ -114,11 +114,7 @@ def cache_key(
 def write_cache(
     path: Path, key: str, parameters: dict[str, Any], values: Values
 ) -> None:
-    """Write ``values``, all or nothing.
-
-    Raises:
-        OutputError: If the file cannot be written.
-    """
+    """Write ``values``, all or nothing."""
     if isinstance(values, RaggedEncoding):
         arrays = {name: getattr(values, name) for name in PARTS}
     else:

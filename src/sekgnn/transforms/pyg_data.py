@@ -35,11 +35,7 @@ class GraphDataset(Protocol):
 
 
 def check_data(data: Any) -> Data:
-    """Return ``data`` if it is a homogeneous PyG graph.
-
-    Raises:
-        GraphInputError: If it is a ``HeteroData``, or not a ``Data`` at all.
-    """
+    """Return ``data`` if it is a homogeneous PyG graph, or say how it becomes one."""
     if isinstance(data, Data):
         return data
     cure = (
@@ -100,11 +96,7 @@ def attach_encoding(
 def pack_dataset(
     dataset: GraphDataset, undirected: Undirected, loops: SelfLoops
 ) -> PackedGraphs:
-    """Return the graphs ``dataset[0], ...`` under the rules of ``from_pyg``.
-
-    Raises:
-        GraphInputError: If the dataset is empty or a graph unusable; names the graph.
-    """
+    """Pack ``dataset[0], ...`` by the rules of ``from_pyg``; errors name the graph."""
     if not hasattr(dataset, "__len__") or not hasattr(dataset, "__getitem__"):
         raise GraphInputError(
             "a dataset or list of Data is needed, with a length and items, got "

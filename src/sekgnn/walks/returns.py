@@ -100,14 +100,9 @@ def return_probabilities(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> NDArray[np.float64]:
-    r"""Return :math:`H^{(t)}_{vv}` for t = 1..l, exact on graphs of any size.
+    """Return :math:`H^{(t)}_{vv}` for t = 1..l, exact on graphs of any size.
 
-    Args:
-        graph: n nodes.
-        walk_length: l.
-        self_loops: Walk on A + I or on A.
-        threads: Threads; ``None`` for all usable cores.
-        progress: Called with (done, total) nodes.
+    The walk is on A + I, or with ``self_loops=False`` on A; progress is told in nodes.
 
     Returns:
         float64 ``[n, l]``.

@@ -171,14 +171,9 @@ class Hops:
 
 
 class HopColouring(Colouring):
-    """Nodes coloured through their hops, from their labels or other first colours.
+    """Nodes coloured through their hops, from their labels or other ``first`` colours.
 
-    Args:
-        batch: The graphs.
-        hops: Where a node looks.
-        first: First colours, uint64 ``[N, 2]``; ``None`` for the nodes' labels.
-        words: Says what a node's first colour stands for, one fact per entry.
-        threads: Threads; ``None`` for all usable cores.
+    ``words`` says what a node's first colour stands for, one fact per entry.
     """
 
     def __init__(

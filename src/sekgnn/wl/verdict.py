@@ -205,6 +205,9 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         """Return everything a program may want, as plain JSON values."""
         run = self.run
+        last = len(run.history) - 1
+        kept, counts = number_colours(run.history[last])[0], self.histogram(last)
+        order = np.argsort(-counts.sum(axis=1), kind="stable")[:_SHOWN_CLASSES]
         out: dict[str, Any] = {
             **run.test.to_dict(),
             "graphs": list(self.names),
@@ -216,7 +219,13 @@ class Verdict:
             "objects": run.test.objects,
             "class_counts": list(run.class_counts),
             "seconds": round(self.seconds, 6),
-            "stable_histogram": self._histogram_dict(len(run.history) - 1),
+            "stable_histogram": {
+                "num_colours": len(kept),
+                "most_frequent": [
+                    {"digest": colour_text(kept[i]), "counts": counts[i].tolist()}
+                    for i in order.tolist()
+                ],
+            },
             "colour": None,
         }
         if self.round is not None and self.witness is not None:
@@ -233,19 +242,6 @@ class Verdict:
                 else self.words.difference(self.witness, self.counterpart, self.round),
             }
         return out
-
-    def _histogram_dict(self, round: int) -> dict[str, Any]:
-        """Return the most frequent colours of a round with their counts."""
-        kept, _ = number_colours(self.run.history[round])
-        counts = self.histogram(round)
-        order = np.argsort(-counts.sum(axis=1), kind="stable")[:_SHOWN_CLASSES]
-        return {
-            "num_colours": len(kept),
-            "most_frequent": [
-                {"digest": colour_text(kept[i]), "counts": counts[i].tolist()}
-                for i in order.tolist()
-            ],
-        }
 
     def to_json(self) -> str:
         """Return :meth:`to_dict` as one JSON object."""

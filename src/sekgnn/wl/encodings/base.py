@@ -74,11 +74,7 @@ class ExactValues(ExactEncoding):
     use: str = "exact values"
 
     def values(self, graphs: PackedGraphs, threads: int | None = None) -> Values:
-        """Return the integers.
-
-        Raises:
-            ConfigError: If there are only floats.
-        """
+        """Return the integers, or refuse floats."""
         values = self.f.exact(graphs, threads=threads)
         if values is None:
             raise ConfigError(
@@ -157,11 +153,7 @@ Encoding = ExactEncoding | SubstructureEncoding
 
 
 def as_exact(f: Encoding) -> ExactEncoding:
-    """Return an encoding as one that gives colours.
-
-    Raises:
-        ConfigError: If it is not an encoding.
-    """
+    """Return an encoding as one that gives colours."""
     if isinstance(f, ExactEncoding):
         return f
     if isinstance(f, SubstructureEncoding):

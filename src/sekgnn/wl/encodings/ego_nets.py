@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +78,12 @@ def profiles(
         out[v, 0], out[v, 1] = s0, s1
 
 
+def _ball(batch: Batch, node: int, radius: int, with_centre: bool = True) -> Any:
+    """Return what :func:`~sekgnn.walks.ball.local_ball` does, for words."""
+    place = np.full(batch.packed.num_nodes, -1, dtype=np.int32)
+    return local_ball(batch.packed.csr, node, radius, with_centre, 0, place)
+
+
 @dataclass(frozen=True)
 class DistanceProfile(ExactEncoding):
     """For each shell, the multiset of its nodes' edges inwards, within and outwards.
@@ -108,10 +115,7 @@ class DistanceProfile(ExactEncoding):
 
     def words(self, batch: Batch, node: int) -> str:
         """Say the profile of every shell that has nodes."""
-        place = np.full(batch.packed.num_nodes, -1, dtype=np.int32)
-        _, bounds, rows, columns = local_ball(
-            batch.packed.csr, node, self.num_shells, True, 0, place
-        )
+        _, bounds, rows, columns = _ball(batch, node, self.num_shells)
         degrees = shell_degrees(bounds, rows, columns)
         said = []
         for k in range(1, self.num_shells + 1):
@@ -278,10 +282,7 @@ class InnerWL(ExactEncoding):
 
     def words(self, batch: Batch, node: int) -> str:
         """Say the ego-net's size, and the degrees inside it."""
-        place = np.full(batch.packed.num_nodes, -1, dtype=np.int32)
-        nodes, _, rows, _ = local_ball(
-            batch.packed.csr, node, self.radius, not self.internal, 0, place
-        )
+        nodes, _, rows, _ = _ball(batch, node, self.radius, not self.internal)
         first = int(self.internal)
         degrees = np.sort(np.diff(rows)[first:])[::-1].tolist()
         centre = " without its centre" if self.internal else ""

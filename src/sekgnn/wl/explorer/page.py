@@ -45,11 +45,7 @@ def page_of(content: Any, about: str = "", home: str = "") -> str:
 
 
 def page_content(verdict: Verdict) -> dict[str, Any]:
-    """Return all that a page shows, as plain JSON values.
-
-    Raises:
-        GraphInputError: If a graph has more than :data:`LARGEST` nodes.
-    """
+    """Return all that a page shows, as plain JSON values."""
     batch = verdict.run.batch
     check_sizes(batch.sizes)
     rungs, start = rungs_of(verdict)
@@ -64,11 +60,7 @@ def page_content(verdict: Verdict) -> dict[str, Any]:
 
 
 def check_sizes(sizes: Sequence[int]) -> None:
-    """Refuse graphs that a page cannot show.
-
-    Raises:
-        GraphInputError: If a graph has more than :data:`LARGEST` nodes.
-    """
+    """Refuse graphs of more than :data:`LARGEST` nodes, which a page cannot show."""
     if max(sizes) > LARGEST:
         raise GraphInputError(
             f"a page shows at most {LARGEST} nodes per graph, these have "
@@ -111,10 +103,10 @@ def filled(template: str, title: str, **parts: str) -> str:
     """
     parts |= {"style": packaged("explorer.css"), "title": escape(title)}
     rules = ["default-src 'none'", "base-uri 'none'", "form-action 'none'"]
-    for name in {"style", "script"} & parts.keys():
+    for name in sorted({"style", "script"} & parts.keys()):
         digest = base64.b64encode(hashlib.sha256(parts[name].encode()).digest())
         rules.append(f"{name}-src 'sha256-{digest.decode()}'")
-    policy = "; ".join(sorted(rules))
+    policy = "; ".join(rules)
     return Template(packaged(template)).substitute(parts, policy=policy)
 
 
