@@ -29,11 +29,12 @@ from sekgnn.graphs import (
 )
 from sekgnn.testing.brute_force import distances, landing
 from sekgnn.wl import Batch, Verdict, compare
-from sekgnn.wl.explorer import curves, gallery_pages, ladder
+from sekgnn.wl.explorer import content as page_parts
+from sekgnn.wl.explorer import gallery_pages, ladder
+from sekgnn.wl.explorer.content import rungs_of
 from sekgnn.wl.explorer.gallery import PAIRS
 from sekgnn.wl.explorer.page import _places as positions
 from sekgnn.wl.explorer.page import packaged, page_content
-from sekgnn.wl.explorer.rungs import rungs_of
 
 WEB = Path(__file__).parents[2] / "web" / "explorer"
 HOSTILE = "</script><script>alert(1)</script><!-- $title & \" ' \u2028 <img src=x>"
@@ -170,8 +171,8 @@ def expected_sum(
 @pytest.mark.parametrize("seed", [1, 2])
 def test_curves_are_the_landing_probabilities(seed: int) -> None:
     graphs = random_pair(seed)
-    for kind in curves.walk_curves(Batch.of(map(LabelledGraph, graphs))):
-        assert kind["steps"] == curves.STEPS
+    for kind in page_parts.walk_curves(Batch.of(map(LabelledGraph, graphs))):
+        assert kind["steps"] == page_parts.STEPS
         names = set()
         for graph, numbers in zip(graphs, kind["classes"], strict=True):
             for v, number in enumerate(numbers):
@@ -187,10 +188,10 @@ def test_curves_stay_short_where_fractions_are_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     graphs = Batch.of(map(LabelledGraph, random_pair(1)))
-    whole = curves.walk_curves(graphs)
-    monkeypatch.setattr(curves, "LENGTH", 8_000)
-    cut = curves.walk_curves(graphs)
-    assert 0 < cut[0]["steps"] < curves.STEPS
+    whole = page_parts.walk_curves(graphs)
+    monkeypatch.setattr(page_parts, "LENGTH", 8_000)
+    cut = page_parts.walk_curves(graphs)
+    assert 0 < cut[0]["steps"] < page_parts.STEPS
     for kind, full in zip(cut, whole, strict=True):
         assert len(json.dumps(kind["curves"], ensure_ascii=False)) < 1.5 * 8_000
         for curve, points in zip(kind["curves"], full["curves"], strict=True):

@@ -222,7 +222,7 @@ ENCODINGS = Registry(
         "walks": "sekgnn.encoding.walk_encoding",
         "walk_counts": "sekgnn.encoding.walk_counts",
         "patterns": "sekgnn.encoding.patterns",
-        "peripheral": "sekgnn.encoding.peripheral",
+        "peripheral": "sekgnn.encoding.patterns",
     },
 )
 """Every known encoding by name."""

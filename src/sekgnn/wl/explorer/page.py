@@ -21,8 +21,7 @@ from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.graphs.molecules import BOND_NUMBERS
 from sekgnn.wl.drawing import layout
-from sekgnn.wl.explorer.curves import walk_curves
-from sekgnn.wl.explorer.rungs import rungs_of
+from sekgnn.wl.explorer.content import rungs_of, walk_curves
 from sekgnn.wl.verdict import Verdict
 
 LARGEST = 200
