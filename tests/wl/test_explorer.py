@@ -33,8 +33,7 @@ from sekgnn.wl.explorer import content as page_parts
 from sekgnn.wl.explorer import gallery_pages, ladder
 from sekgnn.wl.explorer.content import rungs_of
 from sekgnn.wl.explorer.gallery import PAIRS
-from sekgnn.wl.explorer.page import _places as positions
-from sekgnn.wl.explorer.page import packaged, page_content
+from sekgnn.wl.explorer.page import node_places, packaged, page_content
 
 WEB = Path(__file__).parents[2] / "web" / "explorer"
 HOSTILE = "</script><script>alert(1)</script><!-- $title & \" ' \u2028 <img src=x>"
@@ -263,16 +262,16 @@ def test_a_test_of_its_own_is_shown_and_chosen() -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_drawings_are_within_bounds_and_repeat(case: str) -> None:
     for graph in CASES[case]:
-        places = positions(graph)
+        places = node_places(graph)
         assert places.shape == (graph.num_nodes, 2)
         assert np.abs(places).max(initial=0) <= 1
         rounded = {tuple(place) for place in places.round(3).tolist()}
         assert len(rounded) == graph.num_nodes
-        assert np.array_equal(places, positions(graph))
+        assert np.array_equal(places, node_places(graph))
 
 
 def test_a_cycle_is_drawn_round() -> None:
-    places = positions(csl_graph(13, 2))
+    places = node_places(csl_graph(13, 2))
     sizes = np.linalg.norm(places - places.mean(axis=0), axis=1)
     assert sizes.min() > 0.5 * sizes.max()
 

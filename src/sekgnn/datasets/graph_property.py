@@ -274,16 +274,9 @@ def node_properties(
 
 def _distances(a: Stack) -> Stack:
     """Return all shortest-path lengths of a stack, infinite where there is no path."""
-    reached = np.broadcast_to(np.eye(a.shape[1], dtype=np.bool_), a.shape).copy()
-    distance = np.where(reached, 0.0, np.inf)
-    frontier = reached.copy()
-    step = 0
-    while frontier.any():
-        step += 1
-        frontier = ((frontier.astype(np.float64) @ a) > 0) & ~reached
-        distance[frontier] = step
-        reached |= frontier
-    return distance
+    from scipy.sparse.csgraph import shortest_path
+
+    return np.stack([shortest_path(matrix, unweighted=True) for matrix in a])
 
 
 def _finite(distance: Stack) -> Stack:

@@ -294,31 +294,29 @@ def _node_attribute(obj: Any, name: str) -> Any:
 
 def _edge_attribute(obj: Any, name: str) -> dict[tuple[int, int], Any]:
     """Return the edge labels kept under ``name``, by pair of node numbers."""
+    place: dict[Any, int] = {}  # of nodes that are not numbers themselves
     if hasattr(obj, "nodes"):
         place = {node: i for i, node in enumerate(obj.nodes)}
-        found: dict[tuple[int, int], Any] = {}
-        for u, v, value in obj.edges(data=name):
-            if value is None and u != v:
-                raise GraphInputError(f"an edge has no attribute {name!r}.")
-            if u != v and found.setdefault((place[u], place[v]), value) != value:
-                raise GraphInputError(
-                    f"edge {u} - {v} is listed with different labels."
-                )
-        return found
-    values, pairs = getattr(obj, name, None), getattr(obj, "edge_index", None)
-    if values is None or pairs is None:
-        raise GraphInputError(
-            f"{type(obj).__name__} has no {name!r} to take edge labels from; pass a "
-            "mapping {(u, v): label}."
-        )
-    coded = as_labels("edge_labels", values).tolist()
-    row, col = (side.tolist() for side in pairs)
-    if len(coded) != len(row):
-        raise GraphInputError(
-            f"{name!r} has {len(coded)} rows, but edge_index {len(row)} columns."
-        )
-    labels: dict[tuple[int, int], int] = {}
-    for u, v, label in zip(row, col, coded, strict=True):
-        if u != v and labels.setdefault((u, v), label) != label:
+        edges = list(obj.edges(data=name))
+        if any(value is None and u != v for u, v, value in edges):
+            raise GraphInputError(f"an edge has no attribute {name!r}.")
+    else:
+        values, pairs = getattr(obj, name, None), getattr(obj, "edge_index", None)
+        if values is None or pairs is None:
+            raise GraphInputError(
+                f"{type(obj).__name__} has no {name!r} to take edge labels from; pass "
+                "a mapping {(u, v): label}."
+            )
+        coded = as_labels("edge_labels", values).tolist()
+        row, col = (side.tolist() for side in pairs)
+        if len(coded) != len(row):
+            raise GraphInputError(
+                f"{name!r} has {len(coded)} rows, but edge_index {len(row)} columns."
+            )
+        edges = list(zip(row, col, coded, strict=True))
+    labels: dict[tuple[int, int], Any] = {}
+    for u, v, label in edges:
+        pair = place.get(u, u), place.get(v, v)
+        if u != v and labels.setdefault(pair, label) != label:
             raise GraphInputError(f"edge {u} - {v} is listed with different labels.")
     return labels

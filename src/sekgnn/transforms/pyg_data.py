@@ -206,6 +206,4 @@ def _numpy(tensor: Tensor) -> NDArray[Any]:
 
 def _starts(sizes: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
     """Return 0 and the running sums of ``sizes``."""
-    ptr = np.zeros(len(sizes) + 1, dtype=np.int64)
-    np.cumsum(np.asarray(sizes, dtype=np.int64), out=ptr[1:])
-    return ptr
+    return np.cumsum([0, *sizes], dtype=np.int64)

@@ -74,7 +74,7 @@ def _graph(item: LabelledGraph) -> dict[str, Any]:
     out: dict[str, Any] = {
         "n": item.num_nodes,
         "edges": np.stack([row[upper], col[upper]], axis=1).tolist(),
-        "places": _places(item.graph).round(4).tolist(),
+        "places": node_places(item.graph).round(4).tolist(),
     }
     if item.node_labels is not None:
         names = item.label_names
@@ -87,7 +87,7 @@ def _graph(item: LabelledGraph) -> dict[str, Any]:
     return out
 
 
-def _places(graph: Graph) -> NDArray[np.float64]:
+def node_places(graph: Graph) -> NDArray[np.float64]:
     """Return a place in [-1, 1]² for every node, ``[n, 2]``."""
     places = layout(graph)
     if len(places):
