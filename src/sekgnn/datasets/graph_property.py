@@ -119,12 +119,10 @@ class GraphPropertyDataset(Collection[Graph]):
 
     @classmethod
     def generated(cls, seed: int = 0, per_size: int = PER_SIZE) -> GraphPropertyDataset:
-        """Return graphs made here; needs no file.
+        """Return graphs made here from a seed; needs no file.
 
-        Args:
-            seed: Fixes everything.
-            per_size: Training graphs of each size; a quarter and a half as many are for
-                validation and test. The published dataset has 512.
+        There are ``per_size`` training graphs of each size, and a quarter and a half as
+        many for validation and test.
 
         Raises:
             ConfigError: If a number is too small.
