@@ -106,11 +106,7 @@ class CountingDataset(Collection[Graph]):
 
     @classmethod
     def generated(cls, seed: int = 0, num_graphs: int = NUM_GRAPHS) -> CountingDataset:
-        """Return graphs made here, split 30 : 20 : 50 at random; needs no file.
-
-        Args:
-            seed: Fixes graphs and split.
-            num_graphs: How many; the published dataset has 5000.
+        """Return graphs made here from a seed, split 30 : 20 : 50; needs no file.
 
         Raises:
             ConfigError: If a number is too small.

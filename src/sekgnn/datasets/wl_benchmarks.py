@@ -75,11 +75,7 @@ class CSL(Collection[Graph]):
 
     @classmethod
     def generated(cls, seed: int = 0, copies: int = COPIES) -> CSL:
-        """Return the same classes in the same order, made here; needs no file.
-
-        Args:
-            seed: Of the relabellings.
-            copies: Graphs per class.
+        """Return the same classes, relabelled by a seed; needs no file.
 
         Example:
             >>> CSL.generated(copies=2).labels.tolist()[:4]
