@@ -117,9 +117,7 @@ def _colour(verdict: Verdict, classes: list[NDArray[np.int64]]) -> dict[str, Any
     """Return the colour that differs, whose it is, and what it unfolds to."""
     run, item = verdict.run, verdict.witness
     assert item is not None and verdict.round is not None
-    nodes = run.colouring.nodes_of(item)
-    graph = run.batch.locate(nodes[0])[0]
-    places = [run.batch.locate(node)[1] for node in nodes]
+    graph, places = run.colouring.locate(item)
     number = int(classes[-1][item])
     facts = [_facts(verdict, run.batch.graphs[graph], node) for node in places]
     return {

@@ -132,9 +132,8 @@ def _centres(verdict: Verdict) -> list[int]:
     out = [0, 0]
     for item in (verdict.witness, verdict.counterpart):
         if item is not None:
-            nodes = verdict.run.colouring.nodes_of(item)
-            graph, node = verdict.run.batch.locate(nodes[0])
-            out[graph] = node
+            graph, nodes = verdict.run.colouring.locate(item)
+            out[graph] = nodes[0]
     return out
 
 

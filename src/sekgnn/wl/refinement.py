@@ -73,6 +73,12 @@ class Colouring(ABC):
     def nodes_of(self, item: int) -> tuple[int, ...]:
         """Return the nodes of the batch's union that make up an object."""
 
+    def locate(self, item: int) -> tuple[int, list[int]]:
+        """Return the graph of an object, and its nodes by their numbers there."""
+        graph = int(np.searchsorted(self.ptr, item, side="right")) - 1
+        begin = int(self.batch.node_ptr[graph])
+        return graph, [node - begin for node in self.nodes_of(item)]
+
     @abstractmethod
     def node_items(self, graph: int) -> NDArray[np.int64]:
         """Return the object that stands for each node of a graph, for drawing."""

@@ -193,14 +193,11 @@ class Verdict:
         return "\n".join(lines)
 
     def _place(self, item: int) -> str:
-        colouring = self.run.colouring
-        places = [self.run.batch.locate(node) for node in colouring.nodes_of(item)]
-        graph = 0 if item < colouring.ptr[1] else 1
+        graph, nodes = self.run.colouring.locate(item)
         if self.run.test.objects == "graphs":
             return self.names[graph]
-        numbers = ", ".join(str(node) for _, node in places)
-        what = "node" if len(places) == 1 else "nodes"
-        return f"{what} {numbers} of {self.names[graph]}"
+        what = "node" if len(nodes) == 1 else "nodes"
+        return f"{what} {', '.join(map(str, nodes))} of {self.names[graph]}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything a program may want, as plain JSON values."""
@@ -230,12 +227,12 @@ class Verdict:
         }
         if self.round is not None and self.witness is not None:
             number = int(self.words.classes[self.round][self.witness])
-            nodes = run.colouring.nodes_of(self.witness)
+            graph, nodes = run.colouring.locate(self.witness)
             out["colour"] = {
                 "digest": colour_text(run.history[self.round][self.witness]),
                 "counts": self.histogram(self.round)[number].tolist(),
-                "graph": 0 if self.witness < run.colouring.ptr[1] else 1,
-                "nodes": [run.batch.locate(node)[1] for node in nodes],
+                "graph": graph,
+                "nodes": nodes,
                 "meaning": self.words.meaning(self.witness, self.round),
                 "difference": []
                 if self.counterpart is None

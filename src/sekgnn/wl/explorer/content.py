@@ -155,10 +155,10 @@ def _place(verdict: Verdict, item: int | None) -> dict[str, Any] | None:
     """Return the graph and the nodes of an object, and its class when it separates."""
     if item is None or verdict.round is None:
         return None
-    places = [verdict.run.batch.locate(v) for v in verdict.run.colouring.nodes_of(item)]
+    graph, nodes = verdict.run.colouring.locate(item)
     return {
-        "graph": 0 if item < verdict.run.colouring.ptr[1] else 1,
-        "nodes": [node for _, node in places],
+        "graph": graph,
+        "nodes": nodes,
         "class": int(verdict.words.classes[verdict.round][item]),
     }
 
