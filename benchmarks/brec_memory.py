@@ -23,8 +23,7 @@ from sekgnn.graphs.families import cfi_pair
 from sekgnn.graphs.graph6 import from_graph6, to_graph6
 from sekgnn.reports.brec_page import brec_page
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.colouring import WLTest
-from sekgnn.wl.refinement import refine
+from sekgnn.wl.refinement import WLTest, refine
 
 
 def peak_memory(key: str, first: Graph, second: Graph) -> int:

@@ -23,13 +23,15 @@ from sekgnn.graphs import Graph, LabelledGraph
 from sekgnn.testing import graphs
 from sekgnn.testing.brute_force import landing
 from sekgnn.walks.ball import induced
-from sekgnn.walks.digests import (
+from sekgnn.walks.modular import (
     MAX_STEPS,
+    PRIMES,
     STEP_KEYS,
+    modular_landing,
     reduce,
+    residues,
     walk_digests,
 )
-from sekgnn.walks.modular import PRIMES, modular_landing, residues
 from sekgnn.wl.batch import Batch, as_batch
 
 WORDS = st.integers(0, 2**64 - 1)

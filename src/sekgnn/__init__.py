@@ -71,8 +71,7 @@ if TYPE_CHECKING:
     from sekgnn.transforms.add_khop_edges import AddKHopEdges
     from sekgnn.transforms.add_substructure_encoding import AddSubstructureEncoding
     from sekgnn.transforms.encode_dataset import encode_dataset
-    from sekgnn.walks.powers import landing_probabilities
-    from sekgnn.walks.returns import return_probabilities
+    from sekgnn.walks.returns import landing_probabilities, return_probabilities
     from sekgnn.wl import compare, register_test
 
 __all__ = [

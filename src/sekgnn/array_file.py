@@ -35,14 +35,11 @@ class DamagedFileError(Exception):
 class ArrayWriter:
     """Writes arrays piece by piece, in the order of their names, and then the header.
 
-    Args:
-        file: Empty, at its start.
-        magic: 16 bytes that name the kind of file.
-        room: Bytes to leave for the header and what is before it.
+    The file is empty; ``magic``, 16 bytes, names its kind, and ``room`` bytes are left
+    for the header and what is before it.
     """
 
     def __init__(self, file: BinaryIO, magic: bytes, room: int = _ROOM) -> None:
-        """Leave room for the header."""
         self._file, self._magic, self._room = file, magic, room
         self._digest = hashlib.sha256()
         self._arrays: dict[str, Any] = {}
@@ -89,13 +86,7 @@ def write_arrays(
     about: Mapping[str, Any],
     arrays: Mapping[str, NDArray[Any]],
 ) -> None:
-    """Write arrays that are at hand, all or nothing.
-
-    Args:
-        path: The file.
-        magic: 16 bytes that name the kind of file.
-        about: Plain JSON values.
-        arrays: By name.
+    """Write arrays that are at hand, and JSON values ``about`` them, all or nothing.
 
     Raises:
         OutputError: If the file cannot be written.
@@ -120,12 +111,8 @@ def read_arrays(
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return the header of a file, and its arrays, mapped.
 
-    Changes of the arrays stay in memory (the map is copy-on-write).
-
-    Args:
-        path: The file.
-        magic: That it must begin with.
-        check: Compare the content with its digest, which reads all of it.
+    Changes of the arrays stay in memory (the map is copy-on-write). With ``check`` the
+    content is compared with its digest, which reads all of it.
 
     Raises:
         FileNotFoundError: If there is none.

@@ -15,11 +15,7 @@ MOST_LEVELS = 10_000
 def check_positive(
     name: str, value: object, minimum: int = 1, maximum: int | None = None
 ) -> int:
-    """Return ``value`` as an int from ``minimum`` to ``maximum``, or raise.
-
-    Raises:
-        ConfigError: If it is not an integer, too small or too large.
-    """
+    """Return an int from ``minimum`` to ``maximum``, or raise a ConfigError."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise ConfigError(f"{name} must be an integer, got {value!r}.")
     if int(value) < minimum:
@@ -30,11 +26,7 @@ def check_positive(
 
 
 def check_choice(name: str, value: object, choices: Iterable[str]) -> str:
-    """Return ``value`` if it is one of ``choices``, or raise and suggest the nearest.
-
-    Raises:
-        ConfigError: If it is not among them.
-    """
+    """Return one of ``choices``, or raise a ConfigError that suggests the nearest."""
     known = list(choices)
     if isinstance(value, str) and value in known:
         return value

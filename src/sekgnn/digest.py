@@ -146,9 +146,7 @@ def empty_table(room: int) -> NDArray[np.int32]:
 def number_colours(colours: Colours) -> tuple[Colours, NDArray[np.int64]]:
     """Number the distinct colours in the order they are met.
 
-    Returns:
-        kept: The distinct colours, ``[C, 2]``.
-        classes: The number of each object's colour, int64 ``[N]``.
+    Returns them, ``[C, 2]``, and the number of each object's colour, int64 ``[N]``.
     """
     count = colours.shape[0]
     table = empty_table(count)
@@ -199,11 +197,7 @@ def colours_of(values: NDArray[Any], use: str) -> Colours:
 
 
 def check_colours(what: str, colours: Colours, count: int) -> Colours:
-    """Return the colours of ``count`` objects as kernels take them.
-
-    Raises:
-        ConfigError: If they are something else, which a kernel would not notice.
-    """
+    """Return colours as kernels take them, which would not notice anything else."""
     if colours.dtype != np.uint64 or colours.shape != (count, 2):
         raise ConfigError(
             f"{what} must be colours, uint64 [{count}, 2], got {colours.dtype} "

@@ -13,35 +13,18 @@ SUB_ENC: Final = "sub_enc"
 """Substructure encoding of every node, float32 ``[N, C, L]``."""
 
 SUB_ENC_ROWS: Final = "sub_enc_rows"
-"""Of a ragged encoding: the multiset of every node and channel, int32 ``[N, C]``.
-Multisets and vectors are numbered within their graph, so nothing is shifted when PyG
-batches graphs."""
-
 SUB_ENC_SIZES: Final = "sub_enc_sizes"
-"""Of a ragged encoding: different vectors in every multiset, int32 ``[U]``."""
-
 SUB_ENC_MEMBERS: Final = "sub_enc_members"
-"""Of a ragged encoding: the vectors in all multisets, in order, int32 ``[M]``."""
-
 SUB_ENC_COUNTS: Final = "sub_enc_counts"
-"""Of a ragged encoding: how often each is in its multiset, int32 ``[M]``."""
-
 SUB_ENC_VECTORS: Final = "sub_enc_vectors"
-"""Of a ragged encoding: the vectors of every graph, float32 ``[T, L]``."""
-
 SUB_ENC_TABLES: Final = "sub_enc_tables"
-"""Of a ragged encoding: multisets and vectors of every graph by channel, int64
-``[G, 2, C]``."""
-
 SUB_ENC_PARTS: Final = (
-    SUB_ENC_ROWS,
-    SUB_ENC_SIZES,
-    SUB_ENC_MEMBERS,
-    SUB_ENC_COUNTS,
-    SUB_ENC_VECTORS,
+    SUB_ENC_ROWS, SUB_ENC_SIZES, SUB_ENC_MEMBERS, SUB_ENC_COUNTS, SUB_ENC_VECTORS,
     SUB_ENC_TABLES,
-)
-"""All fields of a ragged encoding."""
+)  # fmt: skip
+"""The arrays of a ragged encoding (:class:`~sekgnn.encoding.RaggedEncoding`). Multisets
+and vectors are numbered within their graph, so nothing is shifted when PyG batches
+graphs."""
 
 GRAPH_X: Final = "graph_x"
 """Features of a whole graph, such as descriptors, float64 ``[1, D]``, NaN where one is

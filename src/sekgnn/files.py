@@ -41,9 +41,8 @@ CACHE_VARIABLE = "SEKGNN_CACHE"
 def cache_folder(cache_dir: str | os.PathLike[str] | None = None) -> Path:
     """Return the folder for prepared data and kernels; it need not exist yet.
 
-    Args:
-        cache_dir: The folder. By default what ``SEKGNN_CACHE`` names, else ``sekgnn``
-            below ``XDG_CACHE_HOME``, ``LOCALAPPDATA`` (Windows) or ``~/.cache``.
+    By default what ``SEKGNN_CACHE`` names, else ``sekgnn`` below ``XDG_CACHE_HOME``,
+    ``LOCALAPPDATA`` (Windows) or ``~/.cache``.
     """
     named = cache_dir or os.environ.get(CACHE_VARIABLE)
     if named:
@@ -99,18 +98,15 @@ def _only_mine(gid: int) -> bool:
     return me.pw_gid == gid and members <= {me.pw_name}
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder, and those it is in, if they are missing.
-
-    Raises:
-        OutputError: If it cannot be made.
-    """
+def make_folder(folder: Path, cure: str = "choose another output") -> Path:
+    """Make a folder, and those it is in, if they are missing, or say what to do."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(
-            f"cannot make the folder {folder}: {error.strerror}; choose another output."
+            f"cannot make the folder {folder}: {error.strerror}; {cure}."
         ) from error
+    return folder
 
 
 @contextmanager
@@ -123,12 +119,6 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     is removed and the older file is as it was; if the process is killed, the next that
     writes the same path removes it. Several processes may write one path at a time:
     each has its own draft, and the last to finish wins. A symbolic link is followed.
-
-    Args:
-        path: The file to write; its folder must exist.
-
-    Yields:
-        The draft.
 
     Raises:
         OutputError: If the folder is missing, or the operating system refuses to write.
@@ -206,25 +196,13 @@ def _hold(file: BinaryIO) -> bool:
 def write_atomically(
     path: str | os.PathLike[str], writer: Callable[[BinaryIO], object]
 ) -> None:
-    """Call ``writer`` with a binary file that becomes ``path`` only when complete.
-
-    Args:
-        path: The file to write; its folder must exist.
-        writer: Writes the whole content.
-
-    Raises:
-        OutputError: As :func:`atomic_path`.
-    """
+    """Call ``writer`` with a binary file, which is that of :func:`atomic_path`."""
     with atomic_path(path) as draft, draft.open("wb") as file:
         writer(file)
 
 
 def write_files(folder: str | os.PathLike[str], files: Mapping[str, bytes]) -> None:
-    """Write several files to a folder, each all or nothing.
-
-    Args:
-        folder: It must exist.
-        files: The content of each by its name.
+    """Write several files to a folder, which must exist, each all or nothing.
 
     Raises:
         OutputError: As :func:`atomic_path`; files before that one are written.

@@ -61,11 +61,8 @@ def kernel(*, fastmath: bool) -> Callable[[F], F]: ...
 def kernel(function: F | None = None, *, fastmath: bool = False) -> Any:
     """Compile a function with numba, without the GIL, when it is first called.
 
-    Divisions follow numpy: by zero they give inf, nan or 0 instead of raising.
-
-    Args:
-        function: A function at the top level of its module.
-        fastmath: Let the compiler reorder sums.
+    The function is at the top level of its module. Divisions follow numpy: by zero they
+    give inf, nan or 0 instead of raising. With ``fastmath`` sums may be reordered.
     """
     if function is None:
         return functools.partial(kernel, fastmath=fastmath)

@@ -16,9 +16,6 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
     The names are those that its ``__init__`` imports below ``if TYPE_CHECKING:``, so
     that type checkers and this function read the same list. Nothing is imported, nor
     the list read, before a name is asked for.
-
-    Args:
-        package: Its name, ``__name__``.
     """
     homes: dict[str, tuple[str, str]] = {}
 

@@ -57,11 +57,8 @@ def check_memory(
 ) -> None:
     """Refuse what cannot fit into memory, before any of it is allocated.
 
-    Args:
-        needed: Bytes.
-        what: What takes them, the subject of a sentence in the singular.
-        cure: What to do instead.
-        error: What is raised.
+    ``what``, the subject of a sentence in the singular, needs so many bytes; ``cure``
+    is what to do instead.
 
     Raises:
         ValueError: Of type ``error``, if more than nine tenths of what is free are
@@ -79,15 +76,9 @@ def check_claim(
 ) -> None:
     """Refuse a size that a few bytes claim and nothing else in the input supports.
 
-    Args:
-        claimed: The size.
-        what: Of what, in the plural.
-        found: How many things there are that could need it.
-        of: What they are, in the plural.
-        spare: How much may be claimed for nothing.
-
     Raises:
-        GraphInputError: If more than ``spare`` and 64 per thing are claimed.
+        GraphInputError: If more than ``spare`` and 64 for each of the ``found`` things
+            that could need it are claimed; ``what`` and ``of`` name both in the plural.
     """
     if claimed > spare + 64 * found:
         raise GraphInputError(

@@ -40,11 +40,7 @@ def run_chunks(
 ) -> None:
     """Call ``work(start, stop)`` for every chunk, on ``threads`` threads.
 
-    Args:
-        work: Called once per chunk; must be safe to run concurrently on other chunks.
-        bounds: The chunks, as (start, stop).
-        threads: Threads; ``None`` for all usable cores.
-        progress: Called from the calling thread as chunks finish.
+    Chunks may run at the same time; progress is told from the calling thread.
     """
     chunks = list(bounds)
     total = sum(stop - start for start, stop in chunks)
@@ -85,11 +81,7 @@ def within(
 
 
 class PerThread(threading.local, Generic[T]):
-    """Scratch memory of which every thread makes its own, when it first asks for it.
-
-    Attributes:
-        value: What ``make`` returned in this thread.
-    """
+    """Scratch memory, ``value``, which every thread makes when it first asks for it."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         """Run in every thread that uses the object, as ``threading.local`` does."""

@@ -36,13 +36,9 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     """The known subclasses of ``base`` by name, which is also their ``name``.
 
     Names that stand in a file are looked up, and nothing is imported (:meth:`known`).
-    What a user types may also be ``package.module:Class`` (:meth:`find`).
-
-    Args:
-        kind: What messages call them, such as ``"encoding"``.
-        base: What all of them extend.
-        homes: Modules of this package that register further ones, by name; they are
-            imported when first asked for.
+    What a user types may also be ``package.module:Class`` (:meth:`find`). ``homes`` are
+    modules of this package that register further ones, imported when first asked for;
+    ``kind`` is what messages call them, such as ``"encoding"``.
     """
 
     def __init__(
@@ -54,7 +50,6 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         self._classes: dict[str, type[T]] = {}
 
     def __getitem__(self, name: str) -> type[T]:
-        """The class of that name."""
         if name not in self._classes and name in self._homes:
             import_module(self._homes[name])
         return self._classes[name]
@@ -64,7 +59,6 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         return iter({**self._homes, **self._classes})
 
     def __len__(self) -> int:
-        """How many are known."""
         return len({**self._homes, **self._classes})
 
     def register(self, name: str) -> Callable[[C], C]:
@@ -126,11 +120,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         return None if own is None else self._registered(own)
 
     def known(self, name: object) -> type[T]:
-        """Return the registered class of a name or import path; imports nothing.
-
-        Raises:
-            ConfigError: If there is none; suggests the nearest.
-        """
+        """Return the class of a name or import path, or suggest another; no imports."""
         found = self.lookup(name)
         if found is not None:
             return found
@@ -169,11 +159,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
 
 
 def import_own(name: str) -> Any:
-    """Import a user's module, or ``module:Class``, installed or in the working folder.
-
-    Raises:
-        ConfigError: If it cannot be imported.
-    """
+    """Import a user's module, or ``module:Class``, also from the working folder."""
     module, _, attribute = name.partition(":")
     here = os.getcwd()
     added = here not in sys.path  # an installed command does not search there by itself
@@ -200,11 +186,7 @@ def import_own(name: str) -> Any:
 
 
 def import_named(name: str) -> None:
-    """Import a user's module; of ``module:Class``, register the class as what it is.
-
-    Raises:
-        ConfigError: If it cannot be imported, or is nothing that is registered.
-    """
+    """Import a user's module; of ``module:Class``, register the class as what it is."""
     own = import_own(name)
     if ":" not in name:
         return
@@ -225,12 +207,8 @@ def parameter(
 ) -> Any:
     """Return a field of a :class:`Named` class that is also a flag of commands.
 
-    Args:
-        default: Its default.
-        help: What the flag says of it.
-        choices: The values it can have, if they are few.
-        **more: ``shown`` as the default; ``several``, whether the flag takes several
-            values, for an encoding with each.
+    ``more`` may hold ``shown``, instead of the default, and ``several``, whether the
+    flag takes several values, for an encoding with each.
     """
     return field(default=default, metadata={"help": help, "choices": choices, **more})
 
@@ -288,14 +266,9 @@ def make(
 ) -> Any:
     """Return what is ``given``, or make it from a name and parameters.
 
-    Args:
-        kind: What it is, such as ``"encoding"``.
-        given: A name, a mapping as :meth:`Named.to_dict` returns it, or an object.
-        base: The class, or classes, of such objects.
-        find: Returns the class of a name that a user typed.
-        known: Likewise of one in a mapping, which may come from a file; imports
-            nothing.
-        parameters: Further ones.
+    Given is an object of ``base``, a mapping as :meth:`Named.to_dict` returns it, whose
+    name is looked up by ``known``, for it may come from a file, or a name that a user
+    typed, looked up by ``find``.
 
     Raises:
         ConfigError: If a name or a parameter cannot work.
@@ -329,11 +302,7 @@ def make(
 
 
 def build(make: Callable[..., V], name: str, parameters: Mapping[str, Any]) -> V:
-    """Return ``make(**parameters)``.
-
-    Raises:
-        ConfigError: If it has no such parameter, or needs one more.
-    """
+    """Return ``make(**parameters)``, or say which parameter is unknown or missing."""
     known = inspect.signature(make).parameters
     for key in parameters:
         if key not in known:

@@ -459,7 +459,7 @@ def test_cache_folder_that_cannot_be_made(tmp_path: Path) -> None:
             raise AssertionError("work began")
 
     for folder in (tmp_path / "a", tmp_path / "a" / "b"):
-        with pytest.raises(OutputError, match="cannot make the cache folder"):
+        with pytest.raises(OutputError, match="cannot make the folder"):
             encode_dataset(Untouchable(sources()), SMALL, cache_dir=folder)
 
 

@@ -17,7 +17,7 @@ from sekgnn.digest import Colours
 from sekgnn.encoding import ENCODINGS
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import complete_graph, cycle_graph, path_graph
-from sekgnn.walks.digests import MAX_STEPS
+from sekgnn.walks.modular import MAX_STEPS
 from sekgnn.wl import (
     EXACT_ENCODINGS,
     SEK,

@@ -15,10 +15,10 @@ from sekgnn.wl import (
     KHopWL,
     SubgraphWL,
     Walks,
-    colouring,
     compare,
     partition,
     refine,
+    refinement,
 )
 from sekgnn.wl.batch import Batch
 
@@ -113,9 +113,9 @@ def test_too_large(test: str, nodes: int, gib: str) -> None:
 def test_the_limit_can_be_moved(monkeypatch: pytest.MonkeyPatch) -> None:
     pair = cycle_graph(6), cycle_graph(6)
     needed = TESTS["2fwl"]().memory([6, 6])
-    monkeypatch.setattr(colouring, "MEMORY_LIMIT", needed)
+    monkeypatch.setattr(refinement, "MEMORY_LIMIT", needed)
     assert not compare(*pair, "2fwl").separated
-    monkeypatch.setattr(colouring, "MEMORY_LIMIT", needed - 1)
+    monkeypatch.setattr(refinement, "MEMORY_LIMIT", needed - 1)
     with pytest.raises(GraphInputError, match="Use a test with less memory"):
         compare(*pair, "2fwl")
     assert not compare(*pair, "1wl").separated

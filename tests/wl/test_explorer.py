@@ -29,11 +29,11 @@ from sekgnn.graphs import (
 )
 from sekgnn.testing.brute_force import distances, landing
 from sekgnn.wl import Batch, Verdict, compare
-from sekgnn.wl.explorer import curves, gallery_pages, ladder
+from sekgnn.wl.explorer import content as page_parts
+from sekgnn.wl.explorer import gallery_pages, ladder
+from sekgnn.wl.explorer.content import rungs_of
 from sekgnn.wl.explorer.gallery import PAIRS
-from sekgnn.wl.explorer.layout import positions
-from sekgnn.wl.explorer.page import packaged, page_content
-from sekgnn.wl.explorer.rungs import rungs_of
+from sekgnn.wl.explorer.page import node_places, packaged, page_content
 
 WEB = Path(__file__).parents[2] / "web" / "explorer"
 HOSTILE = "</script><script>alert(1)</script><!-- $title & \" ' \u2028 <img src=x>"
@@ -170,8 +170,8 @@ def expected_sum(
 @pytest.mark.parametrize("seed", [1, 2])
 def test_curves_are_the_landing_probabilities(seed: int) -> None:
     graphs = random_pair(seed)
-    for kind in curves.walk_curves(Batch.of(map(LabelledGraph, graphs))):
-        assert kind["steps"] == curves.STEPS
+    for kind in page_parts.walk_curves(Batch.of(map(LabelledGraph, graphs))):
+        assert kind["steps"] == page_parts.STEPS
         names = set()
         for graph, numbers in zip(graphs, kind["classes"], strict=True):
             for v, number in enumerate(numbers):
@@ -187,10 +187,10 @@ def test_curves_stay_short_where_fractions_are_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     graphs = Batch.of(map(LabelledGraph, random_pair(1)))
-    whole = curves.walk_curves(graphs)
-    monkeypatch.setattr(curves, "LENGTH", 8_000)
-    cut = curves.walk_curves(graphs)
-    assert 0 < cut[0]["steps"] < curves.STEPS
+    whole = page_parts.walk_curves(graphs)
+    monkeypatch.setattr(page_parts, "LENGTH", 8_000)
+    cut = page_parts.walk_curves(graphs)
+    assert 0 < cut[0]["steps"] < page_parts.STEPS
     for kind, full in zip(cut, whole, strict=True):
         assert len(json.dumps(kind["curves"], ensure_ascii=False)) < 1.5 * 8_000
         for curve, points in zip(kind["curves"], full["curves"], strict=True):
@@ -262,16 +262,16 @@ def test_a_test_of_its_own_is_shown_and_chosen() -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_drawings_are_within_bounds_and_repeat(case: str) -> None:
     for graph in CASES[case]:
-        places = positions(graph)
+        places = node_places(graph)
         assert places.shape == (graph.num_nodes, 2)
         assert np.abs(places).max(initial=0) <= 1
         rounded = {tuple(place) for place in places.round(3).tolist()}
         assert len(rounded) == graph.num_nodes
-        assert np.array_equal(places, positions(graph))
+        assert np.array_equal(places, node_places(graph))
 
 
 def test_a_cycle_is_drawn_round() -> None:
-    places = positions(csl_graph(13, 2))
+    places = node_places(csl_graph(13, 2))
     sizes = np.linalg.norm(places - places.mean(axis=0), axis=1)
     assert sizes.min() > 0.5 * sizes.max()
 

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sekgnn.walks.ball import WalkScope
-from sekgnn.wl.encodings.walk_kernels import WalkParts, centre_value
+from sekgnn.wl.encodings.walks import WalkParts, centre_value
 
 Wanted = tuple[bool, ...]
 BOUNDS = np.array([0, 1, 3, 6, 6], dtype=np.int64)  # shells {1, 2}, {3, 4, 5} and none

@@ -19,8 +19,7 @@ from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.parallel import Progress, run_chunks
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.by_name import make_test
-from sekgnn.wl.colouring import WLTest
-from sekgnn.wl.refinement import Refinement, refine
+from sekgnn.wl.refinement import Refinement, WLTest, refine
 
 
 @dataclass(frozen=True)

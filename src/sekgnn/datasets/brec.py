@@ -106,7 +106,6 @@ class BREC(Collection[BRECPair]):
     """
 
     def __init__(self, data_root: str | os.PathLike[str] | None = None) -> None:
-        """Read the files."""
         path = _find(data_root)
         text = check_content("brec", _read(path), path)
         lines = text.decode("ascii").splitlines()
@@ -147,11 +146,7 @@ class BREC(Collection[BRECPair]):
 
 
 def _find(data_root: str | os.PathLike[str] | None) -> Path:
-    """Return the file to read, or the folder of the seven.
-
-    Raises:
-        DataNotFoundError: If there is none.
-    """
+    """Return the file to read, or the folder of the seven, or say where to get them."""
     try:
         if data_root is not None and Path(data_root).is_file():
             return Path(data_root)
@@ -191,11 +186,7 @@ def _read(path: Path) -> bytes:
 
 
 def _array(path: Path, count: int) -> NDArray[Any]:
-    """Return the graph6 strings of a file; nothing is unpickled.
-
-    Raises:
-        GraphInputError: If the file is damaged, or holds something else.
-    """
+    """Return the graph6 strings of a file; nothing is unpickled."""
     try:  # mapped: a header that promises more than the file holds is an error
         found: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError):

@@ -92,7 +92,6 @@ class CountingDataset(Collection[Graph]):
     def __init__(
         self, data_root: str | os.PathLike[str] | None = None, *, seed: int = 0
     ) -> None:
-        """Read the file, or generate."""
         if not has_data_file("counting", data_root, _MATRICES):
             self._generate(seed, NUM_GRAPHS)
             return
@@ -107,11 +106,7 @@ class CountingDataset(Collection[Graph]):
 
     @classmethod
     def generated(cls, seed: int = 0, num_graphs: int = NUM_GRAPHS) -> CountingDataset:
-        """Return graphs made here, split 30 : 20 : 50 at random; needs no file.
-
-        Args:
-            seed: Fixes graphs and split.
-            num_graphs: How many; the published dataset has 5000.
+        """Return graphs made here from a seed, split 30 : 20 : 50; needs no file.
 
         Raises:
             ConfigError: If a number is too small.
@@ -258,11 +253,7 @@ def _three_centres(a: Stack, a2: Stack) -> tuple[Stack, Stack]:
 
 
 def _read_matrices(path: Path) -> tuple[list[Graph], Split]:
-    """Read adjacency matrices and split of the benchmark's MATLAB file.
-
-    Raises:
-        GraphInputError: If it holds something else.
-    """
+    """Read adjacency matrices and split of the benchmark's MATLAB file."""
     from scipy.io import loadmat
     from scipy.sparse import coo_array
 

@@ -12,11 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.datasets.pyg import as_data
-from sekgnn.datasets.targets import Label, TargetColumn, TaskKind, encode_targets
+from sekgnn.datasets.targets import (
+    Label,
+    TargetColumn,
+    TaskKind,
+    encode_targets,
+    is_missing,
+    not_a_number,
+)
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.fields import GRAPH_X, POSITIONS
 from sekgnn.graphs import GraphRecord
 from sekgnn.graphs.graph_record import NO_NAMES, FeatureNames
+from sekgnn.graphs.molecules import descriptor_names, descriptors_of
 from sekgnn.graphs.table import Column
 
 if TYPE_CHECKING:
@@ -57,7 +65,7 @@ class GraphTask:
         feature_names: The columns of ``x``, if they have names.
         edge_feature_names: The columns of ``edge_attr``, if they have names.
         graph_feature_names: The columns of ``graph_x``, of graphs that have features
-            of their own (:func:`~sekgnn.datasets.graph_features.add_graph_features`).
+            of their own (:func:`add_graph_features`).
         rows: Number of each graph in its source, from 1: its data row, its line among
             those that are not blank, or its number in a folder. Rows that were left
             out are counted.
@@ -100,15 +108,12 @@ class GraphTask:
     encoding: SubstructureEncoding | None = None
 
     def __len__(self) -> int:
-        """Number of graphs."""
         return len(self.graphs)
 
     def __getitem__(self, index: int) -> Data:
-        """Return graph ``index``."""
         return self.graphs[index]
 
     def __iter__(self) -> Iterator[Data]:
-        """Iterate over the graphs."""
         return iter(self.graphs)
 
     @property
@@ -247,7 +252,6 @@ class GraphTask:
         return self if keep.size == len(self) else self.subset(keep)
 
     def __repr__(self) -> str:
-        """Sizes and kind."""
         targets = ", ".join(self.target_names)
         return f"GraphTask({len(self)} graphs, {self.kind}, targets: {targets or None})"
 
@@ -298,13 +302,9 @@ def set_targets(graphs: Sequence[Data], y: Tensor, mask: NDArray[np.bool_]) -> N
 def set_weights(task: GraphTask, weights: Sequence[Any], name: str) -> None:
     """Set the weight of every graph's loss, divided by their mean.
 
-    Args:
-        task: The graphs.
-        weights: One number per graph.
-        name: What to call them.
-
     Raises:
-        GraphInputError: If one is not a number, or negative, or all are 0.
+        GraphInputError: If one is not a number, or negative, or all are 0; calls them
+            ``name``.
     """
     import torch
 
@@ -337,6 +337,58 @@ def row_weights(batch: Any, level: str) -> Tensor | None:
     return found[batch.batch] if level == "node" else found
 
 
+def add_graph_features(
+    task: GraphTask, columns: Sequence[str] = (), descriptors: str = "none"
+) -> GraphTask:
+    """Return a task whose graphs have features of their own, ``graph_x`` ``[1, D]``.
+
+    They are ``columns`` of numbers, then with ``"rdkit"`` the descriptors of
+    :func:`~sekgnn.graphs.molecules.descriptor_names`. Missing values are NaN; networks
+    take the mean of the training graphs for them.
+
+    Raises:
+        ConfigError: If the task has no such column, or no SMILES.
+        GraphInputError: If a value is not a number; names row and column.
+    """
+    import torch
+
+    names = [*columns]
+    source = task.name or "graphs"
+    parts = [
+        [
+            _number(value, f"{source}, {place}, column {name!r}")
+            for value, place in zip(task.column(name), task.places, strict=True)
+        ]
+        for name in columns
+    ]
+    table = np.array(parts, dtype=np.float64).reshape(len(parts), len(task)).T
+    if descriptors != "none":
+        if task.texts is None:
+            raise ConfigError(
+                f"{task.name or 'the data'} holds no SMILES, of which descriptors are "
+                "computed; leave descriptors out."
+            )
+        names += descriptor_names()
+        rows = np.array([descriptors_of(text) for text in task.texts])
+        table = np.concatenate([table, rows], axis=1)
+    if not names:
+        return task
+    for data, row in zip(task.graphs, table, strict=True):
+        data[GRAPH_X] = torch.from_numpy(row[None].copy())
+    return replace(task, graph_feature_names=tuple(names))
+
+
+def _number(value: Any, place: str) -> float:
+    if is_missing(value):
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise GraphInputError(
+            f"{place}: {value!r} is not a number.{not_a_number(value)}"
+        ) from None
+
+
 def make_task(
     source: str,
     graphs: Sequence[Data],
@@ -346,17 +398,10 @@ def make_task(
     classes: Sequence[Label] | None = None,
     names: FeatureNames = NO_NAMES,
 ) -> GraphTask:
-    """Join graphs and targets.
+    """Join graphs with ``edge_index``, ``x`` and ``num_nodes``, and their targets.
 
-    Args:
-        source: The file or object, for messages.
-        graphs: With ``edge_index``, ``x`` and ``num_nodes``, without ``y``; targets are
-            set on them.
-        places: Where each graph stands in the source.
-        columns: The targets; none for graphs to predict.
-        kind: The kind of task; see :func:`encode_targets`.
-        classes: The labels, if known.
-        names: The columns of the features.
+    Targets are set on the graphs. Without ``columns`` these are to be predicted on;
+    ``kind`` and ``classes`` are as for :func:`encode_targets`.
 
     Raises:
         GraphInputError: If there are no graphs, one has no nodes, features are not

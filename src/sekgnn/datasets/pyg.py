@@ -22,18 +22,11 @@ def as_data(
     x: NDArray[np.float32] | None = None,
     **values: int | NDArray[Any] | None,
 ) -> Data:
-    """Return ``graph`` as PyG data.
+    """Return a graph as PyG data, ``edge_index`` ``[2, 2 m]`` and ``x`` ``[n, C]``.
 
-    Args:
-        graph: The structure.
-        x: Node features ``[n, C]``; a column of ones if left out, so that a network
-            starts from nothing but the structure.
-        **values: Values to store by name: an integer becomes int64 ``[1]``, an
-            array a tensor of its own type and shape; ``None`` is left out.
-
-    Shapes:
-        - **output:** ``edge_index`` :math:`(2, 2m)`, both directions of every edge;
-          ``x`` float32 :math:`(n, C)`
+    Without ``x`` it is a column of ones, so that a network starts from nothing but the
+    structure. Of further values an integer becomes int64 ``[1]``, an array a tensor of
+    its own type and shape; ``None`` is left out.
 
     Example:
         >>> from sekgnn.graphs import cycle_graph
@@ -64,17 +57,12 @@ class Collection(Sequence[T]):
     Those read from a file take ``data_root``, the data folder (by default what
     ``SEKGNN_DATA`` names), and raise ``DataNotFoundError`` if the file is missing and
     ``GraphInputError`` if its SHA-256 is wrong.
-
-    Args:
-        items: The items, in order.
     """
 
     def __init__(self, items: Iterable[T]) -> None:
-        """Keep the items."""
         self._items = tuple(items)
 
     def __len__(self) -> int:
-        """Number of items."""
         return len(self._items)
 
     @overload
@@ -82,7 +70,6 @@ class Collection(Sequence[T]):
     @overload
     def __getitem__(self, index: slice) -> list[T]: ...
     def __getitem__(self, index: int | slice) -> T | list[T]:
-        """Return item ``index``, or a list for a slice."""
         if isinstance(index, slice):
             return list(self._items[index])
         return self._items[index]
@@ -92,6 +79,5 @@ class Collection(Sequence[T]):
         """Return one PyG ``Data`` per graph, with ``x``, ``y`` and ``num_nodes``."""
 
     def __repr__(self) -> str:
-        """Name and size, and the source where there is a choice."""
         source = f", {self.source}" if hasattr(self, "source") else ""
         return f"{type(self).__name__}({len(self)}{source})"

@@ -144,16 +144,9 @@ def stream_task(
     of the file, and a fault is raised when it is met: **chunks before it have been
     handed out by then**. A TU folder is read whole.
 
-    Args:
-        path: What to read, as for :func:`read_task`.
-        chunk_size: Most graphs of a chunk. A chunk also ends with the graph that brings
-            it to ``MOST_CHUNK_NODES`` nodes.
-        columns: Columns or keys to keep as they stand in the file.
-        on_invalid: Called with every row that ``skip_invalid`` leaves out.
-        **options: Of :class:`~sekgnn.graphs.ReadOptions`.
-
-    Returns:
-        The chunks, none of them empty.
+    The arguments are those of :func:`read_task`. A chunk has at most ``chunk_size``
+    graphs, and is never empty; it also ends with the graph that brings it to
+    ``MOST_CHUNK_NODES`` nodes.
 
     Raises:
         ConfigError: If ``chunk_size`` is less than 1, or an option is unknown.

@@ -161,11 +161,7 @@ def has_data_file(
 
 
 def read_data_file(name: str, data_root: str | os.PathLike[str] | None = None) -> bytes:
-    """Return the content of a benchmark file after checking its SHA-256.
-
-    Args:
-        name: A key of ``DATA_FILES``.
-        data_root: The data folder; by default what ``SEKGNN_DATA`` names.
+    """Return the content of one of ``DATA_FILES`` after checking its SHA-256.
 
     Raises:
         DataNotFoundError: If the folder or the file is missing; the message says what
@@ -189,16 +185,7 @@ def not_found(name: str, reason: object) -> DataNotFoundError:
 
 
 def check_content(name: str, content: bytes, path: object) -> bytes:
-    """Return the content of a benchmark file, if it is the right one.
-
-    Args:
-        name: A key of ``DATA_FILES``.
-        content: What was read.
-        path: From where, for the message.
-
-    Raises:
-        GraphInputError: If not.
-    """
+    """Return the content of a benchmark file, or raise if it is another one."""
     file, found = DATA_FILES[name], hashlib.sha256(content).hexdigest()
     if found != file.sha256:
         raise GraphInputError(
@@ -226,11 +213,7 @@ def build_folder(target: Path, build: Callable[[Path], object]) -> None:
     """Fill a new folder that becomes ``target`` only when complete.
 
     Several processes may build one folder at once: the first to finish wins, and the
-    others find it done.
-
-    Args:
-        target: The folder; its parents are made. If it exists, it is left as it is.
-        build: Fills the folder it is given, which exists.
+    others find it done. Parents are made; a target that exists is left as it is.
 
     Raises:
         OutputError: If the operating system refuses to write.

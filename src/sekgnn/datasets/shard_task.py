@@ -35,11 +35,9 @@ class Lazy(Sequence[Any]):
     """Items that are made when they are asked for."""
 
     def __init__(self, count: int, make: Callable[[int], Any]) -> None:
-        """Keep how to make item i of ``count``."""
         self.size, self.make = count, make
 
     def __len__(self) -> int:
-        """Number of items."""
         return self.size
 
     @overload
@@ -47,14 +45,12 @@ class Lazy(Sequence[Any]):
     @overload
     def __getitem__(self, index: slice) -> list[Any]: ...
     def __getitem__(self, index: int | slice) -> Any:
-        """Return item ``index``, or a list for a slice."""
         places = range(self.size)[index]
         if isinstance(places, range):
             return [self.make(i) for i in places]
         return self.make(places)
 
     def __iter__(self) -> Iterator[Any]:
-        """Make one after the other."""
         return map(self.make, range(self.size))
 
 
@@ -64,18 +60,12 @@ class ShardTask(GraphTask):
 
     What one asks of all graphs (sizes, targets) is in memory, some 30 bytes of each.
     ``graphs`` reads those that are asked for; batches are read by :meth:`read`.
-
-    Attributes:
-        shards: The folder.
-        positions: Of these graphs there, int64 ``[G]``, rising.
-        y: Targets, int64 ``[G]`` or float32 ``[G, T]``.
-        num_nodes: Of every graph, int64 ``[G]``.
     """
 
     shards: Shards
-    positions: Positions
-    y: NDArray[Any]
-    num_nodes: Positions
+    positions: Positions  # of these graphs in the folder, [G], rising
+    y: NDArray[Any]  # int64 [G] or float32 [G, T]
+    num_nodes: Positions  # of every graph, [G]
 
     @property
     def sizes(self) -> Positions:
@@ -173,12 +163,10 @@ class ShardTask(GraphTask):
     def read(
         self, numbers: Positions, of_nodes: Sequence[str], of_edges: Sequence[str]
     ) -> tuple[PackedGraphs, dict[str, NDArray[Any]]]:
-        """Return some graphs, one after the other, and arrays of theirs.
+        """Return some graphs, ``[B]`` in rising order, and arrays of theirs.
 
-        Args:
-            numbers: The graphs, int64 ``[B]``, in rising order.
-            of_nodes: Arrays of shards with a row per node.
-            of_edges: Those with a row per entry of ``indices``; left out where absent.
+        Arrays of shards have a row per node (``of_nodes``) or per entry of ``indices``
+        (``of_edges``, left out where absent).
         """
         places = self.positions[numbers]
         ptr = self.shards.graph_ptr
@@ -225,10 +213,7 @@ def shard_task(
 ) -> ShardTask:
     """Return the graphs of a folder of shards, made by ``sekgnn encode``, as a task.
 
-    Args:
-        folder: The folder.
-        targets: Those to predict; by default all that the shards hold.
-        kind: The kind of task; by default inferred from the targets.
+    Targets are by default all that the shards hold, their kind is inferred.
 
     Raises:
         GraphInputError: If the folder is not complete, a shard damaged, a graph without
@@ -249,6 +234,7 @@ def shard_task(
     names = list(targets) or shards.targets
     node_ptrs = shards.column("node_ptr")
     sizes = np.concatenate([np.diff(ptr) for ptr in node_ptrs])
+    lost = sum(line["left_out"] for line in shards.manifest["shards"])
     count = len(shards)
     bare = ShardTask(
         graphs=(),
@@ -263,7 +249,7 @@ def shard_task(
         source="shards",
         reader=shards.manifest["reader"],
         encoding=encoding_from_dict(shards.manifest["parameters"]["encoding"]),
-        left_out=_left_out(shards),
+        left_out={"SMILES that rdkit cannot read": lost} if lost else {},
         shards=shards,
         positions=np.arange(count),
         y=np.zeros(count, dtype=np.int64),
@@ -291,11 +277,6 @@ def shard_task(
         target_units=known,
     )
     return full.with_items()
-
-
-def _left_out(shards: Shards) -> dict[str, int]:
-    count = sum(line["left_out"] for line in shards.manifest["shards"])
-    return {"SMILES that rdkit cannot read": count} if count else {}
 
 
 def _column(shards: Shards, name: str, places: Sequence[str]) -> TargetColumn:

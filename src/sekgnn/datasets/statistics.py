@@ -98,14 +98,10 @@ def check_statistics(
 ) -> None:
     """Compare a loaded dataset with the paper's table.
 
-    Args:
-        name: A key of ``PAPER_STATISTICS``.
-        num_nodes: Nodes of every graph, ``[G]``.
-        num_edges: Undirected edges of every graph, ``[G]``.
-        graphs: Number of graphs, or of those in each split; not compared if left out.
-        tasks: Number of classes or targets; not compared if left out.
-        sampled: The graphs are a random sample of the published distribution: a mean
-            may be off by ``STANDARD_ERRORS`` standard errors.
+    Nodes and undirected edges are those of every graph, ``[G]``; the number of graphs
+    (or of those in each split) and of tasks are not compared if left out. If the graphs
+    are a random sample of the published distribution, a mean may be off by
+    ``STANDARD_ERRORS`` standard errors.
 
     Raises:
         GraphInputError: If they disagree; the message holds both numbers.

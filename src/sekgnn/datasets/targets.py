@@ -39,19 +39,12 @@ _TRUTH = {"true": 1.0, "false": 0.0}
 
 @dataclass(frozen=True)
 class TargetColumn:
-    """A target of every graph.
-
-    Attributes:
-        name: What it is called.
-        values: One per graph; ``None`` where it is missing.
-        places: Where each stands, such as ``row 3 (line 4)``.
-        source: The file or object it is from.
-    """
+    """A target of every graph."""
 
     name: str
-    values: tuple[Value | None, ...]
-    places: tuple[str, ...]
-    source: str
+    values: tuple[Value | None, ...]  # None where missing
+    places: tuple[str, ...]  # such as row 3 (line 4)
+    source: str  # the file or object it is from
 
     @property
     def present(self) -> list[tuple[str, Value]]:
@@ -174,22 +167,13 @@ def _value(name: str, value: Any, place: str) -> Value | None:
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """Targets as arrays.
-
-    Attributes:
-        kind: The kind of task.
-        names: The targets.
-        y: Class numbers, int64 ``[G]``, if ``kind`` is binary or multiclass; else
-            float32 ``[G, T]``. 0 where missing.
-        mask: False where a target is missing, bool ``[G, T]``.
-        classes: The label of every class number; ``None`` if there are no classes.
-    """
+    """Targets as arrays; class numbers for binary and multiclass tasks."""
 
     kind: TaskKind
     names: tuple[str, ...]
-    y: NDArray[Any]
-    mask: NDArray[np.bool_]
-    classes: tuple[Label, ...] | None = None
+    y: NDArray[Any]  # int64 [G] or float32 [G, T]; 0 where missing
+    mask: NDArray[np.bool_]  # false where a target is missing, [G, T]
+    classes: tuple[Label, ...] | None = None  # the label of every class number
 
 
 def encode_targets(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
+import pickle
+from collections import OrderedDict
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +23,6 @@ from sekgnn.datasets.root import (
     read_data_file,
     read_data_graphs,
 )
-from sekgnn.datasets.sat_pairs import read_sat_pairs
 from sekgnn.errors import DataNotFoundError, GraphInputError
 from sekgnn.graphs import (
     Graph,
@@ -30,6 +32,7 @@ from sekgnn.graphs import (
     rook_graph,
     shrikhande_graph,
 )
+from sekgnn.graphs.table import read_bytes
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -37,6 +40,9 @@ if TYPE_CHECKING:
 NUM_NODES = 41
 SKIPS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)
 COPIES = 15
+
+SatPairs = tuple[list[Graph], list[NDArray[np.int64]], list[int]]
+"""Graphs, the label of every node, and the class of every graph."""
 
 
 class CSL(Collection[Graph]):
@@ -58,7 +64,6 @@ class CSL(Collection[Graph]):
     source: str = "generated"
 
     def __init__(self, data_root: str | os.PathLike[str] | None = None) -> None:
-        """Read the original graphs, or generate."""
         if not has_data_file("csl", data_root):
             made = CSL.generated()
             self._fill(made, made.labels.tolist())
@@ -70,11 +75,7 @@ class CSL(Collection[Graph]):
 
     @classmethod
     def generated(cls, seed: int = 0, copies: int = COPIES) -> CSL:
-        """Return the same classes in the same order, made here; needs no file.
-
-        Args:
-            seed: Of the relabellings.
-            copies: Graphs per class.
+        """Return the same classes, relabelled by a seed; needs no file.
 
         Example:
             >>> CSL.generated(copies=2).labels.tolist()[:4]
@@ -143,7 +144,6 @@ class EXP(Collection[LabelledGraph]):
     source: str
 
     def __init__(self, data_root: str | os.PathLike[str] | None = None) -> None:
-        """Read the file."""
         path = self._find(data_root)
         if path.suffix == ".npz":
             graphs, arrays = read_data_graphs(self._name, path.parents[1])
@@ -228,7 +228,6 @@ class SR25(Collection[Graph]):
     """
 
     def __init__(self, data_root: str | os.PathLike[str] | None = None) -> None:
-        """Read the file."""
         texts = read_data_file("sr25", data_root).decode("ascii").split()
         super().__init__(from_graph6(text) for text in texts)
 
@@ -248,3 +247,89 @@ def rook_shrikhande() -> tuple[Graph, Graph]:
         [48, 48]
     """
     return rook_graph(4), shrikhande_graph()
+
+
+def read_sat_pairs(path: Path) -> SatPairs:
+    """Read ``GRAPHSAT.pkl``, or text such as ``GRAPHSAT.txt``."""
+    content = read_bytes(path)
+    try:
+        return _pickled(content) if path.suffix == ".pkl" else _text(content)
+    except Exception as error:  # a damaged pickle may raise anything
+        raise GraphInputError(
+            f"{path} is not a published file of EXP or CEXP: {error}."
+        ) from None
+
+
+def _text(content: bytes) -> SatPairs:
+    """Read the number of graphs; per graph n and its class; per node a row."""
+    words = np.array(content.split(), dtype=np.int64)
+    place = 1
+
+    def take(count: int) -> NDArray[np.int64]:
+        nonlocal place
+        place += count
+        if count < 0 or place > words.size:
+            raise GraphInputError("it ends too early")
+        return words[place - count : place]
+
+    graphs, labels, classes = [], [], []
+    for _ in range(int(words[0])):
+        n, y = take(2).tolist()
+        own, edges = np.zeros(n, dtype=np.int64), []
+        for node in range(n):
+            own[node], degree = take(2).tolist()
+            near = take(degree)
+            edges.append(np.stack([np.full(degree, node), near]))
+        graphs.append(Graph.from_edge_index(np.concatenate(edges, axis=1), n))
+        labels.append(own)
+        classes.append(y)
+    if place != words.size:
+        raise GraphInputError("it goes on after the last graph")
+    return graphs, labels, classes
+
+
+class _Fields:
+    """Stands for PyG's ``Data``: takes its attributes, and does nothing."""
+
+
+class _TensorReader(pickle.Unpickler):
+    """Reads lists of PyG data; nothing that a pickle names is imported or called.
+
+    What it may name is replaced: ``Data`` by a class without behaviour, the making of
+    a tensor from bytes by torch's reader for untrusted files.
+    """
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return what stands for a name, or refuse it."""
+        from torch._utils import _rebuild_tensor_v2
+
+        known = {
+            ("torch_geometric.data.data", "Data"): _Fields,
+            ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor_v2,
+            ("torch.storage", "_load_from_bytes"): _storage,
+            ("collections", "OrderedDict"): OrderedDict,
+            ("_codecs", "encode"): lambda text, _: text.encode("latin-1"),
+        }
+        if (module, name) not in known:
+            raise pickle.UnpicklingError(f"it names {module}.{name}, which is not read")
+        return known[module, name]
+
+
+def _storage(content: bytes) -> Any:
+    import torch
+
+    return torch.load(io.BytesIO(content), weights_only=True)
+
+
+def _pickled(content: bytes) -> SatPairs:
+    """Read a list of PyG data with the attributes ``edge_index``, ``x`` and ``y``."""
+    graphs, labels, classes = [], [], []
+    for item in _TensorReader(io.BytesIO(content)).load():
+        fields = {**vars(item), **vars(item).get("_store", {})}
+        x = fields["x"].reshape(len(fields["x"]), -1)
+        x = (x if x.size(1) == 1 else x.argmax(1)).reshape(-1).numpy().astype(np.int64)
+        edges = fields["edge_index"].numpy()
+        graphs.append(Graph.from_edge_index(edges, x.size))
+        labels.append(x)
+        classes.append(int(fields["y"]))
+    return graphs, labels, classes

@@ -7,8 +7,7 @@ from sekgnn.lazy import lazy_names
 if TYPE_CHECKING:
     from sekgnn.encoding.encoder import encode, encode_many
     from sekgnn.encoding.exact import encode_exact
-    from sekgnn.encoding.patterns import PatternCounts
-    from sekgnn.encoding.peripheral import PeripheralEdges
+    from sekgnn.encoding.patterns import PatternCounts, PeripheralEdges
     from sekgnn.encoding.ragged import RaggedEncoding
     from sekgnn.encoding.sampled import SampledEncoding, encode_sampled
     from sekgnn.encoding.sharded import encode_shards

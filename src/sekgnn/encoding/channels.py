@@ -72,15 +72,10 @@ class Plan(NamedTuple):
 
 
 class Values(NamedTuple):
-    """What kernels add to: one array, as either of two, so that they are compiled once.
+    """What kernels add to: one array as either of two, so that they compile once."""
 
-    Attributes:
-        single: float32 ``[N, C, L]``; or ``[0, C, L]``, if the array is the other one.
-        double: float64 likewise.
-    """
-
-    single: NDArray[np.float32]
-    double: NDArray[np.float64]
+    single: NDArray[np.float32]  # [N, C, L]; or [0, C, L]
+    double: NDArray[np.float64]  # likewise
 
     @classmethod
     def of(cls, out: NDArray[Any]) -> Values:
@@ -214,13 +209,7 @@ def _concatenated(
 
 @kernel
 def divisor_value(divisor: int, hop: int, sizes: NDArray[np.int64]) -> int:
-    """Return the integer that a raw sum at ``hop`` is divided by.
-
-    Args:
-        divisor: One of the ``BY_`` constants.
-        hop: k, from 1.
-        sizes: Shell sizes of the node, ``[S]``, ``sizes[k - 1]`` = n_k.
-    """
+    """Return what a raw sum at ``hop`` (from 1) is divided by; sizes are the n_k."""
     n = sizes[hop - 1]
     if divisor == BY_START:
         return n
@@ -247,14 +236,8 @@ def finish(
 ) -> None:
     """Add what the terms of a :class:`Plan` give; an empty shell gives nothing.
 
-    Args:
-        raw: Channel c of the node is ``raw[at + c * stride:][:L]``, flat.
-        at: Where the node's channels begin.
-        stride: At least L.
-        sizes: Shell sizes of the node, int64 ``[S]``.
-        terms: Of the plan.
-        node: Its row in ``out``.
-        out: What is added to.
+    Channel c of the node is ``raw[at + c * stride:][:L]``, flat, and its row in ``out``
+    is ``node``; ``sizes`` are those of its shells, ``[S]``.
     """
     for i in range(terms.shape[0]):
         whole = divisor_value(terms[i, 2], terms[i, 3], sizes)

@@ -7,14 +7,17 @@ a time, and how to say in one line what went wrong.
 
 from __future__ import annotations
 
+import logging
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from sekgnn._version import __version__
+from sekgnn.checks import check_positive
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.extras import require
+from sekgnn.parallel import usable_cores
 
 ALLOWED_FAILURES = 20
 """Workers that may die under one task before it is given up; Dask's own is 3."""
@@ -29,7 +32,7 @@ T = TypeVar("T")
 def open_client(
     scheduler: str | None = None, workers: int | None = None
 ) -> Iterator[Any]:
-    """Give a client of a running scheduler, or of new workers on this machine.
+    """Give a ``distributed.Client`` of a scheduler, or of new workers on this machine.
 
     Args:
         scheduler: Address such as ``tcp://host:8786``, or the path of a scheduler file;
@@ -37,18 +40,10 @@ def open_client(
         workers: Processes of one thread each on this machine; ``None`` for one per
             usable core.
 
-    Yields:
-        A ``distributed.Client``.
-
     Raises:
         MissingExtraError: If distributed is not installed.
         ConfigError: If there is no scheduler at that address.
     """
-    import logging
-
-    from sekgnn.checks import check_positive
-    from sekgnn.parallel import usable_cores
-
     distributed = require("distributed", "dask")
     # what happens to workers and connections is said here, in one line
     logger = logging.getLogger("distributed")
@@ -92,13 +87,8 @@ def run_on_workers(
     """Yield every task with what ``job`` made of it, in the order they finish.
 
     Tasks are asked for as workers become free, so there may be millions. A task whose
-    worker dies goes to another one.
-
-    Args:
-        client: Of the cluster.
-        job: Does the work; pickled, so an object of this library.
-        tasks: What it is called with.
-        packages: Modules that workers need, each with the extra that installs it.
+    worker dies goes to another one. The job is pickled, so an object of this library;
+    ``packages`` are modules that workers need, each with the extra that installs it.
 
     Raises:
         ConfigError: If a worker lacks the library or a package, or has another version

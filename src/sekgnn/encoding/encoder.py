@@ -91,13 +91,8 @@ def encode_many(
 ) -> list[Any]:
     """Return :func:`encode` of every graph, by one compiled call over all of them.
 
-    Args:
-        graphs: At least one graph, each as for :func:`encode`.
-        encoding: As for :func:`encode`.
-        **options: Likewise.
-
-    Returns:
-        One ``[n_g, C, L]`` per graph, views of one array.
+    Takes what :func:`encode` does, and returns one ``[n_g, C, L]`` per graph, views of
+    one array.
 
     Raises:
         GraphInputError: If there are no graphs, or one is not usable.

@@ -32,7 +32,7 @@ from sekgnn.parallel import (
     run_chunks,
 )
 from sekgnn.walks.ball import WalkScope, ball_nodes, walk_place
-from sekgnn.walks.digests import walk_digests
+from sekgnn.walks.modular import walk_digests
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -113,7 +113,7 @@ def number_pairs(
 ) -> tuple[Ints, Colours, Floats, int]:
     """Write the number of the step vector of every pair, the same for equal ones.
 
-    ``digests`` are from :func:`~sekgnn.walks.digests.walk_digests`, ``floats`` from
+    ``digests`` are from :func:`~sekgnn.walks.modular.walk_digests`, ``floats`` from
     :func:`walk_floats`. Of those ``found`` already, ``table`` knows the numbers,
     ``keys``, ``[P, 2]``, and ``vectors``, ``[P, L]``, have room for more. All four are
     returned, replaced where they were too small.

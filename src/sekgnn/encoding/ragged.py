@@ -52,7 +52,6 @@ class RaggedEncoding:
     tables: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        """Check the arrays."""
         if self.tables.ndim != 3 or self.tables.shape[1] != 2:
             shape = list(self.tables.shape)
             raise ConfigError(f"tables must have the shape [G, 2, C], got {shape}.")

@@ -20,7 +20,8 @@ from sekgnn.encoding.costs import patient
 from sekgnn.encoding.dask_engine import run_on_workers
 from sekgnn.encoding.encoder import Encoding, encode
 from sekgnn.encoding.substructure import SubstructureEncoding, make_encoding
-from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning, OutputError
+from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
+from sekgnn.files import make_folder
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.graphs.read_options import DEFAULTS, ReadOptions
 from sekgnn.graphs.records import (
@@ -50,50 +51,30 @@ _TOLD = 3  # warnings that a shard keeps
 
 
 class Task(NamedTuple):
-    """A part of the input that becomes a shard.
+    """A part of the input that becomes a shard."""
 
-    Attributes:
-        number: Of the shard, from 0.
-        path: The file or folder.
-        part: The rows.
-        digest: SHA-256 of what they are read from.
-        weight: How much of the input it is.
-    """
-
-    number: int
+    number: int  # of the shard, from 0
     path: str
-    part: Part
-    digest: str
-    weight: int
+    part: Part  # the rows
+    digest: str  # SHA-256 of what they are read from
+    weight: int  # how much of the input it is
 
     def __str__(self) -> str:
-        """Say where it is."""
         return f"shard {self.number} ({self.path}, from row {self.part.row + 1})"
 
 
 @dataclass(frozen=True)
 class ShardJob:
-    """Makes shards; called with a task, it returns the shard's line of the manifest.
+    """Makes shards; called with a task, it returns the shard's line of the manifest."""
 
-    Attributes:
-        folder: Where shards are written.
-        encoding: What to compute.
-        options: How to read the input.
-        targets: Columns or keys to keep.
-        dtype: Of the encodings.
-        backend: As for :func:`~sekgnn.encoding.encoder.encode`.
-        force: Encode even if it may take hours.
-        threads: Threads of one task; ``None`` for all usable cores.
-    """
-
-    folder: str
+    folder: str  # where shards are written
     encoding: SubstructureEncoding
-    options: ReadOptions = DEFAULTS
-    targets: tuple[str, ...] = ()
+    options: ReadOptions = DEFAULTS  # how to read the input
+    targets: tuple[str, ...] = ()  # columns or keys to keep
     dtype: str = "float64"
     backend: str = "auto"
-    force: bool = False
-    threads: int | None = 1
+    force: bool = False  # encode even if it may take hours
+    threads: int | None = 1  # of one task
 
     def parameters(self) -> dict[str, Any]:
         """Return all that changes the content of shards, as plain JSON values."""
@@ -110,13 +91,7 @@ class ShardJob:
         }
 
     def __call__(self, task: Task) -> dict[str, Any]:
-        """Write a shard, unless it is there and whole.
-
-        Raises:
-            GraphInputError: If the input is wrong.
-            ConfigError: If it would take hours, and that is not asked for.
-            OutputError: If the shard cannot be written; nothing is left of it.
-        """
+        """Write a shard, unless it is there and whole; all of it, or nothing."""
         file = Path(self.folder) / f"shard-{task.number:05d}.npz"
         about = json.dumps([self.parameters(), task.digest, task.part], sort_keys=True)
         key = hashlib.sha256(about.encode()).hexdigest()
@@ -247,11 +222,9 @@ def encode_shards(
         )
     if "tu" in forms and targets:
         raise ConfigError("a TU folder brings its own targets; leave target out.")
-    if set(forms) & {"graph6", "npz", "edges"} and targets:
-        place = paths[
-            [form in ("graph6", "npz", "edges") for form in forms].index(True)
-        ]
-        raise ConfigError(f"{place} holds no targets; leave target out.")
+    for path, form in zip(paths, forms, strict=True):
+        if form in ("graph6", "npz", "edges") and targets:
+            raise ConfigError(f"{path} holds no targets; leave target out.")
     manifest = {
         "parameters": {**job.parameters(), "shard_size": shard_size},
         "inputs": [path.name for path in paths],
@@ -303,19 +276,9 @@ def _reader(
 
 
 def _begin(folder: Path, manifest: dict[str, Any]) -> Path:
-    """Make the folder, or check that it holds an earlier part of the same.
-
-    Raises:
-        ConfigError: If it holds something else.
-        OutputError: If it cannot be made or written to.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        held = [file.name for file in folder.iterdir() if file.name[0] != "."]
-    except OSError as error:
-        raise OutputError(
-            f"cannot make the folder {folder}: {error.strerror}; choose another."
-        ) from error
+    """Make the folder, or check that it holds an earlier part of the same."""
+    make_folder(folder)
+    held = [file.name for file in folder.iterdir() if file.name[0] != "."]
     if MANIFEST_FILE in held:
         before = read_manifest(folder)
         for name, value in manifest["parameters"].items():

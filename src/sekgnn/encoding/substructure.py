@@ -222,7 +222,7 @@ ENCODINGS = Registry(
         "walks": "sekgnn.encoding.walk_encoding",
         "walk_counts": "sekgnn.encoding.walk_counts",
         "patterns": "sekgnn.encoding.patterns",
-        "peripheral": "sekgnn.encoding.peripheral",
+        "peripheral": "sekgnn.encoding.patterns",
     },
 )
 """Every known encoding by name."""
@@ -235,13 +235,11 @@ def make_encoding(
     encoding: str | Mapping[str, Any] | SubstructureEncoding | None = None,
     **parameters: Any,
 ) -> SubstructureEncoding:
-    """Return an encoding by name.
+    """Return an encoding by name, walks if left out.
 
-    Args:
-        encoding: A name, ``package.module:Class`` of your own, a mapping as
-            :meth:`SubstructureEncoding.to_dict` returns it, which imports nothing, or
-            an encoding, which is returned as it is; walks if left out.
-        **parameters: Of its class.
+    Given is a name, ``package.module:Class`` of your own, a mapping as
+    :meth:`SubstructureEncoding.to_dict` returns it, which imports nothing, or an
+    encoding, which is returned as it is.
 
     Raises:
         ConfigError: If a name or a value cannot work.

@@ -50,15 +50,10 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """Which nodes are encoded: the first ones of one graph, or all of several.
-
-    Attributes:
-        count: How many.
-        near: Where a shell of one of them may be, bool ``[N]``; ``None``: anywhere.
-    """
+    """Which nodes are encoded: the first ones of one graph, or all of several."""
 
     count: int
-    near: NDArray[np.bool_] | None = None
+    near: NDArray[np.bool_] | None = None  # where a shell of one of them may be, [N]
 
 
 def encoding_tasks(
@@ -72,15 +67,10 @@ def encoding_tasks(
 ) -> list[Task]:
     """Return what has to be done, one task after the other, for one block.
 
-    Args:
-        graphs: The graphs.
-        plan: What to compute.
-        twin_of: The smallest adjacent twin of each node, with which dense matrices are
-            made smaller; itself where the walk has no self-loops.
-        alike: The smallest twin of each node; only these need be computed.
-        backend: As for :func:`~sekgnn.encoding.encoder.encode`.
-        out: What is added to, zero.
-        wanted: Less than all nodes only with the backend ``"push"``.
+    ``twin_of`` is the smallest adjacent twin of each node, with which dense matrices
+    are made smaller, itself where the walk has no self-loops; ``alike`` its smallest
+    twin: only these need be computed. ``out`` is zero, and added to. Less than all
+    nodes are wanted only with the backend ``"push"``.
 
     Raises:
         GraphInputError: If a graph is too large for the backend.

@@ -34,17 +34,11 @@ SHELL_SIZES = "shell_sizes"
 
 @dataclass(frozen=True)
 class Block:
-    """One scope at one radius: the unit that backends compute.
-
-    Attributes:
-        scope: Where the walk lives.
-        radius: Ego radius h; 0 in ``graph`` scope, where there is none.
-        num_shells: Shells k = 1..num_shells that are summarised.
-    """
+    """One scope at one radius: the unit that backends compute."""
 
     scope: Scope
-    radius: int
-    num_shells: int
+    radius: int  # h; 0 in graph scope, where there is none
+    num_shells: int  # shells k = 1..num_shells are summarised
 
     @property
     def label(self) -> str:
@@ -162,7 +156,7 @@ class WalkEncoding(SubstructureEncoding):
         object.__setattr__(self, "radius", radii)
 
     def _check_learned(self) -> None:
-        from sekgnn.walks.digests import MAX_STEPS
+        from sekgnn.walks.modular import MAX_STEPS
 
         if self.merge != "concat":
             raise ConfigError(

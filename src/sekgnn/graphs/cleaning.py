@@ -96,17 +96,10 @@ def clean_edges(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Drop loops, merge duplicates, insist on symmetry, and return CSR arrays.
 
-    Pairs that come sorted by ``(row, col)`` and without repeats are sorted only once
-    more, for the symmetry check.
-
-    Args:
-        row: First node of every pair, ``[E]``, already within range.
-        col: Second node of every pair, ``[E]``.
-        num_nodes: Number of nodes, below 2^31.
-        undirected: ``"error"`` or ``"add"`` when a pair lacks its reverse.
-        loops: ``"drop"`` (with a warning) or ``"error"``.
-        describe: How messages call a node.
-        stacklevel: Frames between the warning and the user's line.
+    Pairs, ``[E]`` each and within range, that come sorted by ``(row, col)`` and without
+    repeats are sorted only once more, for the symmetry check. ``describe`` is how
+    messages call a node, ``stacklevel`` the frames between the warning and the user's
+    line.
 
     Returns:
         ``indptr`` int64 ``[num_nodes + 1]`` and ``indices`` int32, sorted in each row.

@@ -125,7 +125,7 @@ def from_pyg(
             infinite.
     """
     edge_index = getattr(data, "edge_index", None)
-    adj_t = getattr(data, "adj_t", None)
+    adj_t: Any = getattr(data, "adj_t", None)
     if edge_index is None and adj_t is None:
         raise GraphInputError(
             "data has neither edge_index nor adj_t; for a graph without edges set "
@@ -136,11 +136,15 @@ def from_pyg(
     weights = getattr(data, "edge_weight", None)
     if weights is not None and bool((weights != 1).any()):
         note_weights("weights (data.edge_weight)")
+    if edge_index is None:
+        if hasattr(adj_t, "to_sparse_coo"):  # torch's own sparse tensors
+            col, row = adj_t.to_sparse_coo().coalesce().indices().cpu().numpy()
+        else:  # torch_sparse.SparseTensor
+            col, row = (part.cpu().numpy() for part in adj_t.coo()[:2])
+        edge_index = np.stack([row, col])
+    num_nodes = _known_num_nodes(data)
     return Graph.from_edge_index(
-        _pairs_of_adj_t(adj_t) if edge_index is None else edge_index,
-        _known_num_nodes(data),
-        undirected=undirected,
-        loops=loops,
+        edge_index, num_nodes, undirected=undirected, loops=loops
     )
 
 
@@ -262,15 +266,6 @@ def _check_weights(name: str, weights: Any) -> None:
         )
 
 
-def _pairs_of_adj_t(adj_t: Any) -> Any:
-    """Return the stored pairs of a transposed sparse adjacency, ``[2, E]``."""
-    if hasattr(adj_t, "to_sparse_coo"):  # torch's own sparse tensors
-        col, row = adj_t.to_sparse_coo().coalesce().indices().cpu().numpy()
-    else:  # torch_sparse.SparseTensor
-        col, row = (part.cpu().numpy() for part in adj_t.coo()[:2])
-    return np.stack([row, col])
-
-
 def _own_or_given(what: str, own: NDArray[np.int64] | None, given: Any) -> Any:
     """Return given labels, or those a graph has: it keeps them under no name."""
     if isinstance(given, str) and own is None:
@@ -299,31 +294,29 @@ def _node_attribute(obj: Any, name: str) -> Any:
 
 def _edge_attribute(obj: Any, name: str) -> dict[tuple[int, int], Any]:
     """Return the edge labels kept under ``name``, by pair of node numbers."""
+    place: dict[Any, int] = {}  # of nodes that are not numbers themselves
     if hasattr(obj, "nodes"):
         place = {node: i for i, node in enumerate(obj.nodes)}
-        found: dict[tuple[int, int], Any] = {}
-        for u, v, value in obj.edges(data=name):
-            if value is None and u != v:
-                raise GraphInputError(f"an edge has no attribute {name!r}.")
-            if u != v and found.setdefault((place[u], place[v]), value) != value:
-                raise GraphInputError(
-                    f"edge {u} - {v} is listed with different labels."
-                )
-        return found
-    values, pairs = getattr(obj, name, None), getattr(obj, "edge_index", None)
-    if values is None or pairs is None:
-        raise GraphInputError(
-            f"{type(obj).__name__} has no {name!r} to take edge labels from; pass a "
-            "mapping {(u, v): label}."
-        )
-    coded = as_labels("edge_labels", values).tolist()
-    row, col = (side.tolist() for side in pairs)
-    if len(coded) != len(row):
-        raise GraphInputError(
-            f"{name!r} has {len(coded)} rows, but edge_index {len(row)} columns."
-        )
-    labels: dict[tuple[int, int], int] = {}
-    for u, v, label in zip(row, col, coded, strict=True):
-        if u != v and labels.setdefault((u, v), label) != label:
+        edges = list(obj.edges(data=name))
+        if any(value is None and u != v for u, v, value in edges):
+            raise GraphInputError(f"an edge has no attribute {name!r}.")
+    else:
+        values, pairs = getattr(obj, name, None), getattr(obj, "edge_index", None)
+        if values is None or pairs is None:
+            raise GraphInputError(
+                f"{type(obj).__name__} has no {name!r} to take edge labels from; pass "
+                "a mapping {(u, v): label}."
+            )
+        coded = as_labels("edge_labels", values).tolist()
+        row, col = (side.tolist() for side in pairs)
+        if len(coded) != len(row):
+            raise GraphInputError(
+                f"{name!r} has {len(coded)} rows, but edge_index {len(row)} columns."
+            )
+        edges = list(zip(row, col, coded, strict=True))
+    labels: dict[tuple[int, int], Any] = {}
+    for u, v, label in edges:
+        pair = place.get(u, u), place.get(v, v)
+        if u != v and labels.setdefault(pair, label) != label:
             raise GraphInputError(f"edge {u} - {v} is listed with different labels.")
     return labels

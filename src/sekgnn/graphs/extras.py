@@ -9,11 +9,7 @@ from sekgnn.errors import MissingExtraError
 
 
 def require(module: str, extra: str | None) -> Any:
-    """Import ``module``, which the optional group ``extra`` (if any) installs.
-
-    Raises:
-        MissingExtraError: If it is not installed; the message holds the command.
-    """
+    """Import ``module``, or name the command that installs it, with its ``extra``."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -83,12 +83,7 @@ def csl_graph(n: int, skip: int) -> Graph:
 
 
 def rook_graph(n: int, m: int | None = None) -> Graph:
-    """Return the moves of a rook on an ``n`` x ``m`` board; square (i, j) is i m + j.
-
-    Args:
-        n: Number of rows.
-        m: Number of columns, ``n`` by default.
-    """
+    """Return the moves of a rook on a board of n x m; square (i, j) is i m + j."""
     m = check_positive("n", n) if m is None else check_positive("m", m)
     square = np.arange(check_positive("n", n) * m)
     a, b = pair_unrank(np.arange(square.size * (square.size - 1) // 2))
@@ -120,9 +115,6 @@ def cfi_pair(base: Graph) -> tuple[Graph, Graph]:
     Cai, Fürer and Immerman 1992. Over a connected base the two are not isomorphic, and
     the larger the treewidth of the base, the more dimensions a WL test needs.
 
-    Args:
-        base: A connected graph with at least one edge.
-
     Raises:
         GraphInputError: If the base has no edge, is not connected, or has a node with
             more than 16 neighbours.
@@ -146,18 +138,16 @@ def cfi_pair(base: Graph) -> tuple[Graph, Graph]:
 def cfi_graph(base: Graph, twisted: Iterable[tuple[int, int]] = ()) -> Graph:
     """Return the CFI graph over ``base`` in which the edges ``twisted`` are crossed.
 
-    For every base node v and each edge e at v there are two end nodes (v, e, 0) and
-    (v, e, 1); for every set S of an even number of edges at v there is a middle node
-    (v, S), joined to (v, e, 1) for e in S and to (v, e, 0) for the other e. An edge e
-    between u and v joins (u, e, b) to (v, e, b), or to (v, e, 1 - b) if it is twisted.
-    Only the parity of the number of twists in a component matters up to isomorphism.
-
-    Args:
-        base: Any graph with at most 16 neighbours per node.
-        twisted: Base edges to cross, in either direction; twice is not at all.
+    For every base node v and each edge e at v there are two end nodes (v, e, 0) and (v,
+    e, 1); for every set S of an even number of edges at v there is a middle node (v,
+    S), joined to (v, e, 1) for e in S and to (v, e, 0) for the other e. An edge e
+    between u and v joins (u, e, b) to (v, e, b), or to (v, e, 1 - b) if it is twisted
+    (in either direction; twice is not at all). Only the parity of the number of twists
+    in a component matters up to isomorphism.
 
     Raises:
-        GraphInputError: If a degree is too large or a twisted edge is not there.
+        GraphInputError: If a node has more than 16 neighbours, or a twisted edge is not
+            there.
     """
     if base.num_nodes and base.degrees.max() > _MAX_DEGREE:
         raise GraphInputError(
@@ -211,13 +201,9 @@ def random_regular_graph(n: int, degree: int, rng: np.random.Generator) -> Graph
     by switching ends with random other edges. Every regular graph can occur; for fixed
     degree the distribution tends to the uniform one, but it is not exactly uniform.
 
-    Args:
-        n: Number of nodes.
-        degree: Number of neighbours, below ``n``; ``n * degree`` must be even.
-        rng: Source of randomness.
-
     Raises:
-        ConfigError: If there is no such graph.
+        ConfigError: If there is no such graph: the degree is below ``n``, and
+            ``n * degree`` even.
     """
     check_positive("n", n, 0)
     check_positive("degree", degree, 0)
@@ -244,11 +230,6 @@ def barabasi_albert_graph(n: int, m: int, rng: np.random.Generator) -> Graph:
 
     Starts from a star with ``m`` leaves; every further node joins ``m`` different
     nodes, each drawn with probability proportional to its degree.
-
-    Args:
-        n: Number of nodes.
-        m: Edges that a node brings, in 1..n-1.
-        rng: Source of randomness.
 
     Raises:
         ConfigError: If ``m`` is not below ``n``.

@@ -27,30 +27,21 @@ IntArray = NDArray[np.integer[Any]]
 
 
 class CsrGraph(NamedTuple):
-    """A graph as kernels take it: neighbours in compressed sparse rows.
+    """A graph as kernels take it: neighbours in compressed sparse rows."""
 
-    Attributes:
-        indptr: Row starts, int64 ``[n + 1]``.
-        indices: Neighbours, int32.
-    """
-
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
+    indptr: NDArray[np.int64]  # row starts, [n + 1]
+    indices: NDArray[np.int32]  # neighbours
 
 
 class Graph:
-    r"""A simple undirected graph :math:`G = (V, E)` in compressed sparse rows.
+    """A simple undirected graph :math:`G = (V, E)` in compressed sparse rows.
 
-    Node ``v``'s neighbours are ``indices[indptr[v]:indptr[v + 1]]``, sorted; every
-    edge is stored in both directions. The arrays cannot be written to.
+    Node ``v``'s neighbours are ``indices[indptr[v]:indptr[v + 1]]``, int32 and sorted;
+    every edge is stored in both directions. The arrays cannot be written to.
 
-    Build one with :meth:`from_edge_index` or the functions of
-    :mod:`sekgnn.graphs` (``from_networkx``, ``from_pyg``, ...); this constructor takes
-    arrays that are already in that form and only checks their outline.
-
-    Args:
-        indptr: Row starts, int64 ``[num_nodes + 1]``.
-        indices: Neighbours, int32 ``[2 * num_edges]``, sorted within a row.
+    Build one with :meth:`from_edge_index` or the functions of :mod:`sekgnn.graphs`
+    (``from_networkx``, ``from_pyg``, ...); this constructor takes arrays that are
+    already in that form and only checks their outline.
     """
 
     __slots__ = ("indices", "indptr")
@@ -86,7 +77,6 @@ class Graph:
         return graph
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Refuse: a graph never changes."""
         raise AttributeError(f"Graph is immutable; cannot set {name!r}.")
 
     @classmethod
@@ -237,7 +227,6 @@ class Graph:
         )
 
     def __hash__(self) -> int:
-        """Hash consistent with equality."""
         return hash((self.indptr.tobytes(), self.indices.tobytes()))
 
     def __reduce__(self) -> tuple[type[Graph], tuple[IntArray, IntArray]]:
@@ -245,5 +234,4 @@ class Graph:
         return Graph, (self.indptr, self.indices)
 
     def __repr__(self) -> str:
-        """Sizes only."""
         return f"Graph(num_nodes={self.num_nodes}, num_edges={self.num_edges})"

@@ -38,7 +38,7 @@ def from_graph6(text: str | bytes) -> Graph:
         >>> from_graph6("Bw")
         Graph(num_nodes=3, num_edges=3)
     """
-    sixes = _sixes(_as_bytes(text))
+    sixes = _sixes(text)
     n, start = _read_size(sixes)
     num_bits = n * (n - 1) // 2
     expected = start + (num_bits + 5) // 6
@@ -87,15 +87,7 @@ def read_graph6(path: str | Path) -> list[Graph]:
 
 
 def graph6_lines(path: str | Path, part: Part | None = None) -> Iterator[Graph]:
-    """Yield the graphs of a file as its lines are read.
-
-    Args:
-        path: The file.
-        part: The lines to read; all by default.
-
-    Raises:
-        GraphInputError: If a line is not graph6, when it is met; names it.
-    """
+    """Yield the graphs of a file, or of a part of it; errors name their line."""
     lines = text_lines(path, "\n", part)
     before = 0 if part is None else part.line
     for number, line in enumerate(lines, start=before + 1):
@@ -131,22 +123,16 @@ def pair_unrank(rank: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
     return rank - j * (j - 1) // 2, j
 
 
-def _as_bytes(text: str | bytes) -> bytes:
-    """Return the bytes of one graph6 string without header and surrounding space."""
-    raw = text.encode("utf-8") if isinstance(text, str) else text
-    raw = raw.strip()
+def _sixes(text: str | bytes) -> NDArray[np.uint8]:
+    """Return the six-bit values of the characters, without header and space around."""
+    raw = (text.encode("utf-8") if isinstance(text, str) else text).strip()
     for start, name in _OTHER_FORMATS.items():
         if raw.startswith(start):
             raise GraphInputError(
                 f"this is {name}, which is not supported; convert it to graph6 "
                 "(for example with nauty's copyg -g)."
             )
-    return raw.removeprefix(HEADER.encode())
-
-
-def _sixes(raw: bytes) -> NDArray[np.uint8]:
-    """Return the six-bit values of the characters."""
-    values = np.frombuffer(raw, dtype=np.uint8)
+    values = np.frombuffer(raw.removeprefix(HEADER.encode()), dtype=np.uint8)
     bad = np.flatnonzero((values < _LOW) | (values > _HIGH))
     if bad.size:
         raise GraphInputError(

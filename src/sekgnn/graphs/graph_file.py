@@ -53,7 +53,6 @@ class GraphFile:
     """A graph that is mapped from its file, with arrays of its nodes.
 
     Attributes:
-        path: The file.
         graph: The graph; its arrays are read as they are used.
         nodes: Arrays with one row per node, mapped likewise: ``x`` (features), targets
             such as ``y``, ``train_mask``, ``val_mask``, ``test_mask``, ...
@@ -74,9 +73,7 @@ class GraphFile:
 def read_graph_file(path: str | Path, *, check: bool = True) -> GraphFile:
     """Return the graph in a file that :func:`pack_edge_list` wrote.
 
-    Args:
-        path: The file.
-        check: Compare all of it with its digest; half a second per GiB.
+    With ``check`` all of it is compared with its digest; half a second per GiB.
 
     Raises:
         GraphInputError: If there is no such file, or it is damaged.
@@ -197,11 +194,7 @@ def pack_pairs(
 def checked_arrays(
     arrays: Mapping[str, ArrayLike], num_nodes: int | None
 ) -> dict[str, NDArray[Any]]:
-    """Return arrays of nodes that may be kept in a file.
-
-    Raises:
-        GraphInputError: If one is not made of numbers, or has a wrong number of rows.
-    """
+    """Return arrays of numbers that have a row per node, or refuse them."""
     out = {}
     for name, given in arrays.items():
         array = np.asanyarray(given)
@@ -363,15 +356,10 @@ def settle_rows(
     indptr: NDArray[np.int64],
     out: NDArray[np.int32],
 ) -> tuple[int, int, int]:
-    """Sort rows and drop repeats.
+    """Sort rows of entries of :func:`put_ends` and drop repeats.
 
-    Args:
-        places: Where the rows begin, ``[R + 1]``.
-        entries: From :func:`put_ends`; sorted here.
-        strict: Insist that every neighbour is there both ways.
-        low: The node of the first row.
-        indptr: Receives the size of the row of v at ``v + 1``.
-        out: Receives the rows.
+    Rows begin at ``places``, ``[R + 1]``, the first is that of the node ``low``.
+    ``out`` receives them, and ``indptr[v + 1]`` the size of the row of v.
 
     Returns:
         How many neighbours there are, and with ``strict`` the first node and entry that
@@ -397,11 +385,7 @@ def settle_rows(
 
 
 def load_arrays(paths: Iterable[str]) -> dict[str, NDArray[Any]]:
-    """Return arrays named on a command line: ``FILE.npz`` or ``NAME=FILE.npy``.
-
-    Raises:
-        GraphInputError: If a file is missing, damaged, or a name is given twice.
-    """
+    """Return arrays named on a command line: ``FILE.npz`` or ``NAME=FILE.npy``."""
     out: dict[str, NDArray[Any]] = {}
     for text in paths:
         name, named, path = text.rpartition("=")

@@ -14,12 +14,7 @@ from sekgnn.graphs.graph import Graph
 
 
 class FeatureNames(NamedTuple):
-    """What the columns of features are called, where they have names.
-
-    Attributes:
-        node: The columns of ``x``.
-        edge: The columns of ``edge_attr``.
-    """
+    """What the columns of ``x`` and ``edge_attr`` are called, where they have names."""
 
     node: tuple[str, ...] | None = None
     edge: tuple[str, ...] | None = None

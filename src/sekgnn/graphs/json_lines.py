@@ -28,13 +28,8 @@ def json_records(
     """Yield lines such as ``{"edges": [[0, 1], [1, 2]], "num_nodes": 4, "y": 1}``.
 
     ``edges`` lists each edge once or in both directions, nodes from 0; ``num_nodes`` is
-    needed unless ``x`` (one list of numbers per node) is given.
-
-    Args:
-        path: The file, read as the graphs are asked for; blank lines are skipped.
-        targets: Keys to keep; one that a line lacks is missing there.
-        loops: ``"drop"`` (with a warning) or ``"error"``.
-        part: The lines to read; all by default.
+    needed unless ``x`` (one list of numbers per node) is given. Blank lines are
+    skipped. ``targets`` are keys to keep; one that a line lacks is missing there.
 
     Raises:
         GraphInputError: If a line is wrong, when it is met, which names line and key;
@@ -48,28 +43,23 @@ def json_records(
         if not line.strip():
             continue
         row += 1
-        place = f"line {number}"
-        values = _object(line, f"{path}, {place}")
+        place = f"{path}, line {number}"
+        try:
+            values = parse_json(line)
+        except ValueError as error:
+            raise GraphInputError(f"{place}: not valid JSON ({error}).") from None
+        if not isinstance(values, dict) or "edges" not in values:
+            raise GraphInputError(f"{place}: an object with the key 'edges' is needed.")
         first = first or sorted(values)
         kept = {name: values[name] for name in targets if name in values}
         found |= kept.keys()
-        graph, x = _graph(values, f"{path}, {place}", loops)
-        yield GraphRecord(graph, place, row, x, targets=kept)
+        graph, x = _graph(values, place, loops)
+        yield GraphRecord(graph, f"line {number}", row, x, targets=kept)
     for name in targets if row and part is None else ():
         if name not in found:
             raise GraphInputError(
                 f"{path} has no key {name!r}; the keys of its first line are {first}."
             )
-
-
-def _object(line: str, place: str) -> dict[str, Any]:
-    try:
-        values = parse_json(line)
-    except ValueError as error:
-        raise GraphInputError(f"{place}: not valid JSON ({error}).") from None
-    if not isinstance(values, dict) or "edges" not in values:
-        raise GraphInputError(f"{place}: an object with the key 'edges' is needed.")
-    return values
 
 
 def _graph(

@@ -16,24 +16,19 @@ from sekgnn.graphs.graph import Graph
 class LabelledGraph:
     """A :class:`Graph` with a label on every node, every edge, both or neither.
 
-    Labels are compared, never ordered or added. Integers stand for themselves;
-    anything else (text, floats, rows of features) is replaced by 64 bits of its BLAKE2b
-    digest, the same on every machine.
+    Labels are compared, never ordered or added. Integers stand for themselves; anything
+    else (text, floats, rows of features) is replaced by 64 bits of its BLAKE2b digest,
+    the same on every machine.
 
     Args:
         graph: The structure.
-        node_labels: One label, or one row of numbers, per node; ``None`` for none.
+        node_labels: One label, or one row of numbers, per node; kept as int64 ``[n]``.
+            ``None`` for none.
         edge_labels: One label per entry of ``graph.indices``, both directions of an
             edge alike; or a mapping ``{(u, v): label}`` that names each edge in at
-            least one direction; ``None`` for none.
-        label_names: What people call a node's label, such as ``{6: "C"}``; text that
-            is given as a label is its own name.
-
-    Attributes:
-        graph: The structure.
-        node_labels: int64 ``[n]`` or ``None``.
-        edge_labels: int64 ``[2 m]``, in the order of ``graph.indices``, or ``None``.
-        label_names: Names of some labels of nodes; no part of the graph's value.
+            least one direction; kept as int64 ``[2 m]``. ``None`` for none.
+        label_names: What people call a node's label, such as ``{6: "C"}``, no part of
+            the graph's value; text that is given as a label is its own name.
 
     Raises:
         GraphInputError: If a label is missing, or the two directions of an edge differ.
@@ -82,7 +77,6 @@ class LabelledGraph:
         object.__setattr__(self, "label_names", names)
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Refuse: a labelled graph never changes."""
         raise AttributeError(f"LabelledGraph is immutable; cannot set {name!r}.")
 
     @property
@@ -120,7 +114,6 @@ class LabelledGraph:
         )
 
     def __hash__(self) -> int:
-        """Hash consistent with equality."""
         parts = (self.node_labels, self.edge_labels)
         return hash((self.graph, *(p if p is None else p.tobytes() for p in parts)))
 
@@ -130,7 +123,6 @@ class LabelledGraph:
         return LabelledGraph, (self.graph, *labels)
 
     def __repr__(self) -> str:
-        """Sizes, and which labels there are."""
         return (
             f"LabelledGraph(num_nodes={self.num_nodes}, num_edges={self.num_edges}, "
             f"node_labels={self.node_labels is not None}, "
@@ -141,13 +133,9 @@ class LabelledGraph:
 def as_labels(name: str, values: Any) -> NDArray[np.int64]:
     """Return labels as int64 ``[n]``: integers as they are, all else digested.
 
-    Args:
-        name: What to call them in messages.
-        values: A sequence of integers, strings or numbers, or rows of numbers.
-
     Raises:
         GraphInputError: If a label is NaN, an integer too large to be one of a row,
-            or not of these kinds.
+            or not an integer, a string, a number or a row of numbers.
 
     Example:
         >>> as_labels("labels", [3, 1]).tolist()

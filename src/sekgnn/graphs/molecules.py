@@ -57,9 +57,7 @@ def labelled_from_rdkit(mol: Any) -> LabelledGraph:
     for atom in mol.GetAtoms():
         charge = atom.GetFormalCharge()
         labels.append(1000 * charge + atom.GetAtomicNum())
-        size = str(abs(charge)) if abs(charge) > 1 else ""
-        sign = ("+" if charge > 0 else "-") if charge else ""
-        names[labels[-1]] = f"{atom.GetSymbol()}{size}{sign}"
+        names[labels[-1]] = _symbol(atom, "-")
     return LabelledGraph(graph, np.array(labels, dtype=np.int64), types, names)
 
 
@@ -102,12 +100,14 @@ def depict(graph: LabelledGraph) -> tuple[list[str], NDArray[np.float64]] | None
         chem.FastFindRings(mol)
         require("rdkit.Chem.rdDepictor", "mol").Compute2DCoords(mol, canonOrient=True)
     places = mol.GetConformer().GetPositions()[:, :2]
-    signs = {-1: "−", 0: "", 1: "+"}
-    symbols = [
-        atom.GetSymbol() + (str(abs(c)) if abs(c) > 1 else "") + signs[int(np.sign(c))]
-        for atom, c in zip(mol.GetAtoms(), charges.tolist(), strict=True)
-    ]
-    return symbols, places
+    return [_symbol(atom, "−") for atom in mol.GetAtoms()], places
+
+
+def _symbol(atom: Any, minus: str) -> str:
+    """Return an atom's symbol and charge, such as ``N+``."""
+    charge = atom.GetFormalCharge()
+    size = str(abs(charge)) if abs(charge) > 1 else ""
+    return atom.GetSymbol() + size + ("", "+", minus)[int(np.sign(charge))]
 
 
 def from_smiles(smiles: str, *, add_hydrogens: bool = False) -> Graph:
@@ -133,9 +133,7 @@ def from_smiles(smiles: str, *, add_hydrogens: bool = False) -> Graph:
 def labelled_from_smiles(smiles: str, *, add_hydrogens: bool = False) -> LabelledGraph:
     """Build a labelled graph from a SMILES string; see :func:`labelled_from_rdkit`.
 
-    Raises:
-        GraphInputError: As :func:`from_smiles`.
-        MissingExtraError: If rdkit is not installed.
+    Raises what :func:`from_smiles` does.
     """
     return labelled_from_rdkit(_readable(smiles, add_hydrogens))
 
@@ -185,11 +183,7 @@ def scaffold(smiles: str) -> str:
 
 
 def descriptor_names() -> list[str]:
-    """Return rdkit's descriptors, all but ``Ipc``, whose size has no bounds.
-
-    Raises:
-        MissingExtraError: If rdkit is not installed.
-    """
+    """Return rdkit's descriptors, all but ``Ipc``, whose size has no bounds."""
     found = require("rdkit.Chem.Descriptors", "mol").descList
     return [name for name, _ in found if name != "Ipc"]
 
@@ -197,9 +191,7 @@ def descriptor_names() -> list[str]:
 def descriptors_of(smiles: str) -> list[float]:
     """Return the descriptors of a molecule; NaN where rdkit cannot compute one.
 
-    Raises:
-        GraphInputError: If rdkit cannot read the molecule.
-        MissingExtraError: If rdkit is not installed.
+    Raises what :func:`scaffold` does.
     """
     package = require("rdkit.Chem.Descriptors", "mol")
     mol = _readable(smiles, False)
@@ -210,11 +202,8 @@ def descriptors_of(smiles: str) -> list[float]:
 def morgan_counts(smiles: str) -> NDArray[np.uint32]:
     """Return how often each circular substructure of a molecule occurs, ``[2048]``.
 
-    Morgan's of radius 0, 1 and 2, hashed to 2048 bins.
-
-    Raises:
-        GraphInputError: If rdkit cannot read the molecule.
-        MissingExtraError: If rdkit is not installed.
+    Morgan's of radius 0, 1 and 2, hashed to 2048 bins. Raises what :func:`scaffold`
+    does.
     """
     package = require("rdkit.Chem.rdFingerprintGenerator", "mol")
     maker = package.GetMorganGenerator(radius=2, fpSize=2048)

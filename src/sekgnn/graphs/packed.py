@@ -41,7 +41,6 @@ class PackedGraphs:
     indices: NDArray[np.int32]
 
     def __post_init__(self) -> None:
-        """Lock the arrays."""
         for name in ("node_ptr", "indptr", "indices"):
             locked = np.ascontiguousarray(getattr(self, name)).view()
             locked.flags.writeable = False
@@ -199,11 +198,8 @@ def same_size_stacks(
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
     """Yield graphs of equal size together, so that one numpy call serves them all.
 
-    Every graph occurs in exactly one stack; stacks are cut at about 8 MB.
-
-    Yields:
-        places: Positions in ``graphs``, int64 ``[B]``.
-        adjacency: Their 0/1 matrices, float64 ``[B, n, n]``.
+    Every graph occurs in exactly one stack, float64 ``[B, n, n]``, which comes after
+    the positions of its graphs, ``[B]``; stacks are cut at about 8 MB.
 
     Example:
         >>> from sekgnn.graphs.families import path_graph

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from sekgnn.checks import check_choice
+from sekgnn.registry import parameter
 
 if TYPE_CHECKING:
     from sekgnn.graphs.cleaning import SelfLoops, Undirected
@@ -35,44 +36,26 @@ class ReadOptions:
         ConfigError: If a value is unknown.
     """
 
-    format: str | None = field(
-        default=None,
-        metadata={
-            "help": "format of the input",
-            "choices": FORMATS,
-            "shown": "inferred from the suffix",
-        },
+    format: str | None = parameter(
+        None, "format of the input", FORMATS, shown="inferred from the suffix"
     )
-    undirected: Undirected = field(
-        default="error",
-        metadata={
-            "help": "what to do with edges listed in one direction only",
-            "choices": ("error", "add"),
-        },
+    undirected: Undirected = parameter(
+        "error", "what to do with edges listed in one direction only", ("error", "add")
     )
-    loops: SelfLoops = field(
-        default="drop",
-        metadata={
-            "help": "what to do with self-loops in the input",
-            "choices": ("drop", "error"),
-        },
+    loops: SelfLoops = parameter(
+        "drop", "what to do with self-loops in the input", ("drop", "error")
     )
-    smiles: str = field(default="smiles", metadata={"help": "column that holds SMILES"})
-    skip_invalid: bool = field(
-        default=False, metadata={"help": "leave out SMILES that rdkit cannot read"}
-    )
-    add_hydrogens: bool = field(
-        default=False, metadata={"help": "add hydrogen atoms as nodes"}
-    )
+    smiles: str = parameter("smiles", "column that holds SMILES")
+    skip_invalid: bool = parameter(False, "leave out SMILES that rdkit cannot read")
+    add_hydrogens: bool = parameter(False, "add hydrogen atoms as nodes")
     node_labels: Sequence[int] | None = None
     edge_labels: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
-        """Check what has a fixed set of values."""
         for item in fields(self):
-            value = getattr(self, item.name)
-            if value is not None and "choices" in item.metadata:
-                check_choice(item.name, value, item.metadata["choices"])
+            value, choices = getattr(self, item.name), item.metadata.get("choices")
+            if value is not None and choices:
+                check_choice(item.name, value, choices)
 
 
 DEFAULTS = ReadOptions()

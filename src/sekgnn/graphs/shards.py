@@ -44,11 +44,7 @@ Arrays = Mapping[str, NDArray[Any]]
 def record_arrays(
     records: Sequence[GraphRecord], targets: Sequence[Column]
 ) -> dict[str, NDArray[Any]]:
-    """Return records as the arrays of a shard.
-
-    Args:
-        records: All with the same number of features.
-        targets: What to keep of their targets.
+    """Return records, all with the same features, as the arrays of a shard.
 
     Returns:
         ``node_ptr`` ``[G + 1]``, ``indptr`` ``[N + 1]`` and ``indices`` ``[2 M]`` as in
@@ -62,12 +58,16 @@ def record_arrays(
             nor a string.
     """
     packed = pack([record.graph for record in records])
+    features = [
+        np.ones((r.graph.num_nodes, 1), np.float32) if r.x is None else r.x
+        for r in records
+    ]
     out: dict[str, NDArray[Any]] = {
         "node_ptr": packed.node_ptr,
         "indptr": packed.indptr,
         "indices": packed.indices,
         "rows": np.array([record.row for record in records], dtype=np.int64),
-        "x": _joined(records, [_features(record) for record in records], 1),
+        "x": _joined(records, features, 1),
     }
     edges = [r.edge_attr for r in records if r.edge_attr is not None]
     if records and len(edges) == len(records):
@@ -79,12 +79,6 @@ def record_arrays(
     for number, name in enumerate(targets):
         out[f"target {number}"] = _target(records, name)
     return out
-
-
-def _features(record: GraphRecord) -> NDArray[np.float32]:
-    if record.x is None:
-        return np.ones((record.graph.num_nodes, 1), dtype=np.float32)
-    return record.x
 
 
 def _joined(
@@ -126,10 +120,8 @@ def num_present(target: NDArray[Any]) -> int:
 def write_shard(path: Path, about: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
     """Write a shard, all or nothing, and return its line of the manifest.
 
-    Args:
-        path: The file.
-        about: What to say of it beside the name, sizes and SHA-256 of its content.
-        arrays: Those of :func:`record_arrays`, and further ones.
+    The line holds ``about``, the name, sizes and the SHA-256 of the content; the arrays
+    are those of :func:`record_arrays`, and further ones.
 
     Raises:
         OutputError: If the file cannot be written.
@@ -182,7 +174,6 @@ class Shard:
     """
 
     def __init__(self, path: str | Path) -> None:
-        """Find the arrays."""
         self.path = Path(path)
         try:
             content = np.memmap(self.path, np.uint8, "r")
@@ -202,15 +193,10 @@ class Shard:
             ) from error
 
     def __len__(self) -> int:
-        """Number of graphs."""
         return self.node_ptr.size - 1
 
     def check(self) -> None:
-        """Compare all numbers with their SHA-256.
-
-        Raises:
-            GraphInputError: If they have changed.
-        """
+        """Compare all numbers with their SHA-256, and raise if they have changed."""
         if _digest(self.arrays) != self.about.get("sha256"):
             raise GraphInputError(
                 f"the shard {self.path} has changed since it was written; encode "
@@ -269,9 +255,6 @@ def _view(file: Any, info: zipfile.ZipInfo, content: NDArray[np.uint8]) -> NDArr
 class Shards:
     """A complete folder of shards: all of its graphs, by position.
 
-    Args:
-        folder: The folder.
-
     Attributes:
         manifest: What it says of itself and of every shard.
         graph_ptr: Shard s holds graphs ``graph_ptr[s]:graph_ptr[s + 1]``, ``[S + 1]``.
@@ -284,7 +267,6 @@ class Shards:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        """Read the manifest."""
         self.folder = Path(folder)
         self.manifest = read_manifest(self.folder)
         if not self.manifest["complete"]:
@@ -300,17 +282,11 @@ class Shards:
         self.shard = lru_cache(_OPEN)(self._open)
 
     def __len__(self) -> int:
-        """Number of graphs."""
         return int(self.graph_ptr[-1])
 
     def __reduce__(self) -> tuple[type[Shards], tuple[Path]]:
         """Pickle the place alone."""
         return Shards, (self.folder,)
-
-    @property
-    def num_shards(self) -> int:
-        """Number of shards S."""
-        return self.graph_ptr.size - 1
 
     def _open(self, number: int) -> Shard:
         line = self.manifest["shards"][number]
@@ -329,19 +305,14 @@ class Shards:
 
     def column(self, name: str) -> list[NDArray[Any]]:
         """Return a copy of an array of every shard."""
-        every = map(self._open, range(self.num_shards))
+        every = map(self._open, range(len(self.manifest["shards"])))
         return [np.array(shard.arrays[name]) for shard in every]
 
 
 def shard_records(
     path: str | Path, targets: Sequence[Column] = (), part: Part | None = None
 ) -> Iterator[GraphRecord]:
-    """Yield the graphs of a folder of shards, which are checked as they are read.
-
-    Args:
-        path: The folder.
-        targets: Those to keep.
-        part: The positions to read; all by default.
+    """Yield the graphs of a folder of shards, or a part, checked as they are read.
 
     Raises:
         GraphInputError: If a shard is missing or damaged, or holds no such target.
@@ -370,11 +341,7 @@ def shard_records(
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Return the manifest of a folder.
-
-    Raises:
-        GraphInputError: If it is missing, damaged or of another version.
-    """
+    """Return the manifest of a folder, of this version and not damaged."""
     file = folder / MANIFEST_FILE
     try:
         manifest: dict[str, Any] = parse_json(file.read_text(encoding="utf-8"))
@@ -388,11 +355,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Write the manifest, one shard per line.
-
-    Raises:
-        OutputError: If it cannot be written.
-    """
+    """Write the manifest, one shard per line."""
     known = {"format": FORMAT, "format_version": FORMAT_VERSION, **manifest}
     lines = known.pop("shards")
     text = json.dumps({**known, "shards": []}, indent=1, sort_keys=True)

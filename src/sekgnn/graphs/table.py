@@ -27,33 +27,23 @@ Column = str | int
 class Part(NamedTuple):
     """Rows of a file that follow each other, and where they lie.
 
-    Attributes:
-        start: First byte of them; their first row from 0 in Parquet files and in
-            formats that are read whole.
-        stop: One beyond the last.
-        row: Rows before them.
-        line: Lines before them.
+    Start and stop are bytes; rows from 0 in Parquet files and in formats that are read
+    whole.
     """
 
-    start: int
-    stop: int
-    row: int = 0
-    line: int = 0
+    start: int  # the first
+    stop: int  # one beyond the last
+    row: int = 0  # rows before them
+    line: int = 0  # lines before them
 
 
 @dataclass(frozen=True)
 class DataRow:
-    """One row of a table.
+    """One row of a table."""
 
-    Attributes:
-        row: Number of the data row, from 1, headings and blank lines not counted.
-        line: Line of the file it starts on, from 1; None in Parquet files.
-        values: The chosen columns: stripped strings, in Parquet files any type or None.
-    """
-
-    row: int
-    line: int | None
-    values: tuple[Any, ...]
+    row: int  # from 1, headings and blank lines not counted
+    line: int | None  # where it starts, from 1; None in Parquet files
+    values: tuple[Any, ...]  # stripped strings, in Parquet files any type or None
 
     @property
     def place(self) -> str:
@@ -62,11 +52,7 @@ class DataRow:
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """Return the content of a file, without a UTF-8 byte order mark.
-
-    Raises:
-        GraphInputError: If there is no such file or it cannot be read.
-    """
+    """Return the content of a file, without a BOM, or say why it cannot be read."""
     try:
         content = Path(path).read_bytes()
     except FileNotFoundError:
@@ -79,11 +65,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def read_text(path: str | Path) -> str:
-    """Return the UTF-8 text of a file, without a byte order mark.
-
-    Raises:
-        GraphInputError: If it cannot be read or is not text.
-    """
+    """Return the UTF-8 text of a file, without a byte order mark."""
     try:
         return read_bytes(path).decode("utf-8")
     except UnicodeDecodeError as error:
@@ -98,18 +80,12 @@ def data_rows(
     hint: str = "",
     part: Part | None = None,
 ) -> Iterator[DataRow]:
-    """Yield the rows of a table; memory does not grow with its length.
+    """Yield the rows of a table, or a part; memory does not grow with its length.
 
-    Nothing is read before the first row is asked for, and a fault in the file is
-    raised only when reading gets there.
-
-    Args:
-        path: A ``.parquet`` file, or text with a heading and columns separated by
-            commas, semicolons or tabs; any line ends are accepted, and a
-            byte order mark.
-        columns: Those to return, in this order.
-        hint: What to say if the first of them is missing.
-        part: The rows to read; all by default.
+    The file is Parquet, or text with a heading and columns separated by commas,
+    semicolons or tabs, with any line ends, and perhaps a byte order mark. Nothing is
+    read before the first row is asked for, and a fault in the file is raised only when
+    reading gets there; ``hint`` is said if the first of the columns is missing.
 
     Raises:
         GraphInputError: If the file or a column is not there, or a row has a wrong
@@ -121,11 +97,7 @@ def data_rows(
 
 
 def table_headings(path: str | Path) -> list[str]:
-    """Return the headings of a table, as :func:`data_rows` reads it.
-
-    Raises:
-        GraphInputError: If the file cannot be read or is empty.
-    """
+    """Return the headings of a table, as :func:`data_rows` reads it."""
     if Path(path).suffix.lower() == ".parquet":
         with open_binary(path) as content, _readable(path):
             parquet = require("pyarrow.parquet", None)
@@ -138,11 +110,7 @@ def table_headings(path: str | Path) -> list[str]:
 def table_parts(path: str | Path, size: int, limit: int) -> Iterator[tuple[Part, str]]:
     """Cut a table into parts of ``size`` rows, each with a SHA-256 of its content.
 
-    Args:
-        path: As for :func:`data_rows`.
-        size: Rows of a part.
-        limit: A part of a text also ends with the row that brings it to this many
-            bytes.
+    A part of a text also ends with the row that brings it to ``limit`` bytes.
 
     Raises:
         GraphInputError: As :func:`data_rows`, when reading gets there.
@@ -161,11 +129,7 @@ def table_parts(path: str | Path, size: int, limit: int) -> Iterator[tuple[Part,
 
 
 def file_digest(*paths: str | Path) -> str:
-    """Return the SHA-256 of some files, one after the other.
-
-    Raises:
-        GraphInputError: If one cannot be read.
-    """
+    """Return the SHA-256 of some files, one after the other."""
     digest = hashlib.sha256()
     for path in paths:
         with open_binary(path) as file:
@@ -190,7 +154,6 @@ class _Counted:
     """Lines that count themselves and their bytes as they are read."""
 
     def __init__(self, path: str | Path, newline: Literal["", "\n"]) -> None:
-        """Begin before the first."""
         with open_binary(path) as file:
             marked = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
         self.lines = text_lines(path, newline)
@@ -198,11 +161,9 @@ class _Counted:
         self.digest = hashlib.sha256()
 
     def __iter__(self) -> _Counted:
-        """Return itself."""
         return self
 
     def __next__(self) -> str:
-        """Return the next line."""
         line = next(self.lines)
         content = line.encode()
         self.bytes += len(content)
@@ -235,11 +196,8 @@ def text_lines(
 ) -> Iterator[str]:
     r"""Yield the lines of a UTF-8 text, ends included, without a byte order mark.
 
-    Args:
-        path: The file; it is read as the lines are asked for.
-        newline: With ``""`` a line ends at ``\n``, ``\r`` or ``\r\n``, with ``"\n"``
-            only there.
-        part: The lines to read; all by default.
+    With the newline ``""`` a line ends at ``\n``, ``\r`` or ``\r\n``, with ``"\n"``
+    only there.
 
     Raises:
         GraphInputError: If it cannot be read or is not text, when reading gets there.
@@ -264,11 +222,7 @@ def text_lines(
 
 
 def open_binary(path: str | Path) -> BinaryIO:
-    """Open a file to read.
-
-    Raises:
-        GraphInputError: If there is no such file or it cannot be read.
-    """
+    """Open a file to read, or raise what :func:`read_bytes` does."""
     try:
         return open(path, "rb")
     except OSError:
@@ -313,12 +267,8 @@ def _csv_fields(
 ) -> Generator[tuple[list[str], int]]:
     """Yield the fields of every line that is not blank, and where it begins.
 
-    Args:
-        path: For messages.
-        lines: Those of the table.
-        form: Delimiter and number of fields. By default the heading, which comes first,
-            shows both.
-        line: Lines before these.
+    ``form`` is the delimiter and the number of fields, which by default the heading
+    shows, the first of the lines; ``line`` is how many lines are before these.
     """
     if form is None:
         start: list[str] = []  # blank lines and the heading

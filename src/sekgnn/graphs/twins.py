@@ -58,9 +58,7 @@ def find_alike(
 ) -> NDArray[np.int32]:
     """Return the smallest twin of either kind (or itself) of every node.
 
-    Args:
-        graph: One graph, or the union of several.
-        twin_of: What :func:`find_twins` found, if it was asked already.
+    ``twin_of`` is what :func:`find_twins` found, if it was asked already.
 
     Example:
         >>> from sekgnn.graphs.graph import Graph

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import PNAConv, SAGEConv
 from torch_geometric.nn.aggr import SortAggregation
 
-from sekgnn.encoding.peripheral import PeripheralEdges
+from sekgnn.encoding.patterns import PeripheralEdges
 from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.models.graph_inputs import GraphInputs

@@ -9,8 +9,12 @@ from sekgnn.testing.brute_force_wl import (  # noqa: E402
     brute_force_rounds,
     brute_force_values,
 )
-from sekgnn.testing.equivariance import assert_permutation_equivariant  # noqa: E402
-from sekgnn.testing.strategies import graphs, labelled_graphs, walk_encodings  # noqa: E402
+from sekgnn.testing.strategies import (  # noqa: E402
+    assert_permutation_equivariant,
+    graphs,
+    labelled_graphs,
+    walk_encodings,
+)
 
 __all__ = [
     "assert_permutation_equivariant",

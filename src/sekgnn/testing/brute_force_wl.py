@@ -10,6 +10,7 @@ from functools import partial
 from itertools import permutations, product
 from typing import Any
 
+from sekgnn import wl
 from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.testing.brute_force import (
     distance_value,
@@ -19,22 +20,6 @@ from sekgnn.testing.brute_force import (
     pattern_value,
     walk_sums,
     walk_value,
-)
-from sekgnn.wl import (
-    SEK,
-    DistanceProfile,
-    InnerFWL,
-    InnerWL,
-    Isomorphism,
-    KHopWL,
-    OneWL,
-    PatternCounts,
-    SEKTwoFWL,
-    SubgraphWL,
-    ThreeFWL,
-    TwoFWL,
-    Walks,
-    WLTest,
 )
 from sekgnn.wl.encodings.base import Encoding
 
@@ -142,7 +127,7 @@ def ego_net_values(
     return by_graph(graphs, refined(node_labels(nets), partial(node_step, nets))[-1])
 
 
-def inner_fwl_values(graphs: Graphs, f: InnerFWL) -> Values:
+def inner_fwl_values(graphs: Graphs, f: wl.InnerFWL) -> Values:
     """Return the multiset of stable 2-FWL colours of every node's marked ego-net.
 
     Where the neighbours are marked in turn, it is a multiset of these, one for each.
@@ -171,28 +156,26 @@ def inner_fwl_values(graphs: Graphs, f: InnerFWL) -> Values:
 
 
 def brute_force_values(f: Encoding, graphs: Graphs) -> Values:
-    """Return f of every node of every graph; equal values for equal f.
+    """Return one of the library's f for every node of every graph; equal for equal f.
 
-    Args:
-        f: One of the encodings of this library.
-        graphs: Small ones: n! steps are not spared.
+    For small graphs: n! steps are not spared.
 
     Raises:
         TypeError: If f is not known here.
     """
-    if isinstance(f, InnerWL):
+    if isinstance(f, wl.InnerWL):
         labels = numbered(node_labels(graphs))
         return ego_net_values(graphs, labels, f.radius, not f.internal, f.marked)
-    if isinstance(f, InnerFWL):
+    if isinstance(f, wl.InnerFWL):
         return inner_fwl_values(graphs, f)
-    if isinstance(f, Walks) and not f.multisets:
+    if isinstance(f, wl.Walks) and not f.multisets:
         return [walk_sums(item, f) for item in graphs]
     one: Callable[[LabelledGraph, int], Hashable]
-    if isinstance(f, Walks):
+    if isinstance(f, wl.Walks):
         one = partial(walk_value, f)
-    elif isinstance(f, DistanceProfile):
+    elif isinstance(f, wl.DistanceProfile):
         one = partial(distance_value, f)
-    elif isinstance(f, PatternCounts):
+    elif isinstance(f, wl.PatternCounts):
         one = partial(pattern_value, f)
     else:
         raise TypeError(f"there is no brute force for {type(f).__name__}.")
@@ -230,13 +213,13 @@ def _hop_step(graphs: Graphs, num_hops: int, kernel: str, colours: Numbers) -> V
     return out
 
 
-def _subgraph_step(graphs: Graphs, test: SubgraphWL, colours: Numbers) -> Values:
+def _subgraph_step(graphs: Graphs, test: wl.SubgraphWL, colours: Numbers) -> Values:
     inner = ego_net_values(graphs, colours, test.radius, True, test.marked)
     both = zip(colours, inner, strict=True)
     return [list(zip(own, nets, strict=True)) for own, nets in both]
 
 
-def _sek_first(graphs: Graphs, test: SEK) -> Values:
+def _sek_first(graphs: Graphs, test: wl.SEK) -> Values:
     """Label, f and, where wanted, the multiset of these over all hops."""
     parts = [node_labels(graphs)]
     parts += [brute_force_values(f, graphs) for f in test.encodings]
@@ -274,33 +257,31 @@ def _canonical(item: LabelledGraph) -> Hashable:
     return min(map(described, permutations(range(item.num_nodes))))
 
 
-def _parts(test: WLTest, graphs: Graphs) -> tuple[Values, Callable[[Numbers], Values]]:
+def _parts(
+    test: wl.WLTest, graphs: Graphs
+) -> tuple[Values, Callable[[Numbers], Values]]:
     """Return the first values of a test and its step."""
     labels = node_labels(graphs)
-    if isinstance(test, SEK | TwoFWL):
-        first = _sek_first(graphs, test) if isinstance(test, SEK) else labels
-        if isinstance(test, SEK) and not isinstance(test, SEKTwoFWL):
+    if isinstance(test, wl.SEK | wl.TwoFWL):
+        first = _sek_first(graphs, test) if isinstance(test, wl.SEK) else labels
+        if isinstance(test, wl.SEK) and not isinstance(test, wl.SEKTwoFWL):
             return first, partial(_hop_step, graphs, test.num_hops, test.kernel)
         return pair_first(graphs, numbered(first)), partial(tuple_step, graphs, 2)
-    if isinstance(test, OneWL):
+    if isinstance(test, wl.OneWL):
         return labels, partial(node_step, graphs)
-    if isinstance(test, KHopWL):
+    if isinstance(test, wl.KHopWL):
         return labels, partial(_hop_step, graphs, test.num_hops, test.kernel)
-    if isinstance(test, SubgraphWL):
+    if isinstance(test, wl.SubgraphWL):
         return labels, partial(_subgraph_step, graphs, test)
-    if isinstance(test, ThreeFWL):
+    if isinstance(test, wl.ThreeFWL):
         return _triple_first(graphs), partial(tuple_step, graphs, 3)
-    if isinstance(test, Isomorphism):
+    if isinstance(test, wl.Isomorphism):
         return [[_canonical(g)] for g in graphs], lambda c: [list(x) for x in c]
     raise TypeError(f"there is no brute force for {type(test).__name__}.")
 
 
-def brute_force_rounds(test: WLTest, graphs: Graphs) -> list[Numbers]:
-    """Refine small graphs together until a round makes no new classes.
-
-    Args:
-        test: One of the tests of this library.
-        graphs: The graphs; all with labels of a kind, or none.
+def brute_force_rounds(test: wl.WLTest, graphs: Graphs) -> list[Numbers]:
+    """Refine small graphs together by a test of this library until nothing changes.
 
     Returns:
         For each round, the last being the one that changes nothing, the class of every
@@ -313,13 +294,13 @@ def brute_force_rounds(test: WLTest, graphs: Graphs) -> list[Numbers]:
     Example:
         >>> from sekgnn.graphs import path_graph
         >>> path = LabelledGraph(path_graph(3))
-        >>> brute_force_rounds(OneWL(), [path])
+        >>> brute_force_rounds(wl.OneWL(), [path])
         [[[0, 0, 0]], [[0, 1, 0]], [[0, 1, 0]]]
     """
     first, step = _parts(test, graphs)
     return refined(first, step)
 
 
-def brute_force_step(test: WLTest, graphs: Graphs, colours: Numbers) -> Values:
+def brute_force_step(test: wl.WLTest, graphs: Graphs, colours: Numbers) -> Values:
     """Return what one step makes of any colours, as :func:`brute_force_rounds`."""
     return _parts(test, graphs)[1](colours)

@@ -1,9 +1,13 @@
-"""Hypothesis strategies that draw graphs."""
+"""Graphs that hypothesis draws, and the law that every node function obeys."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
 from sekgnn.encoding.walk_encoding import AGGREGATES, MERGES, SCOPES, WalkEncoding
@@ -17,10 +21,6 @@ def graphs(min_nodes: int = 0, max_nodes: int = 8) -> st.SearchStrategy[Graph]:
     """Draw any simple graph: empty, disconnected, with isolated nodes, or dense.
 
     Failing examples shrink towards few nodes and few edges.
-
-    Args:
-        min_nodes: Fewest nodes.
-        max_nodes: Most nodes.
 
     Raises:
         ConfigError: If the limits are negative or in the wrong order.
@@ -55,12 +55,7 @@ def labelled_graphs(
 ) -> st.SearchStrategy[LabelledGraph]:
     """Draw any simple graph with labels on its nodes, its edges, both or neither.
 
-    Args:
-        min_nodes: Fewest nodes.
-        max_nodes: Most nodes.
-        node_labels: Label the nodes.
-        edge_labels: Label the edges.
-        num_labels: Labels are 0 to ``num_labels - 1``.
+    Labels are 0 to ``num_labels - 1``.
 
     Raises:
         ConfigError: If a limit cannot work.
@@ -106,3 +101,41 @@ def walk_encodings(
         )
 
     return build()
+
+
+def assert_permutation_equivariant(
+    function: Callable[[Graph], Any],
+    graph: Graph,
+    perm: Sequence[int] | NDArray[np.integer[Any]],
+    *,
+    atol: float = 1e-12,
+) -> None:
+    r"""Assert :math:`f(\pi G)_{\pi(v)} = f(G)_v` for every node v, renamed ``perm[v]``.
+
+    The function maps a graph to an array ``[N, ...]``; ``atol`` is the largest absolute
+    difference allowed, and NaN equals NaN.
+
+    Raises:
+        AssertionError: If the law is broken, or the result has not one row per node.
+
+    Example:
+        >>> from sekgnn.graphs.families import path_graph
+        >>> assert_permutation_equivariant(
+        ...     lambda g: g.degrees, path_graph(3), [1, 0, 2]
+        ... )
+    """
+    before = np.asarray(function(graph))
+    after = np.asarray(function(graph.relabel(perm)))
+    for result in (before, after):
+        if result.ndim == 0 or result.shape[0] != graph.num_nodes:
+            raise AssertionError(
+                f"function must return one row for each of {graph.num_nodes} nodes, "
+                f"got shape {list(result.shape)}."
+            )
+    np.testing.assert_allclose(
+        after[np.asarray(perm, dtype=np.int64)],
+        before,
+        rtol=0,
+        atol=atol,
+        err_msg="function is not permutation equivariant",
+    )

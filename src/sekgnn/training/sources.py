@@ -26,8 +26,7 @@ from sekgnn.datasets import (
     read_task,
     tu_dataset,
 )
-from sekgnn.datasets.graph_features import add_graph_features
-from sekgnn.datasets.graph_task import Y_MASK
+from sekgnn.datasets.graph_task import Y_MASK, add_graph_features
 from sekgnn.datasets.read_task import task_format
 from sekgnn.datasets.shard_task import shard_task
 from sekgnn.datasets.targets import TaskKind, unit_of

@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sekgnn.datasets.graph_features import add_graph_features
-from sekgnn.datasets.graph_task import GraphTask
+from sekgnn.datasets.graph_task import GraphTask, add_graph_features
 from sekgnn.datasets.read_task import TASK_FORMATS, task_format
 from sekgnn.datasets.targets import TASK_KINDS, Label, TaskKind
 from sekgnn.errors import GraphInputError, ModelFileError

@@ -72,7 +72,6 @@ class AddKHopEdges(BaseTransform):
         loops: SelfLoops = "drop",
         threads: int | None = 1,
     ) -> None:
-        """Check the parameters."""
         self.num_hops = check_positive("num_hops", num_hops)
         self.kernel = cast(
             HopKernel, check_choice("kernel", kernel, get_args(HopKernel))

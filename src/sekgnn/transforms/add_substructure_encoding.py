@@ -79,7 +79,6 @@ class AddSubstructureEncoding(BaseTransform):
         threads: int | None = 1,
         **parameters: Any,
     ) -> None:
-        """Check the parameters."""
         if encoding is None:  # a misspelt keyword may be one of ours
             known = [item.name for item in dataclass_fields(WalkEncoding)]
             for key in parameters:

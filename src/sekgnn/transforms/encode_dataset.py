@@ -24,6 +24,7 @@ from sekgnn.encoding.encoder import Encoding, encode
 from sekgnn.encoding.ragged import RaggedEncoding, Values, join_values
 from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.errors import CacheWarning, ConfigError, GraphInputError, OutputError
+from sekgnn.files import make_folder
 from sekgnn.graphs import PackedGraphs, SelfLoops, Undirected
 from sekgnn.graphs.packed import packed_slice
 from sekgnn.parallel import Progress, even_chunks
@@ -64,7 +65,6 @@ class EncodedDataset(Sequence[Data]):
         cache_file: Path | None = None,
         from_cache: bool = False,
     ) -> None:
-        """Keep the parts."""
         self.dataset = dataset
         self.encodings = encodings
         self.node_ptr = node_ptr
@@ -73,7 +73,6 @@ class EncodedDataset(Sequence[Data]):
         self.from_cache = from_cache
 
     def __len__(self) -> int:
-        """Number of graphs."""
         return len(self.node_ptr) - 1
 
     @overload
@@ -118,7 +117,6 @@ class EncodedDataset(Sequence[Data]):
         return i
 
     def __repr__(self) -> str:
-        """Sizes only."""
         ragged = isinstance(self.encodings, RaggedEncoding)
         shape = "ragged" if ragged else list(self.encodings.shape)
         return f"EncodedDataset({len(self)}, encodings={shape})"
@@ -177,7 +175,10 @@ def encode_dataset(
         torch.Size([3, 4, 4])
     """
     transform = _transform_of(encoding, dtype, undirected, loops)
-    folder = None if cache_dir is None else _make_folder(Path(cache_dir))
+    folder = None
+    if cache_dir is not None:
+        cure = "choose another cache_dir, or None to do without"
+        folder = make_folder(Path(cache_dir), cure)
     packed = pack_dataset(dataset, transform.undirected, transform.loops)
     values, file, hit = encode_cached(
         packed,
@@ -210,14 +211,7 @@ def encode_cached(
 ) -> tuple[Tensor | RaggedEncoding, Path | None, bool]:
     """Return the encodings of packed graphs, their file, and whether it was there.
 
-    Args:
-        packed: The graphs.
-        encoding: What to compute.
-        folder: Of the cache, which must exist; ``None`` for none.
-        dtype: Of the result.
-        threads: Threads; ``None`` for all usable cores.
-        progress: Called with (done, total) units of work; not called after a hit.
-        client: Of the workers that encode, if others do.
+    Takes what :func:`encode_dataset` does; the ``folder`` of the cache must exist.
     """
 
     def compute() -> Values:
@@ -322,14 +316,3 @@ def _transform_of(
                 f"{getattr(other, key)!r} in the call; give it once."
             )
     return encoding
-
-
-def _make_folder(folder: Path) -> Path:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"cannot make the cache folder {folder}: {error.strerror}; choose another "
-            "cache_dir, or None to do without."
-        ) from error
-    return folder

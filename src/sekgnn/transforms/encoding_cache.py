@@ -99,7 +99,8 @@ def cache_key(
         "source": sources.hexdigest(),
         "dtype": dtype.name,
     }
-    digest = hashlib.sha256(_json(parameters))
+    text = json.dumps(parameters, sort_keys=True, separators=(",", ":"))
+    digest = hashlib.sha256(text.encode())
     for array, kind in (
         (packed.node_ptr, "<i8"),
         (packed.indptr, "<i8"),
@@ -113,11 +114,7 @@ def cache_key(
 def write_cache(
     path: Path, key: str, parameters: dict[str, Any], values: Values
 ) -> None:
-    """Write ``values``, all or nothing.
-
-    Raises:
-        OutputError: If the file cannot be written.
-    """
+    """Write ``values``, all or nothing."""
     if isinstance(values, RaggedEncoding):
         arrays = {name: getattr(values, name) for name in PARTS}
     else:
@@ -130,13 +127,9 @@ def read_cache(path: Path, key: str, parameters: dict[str, Any]) -> Values | Non
 
     Changes of the arrays stay in memory (the map is copy-on-write).
 
-    Args:
-        path: The file.
-        key: The name that it must carry.
-        parameters: What it must have been made with.
-
     Raises:
-        DamagedFileError: If anything in it differs from that, or it cannot be read.
+        DamagedFileError: If it carries another key or other parameters, or cannot be
+            read.
     """
     try:
         header, arrays = read_arrays(path, _MAGIC)
@@ -147,10 +140,6 @@ def read_cache(path: Path, key: str, parameters: dict[str, Any]) -> Values | Non
     if set(arrays) == set(PARTS):
         return RaggedEncoding(*(arrays[name] for name in PARTS))
     return arrays.get("values")
-
-
-def _json(value: Any) -> bytes:
-    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
 
 
 def _warn(message: str, stacklevel: int = 4) -> None:

@@ -35,11 +35,7 @@ class GraphDataset(Protocol):
 
 
 def check_data(data: Any) -> Data:
-    """Return ``data`` if it is a homogeneous PyG graph.
-
-    Raises:
-        GraphInputError: If it is a ``HeteroData``, or not a ``Data`` at all.
-    """
+    """Return ``data`` if it is a homogeneous PyG graph, or say how it becomes one."""
     if isinstance(data, Data):
         return data
     cure = (
@@ -62,14 +58,11 @@ def device_of(data: Data) -> torch.device:
 def attach_encoding(
     data: Data, encoding: Tensor | RaggedEncoding, attr_name: str | None
 ) -> Data:
-    """Write ``encoding`` on ``data``, on the device of its edges.
+    """Write ``encoding`` on ``data``, in place and on the device of its edges.
 
-    Args:
-        data: Changed in place.
-        encoding: ``[N, C, L]``, or ragged, which becomes a field per array.
-        attr_name: The field, or ``None`` to append columns ``[N, C * L]`` to ``x``.
-            Integer features then become floats, where PyG's own transforms would cut
-            the encoding to integers.
+    It is ``[N, C, L]``, or ragged, which becomes a field per array. Without a name,
+    columns ``[N, C * L]`` are appended to ``x``. Integer features then become floats,
+    where PyG's own transforms would cut the encoding to integers.
 
     Raises:
         GraphInputError: If ``data.x`` cannot take columns.
@@ -103,16 +96,7 @@ def attach_encoding(
 def pack_dataset(
     dataset: GraphDataset, undirected: Undirected, loops: SelfLoops
 ) -> PackedGraphs:
-    """Return the graphs ``dataset[0], ...`` under the rules of ``from_pyg``.
-
-    Args:
-        dataset: Anything with a length and ``Data`` objects in it.
-        undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse.
-        loops: ``"drop"`` (with a warning) or ``"error"``.
-
-    Raises:
-        GraphInputError: If the dataset is empty or a graph unusable; names the graph.
-    """
+    """Pack ``dataset[0], ...`` by the rules of ``from_pyg``; errors name the graph."""
     if not hasattr(dataset, "__len__") or not hasattr(dataset, "__getitem__"):
         raise GraphInputError(
             "a dataset or list of Data is needed, with a length and items, got "
@@ -222,6 +206,4 @@ def _numpy(tensor: Tensor) -> NDArray[Any]:
 
 def _starts(sizes: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
     """Return 0 and the running sums of ``sizes``."""
-    ptr = np.zeros(len(sizes) + 1, dtype=np.int64)
-    np.cumsum(np.asarray(sizes, dtype=np.int64), out=ptr[1:])
-    return ptr
+    return np.cumsum([0, *sizes], dtype=np.int64)

@@ -6,8 +6,7 @@ from sekgnn.lazy import lazy_names
 
 if TYPE_CHECKING:
     from sekgnn.walks.modular import PRIMES, modular_landing, residues
-    from sekgnn.walks.powers import landing_probabilities
-    from sekgnn.walks.returns import return_probabilities
+    from sekgnn.walks.returns import landing_probabilities, return_probabilities
 
 __all__ = [
     "PRIMES",

@@ -70,14 +70,11 @@ def search_level(
 def ball_nodes(
     graph: CsrGraph, centre: int, radius: int, place: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the nodes within ``radius`` of ``centre``, nearest first.
+    """Return the nodes within ``radius``, nearest first, with unused room at the end.
 
-    ``place`` is -1 everywhere; then the position of every node found, which the caller
-    has to take back.
-
-    Returns:
-        nodes: Node numbers, int32; with unused room at the end.
-        bounds: Shell k is ``nodes[bounds[k]:bounds[k + 1]]``, int64 ``[h + 2]``.
+    Shell k is ``nodes[bounds[k]:bounds[k + 1]]``; ``bounds``, ``[h + 2]``, comes
+    second. ``place`` is -1 everywhere; then the position of every node found, which the
+    caller has to take back.
     """
     indptr, indices = graph
     nodes = np.empty(64, dtype=np.int32)
@@ -169,19 +166,12 @@ def induced(
 
 
 class WalkScope(NamedTuple):
-    """Where a walk lives.
+    """Where a walk lives."""
 
-    Attributes:
-        whole: On the whole graph, or else on the ego-net.
-        radius: Of the ego-net, or how many shells there are.
-        with_centre: Whether it may step on the centre.
-        loop: 1 with self-loops, else 0.
-    """
-
-    whole: bool
-    radius: int
-    with_centre: bool
-    loop: int
+    whole: bool  # on the whole graph, or else on the ego-net
+    radius: int  # of the ego-net, or how many shells there are
+    with_centre: bool  # whether it may step on the centre
+    loop: int  # 1 with self-loops, else 0
 
 
 @kernel
@@ -243,23 +233,14 @@ def with_degrees(graph: CsrGraph, loop: int) -> CsrGraph:
 
 
 class Ball(NamedTuple):
-    """What :func:`grow_ball` found, in memory that its next search uses again.
+    """What :func:`grow_ball` found, in memory that its next search uses again."""
 
-    Attributes:
-        bounds: Level k is ``nodes[bounds[k]:bounds[k + 1]]``, int64 ``[depth + 2]``.
-        nodes: Nearest first, int32; with unused room at the end, as all that follow.
-        degrees: Of each node, as the walk sees them, float64.
-        rows: Row starts of all nodes but those of the last level, int64.
-        columns: Neighbours, by their place in ``nodes``, int32.
-        table: Empty, from :func:`new_table`.
-    """
-
-    bounds: NDArray[np.int64]
-    nodes: NDArray[np.int32]
-    degrees: NDArray[np.float64]
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int32]
-    table: NDArray[np.int32]
+    bounds: NDArray[np.int64]  # level k is nodes[bounds[k]:bounds[k + 1]]
+    nodes: NDArray[np.int32]  # nearest first, with unused room at the end
+    degrees: NDArray[np.float64]  # of each node, as the walk sees them
+    rows: NDArray[np.int64]  # row starts of all nodes but those of the last level
+    columns: NDArray[np.int32]  # neighbours, by their place in nodes
+    table: NDArray[np.int32]  # empty, from new_table
 
 
 @kernel

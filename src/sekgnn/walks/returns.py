@@ -1,4 +1,4 @@
-r"""Self-return probabilities by half walks: no matrix over all pairs ever exists.
+r"""Landing probabilities, and returns by half walks, which need no matrix of pairs.
 
 P is reversible, so :math:`H^{(a+b)}_{vv} = d_v \sum_w d_w\, g^{(a)}_w g^{(b)}_w` with
 :math:`g^{(t)} = P^t D^{-1} e_v`: l returns need ⌈l/2⌉ steps, which stay within ⌈l/2⌉ of
@@ -16,6 +16,29 @@ from sekgnn.graphs.twins import find_alike
 from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress, even_chunks, run_chunks
 from sekgnn.walks.ball import grow_ball, new_ball, with_degrees
+
+
+def landing_probabilities(
+    graph: Graph, walk_length: int, *, self_loops: bool = True
+) -> NDArray[np.float64]:
+    r"""Return :math:`H^{(t)} = P^t` for t = 1..l, float64 ``[l, n, n]``.
+
+    Example:
+        >>> triangle = Graph.from_edge_index(
+        ...     [[0, 1, 2], [1, 2, 0]], 3, undirected="add"
+        ... )
+        >>> landing_probabilities(triangle, 1)[0, 0].round(3).tolist()
+        [0.333, 0.333, 0.333]
+    """
+    check_positive("walk_length", walk_length)
+    degrees = np.maximum(graph.degrees + int(self_loops), 1)[:, None]
+    adjacency = graph.to_scipy().astype(np.float64)
+    out = np.empty((walk_length, graph.num_nodes, graph.num_nodes))
+    before = np.eye(graph.num_nodes)
+    for t in range(walk_length):
+        total = adjacency @ before + int(self_loops) * before
+        before = out[t] = total / degrees
+    return out
 
 
 @kernel
@@ -77,14 +100,9 @@ def return_probabilities(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> NDArray[np.float64]:
-    r"""Return :math:`H^{(t)}_{vv}` for t = 1..l, exact on graphs of any size.
+    """Return :math:`H^{(t)}_{vv}` for t = 1..l, exact on graphs of any size.
 
-    Args:
-        graph: n nodes.
-        walk_length: l.
-        self_loops: Walk on A + I or on A.
-        threads: Threads; ``None`` for all usable cores.
-        progress: Called with (done, total) nodes.
+    The walk is on A + I, or with ``self_loops=False`` on A; progress is told in nodes.
 
     Returns:
         float64 ``[n, l]``.

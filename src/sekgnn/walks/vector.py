@@ -139,24 +139,10 @@ def add_rows(
 ) -> Any:
     """``out = keep * out + scale * Σ_e weights[ids[e]] * row(ids[e])``.
 
-    All arrays are flat and contiguous: ``row(i)`` is
+    All arrays are flat and contiguous, ``ids`` int32, the others float64: ``row(i)`` is
     ``matrix[matrix_at + i * stride:][:width]`` and the result is
-    ``out[out_at:][:width]``. Nothing is checked.
-
-    Args:
-        typing_context: Given by numba.
-        out: float64.
-        out_at: Where the result begins.
-        keep: Factor of what ``out`` holds; 0 stands for not reading it at all.
-        scale: Factor of the sum.
-        matrix: float64.
-        matrix_at: Where row 0 begins.
-        stride: Distance between rows.
-        width: Row length, a multiple of :data:`WIDTH`.
-        weights: float64, one per row.
-        ids: int32 row numbers.
-        start: First position in ``ids``.
-        stop: One past the last.
+    ``out[out_at:][:width]``, the width a multiple of :data:`WIDTH`. If ``keep`` is 0,
+    ``out`` is not read at all. Nothing is checked.
     """
     _check_flat(out=out, matrix=matrix, weights=weights, ids=ids)
     signature = types.void(
@@ -256,20 +242,8 @@ def transpose_scaled(
 ) -> Any:
     """``out[c, r] = matrix[r, c] * (scale + weights[c])`` for an 8 x 8 block.
 
-    All arrays are flat, contiguous float64; ``matrix[r, c]`` is
-    ``matrix[matrix_at + r * matrix_stride + c]`` and so on. Nothing is checked.
-
-    Args:
-        typing_context: Given by numba.
-        out: Written.
-        out_at: Where the block begins.
-        out_stride: Distance between its rows.
-        matrix: Read.
-        matrix_at: Where the block begins.
-        matrix_stride: Distance between its rows.
-        scale: Added to every weight.
-        weights: One per column of ``matrix``.
-        weights_at: Where they begin.
+    All arrays are flat, contiguous float64; ``matrix[r, c]`` is ``matrix[matrix_at + r
+    * matrix_stride + c]`` and so on. Nothing is checked.
     """
     _check_flat(out=out, matrix=matrix, weights=weights)
     signature = types.void(

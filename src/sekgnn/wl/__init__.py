@@ -14,19 +14,15 @@ from sekgnn.wl.by_name import (
     register_exact_encoding,
     register_test,
 )
-from sekgnn.wl.colouring import Colouring, Source, WLTest
 from sekgnn.wl.encodings.base import ExactEncoding
-from sekgnn.wl.encodings.distances import DistanceProfile
-from sekgnn.wl.encodings.inner import InnerFWL, InnerWL
+from sekgnn.wl.encodings.ego_nets import DistanceProfile, InnerFWL, InnerWL
 from sekgnn.wl.encodings.walks import Walks
-from sekgnn.wl.fwl2 import PairColouring, TwoFWL
-from sekgnn.wl.fwl3 import ThreeFWL
+from sekgnn.wl.fwl import PairColouring, ThreeFWL, TwoFWL
 from sekgnn.wl.graph_classes import partition, wl_hash
 from sekgnn.wl.hop_wl import HopColouring, Hops, KHopWL, OneWL
 from sekgnn.wl.isomorphism import Isomorphism
-from sekgnn.wl.refinement import Refinement, refine
-from sekgnn.wl.sek import SEK, SEKTwoFWL
-from sekgnn.wl.subgraph import SubgraphWL
+from sekgnn.wl.refinement import Colouring, Refinement, Source, WLTest, refine
+from sekgnn.wl.sek import SEK, SEKTwoFWL, SubgraphWL
 from sekgnn.wl.verdict import Verdict, compare
 
 if TYPE_CHECKING:

@@ -85,12 +85,9 @@ class Batch:
 def as_batch(
     graphs: Sequence[Any], *, node_labels: Any = None, edge_labels: Any = None
 ) -> Batch:
-    """Return any graphs as a :class:`Batch`.
+    """Return whatever :func:`~sekgnn.graphs.convert.as_labelled` takes as a batch.
 
-    Args:
-        graphs: Whatever :func:`~sekgnn.graphs.convert.as_labelled` takes.
-        node_labels: Name of the attribute that holds the labels, for all graphs.
-        edge_labels: Likewise.
+    Labels are the name of the attribute that holds them, for all graphs.
     """
     return Batch.of(
         as_labelled(graph, node_labels=node_labels, edge_labels=edge_labels)

@@ -9,17 +9,14 @@ from sekgnn.checks import nearest
 from sekgnn.encoding.substructure import ENCODINGS, SubstructureEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.registry import Registry, import_own, make
-from sekgnn.wl.colouring import WLTest
 from sekgnn.wl.encodings.base import Encoding, ExactEncoding
-from sekgnn.wl.encodings.distances import DistanceProfile
-from sekgnn.wl.encodings.inner import InnerFWL, InnerWL
+from sekgnn.wl.encodings.ego_nets import DistanceProfile, InnerFWL, InnerWL
 from sekgnn.wl.encodings.walks import Walks
-from sekgnn.wl.fwl2 import TwoFWL
-from sekgnn.wl.fwl3 import ThreeFWL
+from sekgnn.wl.fwl import ThreeFWL, TwoFWL
 from sekgnn.wl.hop_wl import KHopWL, OneWL
 from sekgnn.wl.isomorphism import Isomorphism
-from sekgnn.wl.sek import SEK, SEKTwoFWL
-from sekgnn.wl.subgraph import SubgraphWL
+from sekgnn.wl.refinement import WLTest
+from sekgnn.wl.sek import SEK, SEKTwoFWL, SubgraphWL
 
 TESTS: Registry[WLTest] = Registry("test", WLTest)  # type: ignore[type-abstract]
 """The known tests by name, the library's from the weaker to the stronger."""
@@ -44,13 +41,10 @@ for _encoding in (Walks, InnerWL, InnerFWL, DistanceProfile):
 
 
 def make_test(test: str | WLTest, **parameters: Any) -> WLTest:
-    """Return a test by name.
+    """Return a test by name of :data:`TESTS`, or ``package.module:Class`` of your own.
 
-    Args:
-        test: A name of :data:`TESTS`, ``package.module:Class`` of your own, or a test,
-            which is returned as it is.
-        parameters: Of the test's constructor. ``encodings`` may hold encodings,
-            their names, or dictionaries as ``to_dict`` returns them.
+    A test is returned as it is. Of the parameters ``encodings`` may hold encodings,
+    their names, or dictionaries as ``to_dict`` returns them.
 
     Raises:
         ConfigError: If the name or a parameter is unknown; the nearest is suggested.
@@ -69,11 +63,7 @@ def make_test(test: str | WLTest, **parameters: Any) -> WLTest:
 
 
 def find_encoding(name: str) -> type[ExactEncoding] | type[SubstructureEncoding]:
-    """Return the encoding that a user named; an exact one where two have the name.
-
-    Raises:
-        ConfigError: If there is none; the nearest is suggested.
-    """
+    """Return the encoding that a user named; an exact one where two have the name."""
     if isinstance(name, str) and ":" in name:
         exact = EXACT_ENCODINGS.takes(import_own(name))
         return EXACT_ENCODINGS.find(name) if exact else ENCODINGS.find(name)
@@ -81,11 +71,7 @@ def find_encoding(name: str) -> type[ExactEncoding] | type[SubstructureEncoding]
 
 
 def known_encoding(name: object) -> type[ExactEncoding] | type[SubstructureEncoding]:
-    """Return the encoding that a file named; as :func:`find_encoding`, imports nothing.
-
-    Raises:
-        ConfigError: If there is none; the nearest is suggested.
-    """
+    """Return the encoding that a file named, or suggest the nearest; no imports."""
     found = EXACT_ENCODINGS.lookup(name) or ENCODINGS.lookup(name)
     if found is not None:
         return found
@@ -103,12 +89,9 @@ def make_exact_encoding(
 ) -> Encoding:
     """Return a substructure encoding by name, for a test that takes some.
 
-    Args:
-        encoding: A name of :data:`EXACT_ENCODINGS` or
-            :data:`sekgnn.encoding.ENCODINGS`, ``package.module:Class`` of your own, a
-            dictionary as ``to_dict`` returns it, which imports nothing, or an encoding,
-            which is returned as it is.
-        parameters: Of its constructor.
+    Given is a name of :data:`EXACT_ENCODINGS` or :data:`sekgnn.encoding.ENCODINGS`,
+    ``package.module:Class`` of your own, a dictionary as ``to_dict`` returns it, which
+    imports nothing, or an encoding, which is returned as it is.
 
     Raises:
         ConfigError: If the name or a parameter is unknown; the nearest is suggested.

@@ -22,11 +22,10 @@ from numpy.typing import NDArray
 from sekgnn.digest import number_colours
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.labelled import LabelledGraph
-from sekgnn.wl.encodings.walks import Walks, _ball, _groups, landing_powers
-from sekgnn.wl.fwl2 import TwoFWL
+from sekgnn.wl.encodings.walks import Walks, ball_of, landing_powers, pair_groups
+from sekgnn.wl.fwl import TwoFWL
 from sekgnn.wl.hop_wl import HopColouring, Hops, KHopWL, OneWL
-from sekgnn.wl.sek import SEK, SEKTwoFWL
-from sekgnn.wl.subgraph import SubgraphWL
+from sekgnn.wl.sek import SEK, SEKTwoFWL, SubgraphWL
 
 if TYPE_CHECKING:
     from sekgnn.wl.verdict import Verdict
@@ -118,9 +117,7 @@ def _colour(verdict: Verdict, classes: list[NDArray[np.int64]]) -> dict[str, Any
     """Return the colour that differs, whose it is, and what it unfolds to."""
     run, item = verdict.run, verdict.witness
     assert item is not None and verdict.round is not None
-    nodes = run.colouring.nodes_of(item)
-    graph = run.batch.locate(nodes[0])[0]
-    places = [run.batch.locate(node)[1] for node in nodes]
+    graph, places = run.colouring.locate(item)
     number = int(classes[-1][item])
     facts = [_facts(verdict, run.batch.graphs[graph], node) for node in places]
     return {
@@ -152,13 +149,13 @@ def walk_vectors(item: LabelledGraph, node: int, walks: Walks) -> dict[str, list
     pair, both labels and, last, how often it occurs; or only the steps, summed.
     """
     centred = walks.scope != "internal"
-    nodes, bounds, near = _ball(item.graph, node, walks, centred)
+    nodes, bounds, near = ball_of(item.graph, node, walks, centred)
     labels = [0] * item.num_nodes
     if item.node_labels is not None:
         labels = item.node_labels.tolist()
     powers = list(islice(landing_powers(near), walks.walk_length))
     out: dict[str, list[Any]] = {}
-    for i, j, same in _groups(np.array(bounds), walks, centred).values():
+    for i, j, same in pair_groups(np.array(bounds), walks, centred).values():
         rows = [
             (*(Fraction(now[a, b], d) for now, d in powers),
              labels[nodes[a]], labels[nodes[b]])

@@ -132,9 +132,8 @@ def _centres(verdict: Verdict) -> list[int]:
     out = [0, 0]
     for item in (verdict.witness, verdict.counterpart):
         if item is not None:
-            nodes = verdict.run.colouring.nodes_of(item)
-            graph, node = verdict.run.batch.locate(nodes[0])
-            out[graph] = node
+            graph, nodes = verdict.run.colouring.locate(item)
+            out[graph] = nodes[0]
     return out
 
 
@@ -167,29 +166,22 @@ def draw_graph(
     centre: int | None = None,
     accent: str = "#333333",
 ) -> None:
-    """Draw one graph, all of it within the axes.
+    """Draw one graph, its nodes at ``places``, ``[n, 2]``, all of it within the axes.
 
-    Args:
-        axis: Where to.
-        graph: The graph, n nodes.
-        places: Of its nodes, ``[n, 2]``.
-        faces: Colours of the nodes.
-        outlines: Colours of their rings.
-        widths: Widths of their rings, in points.
-        texts: What to write into the nodes, if there is room.
-        sizes: Of the nodes, as shares of the usual.
-        bonds: Labels of edges are those of bonds, which are drawn as in chemistry.
-        centre: A node to look from: edges among its neighbours are brought out.
-        accent: Colour of these edges.
+    Nodes have faces and rings (``outlines``, ``widths`` in points), ``sizes`` are
+    shares of the usual one, ``texts`` are written into them if there is room. ``bonds``
+    are drawn as in chemistry, by the labels of edges. From a ``centre``, edges among
+    its neighbours are brought out in the colour ``accent``.
     """
     from matplotlib.collections import LineCollection
+    from scipy.spatial.distance import pdist
 
     edges = graph.graph.edge_index().T
     edges = edges[edges[:, 0] < edges[:, 1]]
     corners = places if len(places) else np.zeros((1, 2))
     low, high = corners.min(axis=0), corners.max(axis=0)
     extent = max(float((high - low).max()), 1e-9)
-    room = _nearest(places) if len(places) > 1 else extent
+    room = float(pdist(places).min()) if len(places) > 1 else extent
     unit = 72 * 0.8 * _INCHES / extent  # points of one unit of places
     points = float(np.clip(0.7 * room * unit, 4, 22))  # diameter of a node
     if bonds:
@@ -197,7 +189,11 @@ def draw_graph(
         options: dict[str, Any] = {"colors": "#333333", "linestyles": styles}
         options["linewidths"] = 1.2
     else:
-        kinds = _kinds(graph.graph, edges, centre)
+        kinds = np.zeros(len(edges), dtype=np.int64)
+        if centre is not None:  # edges to the centre, and those among its neighbours
+            near = graph.graph.neighbors(centre)
+            kinds[(edges == centre).any(axis=1)] = 1
+            kinds[np.isin(edges, near).all(axis=1)] = 2
         edges = edges[np.argsort(kinds, kind="stable")]
         kinds = np.sort(kinds)
         lines = [places[edge] for edge in edges]
@@ -242,17 +238,6 @@ def draw_graph(
         aspect="equal",
     )
     axis.axis("off")
-
-
-def _kinds(
-    graph: Graph, edges: NDArray[np.int64], centre: int | None
-) -> NDArray[np.int64]:
-    """Return 2 for edges among the neighbours of the centre, 1 for those to it."""
-    kinds = np.zeros(len(edges), dtype=np.int64)
-    if centre is not None:
-        kinds[np.isin(edges, graph.neighbors(centre)).all(axis=1)] = 2
-        kinds[(edges == centre).any(axis=1)] = 1
-    return kinds
 
 
 def _line(places: Places, u: int, v: int, radius: float) -> Places:
@@ -307,12 +292,6 @@ def _bond_lines(graph: LabelledGraph, places: Places) -> tuple[list[Places], lis
             lines.append(ends + shift * across + np.array([short, -short]))
             styles.append((0, (2, 2)) if i and kind == 12 else "-")
     return lines, styles
-
-
-def _nearest(places: Places) -> float:
-    """Return the smallest distance of two nodes."""
-    gaps = np.linalg.norm(places[:, None] - places[None], axis=2)
-    return float(gaps[~np.eye(len(places), dtype=bool)].min())
 
 
 def _readable(face: str) -> str:

@@ -15,8 +15,7 @@ from sekgnn.errors import GraphInputError
 from sekgnn.graphs.extras import require
 from sekgnn.wl.batch import as_batch
 from sekgnn.wl.by_name import make_test
-from sekgnn.wl.colouring import WLTest
-from sekgnn.wl.refinement import Refinement, refine
+from sekgnn.wl.refinement import Refinement, WLTest, refine
 
 require("sklearn", "sklearn")
 

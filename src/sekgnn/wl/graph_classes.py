@@ -18,9 +18,8 @@ from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress
 from sekgnn.wl.batch import Batch, as_batch
 from sekgnn.wl.by_name import make_test
-from sekgnn.wl.colouring import WLTest
 from sekgnn.wl.isomorphism import Isomorphism
-from sekgnn.wl.refinement import refine
+from sekgnn.wl.refinement import WLTest, refine
 
 
 def partition(
@@ -117,15 +116,9 @@ def graph_keys(
     """Return a key that two graphs share exactly when the test cannot separate them.
 
     As :func:`wl_hash`, for whole datasets: graphs are refined some at a time, and the
-    key of each is that of the round that confirms its own stable colouring, so it does
-    not depend on the others.
-
-    Args:
-        test: The test.
-        graphs: All with labels of a kind, or none.
-        max_rounds: Take the colours of this round for stable ones.
-        threads: Threads; ``None`` for all usable cores.
-        progress: Called with (done, total) graphs; may raise to stop.
+    key of each is that of the round that confirms its own stable colouring, or of
+    ``max_rounds``, so it does not depend on the others. All graphs have labels of a
+    kind, or none. ``progress`` may raise to stop.
 
     Returns:
         Round and digest, uint64 ``[G, 3]``.

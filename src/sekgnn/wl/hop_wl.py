@@ -27,7 +27,7 @@ from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.registry import parameter
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.colouring import Colouring, Source, WLTest
+from sekgnn.wl.refinement import Colouring, Source, WLTest
 
 _CHUNK = 65_536
 
@@ -72,7 +72,6 @@ class KHopWL(WLTest):
     )
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         check_positive("num_hops", self.num_hops)
         check_choice("kernel", self.kernel, get_args(HopKernel))
 
@@ -172,14 +171,9 @@ class Hops:
 
 
 class HopColouring(Colouring):
-    """Nodes coloured through their hops, from their labels or other first colours.
+    """Nodes coloured through their hops, from their labels or other ``first`` colours.
 
-    Args:
-        batch: The graphs.
-        hops: Where a node looks.
-        first: First colours, uint64 ``[N, 2]``; ``None`` for the nodes' labels.
-        words: Says what a node's first colour stands for, one fact per entry.
-        threads: Threads; ``None`` for all usable cores.
+    ``words`` says what a node's first colour stands for, one fact per entry.
     """
 
     def __init__(
@@ -190,7 +184,6 @@ class HopColouring(Colouring):
         words: Callable[[int], list[str]] | None = None,
         threads: int | None = None,
     ) -> None:
-        """Keep the parts; nothing is computed yet."""
         self.batch, self.ptr = batch, batch.node_ptr
         given = batch.label_colours if first is None else first
         self.first = check_colours("first", given, batch.packed.num_nodes)

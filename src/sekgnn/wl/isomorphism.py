@@ -14,7 +14,7 @@ from sekgnn.digest import Colours
 from sekgnn.graphs.extras import require
 from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.colouring import Colouring, WLTest
+from sekgnn.wl.refinement import Colouring, WLTest
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,6 @@ class CanonicalColouring(Colouring):
     """Whole graphs as objects, coloured by their canonical forms."""
 
     def __init__(self, batch: Batch) -> None:
-        """Find the canonical forms, all there is to do."""
         self.batch = batch
         self.ptr = np.arange(len(batch.graphs) + 1, dtype=np.int64)
         digests = [canonical_digest(item) for item in batch.graphs]
@@ -96,11 +95,9 @@ def canonical_digest(item: LabelledGraph) -> bytes:
 
 
 def canonical_form(colours: NDArray[np.int32], edges: NDArray[Any]) -> bytes:
-    """Return bytes that are equal exactly for isomorphic coloured graphs.
+    """Return bytes that are equal exactly for isomorphic graphs with coloured nodes.
 
-    Args:
-        colours: Of the nodes, ``[n]``.
-        edges: Pairs of nodes, each once, ``[m, 2]``.
+    ``edges`` are pairs of nodes, each once, ``[m, 2]``.
 
     Raises:
         MissingExtraError: If igraph is not installed.

@@ -1,4 +1,4 @@
-r"""SEK 1-WL: K-hop 1-WL that also sees substructure, in context; and SEK 2-FWL."""
+"""Tests that see the ego-net of a node: Subgraph 1-WL, SEK 1-WL and SEK 2-FWL."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.digest import (
     KEY_MEMBER,
+    KEY_OWN,
     KEY_PART,
     Colours,
     absorb_all,
@@ -26,14 +27,77 @@ from sekgnn.hops import HopKernel
 from sekgnn.kernel import kernel
 from sekgnn.registry import parameter
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.colouring import Colouring, WLTest
 from sekgnn.wl.encodings.base import Encoding, ExactEncoding, as_exact
+from sekgnn.wl.encodings.ego_nets import ego_net_colours
 from sekgnn.wl.encodings.walks import walk_family
-from sekgnn.wl.fwl2 import PairColouring, TwoFWL
+from sekgnn.wl.fwl import PairColouring, TwoFWL
 from sekgnn.wl.hop_wl import HopColouring, Hops
+from sekgnn.wl.refinement import Colouring, Source, WLTest
 
 KEY_CONTEXT = key_of("context of a node")
 DEFAULT_ENCODINGS: tuple[Encoding, ...] = walk_family()
+
+
+@dataclass(frozen=True)
+class SubgraphWL(WLTest):
+    r"""Subgraph 1-WL (paper, Definition 4), the bound of GNN-AK and Nested GNN.
+
+    .. math:: \chi^t(v) = \big(\chi^{t-1}(v), \gamma(G_v^h, \chi^{t-1})\big)
+
+    where :math:`\gamma` is the multiset of stable colours of 1-WL on the ego-net
+    :math:`G_v^h`, started from :math:`\chi^{t-1}`.
+
+    Args:
+        radius: h.
+        marked: Let every node of an ego-net know its distance to the centre.
+    """
+
+    name = "subgraph"
+
+    radius: int = parameter(3, "h, radius of the ego-nets")
+    marked: bool = parameter(False, "let nodes know their distance to the centre")
+
+    def __post_init__(self) -> None:
+        check_positive("radius", self.radius)
+
+    def start(self, batch: Batch, threads: int | None = None) -> Colouring:
+        """Start from the node labels."""
+        return SubgraphColouring(batch, self, threads)
+
+
+class SubgraphColouring(HopColouring):
+    """Nodes coloured by their refined ego-nets."""
+
+    beyond_sources = "joined in different ways"
+
+    def __init__(self, batch: Batch, test: SubgraphWL, threads: int | None) -> None:
+        """Start from labels; ego-nets of explanations are found then."""
+        super().__init__(batch, Hops(batch, 1), threads=threads)
+        self._test = test
+
+    def step(self, colours: Colours) -> Colours:
+        """Return the refined colours of all nodes."""
+        radius, marked = self._test.radius, self._test.marked
+        inner = ego_net_colours(
+            self.batch, colours, radius, True, marked, self._threads
+        )
+        out = np.empty_like(colours)
+        spread_all(colours, KEY_OWN, out)
+        absorb_all(out, inner, KEY_PART)
+        return out
+
+    def sources(self, item: int) -> list[Source]:
+        """Return the nodes of the ego-net; how they are joined is part of the step."""
+        radius = self._test.radius
+        hops = Hops(self.batch, radius, threads=self._threads)
+        shells = [hops.members(k, item)[:, None] for k in range(1, radius + 1)]
+        if self._test.marked:
+            return [
+                Source(f"nodes of the ego-net at distance {k}", shell)
+                for k, shell in enumerate(shells, start=1)
+            ]
+        members = np.concatenate([np.array([[item]]), *shells])
+        return [Source("nodes of the ego-net", members)]
 
 
 @dataclass(frozen=True)
@@ -68,7 +132,6 @@ class SEK(WLTest):
     )
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         check_positive("num_hops", self.num_hops)
         check_choice("kernel", self.kernel, get_args(HopKernel))
         object.__setattr__(self, "encodings", tuple(self.encodings))
@@ -160,7 +223,6 @@ class SEKColouring(HopColouring):
         test: SEK,
         values: list[Colours],
     ) -> None:
-        """Keep the encodings and their values, for words."""
         super().__init__(batch, hops, first, threads=threads)
         self._test, self._values = test, values
 

@@ -15,8 +15,7 @@ from sekgnn.digest import colour_text, number_colours
 from sekgnn.files import write_atomically
 from sekgnn.wl.batch import as_batch
 from sekgnn.wl.by_name import make_test
-from sekgnn.wl.colouring import WLTest
-from sekgnn.wl.refinement import Refinement, refine
+from sekgnn.wl.refinement import Refinement, WLTest, refine
 from sekgnn.wl.words import ColourWords
 
 _SHOWN_CLASSES = 50
@@ -194,18 +193,18 @@ class Verdict:
         return "\n".join(lines)
 
     def _place(self, item: int) -> str:
-        colouring = self.run.colouring
-        places = [self.run.batch.locate(node) for node in colouring.nodes_of(item)]
-        graph = 0 if item < colouring.ptr[1] else 1
+        graph, nodes = self.run.colouring.locate(item)
         if self.run.test.objects == "graphs":
             return self.names[graph]
-        numbers = ", ".join(str(node) for _, node in places)
-        what = "node" if len(places) == 1 else "nodes"
-        return f"{what} {numbers} of {self.names[graph]}"
+        what = "node" if len(nodes) == 1 else "nodes"
+        return f"{what} {', '.join(map(str, nodes))} of {self.names[graph]}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything a program may want, as plain JSON values."""
         run = self.run
+        last = len(run.history) - 1
+        kept, counts = number_colours(run.history[last])[0], self.histogram(last)
+        order = np.argsort(-counts.sum(axis=1), kind="stable")[:_SHOWN_CLASSES]
         out: dict[str, Any] = {
             **run.test.to_dict(),
             "graphs": list(self.names),
@@ -217,36 +216,29 @@ class Verdict:
             "objects": run.test.objects,
             "class_counts": list(run.class_counts),
             "seconds": round(self.seconds, 6),
-            "stable_histogram": self._histogram_dict(len(run.history) - 1),
+            "stable_histogram": {
+                "num_colours": len(kept),
+                "most_frequent": [
+                    {"digest": colour_text(kept[i]), "counts": counts[i].tolist()}
+                    for i in order.tolist()
+                ],
+            },
             "colour": None,
         }
         if self.round is not None and self.witness is not None:
             number = int(self.words.classes[self.round][self.witness])
-            nodes = run.colouring.nodes_of(self.witness)
+            graph, nodes = run.colouring.locate(self.witness)
             out["colour"] = {
                 "digest": colour_text(run.history[self.round][self.witness]),
                 "counts": self.histogram(self.round)[number].tolist(),
-                "graph": 0 if self.witness < run.colouring.ptr[1] else 1,
-                "nodes": [run.batch.locate(node)[1] for node in nodes],
+                "graph": graph,
+                "nodes": nodes,
                 "meaning": self.words.meaning(self.witness, self.round),
                 "difference": []
                 if self.counterpart is None
                 else self.words.difference(self.witness, self.counterpart, self.round),
             }
         return out
-
-    def _histogram_dict(self, round: int) -> dict[str, Any]:
-        """Return the most frequent colours of a round with their counts."""
-        kept, _ = number_colours(self.run.history[round])
-        counts = self.histogram(round)
-        order = np.argsort(-counts.sum(axis=1), kind="stable")[:_SHOWN_CLASSES]
-        return {
-            "num_colours": len(kept),
-            "most_frequent": [
-                {"digest": colour_text(kept[i]), "counts": counts[i].tolist()}
-                for i in order.tolist()
-            ],
-        }
 
     def to_json(self) -> str:
         """Return :meth:`to_dict` as one JSON object."""
@@ -307,5 +299,4 @@ class Verdict:
         return page
 
     def __repr__(self) -> str:
-        """The sentence."""
         return f"<Verdict: {self.sentence()}>"

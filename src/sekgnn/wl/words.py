@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.digest import number_colours
-from sekgnn.wl.colouring import UNKNOWN_DIFFERENCE, Source
-from sekgnn.wl.refinement import Refinement
+from sekgnn.wl.refinement import UNKNOWN_DIFFERENCE, Refinement, Source
 
 T = TypeVar("T")
 _SHOWN = 6
@@ -28,7 +27,6 @@ class ColourWords:
     """
 
     def __init__(self, run: Refinement) -> None:
-        """Number the colours of every round."""
         self._run = run
 
     @cached_property

@@ -65,9 +65,7 @@ class ExactEncoding(Named, ABC):
 class ExactValues(ExactEncoding):
     """The integers of a :class:`~sekgnn.encoding.SubstructureEncoding` as colours.
 
-    Args:
-        f: The encoding; its ``exact()`` must give integers.
-        use: Equal integers of another use get other colours.
+    Its ``exact()`` must give integers; equal ones of another ``use`` get other colours.
     """
 
     name = "values"
@@ -76,11 +74,7 @@ class ExactValues(ExactEncoding):
     use: str = "exact values"
 
     def values(self, graphs: PackedGraphs, threads: int | None = None) -> Values:
-        """Return the integers.
-
-        Raises:
-            ConfigError: If there are only floats.
-        """
+        """Return the integers, or refuse floats."""
         values = self.f.exact(graphs, threads=threads)
         if values is None:
             raise ConfigError(
@@ -151,7 +145,6 @@ class ExactValues(ExactEncoding):
         return self.f.to_dict()
 
     def __str__(self) -> str:
-        """The name and the parameters of f."""
         return str(self.f)
 
 
@@ -160,11 +153,7 @@ Encoding = ExactEncoding | SubstructureEncoding
 
 
 def as_exact(f: Encoding) -> ExactEncoding:
-    """Return an encoding as one that gives colours.
-
-    Raises:
-        ConfigError: If it is not an encoding.
-    """
+    """Return an encoding as one that gives colours."""
     if isinstance(f, ExactEncoding):
         return f
     if isinstance(f, SubstructureEncoding):

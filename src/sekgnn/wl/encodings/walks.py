@@ -12,22 +12,22 @@ from fractions import Fraction
 from heapq import nsmallest
 from itertools import count, islice, pairwise
 from math import lcm
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice, check_positive
-from sekgnn.digest import Colours
+from sekgnn.digest import Colours, key_of, spread
 from sekgnn.encoding.walk_encoding import SCOPES, Scope, WalkEncoding
 from sekgnn.errors import ConfigError
-from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.graph import CsrGraph, Graph
+from sekgnn.kernel import kernel
 from sekgnn.registry import parameter
-from sekgnn.walks.ball import WalkScope
-from sekgnn.walks.digests import MAX_STEPS
+from sekgnn.walks.ball import WalkScope, walk_place
+from sekgnn.walks.modular import MAX_STEPS, walk_digests
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.encodings.base import ExactEncoding, ExactValues, node_colours
-from sekgnn.wl.encodings.walk_kernels import WalkParts, walk_values
 from sekgnn.wl.words import against
 
 Part = Literal["f1", "f2", "f3"]
@@ -36,7 +36,125 @@ PARTS: tuple[Part, ...] = get_args(Part)
 Multisets = dict[str, Counter[Fraction]]
 Group = tuple[NDArray[np.int64], NDArray[np.int64], bool | None]
 Power = tuple[NDArray[np.object_], int]
+KEY_PAIRS = key_of("pairs of shells")
+KEY_WALKS = key_of("walk value")
 _SHOWN_STEPS, _SHOWN_VALUES = 4, 5
+
+
+@kernel
+def spread_pairs(digests: Colours, labels: Colours, nodes: NDArray[np.int32]) -> None:
+    """Spread the digests of all pairs in place, for being summed, with their labels.
+
+    ``labels`` are colours of all nodes, ``[N, 2]``, or empty, ``nodes`` the node of
+    each row.
+    """
+    s = digests.shape[1]
+    for i in range(s):
+        for j in range(s):
+            d0, d1 = digests[0, i, j], digests[1, i, j]
+            if labels.size:
+                a, b = nodes[i], nodes[j]
+                d0, d1 = spread(d0 + labels[a, 0], d1 + labels[a, 1], KEY_PAIRS)
+                d0, d1 = spread(d0 + labels[b, 0], d1 + labels[b, 1], KEY_PAIRS)
+            d0, d1 = spread(d0, d1, KEY_PAIRS)
+            digests[0, i, j], digests[1, i, j] = d0, d1
+
+
+class WalkParts(NamedTuple):
+    """What is part of a value."""
+
+    scope: WalkScope  # where the walks live
+    walk_length: int  # l
+    wanted: NDArray[np.bool_]  # whether f1, f2, f3 are part of it, [3]
+    every: bool  # f3 between all shells, not only within each
+
+
+@kernel
+def centre_value(
+    pairs: Colours,
+    members: NDArray[np.int32],
+    bounds: NDArray[np.int64],
+    walks: WalkParts,
+) -> tuple[np.uint64, np.uint64]:
+    """Return the digest of one centre's f1, f2 and f3.
+
+    Shells beyond the last that has nodes are not part of it, so that a value does not
+    depend on how many empty shells were asked for. ``pairs``, ``[2, s, s]``, are from
+    :func:`spread_pairs`, ``members`` and ``bounds`` from
+    :func:`~sekgnn.walks.ball.walk_place`.
+    """
+    centre, wanted = members[0], walks.wanted
+    centred = walks.scope.with_centre
+    s0, s1 = KEY_WALKS, np.uint64(0)
+    if wanted[0] and centred:
+        t0, t1 = pairs[0, centre, centre], pairs[1, centre, centre]
+        s0, s1 = spread(s0 + t0, s1 + t1, KEY_WALKS)
+    shells = bounds.size - 2
+    while shells > 0 and bounds[shells] == bounds[shells + 1]:
+        shells -= 1
+    for a in range(1, shells + 1):
+        d0, d1 = np.uint64(0), np.uint64(0)
+        for x in range(bounds[a], bounds[a + 1]):
+            i = members[x]
+            d0 += pairs[0, i, i]
+            d1 += pairs[1, i, i]
+        # b = -1 is from the centre, 0 the diagonal, 1.. the other shells
+        for b in range(-1, shells + 1):
+            t0, t1 = d0, d1
+            if b == -1:
+                if not wanted[1] or not centred:
+                    continue
+                t0, t1 = np.uint64(0), np.uint64(0)
+                for x in range(bounds[a], bounds[a + 1]):
+                    t0 += pairs[0, centre, members[x]]
+                    t1 += pairs[1, centre, members[x]]
+            elif not wanted[2]:
+                break
+            elif b > 0:
+                if b != a and not walks.every:
+                    continue
+                t0, t1 = np.uint64(0), np.uint64(0)
+                for x in range(bounds[a], bounds[a + 1]):
+                    i = members[x]
+                    for y in range(bounds[b], bounds[b + 1]):
+                        t0 += pairs[0, i, members[y]]
+                        t1 += pairs[1, i, members[y]]
+                if b == a:
+                    t0 -= d0
+                    t1 -= d1
+            s0, s1 = spread(s0 + t0, s1 + t1, KEY_WALKS)
+    return s0, s1
+
+
+@kernel
+def walk_values(
+    graph: CsrGraph,
+    start: int,
+    stop: int,
+    walks: WalkParts,
+    labels: Colours,
+    place: NDArray[np.int32],
+    out: Colours,
+) -> None:
+    """Write the values of the nodes ``start..stop - 1``, all of one graph or some.
+
+    The arguments are those of :func:`~sekgnn.walks.ball.walk_place` and
+    :func:`spread_pairs`.
+    """
+    pairs = np.empty((2, 0, 0), dtype=np.uint64)
+    scratch = np.empty((2, 2, 0, 0), dtype=np.uint64)
+    for v in range(start, stop):
+        members, bounds, nodes, rows, columns = walk_place(
+            graph, start, stop, v, walks.scope, place
+        )
+        s = nodes.size
+        if s:
+            if s != pairs.shape[1]:
+                pairs = np.empty((2, s, s), dtype=np.uint64)
+                scratch = np.empty((2, 2, s, s), dtype=np.uint64)
+            walk_digests(rows, columns, walks.walk_length, scratch, pairs)
+            spread_pairs(pairs, labels, nodes)
+        out[v, 0], out[v, 1] = centre_value(pairs, members, bounds, walks)
 
 
 @dataclass(frozen=True)
@@ -85,7 +203,6 @@ class Walks(ExactEncoding):
     self_loops: bool = parameter(True, "walk on A + I, or else on A")
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         check_choice("scope", self.scope, SCOPES)
         check_choice("pairs", self.pairs, get_args(Pairs))
         check_positive("num_shells", self.num_shells)
@@ -188,12 +305,8 @@ def walk_family(
 ) -> tuple[Walks, ...]:
     """Return the walks of several scopes and radii, side by side.
 
-    Args:
-        scope: The scopes.
-        radius: The radii of each scope but ``"graph"``.
-        pairs: As in :class:`Walks`; by default all pairs of shells inside ego-nets
-            where multisets are kept.
-        same: Further parameters, the same for all.
+    Radii are those of all scopes but ``"graph"``. By default ``pairs`` are all inside
+    ego-nets, where multisets are kept; ``same`` are further parameters of all.
     """
     inside: Pairs = "all" if same.get("multisets", True) else "same"
     return tuple(
@@ -206,18 +319,14 @@ def walk_family(
 def step_multisets(
     graph: Graph, node: int, walks: Walks, powers: Iterable[Power] | None = None
 ) -> Iterator[Multisets]:
-    r"""Yield, step by step, the multisets of landing probabilities around a node.
+    """Yield, step by step, the multisets of landing probabilities around a node.
 
-    Args:
-        graph: The graph.
-        node: One of its nodes.
-        walks: Which walks and pairs.
-        powers: What :func:`landing_powers` gives for the whole graph, to be found once
-            for all nodes of scope ``"graph"``; they are found here by default.
+    ``powers`` are those of :func:`landing_powers` on the whole graph, if they were
+    found for all nodes of scope ``"graph"`` together.
     """
     centred = walks.scope != "internal"
-    order, bounds, near = _ball(graph, node, walks, centred)
-    groups = _groups(np.array(bounds), walks, centred)
+    order, bounds, near = ball_of(graph, node, walks, centred)
+    groups = pair_groups(np.array(bounds), walks, centred)
     place = np.array(order)
     if powers is None:
         powers, place = landing_powers(near), np.arange(len(near))
@@ -229,13 +338,10 @@ def step_multisets(
 
 
 def landing_powers(near: list[list[int]]) -> Iterator[Power]:
-    r"""Yield :math:`L^t H^{(t)}` and :math:`L^t` for t = 1, 2, ...
+    """Yield :math:`L^t H^{(t)}` and :math:`L^t` for t = 1, 2, ...
 
     With L the least common multiple of the degrees, the former is a matrix of integers,
-    which may have any size.
-
-    Args:
-        near: Where the walk may step to from each node.
+    which may have any size. ``near`` says where the walk may step to from each node.
     """
     common = lcm(*(len(rows) for rows in near if rows))
     now = np.zeros((len(near), len(near)), dtype=object)
@@ -249,7 +355,7 @@ def landing_powers(near: list[list[int]]) -> Iterator[Power]:
         yield now, common**t
 
 
-def _ball(
+def ball_of(
     graph: Graph, node: int, walks: Walks, centred: bool
 ) -> tuple[list[int], list[int], list[list[int]]]:
     """Return the nodes around one, where each shell begins, and where walks may go."""
@@ -268,7 +374,9 @@ def _ball(
     return list(place), bounds, near
 
 
-def _groups(bounds: NDArray[np.int64], walks: Walks, centred: bool) -> dict[str, Group]:
+def pair_groups(
+    bounds: NDArray[np.int64], walks: Walks, centred: bool
+) -> dict[str, Group]:
     """Return which pairs belong together: (from, to, only i = j / only i ≠ j / all).
 
     Sums inside ego-nets without their centres also hold the pairs between a shell and

@@ -1,7 +1,7 @@
 """A page to explore two graphs in: what each test sees, and where it stops."""
 
+from sekgnn.wl.explorer.content import ladder
 from sekgnn.wl.explorer.gallery import gallery_pages
 from sekgnn.wl.explorer.page import verdict_page
-from sekgnn.wl.explorer.rungs import ladder
 
 __all__ = ["gallery_pages", "ladder", "verdict_page"]

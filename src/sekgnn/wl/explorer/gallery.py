@@ -26,21 +26,13 @@ _SIZE = 150  # of a thumbnail
 
 
 class Pair(NamedTuple):
-    """A pair of the gallery.
+    """A pair of the gallery."""
 
-    Attributes:
-        file: The page's name.
-        names: What to call the graphs.
-        graphs: Makes the graphs.
-        test: The test that the page begins with.
-        about: Two sentences.
-    """
-
-    file: str
+    file: str  # the page's name
     names: tuple[str, str]
-    graphs: Callable[[], tuple[Any, Any]]
-    test: str
-    about: str
+    graphs: Callable[[], tuple[Any, Any]]  # makes the graphs
+    test: str  # the one that the page begins with
+    about: str  # two sentences
 
 
 def product(first: Graph, second: Graph) -> Graph:

@@ -13,14 +13,15 @@ from string import Template
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sekgnn._version import __version__
 from sekgnn.errors import GraphInputError
+from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.graphs.molecules import BOND_NUMBERS
-from sekgnn.wl.explorer.curves import walk_curves
-from sekgnn.wl.explorer.layout import positions
-from sekgnn.wl.explorer.rungs import rungs_of
+from sekgnn.wl.drawing import layout
+from sekgnn.wl.explorer.content import rungs_of, walk_curves
 from sekgnn.wl.verdict import Verdict
 
 LARGEST = 200
@@ -33,13 +34,7 @@ def verdict_page(verdict: Verdict) -> str:
 
 
 def page_of(content: Any, about: str = "", home: str = "") -> str:
-    """Return the page that shows some content, as HTML.
-
-    Args:
-        content: Of :func:`page_content`.
-        about: Sentences about the pair, shown below the title.
-        home: Address of a page to go back to.
-    """
+    """Return the page of some content, with sentences ``about`` the pair, as HTML."""
     return filled(
         "explorer.html",
         " and ".join(content["names"]),
@@ -49,11 +44,7 @@ def page_of(content: Any, about: str = "", home: str = "") -> str:
 
 
 def page_content(verdict: Verdict) -> dict[str, Any]:
-    """Return all that a page shows, as plain JSON values.
-
-    Raises:
-        GraphInputError: If a graph has more than :data:`LARGEST` nodes.
-    """
+    """Return all that a page shows, as plain JSON values."""
     batch = verdict.run.batch
     check_sizes(batch.sizes)
     rungs, start = rungs_of(verdict)
@@ -68,11 +59,7 @@ def page_content(verdict: Verdict) -> dict[str, Any]:
 
 
 def check_sizes(sizes: Sequence[int]) -> None:
-    """Refuse graphs that a page cannot show.
-
-    Raises:
-        GraphInputError: If a graph has more than :data:`LARGEST` nodes.
-    """
+    """Refuse graphs of more than :data:`LARGEST` nodes, which a page cannot show."""
     if max(sizes) > LARGEST:
         raise GraphInputError(
             f"a page shows at most {LARGEST} nodes per graph, these have "
@@ -87,7 +74,7 @@ def _graph(item: LabelledGraph) -> dict[str, Any]:
     out: dict[str, Any] = {
         "n": item.num_nodes,
         "edges": np.stack([row[upper], col[upper]], axis=1).tolist(),
-        "places": positions(item.graph).round(4).tolist(),
+        "places": node_places(item.graph).round(4).tolist(),
     }
     if item.node_labels is not None:
         names = item.label_names
@@ -100,25 +87,25 @@ def _graph(item: LabelledGraph) -> dict[str, Any]:
     return out
 
 
+def node_places(graph: Graph) -> NDArray[np.float64]:
+    """Return a place in [-1, 1]² for every node, ``[n, 2]``."""
+    places = layout(graph)
+    if len(places):
+        places -= (places.max(axis=0) + places.min(axis=0)) / 2
+    return places / max(np.abs(places).max(initial=0), 1e-9)
+
+
 def filled(template: str, title: str, **parts: str) -> str:
-    """Return a page of the package with its parts filled in.
+    """Return a page of the package with its title, as plain text, and parts, as HTML.
 
     The page's policy is to load nothing, and to run ``script`` alone, if it has one.
-
-    Args:
-        template: Name of the page.
-        title: As plain text.
-        parts: Further parts, as HTML.
     """
     parts |= {"style": packaged("explorer.css"), "title": escape(title)}
-    allowed = [
-        f"{name}-src {_hash(parts[name])}"
-        for name in ("style", "script")
-        if name in parts
-    ]
-    policy = "; ".join(
-        ["default-src 'none'", "base-uri 'none'", "form-action 'none'", *allowed]
-    )
+    rules = ["default-src 'none'", "base-uri 'none'", "form-action 'none'"]
+    for name in sorted({"style", "script"} & parts.keys()):
+        digest = base64.b64encode(hashlib.sha256(parts[name].encode()).digest())
+        rules.append(f"{name}-src 'sha256-{digest.decode()}'")
+    policy = "; ".join(rules)
     return Template(packaged(template)).substitute(parts, policy=policy)
 
 
@@ -137,8 +124,3 @@ def as_script_text(content: Any) -> str:
 def packaged(name: str) -> str:
     """Return a file that lies beside this one in the package."""
     return files(__package__).joinpath(name).read_text("utf-8")
-
-
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
