@@ -158,11 +158,11 @@ class GINMessage(Message):
         self, z: Tensor, hops: HopCSR, k: int, edges: EdgeFeatures | None = None
     ) -> Tensor:
         """Return the message of hop k, ``[N, C]``."""
-        own = 1 + self.eps[self.part(k)]
+        part = self.part(k)
+        own = 1 + self.eps[part : part + 1]
         if not z.requires_grad:  # the first layer: nothing to send back
             return torch.addcmul(hops.sum(z, k), own, z)
-        width = own.expand(self.channels)
-        weights = torch.stack([width, torch.ones_like(width)])  # [2, C]
+        weights = nn.functional.pad(own, (0, 1), value=1.0).unsqueeze(1)  # [2, 1]
         return hop_mix([z], [0, 0], weights, hops, first_hop=k, rectify=False)
 
 
