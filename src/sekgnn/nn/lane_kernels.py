@@ -3,9 +3,9 @@
 Numba keeps a running sum of rows in memory, and leaves the last few columns to scalar
 code. Here a stretch of columns is a value of its own, :class:`Lanes`, so that the sum
 over a node's neighbours, weighted and added over the hops, touches memory to read rows
-and to write the result. A pass takes two stretches, the last of which ends with the
-row: they may overlap, which counts nothing twice, as both are read before they are
-written. Arrays are contiguous and positions are those in flat memory.
+and to write the result. A pass takes two stretches, which may overlap: nothing counts
+twice, as both are read before they are written. Arrays are contiguous and positions are
+those in flat memory.
 """
 
 from __future__ import annotations
@@ -136,7 +136,9 @@ def added(context: Any, a: Any, b: Any) -> Any:
 
 
 _FREE = ["contract"]  # to fuse a product with an addition
-fused = _by_lanes(lambda build, a, b, c: build.fadd(a, build.fmul(b, c, "", _FREE), "", _FREE))
+fused = _by_lanes(
+    lambda build, a, b, c: build.fadd(a, build.fmul(b, c, "", _FREE), "", _FREE)
+)
 """a + b c."""
 floored = _by_lanes(
     lambda build, a, b, floor: build.fadd(
@@ -156,6 +158,21 @@ where_above = _by_lanes(
 
 
 @kernel
+def _cuts(channels: int, width: int) -> NDArray[np.int64]:
+    """Return where passes begin and end: each has ``width`` to twice as many columns.
+
+    Args:
+        channels: C, at least ``width``.
+        width: Lanes in a stretch.
+    """
+    passes = -(-channels // (2 * width))
+    cuts = np.empty(passes + 1, dtype=np.int64)
+    for i in range(passes + 1):
+        cuts[i] = i * channels // max(passes, 1)
+    return cuts
+
+
+@kernel
 def _row_sums(
     zero: Any,
     width: int,
@@ -169,10 +186,10 @@ def _row_sums(
 ) -> None:
     """Do the work of :func:`row_sums`, ``width`` lanes at a time."""
     channels = x.shape[1]
-    last = channels - width
+    cuts = _cuts(channels, width)
     for v in range(start, stop):
-        for a in range(0, channels, 2 * width):
-            a, b = min(a, last), min(a + width, last)
+        for i in range(cuts.size - 1):
+            a, b = cuts[i], cuts[i + 1] - width
             left, right = zero, zero
             if weights.size:
                 for p in range(indptr[v], indptr[v + 1]):
@@ -235,11 +252,11 @@ def _mix_forward(
 ) -> None:
     """Do the work of :func:`mix_forward`, ``width`` lanes at a time."""
     n, channels = out.shape
-    low, last = filled_as(zero, floor), channels - width
+    low, cuts = filled_as(zero, floor), _cuts(channels, width)
     for v in range(start, stop):
         own, at = sources[which[0]], v * channels
-        for a in range(0, channels, 2 * width):
-            a, b = min(a, last), min(a + width, last)
+        for i in range(cuts.size - 1):
+            a, b = cuts[i], cuts[i + 1] - width
             left = fused(zero, load(zero, weights, a), load(zero, own, at + a))
             right = fused(zero, load(zero, weights, b), load(zero, own, at + b))
             for k in range(1, which.size):
@@ -310,11 +327,11 @@ def _mix_backward(
 ) -> None:
     """Do the work of :func:`mix_backward`, ``width`` lanes at a time."""
     n, channels = grad.shape
-    low, last = filled_as(zero, floor), channels - width
+    low, cuts = filled_as(zero, floor), _cuts(channels, width)
     for u in range(start, stop):
         at = u * channels
-        for a in range(0, channels, 2 * width):
-            a, b = min(a, last), min(a + width, last)
+        for i in range(cuts.size - 1):
+            a, b = cuts[i], cuts[i + 1] - width
             for s in range(sources.size):
                 left, right = zero, zero
                 x, y = load(zero, sources[s], at + a), load(zero, sources[s], at + b)
@@ -329,20 +346,22 @@ def _mix_backward(
                 for k in range(1, which.size):
                     if which[k] != s:
                         continue
-                    row, i, j = base + (k - 1) * n + u, k * channels + a, k * channels + b
+                    row, at_k = base + (k - 1) * n + u, k * channels
                     first, second = zero, zero
                     for p in range(t_indptr[row], t_indptr[row + 1]):
                         receiver = t_indices[p] * channels
                         first = added(first, load(zero, grad, receiver + a))
                         second = added(second, load(zero, grad, receiver + b))
-                    weight = where_above(load(zero, weights, i), x, low)
+                    weight = where_above(load(zero, weights, at_k + a), x, low)
                     left = fused(left, weight, first)
-                    weight = where_above(load(zero, weights, j), y, low)
+                    weight = where_above(load(zero, weights, at_k + b), y, low)
                     right = fused(right, weight, second)
-                    first = fused(load(zero, products, i), floored(zero, x, low), first)
-                    second = fused(load(zero, products, j), floored(zero, y, low), second)
-                    store(first, products, i)
-                    store(second, products, j)
+                    sent = floored(zero, x, low)
+                    first = fused(load(zero, products, at_k + a), sent, first)
+                    sent = floored(zero, y, low)
+                    second = fused(load(zero, products, at_k + b), sent, second)
+                    store(first, products, at_k + a)
+                    store(second, products, at_k + b)
                 store(left, out, s * n * channels + at + a)
                 store(right, out, s * n * channels + at + b)
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from sekgnn.errors import ConfigError
 from sekgnn.nn.fused_hops import hop_mix
 from sekgnn.nn.hop_matrices import EdgeFeatures, HopCSR, edge_sum
-from sekgnn.nn.mlp import reset_children
+from sekgnn.nn.mlp import Linear, reset_children
 from sekgnn.registry import Registry
 
 T = TypeVar("T", bound=Callable[..., Any])
@@ -182,7 +182,7 @@ class GINEMessage(GINMessage):
     ) -> None:
         """Make the parameters."""
         super().__init__(channels, num_hops, **options)
-        self.edge_lift = nn.Linear(edge_channels, channels) if edge_channels else None
+        self.edge_lift = Linear(edge_channels, channels) if edge_channels else None
         rows = num_hops - bool(edge_channels)
         self.register_parameter(
             "hop_embedding", nn.Parameter(torch.empty(rows, channels)) if rows else None
