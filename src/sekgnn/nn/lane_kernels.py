@@ -30,7 +30,7 @@ _INT64 = ir.IntType(64)
 # stretches of columns
 
 
-class Lanes(types.Type):  # type: ignore[misc]
+class Lanes(types.Type):
     """So many numbers side by side, in registers."""
 
     def __init__(self, dtype: Any, width: int) -> None:
@@ -40,7 +40,7 @@ class Lanes(types.Type):  # type: ignore[misc]
 
 
 @register_model(Lanes)
-class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
+class _LanesModel(models.PrimitiveModel):
     """A vector of LLVM."""
 
     def __init__(self, dmm: Any, kind: Lanes) -> None:
@@ -61,7 +61,7 @@ def _place(builder: Any, base: Any, at: Any, vector: Any) -> Any:
     return builder.bitcast(builder.gep(base, [at]), vector.as_pointer())
 
 
-@intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
+@intrinsic(prefer_literal=True)
 def filled(context: Any, like: Any, width: Any, value: Any) -> Any:
     """Return ``width`` lanes of one number, of the type of an array."""
     lanes = Lanes(like.dtype, width.literal_value)
@@ -72,7 +72,7 @@ def filled(context: Any, like: Any, width: Any, value: Any) -> Any:
     return lanes(like, width, like.dtype), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def filled_as(context: Any, lanes: Any, value: Any) -> Any:
     """Return as many lanes of one number."""
 
@@ -82,7 +82,7 @@ def filled_as(context: Any, lanes: Any, value: Any) -> Any:
     return lanes(lanes, lanes.dtype), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def load(context: Any, lanes: Any, array: Any, at: Any) -> Any:
     """Return the lanes at ``array[at:]``, or at an address; ``lanes`` says how many."""
     flat = isinstance(array, types.Array)
@@ -100,7 +100,7 @@ def load(context: Any, lanes: Any, array: Any, at: Any) -> Any:
     return lanes(lanes, array if flat else types.int64, types.int64), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def store(context: Any, lanes: Any, array: Any, at: Any) -> Any:
     """Write lanes to ``array[at:]``."""
 
@@ -125,7 +125,7 @@ def _by_lanes(work: Callable[..., Any]) -> Any:
     return intrinsic(typed)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def added(context: Any, a: Any, b: Any) -> Any:
     """Return a + b."""
 
