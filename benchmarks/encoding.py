@@ -2,15 +2,18 @@
 
     python -m benchmarks.encoding --output results/benchmarks/encoding.json
 
-measures, on one thread each, medians of interleaved repeats:
+measures, on one thread each where nothing else is said, medians of interleaved
+repeats:
 
 1. whole TU datasets against PyG's ``AddRandomWalkPE(32)``, which computes f1 alone;
-2. growth of time and memory with the size of one graph, a process per measurement;
-3. a long walk on a large graph, sampled, with its standard error;
-4. start-up: import, ``--help``, compiled kernels from the cache.
+2. whole datasets on two threads against one;
+3. growth of time and memory with the size of one graph, a process per measurement;
+4. a long walk on a large graph, sampled, with its standard error;
+5. start-up: import, ``--help``, compiled kernels from the cache.
 
 It writes the numbers with machine, versions and commit as JSON, and a table beside it.
-``--only tu growth long start`` runs a part; ``--quick`` leaves out the largest graphs.
+``--only tu threads growth long start`` runs a part; ``--quick`` leaves out the largest
+graphs.
 """
 
 from __future__ import annotations
@@ -43,7 +46,7 @@ from typing import Any
 
 import numpy as np
 
-PARTS = ["tu", "growth", "long", "start"]
+PARTS = ["tu", "threads", "growth", "long", "start"]
 TU_SETS = ("MUTAG", "PROTEINS", "IMDB-BINARY")
 # On MUTAG, as reported for the paper's released code; not measured in this run.
 RELEASED_CODE_GRAPHS_PER_SECOND = 4.0
@@ -53,9 +56,17 @@ SIZES = (1_000, 10_000, 100_000, 1_000_000)
 # 1. whole datasets
 
 
+def tu_dataset(data_root: Path, name: str) -> Any:
+    """Return a dataset, read from a copy of its raw files."""
+    from torch_geometric.datasets import TUDataset
+
+    with tempfile.TemporaryDirectory() as root:
+        shutil.copytree(data_root / "tu" / name / "raw", Path(root) / name / "raw")
+        return TUDataset(root, name)
+
+
 def tu_throughput(data_root: Path, repeats: int) -> list[dict[str, Any]]:
     import torch
-    from torch_geometric.datasets import TUDataset
     from torch_geometric.transforms import AddRandomWalkPE
 
     from sekgnn import WalkEncoding, encode_dataset
@@ -65,12 +76,13 @@ def tu_throughput(data_root: Path, repeats: int) -> list[dict[str, Any]]:
     torch.set_num_threads(1)
     every = WalkEncoding(num_shells=5, walk_length=32)
     inside = WalkEncoding(num_shells=2, walk_length=16, scope="internal", radius=2)
+    learned = WalkEncoding(
+        num_shells=2, walk_length=16, scope="internal", radius=2, aggregate="learned"
+    )
     kernel = partial(encode, dtype=np.float32, threads=1)
     rows: list[dict[str, Any]] = []
     for name in TU_SETS:
-        with tempfile.TemporaryDirectory() as root:
-            shutil.copytree(data_root / "tu" / name / "raw", Path(root) / name / "raw")
-            dataset = TUDataset(root, name)
+        dataset = tu_dataset(data_root, name)
         graphs = list(dataset)
         packed = pack([from_pyg(data) for data in graphs])
         pyg = AddRandomWalkPE(32)
@@ -86,6 +98,9 @@ def tu_throughput(data_root: Path, repeats: int) -> list[dict[str, Any]]:
                 "graph": partial(encode_dataset, dataset, every, threads=1),
                 "paper": partial(encode_dataset, dataset, paper, threads=1),
                 "internal": partial(encode_dataset, dataset, inside, threads=1),
+                "learned multisets": partial(
+                    encode_dataset, dataset, learned, threads=1
+                ),
                 "graph, kernel alone": partial(kernel, packed, every),
                 "internal, kernel alone": partial(kernel, packed, inside),
             },
@@ -115,7 +130,66 @@ def tu_throughput(data_root: Path, repeats: int) -> list[dict[str, Any]]:
     return rows
 
 
-# 2. growth on one graph
+# 2. threads
+
+
+def molecules(count: int) -> list[Any]:
+    """Return random trees of 12 to 24 nodes with one to three rings closed on them."""
+    import torch
+    from torch_geometric.data import Data
+
+    rng, out = np.random.default_rng(0), []
+    for _ in range(count):
+        n = int(rng.integers(12, 25))
+        child = np.arange(1, n)
+        ends = np.stack([child, np.maximum(child - rng.integers(1, 3, n - 1), 0)])
+        first = rng.choice(n - 6, int(rng.integers(1, 4)), replace=False)
+        ends = np.concatenate([ends, np.stack([first, first + 5])], axis=1)
+        ends = np.unique(np.sort(ends, axis=0), axis=1)
+        both = torch.from_numpy(np.concatenate([ends, ends[::-1]], axis=1))
+        out.append(Data(edge_index=both, num_nodes=n))
+    return out
+
+
+def thread_gain(data_root: Path | None, repeats: int) -> list[dict[str, Any]]:
+    """Time whole datasets, from PyG to encodings, on one thread and on two."""
+    from sekgnn import WalkEncoding, encode_dataset
+
+    datasets: dict[str, Any] = {"20,000 generated molecules": molecules(20_000)}
+    if data_root is not None:
+        for name in ("PROTEINS", "IMDB-BINARY"):
+            datasets[name] = tu_dataset(data_root, name)
+    encodings = {
+        "graph": WalkEncoding(num_shells=5, walk_length=32),
+        "internal": WalkEncoding(
+            num_shells=2, walk_length=16, scope="internal", radius=2
+        ),
+    }
+    rows = []
+    for name, dataset in datasets.items():
+        for what, encoding in encodings.items():
+            times = interleaved(
+                {
+                    str(t): partial(encode_dataset, dataset, encoding, threads=t)
+                    for t in (1, 2)
+                },
+                repeats,
+            )
+            gains = [a / b for a, b in zip(times["1"], times["2"], strict=True)]
+            row: dict[str, Any] = {
+                "dataset": name,
+                "graphs": len(dataset),
+                "what": what,
+                "seconds": times,
+                "gain": statistics.median(gains),
+                "gain_range": [min(gains), max(gains)],
+            }
+            rows.append(row)
+            print(f"{name:26} {what:10} 2 threads {row['gain']:.2f}x", flush=True)
+    return rows
+
+
+# 3. growth on one graph
 
 
 def make_graph(family: str, n: int) -> Any:
@@ -202,7 +276,7 @@ def growth(repeats: int, quick: bool) -> list[dict[str, Any]]:
     return rows
 
 
-# 3. a long walk on a large graph
+# 4. a long walk on a large graph
 
 
 def long_walk(quick: bool) -> dict[str, Any]:
@@ -234,7 +308,7 @@ def long_walk(quick: bool) -> dict[str, Any]:
     return row
 
 
-# 4. start-up
+# 5. start-up
 
 
 def start_up(repeats: int) -> dict[str, Any]:
@@ -299,7 +373,7 @@ def table(report: dict[str, Any]) -> str:
             "From a PyG dataset to float32 encodings (`encode_dataset`), or from "
             "packed graphs (kernel alone). `AddRandomWalkPE(32)` computes f1 alone, "
             "from a list of `Data`; `graph` gives f1, f2 and f3 of every hop, `paper` "
-            "their averages over the hops.",
+            "their averages over the hops, `learned multisets` those of `internal`.",
             "",
             "| dataset | what | graphs/s | against AddRandomWalkPE (range) |",
             "|---|---|---:|---:|",
@@ -319,6 +393,23 @@ def table(report: dict[str, Any]) -> str:
             f"about {RELEASED_CODE_GRAPHS_PER_SECOND:.0f} MUTAG graphs per second: "
             f"{best['ratio_to_released_code']:,.0f} times fewer.",
         ]
+    if "threads" in report:
+        lines += [
+            "",
+            "## Two threads against one",
+            "",
+            "From a PyG dataset to float32 encodings (`encode_dataset`).",
+            "",
+            "| dataset | what | s, one thread | s, two | gain (range) |",
+            "|---|---|---:|---:|---:|",
+        ]
+        for r in report["threads"]:
+            one, two = (statistics.median(r["seconds"][t]) for t in ("1", "2"))
+            low, high = r["gain_range"]
+            lines.append(
+                f"| {r['dataset']} | {r['what']} | {one:.3f} | {two:.3f} | "
+                f"{r['gain']:.2f} ({low:.2f} to {high:.2f}) |"
+            )
     if "growth" in report:
         lines += [
             "",
@@ -383,6 +474,9 @@ def main() -> None:
         report["tu"] = tu_throughput(Path(data_root), args.repeats)
     elif "tu" in parts:
         print("TU datasets skipped: SEKGNN_DATA is not set.")
+    if "threads" in parts:
+        root = Path(data_root) if data_root else None
+        report["threads"] = thread_gain(root, args.repeats)
     if "growth" in parts:
         report["growth"] = growth(min(args.repeats, 3), args.quick)
     if "long" in parts:

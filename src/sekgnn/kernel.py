@@ -40,6 +40,7 @@ SOURCES = (
     "encoding/**/*.py",
     "wl/**/*.py",
     "nn/kernels.py",
+    "nn/lane_kernels.py",
     "nn/tangent_kernel.py",
 )
 """All that a kernel of this package may be written in, or read a constant from."""

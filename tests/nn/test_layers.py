@@ -16,6 +16,9 @@ from torch_geometric.nn import GCNConv, GINConv, GINEConv
 
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import cycle_graph, path_graph, petersen_graph
+from sekgnn.models import GraphInputs
+from sekgnn.models.hop_encoder import HopEncoder
+from sekgnn.models.options import ModelOptions
 from sekgnn.nn import (
     EncodingFusion,
     GINEPlusConv,
@@ -28,6 +31,7 @@ from sekgnn.nn import (
     membership,
     pair_layout,
 )
+from sekgnn.nn.mlp import Linear
 from sekgnn.nn.pooling import pool_nodes
 
 GRAPHS = [petersen_graph(), path_graph(5), empty_graph(2), cycle_graph(7)]
@@ -190,6 +194,35 @@ def test_layers_say_what_they_miss(batch: Any) -> None:
         with pytest.raises(ConfigError, match=name):
             bad: dict[str, Any] = {name: "best"}
             SEKConv(3, 3, 1, **bad)
+
+
+@pytest.mark.parametrize("width", [1, 3, 11])
+@pytest.mark.parametrize("bias", [True, False])
+def test_narrow_linear_layers_are_pytorchs(width: int, bias: bool) -> None:
+    """To the second gradient."""
+    layer = Linear(width, 4, bias=bias).double()
+    x = torch.randn(5, width, dtype=torch.float64, requires_grad=True)
+    expected = nn.functional.linear(x, layer.weight, layer.bias)
+    torch.testing.assert_close(layer(x), expected)
+    for check in (torch.autograd.gradcheck, torch.autograd.gradgradcheck):
+        assert check(lambda x, *_: layer(x), (x, *layer.parameters()))
+
+
+@pytest.mark.parametrize("readout", ["sum", "mean"])
+@pytest.mark.parametrize("jump", ["last", "sum", "concat", "attention"])
+@pytest.mark.parametrize("message", ["gin", "gine_plus"])
+def test_pooling_before_the_last_linear_layer_is_pooling_after_it(
+    batch: Any, readout: str, jump: Any, message: str
+) -> None:
+    """A graph without nodes gives zeros either way."""
+    options = ModelOptions(4, 2, message=message, jump=jump)
+    encoder: Any = shake(HopEncoder(3, options))
+    ptr = torch.cat([batch.ptr[:2], batch.ptr[1:]])  # graph 1 is empty
+    graphs, read = membership(ptr), GraphReadout(4, readout)
+    inputs = GraphInputs(hops_of(batch, 3), graphs, batch.x)
+    pool = read.row_pool(graphs)
+    assert pool is not None
+    torch.testing.assert_close(encoder(inputs, pool), read(encoder(inputs), graphs))
 
 
 def test_fusion_is_its_equation() -> None:

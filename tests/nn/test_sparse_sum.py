@@ -68,6 +68,26 @@ def test_the_fused_message_is_the_composed_one(rectify: bool, first_hop: int) ->
     assert torch.autograd.gradcheck(fused, (weights, *sources))
 
 
+@pytest.mark.parametrize("channels", [0, 1, 3, 8, 19, 31, 40, 64, 70, 97])
+def test_every_width_is_summed_once(channels: int) -> None:
+    """Stretches of columns overlap; none counts twice."""
+    hops = hop_csr(sampled(5), torch.randint(1, 3, (20,)), 7, 2)
+    sources = [torch.randn(7, channels).requires_grad_() for _ in "ab"]
+    x, which = sources[0], [1, 0, 1]
+    torch.testing.assert_close(csr_sum(x, hops.hop(1)), dense(hops, 1).float() @ x)
+    g = torch.randn(7, channels)
+    for weights in (torch.randn(3, channels), torch.randn(3, 1)):
+        weights.requires_grad_()
+        made = hop_mix(sources, which, weights, hops, rectify=True)
+        expected = _composed(sources, which, weights, hops, 1, True)
+        torch.testing.assert_close(made, expected)
+        leaves = [weights, *sources]
+        torch.testing.assert_close(
+            torch.autograd.grad(made, leaves, g),
+            torch.autograd.grad(expected, leaves, g),
+        )
+
+
 def test_threads_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut into chunks, with some of them empty: rows of one node hold nearly all."""
     monkeypatch.setattr(sparse, "_PARALLEL_WORK", 0)

@@ -277,13 +277,21 @@ class GraphModel(nn.Module):
 
     def pool(self, inputs: GraphInputs) -> Tensor:
         """Return the branches side by side, read out for graphs."""
-        parts: list[Tensor] = [branch(inputs) for branch in self.branches]  # [N, C]
+        parts: list[Tensor] = []
         if self.level == "graph":
-            parts = [
-                readout(part, inputs.graphs)
-                for readout, part in zip(self.readouts, parts, strict=True)
-            ]  # each [G, C]
-        elif inputs.seeds is not None:
+            for branch, readout in zip(self.branches, self.readouts, strict=True):
+                pool = None
+                if getattr(branch, "pools", False) and isinstance(
+                    readout, GraphReadout
+                ):
+                    pool = readout.row_pool(inputs.graphs)
+                if pool is None:
+                    parts.append(readout(branch(inputs), inputs.graphs))  # [G, C]
+                else:
+                    parts.append(branch(inputs, pool))
+        else:
+            parts = [branch(inputs) for branch in self.branches]  # each [N, C]
+        if inputs.seeds is not None and self.level != "graph":
             parts = [self._at(part, inputs.seeds) for part in parts]  # each [B, C]
         if inputs.pair_walks is not None:
             parts.append(inputs.pair_walks)

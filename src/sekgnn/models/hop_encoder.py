@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -19,7 +19,8 @@ from sekgnn.nn import (
     MultisetFusion,
     SEKConv,
 )
-from sekgnn.nn.mlp import activate, make_norm, reset_children
+from sekgnn.nn.mlp import Linear, activate, make_norm, reset_children
+from sekgnn.nn.pooling import RowPool
 
 GINE_PLUS = "gine_plus"
 
@@ -41,9 +42,14 @@ class HopEncoder(nn.Module):
         encoding: What f is; ``None`` for K-hop message passing without it.
         edge_channels: Width of edge features; 0 for none.
 
+    Attributes:
+        pools: It can sum over the nodes of graphs before its last linear layer.
+
     Raises:
         ConfigError: If options cannot work together.
     """
+
+    pools: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -118,9 +124,10 @@ class HopEncoder(nn.Module):
         elif fusion is not None:
             fusion.fit(lambda: (p.encoding for p in inputs() if p.encoding is not None))
 
-    def forward(self, inputs: GraphInputs) -> Tensor:
-        """Return ``[N, C]``."""
+    def forward(self, inputs: GraphInputs, pool: RowPool | None = None) -> Tensor:
+        """Return ``[N, C]``, or with ``pool`` for every graph, ``[G, C]``."""
         hops = inputs.hops
+        dropped = self.dropout.p > 0 and self.training
         z = self._first(inputs)  # [N, C]
         f = self._fused(inputs)  # [N, C]
         z = z if f is None else z + f
@@ -130,10 +137,12 @@ class HopEncoder(nn.Module):
             if f is not None and 0 < step <= len(self.injections):
                 z = torch.addmm(z, f, self.injections[step - 1].t())
             history.append(z)
-            if isinstance(conv, GINEPlusConv):
-                h = conv(history, hops, edge_attr=inputs.edges)
-            else:
-                h = conv(z, hops, edge_attr=inputs.edges)
+            read = history if isinstance(conv, GINEPlusConv) else z
+            alone = self.jump.jump == "last" and step == len(self.convs) - 1
+            if pool is not None and alone and not dropped:
+                last: Tensor = conv(read, hops, edge_attr=inputs.edges, pool=pool)
+                return last
+            h = conv(read, hops, edge_attr=inputs.edges)
             if step < len(self.norms):
                 norm = self.norms[step]
                 if isinstance(norm, nn.Identity) and self.activation == "relu":
@@ -142,7 +151,7 @@ class HopEncoder(nn.Module):
                     h = activate(norm(h), self.activation)
             z = self.dropout(h)
             layers.append(z)
-        out: Tensor = self.jump(layers)
+        out: Tensor = self.jump(layers, pool)
         return out
 
     def _fused(self, inputs: GraphInputs) -> Tensor | None:
@@ -193,7 +202,7 @@ class NodeEmbedding(nn.Module):
     def __init__(self, in_channels: int, channels: int) -> None:
         """Make the layer."""
         super().__init__()
-        self.lift = nn.Linear(in_channels, channels) if in_channels else None
+        self.lift = Linear(in_channels, channels) if in_channels else None
         self.register_parameter(
             "constant", None if in_channels else nn.Parameter(torch.empty(channels))
         )

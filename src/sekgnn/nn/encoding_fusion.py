@@ -96,10 +96,13 @@ class EncodingFusion(nn.Module):
         if isinstance(self.lift, MLP):
             out: Tensor = self.lift(flat)
             return out
-        # average, then W, as one matrix: the average itself is never written
-        spread = self.lift.weight.unsqueeze(1) * self.weights().view(1, -1, 1)
-        weight = spread.flatten(start_dim=1)  # [C_out, C * L]
-        return torch.nn.functional.linear(flat, weight, self.lift.bias)
+        parts = flat.view(-1, self.num_channels, self.length).unbind(1)
+        weights = self.weights()
+        average = parts[0] * weights[0]  # [N, L]
+        for part, weight in zip(parts[1:], weights[1:], strict=True):
+            average = torch.addcmul(average, part, weight)
+        out = self.lift(average)
+        return out
 
     def extra_repr(self) -> str:
         """Show the parameters."""

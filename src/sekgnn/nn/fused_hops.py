@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from sekgnn.nn.hop_matrices import HopCSR
-from sekgnn.nn.kernels import mix_backward, mix_forward
-from sekgnn.nn.sparse_sum import LIBRARY, csr_sum, row_chunks, run_rows
+from sekgnn.nn.sparse_sum import LIBRARY, chosen, csr_sum, row_chunks, run_rows
 
 
 def hop_mix(
@@ -39,7 +39,8 @@ def hop_mix(
     Args:
         sources: The distinct :math:`x^{(k)}`, each ``[N, C]``.
         which: The source of the node itself, and of each hop, ``[1 + K]``.
-        weights: :math:`w_0, \dots, w_K`, ``[1 + K, C]``.
+        weights: :math:`w_0, \dots, w_K`, ``[1 + K, C]``, or ``[1 + K, 1]`` for all
+            channels alike.
         hops: At least ``first_hop + K - 1`` hops.
         first_hop: The hop of :math:`w_1`; those after it follow.
         rectify: Whether :math:`\rho` is ReLU.
@@ -105,47 +106,25 @@ def _forward(
     indices: Tensor,
     first_hop: int,
     rectify: bool,
-) -> tuple[Tensor, Tensor]:
-    """Return y, and what the sources sent, ``[S, N, C]``, where it is new memory.
+) -> Tensor:
+    """Return y by the compiled loop."""
+    from sekgnn.nn.lane_kernels import mix_forward
 
-    An operator must not return its input: without a ReLU the second tensor is empty.
-    """
-    n, channels = sources[0].shape
-    out = sources[0].new_empty((n, channels))
-    sent = _sent(sources, rectify)
-    base = (first_hop - 1) * n
+    kept = [x.contiguous() for x in sources]  # alive as long as their addresses
+    out = kept[0].new_empty(kept[0].shape)
     ptr = indptr.numpy()
-    args = (
-        ptr,
-        indices.numpy(),
-        base,
-        sent.contiguous().numpy(),
-        np.array(which[1:]),
-        sources[which[0]].contiguous().numpy(),
-        weights.contiguous().numpy(),
-        out.numpy(),
-    )
+    n, base, args = _common(kept, which, weights, ptr, indices, first_hop, rectify)
+    args += (out.numpy(),)
     run_rows(
         lambda _, start, stop: mix_forward(*args, start, stop),
-        row_chunks(ptr[base : base + n + 1], channels * (len(which) - 1)),
+        row_chunks(ptr[base : base + n + 1], out.size(1) * (len(which) - 1)),
     )
-    return out, sent if rectify else sent.new_empty(0)
-
-
-def _sent(sources: list[Tensor], rectify: bool) -> Tensor:
-    """Return what neighbours send, by source, ``[S, N, C]``."""
-    if not rectify:
-        return sources[0].unsqueeze(0) if len(sources) == 1 else torch.stack(sources)
-    sent = sources[0].new_empty((len(sources), *sources[0].shape))
-    for i, source in enumerate(sources):
-        torch.clamp_min(source, 0, out=sent[i])
-    return sent
+    return out
 
 
 def _backward(
     grad: Tensor,
-    sent: Tensor,
-    own: Tensor,
+    sources: list[Tensor],
     which: list[int],
     weights: Tensor,
     t_indptr: Tensor,
@@ -154,27 +133,44 @@ def _backward(
     rectify: bool,
 ) -> tuple[Tensor, Tensor]:
     """Return the gradients of the sources, ``[S, N, C]``, and of the weights."""
-    n, channels = grad.shape
-    out = sent.new_empty(sent.shape)
-    base = (first_hop - 1) * n
-    ptr = t_indptr.numpy()
+    from sekgnn.nn.lane_kernels import mix_backward
+
+    kept = [x.contiguous() for x in sources]
+    out = grad.new_empty((len(kept), *grad.shape))
+    ptr, channels = t_indptr.numpy(), grad.size(1)
+    n, base, args = _common(kept, which, weights, ptr, t_indices, first_hop, rectify)
+    args += (grad.contiguous().numpy(), out.numpy())
     chunks = row_chunks(ptr[base : base + n + 1], channels * (len(which) - 1))
     parts = np.zeros((len(chunks), len(which), channels))
-    args = (
-        ptr,
-        t_indices.numpy(),
-        base,
-        grad.contiguous().numpy(),
-        sent.contiguous().numpy(),
-        np.array(which[1:]),
-        own.contiguous().numpy(),
-        which[0],
-        weights.contiguous().numpy(),
-        rectify,
-        out.numpy(),
-    )
     run_rows(lambda i, start, stop: mix_backward(*args, parts[i], start, stop), chunks)
     return out, torch.from_numpy(parts.sum(0)).to(grad.dtype)
+
+
+def _common(
+    sources: list[Tensor],
+    which: list[int],
+    weights: Tensor,
+    indptr: NDArray[np.int32],
+    indices: Tensor,
+    first_hop: int,
+    rectify: bool,
+) -> tuple[int, int, tuple[Any, ...]]:
+    """Return nodes, first row, and what both loops read."""
+    n = sources[0].size(0)
+    base = (first_hop - 1) * n
+    return (
+        n,
+        base,
+        (
+            0.0 if rectify else -np.inf,
+            indptr,
+            indices.numpy(),
+            base,
+            np.array([x.data_ptr() for x in sources]),
+            np.array(which),
+            weights.contiguous().numpy(),
+        ),
+    )
 
 
 def _shape_of_mix(
@@ -185,17 +181,13 @@ def _shape_of_mix(
     indices: Tensor,
     first_hop: int,
     rectify: bool,
-) -> tuple[Tensor, Tensor]:
-    shape = sources[0].shape
-    first = sources[0]
-    sent = first.new_empty((len(sources), *shape) if rectify else 0)
-    return first.new_empty(shape), sent
+) -> Tensor:
+    return sources[0].new_empty(sources[0].shape)
 
 
 def _shapes_of_gradients(
     grad: Tensor,
-    sent: Tensor,
-    own: Tensor,
+    sources: list[Tensor],
     which: list[int],
     weights: Tensor,
     t_indptr: Tensor,
@@ -203,16 +195,17 @@ def _shapes_of_gradients(
     first_hop: int,
     rectify: bool,
 ) -> tuple[Tensor, Tensor]:
-    return sent.new_empty(sent.shape), weights.new_empty(weights.shape)
+    shape = (len(sources), *grad.shape)
+    return grad.new_empty(shape), weights.new_empty(weights.shape)
 
 
 if not hasattr(torch.ops.sekgnn, "hop_mix"):
     LIBRARY.define(
         "hop_mix(Tensor[] sources, int[] which, Tensor weights, Tensor indptr, "
-        "Tensor indices, int first_hop, bool rectify) -> (Tensor, Tensor)"
+        "Tensor indices, int first_hop, bool rectify) -> Tensor"
     )
     LIBRARY.define(
-        "hop_mix_backward(Tensor grad, Tensor sent, Tensor own, int[] which, "
+        "hop_mix_backward(Tensor grad, Tensor[] sources, int[] which, "
         "Tensor weights, Tensor t_indptr, Tensor t_indices, int first_hop, "
         "bool rectify) -> (Tensor, Tensor)"
     )
@@ -240,30 +233,25 @@ class _HopMix(torch.autograd.Function):
         rectify: bool,
         *sources: Tensor,
     ) -> Tensor:
-        out: Tensor
-        out, sent = torch.ops.sekgnn.hop_mix(
-            list(sources), which, weights, indptr, indices, first_hop, rectify
-        )
-        sent = sent if rectify else _sent(list(sources), rectify)
-        own = sources[which[0]]
-        ctx.save_for_backward(weights, t_indptr, t_indices, sent, own)
+        work = chosen("hop_mix", _forward, weights)
+        spread = weights.expand(-1, sources[0].size(1))
+        ctx.save_for_backward(weights, t_indptr, t_indices, *sources)
         ctx.rest = which, first_hop, rectify
+        out: Tensor = work(
+            list(sources), which, spread, indptr, indices, first_hop, rectify
+        )
         return out
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> Any:
-        weights, t_indptr, t_indices, sent, own = ctx.saved_tensors
+        weights, t_indptr, t_indices, *sources = ctx.saved_tensors
         which, first_hop, rectify = ctx.rest
-        gx, gw = torch.ops.sekgnn.hop_mix_backward(
-            grads[0],
-            sent,
-            own,
-            which,
-            weights,
-            t_indptr,
-            t_indices,
-            first_hop,
-            rectify,
+        work = chosen("hop_mix_backward", _backward, weights)
+        spread = weights.expand(-1, sources[0].size(1))
+        gx, gw = work(
+            grads[0], sources, which, spread, t_indptr, t_indices, first_hop, rectify
         )
+        if gw.size(1) > weights.size(1):
+            gw = gw.sum(1, keepdim=True)
         return (gw, *[None] * 7, *gx.unbind(0))

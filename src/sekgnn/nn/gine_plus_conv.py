@@ -20,7 +20,8 @@ from sekgnn.nn.hop_matrices import (
     as_hops,
     edge_sum,
 )
-from sekgnn.nn.mlp import MLP, reset_children
+from sekgnn.nn.mlp import MLP, Linear, reset_children
+from sekgnn.nn.pooling import RowPool
 
 
 class GINEPlusConv(nn.Module):
@@ -78,7 +79,7 @@ class GINEPlusConv(nn.Module):
         self.combine = HopCombine(channels, num_hops, combine)
         own = 1 if combine == "geometric" else num_hops + 1
         self.eps = nn.Parameter(torch.zeros(own, channels))
-        self.edge_lift = nn.Linear(edge_channels, channels) if edge_channels else None
+        self.edge_lift = Linear(edge_channels, channels) if edge_channels else None
         self.inject = (
             nn.Linear(encoding_channels, channels, bias=False)
             if encoding_channels
@@ -98,8 +99,9 @@ class GINEPlusConv(nn.Module):
         encoding: Tensor | None = None,
         edge_index: Tensor | None = None,
         edge_attr: Tensor | EdgeFeatures | None = None,
+        pool: RowPool | None = None,
     ) -> Tensor:
-        """Return :math:`h^L`, ``[N, C]``.
+        """Return :math:`h^L`, ``[N, C]``, or with ``pool`` for every graph, ``[G, C]``.
 
         Args:
             history: :math:`h^0, ..., h^{L-1}`, each ``[N, C]``.
@@ -108,6 +110,7 @@ class GINEPlusConv(nn.Module):
             encoding: If ``encoding_channels``.
             edge_index: If ``edge_channels``.
             edge_attr: If ``edge_channels``.
+            pool: Sums over the nodes of graphs.
 
         Raises:
             GraphInputError: If there is no history, or pairs, f or edge features are
@@ -146,7 +149,7 @@ class GINEPlusConv(nn.Module):
         )  # [N, C]
         if self.edge_lift is not None:
             total = total + apart
-        out: Tensor = self.mlp(total)
+        out: Tensor = self.mlp(total) if pool is None else self.mlp(total, pool)
         return out
 
     def _weights(self) -> Tensor:

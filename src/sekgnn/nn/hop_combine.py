@@ -58,11 +58,8 @@ class HopCombine(nn.Module):
         if self.logit is None:
             return None
         alpha = self.logit.sigmoid()  # [C]
-        rest = 1 - alpha
-        weights = [alpha * rest]
-        for _ in range(1, self.num_hops):
-            weights.append(weights[-1] * rest)
-        return torch.stack(weights)  # [K, C]
+        k = torch.arange(1, self.num_hops + 1, device=alpha.device).unsqueeze(1)
+        return alpha * (1 - alpha).pow(k)  # [K, C]
 
     def forward(self, hops: Sequence[Tensor]) -> Tensor:
         """Return the weighted sum, ``[N, C]``."""

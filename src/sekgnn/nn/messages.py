@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from sekgnn.errors import ConfigError
 from sekgnn.nn.fused_hops import hop_mix
 from sekgnn.nn.hop_matrices import EdgeFeatures, HopCSR, edge_sum
-from sekgnn.nn.mlp import reset_children
+from sekgnn.nn.mlp import Linear, reset_children
 from sekgnn.registry import Registry
 
 T = TypeVar("T", bound=Callable[..., Any])
@@ -158,11 +158,11 @@ class GINMessage(Message):
         self, z: Tensor, hops: HopCSR, k: int, edges: EdgeFeatures | None = None
     ) -> Tensor:
         """Return the message of hop k, ``[N, C]``."""
-        own = 1 + self.eps[self.part(k)]
+        part = self.part(k)
+        own = 1 + self.eps[part : part + 1]
         if not z.requires_grad:  # the first layer: nothing to send back
             return torch.addcmul(hops.sum(z, k), own, z)
-        width = own.expand(self.channels)
-        weights = torch.stack([width, torch.ones_like(width)])  # [2, C]
+        weights = nn.functional.pad(own, (0, 1), value=1.0).unsqueeze(1)  # [2, 1]
         return hop_mix([z], [0, 0], weights, hops, first_hop=k, rectify=False)
 
 
@@ -182,7 +182,7 @@ class GINEMessage(GINMessage):
     ) -> None:
         """Make the parameters."""
         super().__init__(channels, num_hops, **options)
-        self.edge_lift = nn.Linear(edge_channels, channels) if edge_channels else None
+        self.edge_lift = Linear(edge_channels, channels) if edge_channels else None
         rows = num_hops - bool(edge_channels)
         self.register_parameter(
             "hop_embedding", nn.Parameter(torch.empty(rows, channels)) if rows else None

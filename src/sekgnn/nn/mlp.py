@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import torch
 from torch import Tensor, nn
@@ -10,11 +10,60 @@ from torch import Tensor, nn
 from sekgnn.checks import check_choice
 from sekgnn.nn.choices import Activation, Norm
 
+if TYPE_CHECKING:
+    from sekgnn.nn.pooling import RowPool
+
 SINE_GAIN = 16.0
 """Of first layers before sines where small differences must not drown in rounding.
 
 Near 0 a sine is linear; only with large weights does it see high frequencies.
 """
+
+
+_NARROW = 32
+"""Fewer columns than this, and no multiple of 16, make gradients slow; see Linear."""
+
+
+class _NarrowLinear(torch.autograd.Function):
+    """The gradients of a linear layer, with the narrow matrix on the left."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        return nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        (x, weight), (grad,) = ctx.saved_tensors, grads
+        needs_x, needs_weight, needs_bias = ctx.needs_input_grad
+        return (
+            (weight.t() @ grad.t()).t() if needs_x else None,
+            (x.t() @ grad).t() if needs_weight else None,
+            grad.sum(0) if needs_bias else None,
+        )
+
+
+class Linear(nn.Linear):
+    r"""PyTorch's linear layer, trained faster where it reads a few features only.
+
+    With G the gradient of the output, :math:`(X^\top G)^\top` and
+    :math:`(W^\top G^\top)^\top` take a third of the time of :math:`G^\top X` and
+    :math:`G W` on CPUs if X has, say, 3 or 11 columns.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return ``[N, C_out]``."""
+        narrow = self.in_features < _NARROW and self.in_features % 16
+        if (
+            narrow
+            and input.is_cpu
+            and input.dim() == 2
+            and not torch.is_autocast_enabled("cpu")
+            and not torch.compiler.is_compiling()
+        ):
+            out: Tensor = _NarrowLinear.apply(input, self.weight, self.bias)  # type: ignore[no-untyped-call]
+            return out
+        return super().forward(input)
 
 
 class MLP(nn.Module):
@@ -43,7 +92,7 @@ class MLP(nn.Module):
         """Make the layers."""
         super().__init__()
         # a bias before a normalisation over rows is taken away by it again
-        self.first = nn.Linear(in_channels, hidden_channels, bias=norm != "batch")
+        self.first = Linear(in_channels, hidden_channels, bias=norm != "batch")
         self.norm = make_norm(norm, hidden_channels)
         check_choice("activation", activation, get_args(Activation))
         self.activation: Activation = activation
@@ -53,9 +102,10 @@ class MLP(nn.Module):
         """Reset all parameters."""
         reset_children(self)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Return ``[N, C_out]``."""
-        out: Tensor = self.second(self.between(self.first(x)))
+    def forward(self, x: Tensor, pool: RowPool | None = None) -> Tensor:
+        """Return ``[N, C_out]``, or pooled over the nodes of graphs, ``[G, C_out]``."""
+        h = self.between(self.first(x))
+        out: Tensor = self.second(h) if pool is None else pool([h], self.second)
         return out
 
     def between(self, x: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import get_args
+from typing import NamedTuple, get_args
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,35 @@ from sekgnn.errors import ConfigError
 from sekgnn.nn.choices import READOUTS, Jump
 from sekgnn.nn.mlp import reset_children
 from sekgnn.nn.sparse_sum import Csr, csr_sum
+
+
+class RowPool(NamedTuple):
+    r"""Sum or mean over the nodes of every graph, taken before a linear layer.
+
+    .. math:: \sum_v (W h_v + b) = W \sum_v h_v + n b
+
+    so that the layer reads one row per graph instead of one per node.
+
+    Attributes:
+        graphs: The :func:`membership` of G graphs.
+        mean: Divide by n; a graph without nodes gives zeros.
+    """
+
+    graphs: Csr
+    mean: bool
+
+    def __call__(
+        self, parts: Sequence[Tensor], last: nn.Linear | None = None
+    ) -> Tensor:
+        """Return what ``last`` makes of the parts side by side, pooled, ``[G, C]``."""
+        sums = [csr_sum(part, self.graphs) for part in parts]
+        total = sums[0] if len(sums) == 1 else torch.cat(sums, dim=1)
+        sizes = self.graphs.row_sizes().unsqueeze(1)
+        if last is not None:
+            total = nn.functional.linear(total, last.weight)
+            if last.bias is not None:
+                total = total + sizes * last.bias
+        return total / sizes.clamp(min=1) if self.mean else total
 
 
 class JumpingKnowledge(nn.Module):
@@ -54,8 +83,12 @@ class JumpingKnowledge(nn.Module):
         """Reset all parameters."""
         reset_children(self)
 
-    def forward(self, layers: Sequence[Tensor]) -> Tensor:
-        """Return ``[N, C]``."""
+    def forward(self, layers: Sequence[Tensor], pool: RowPool | None = None) -> Tensor:
+        """Return ``[N, C]``, or its sums over the nodes of graphs, ``[G, C]``."""
+        if pool is not None:
+            if isinstance(self.merge, nn.Linear) and self.jump == "concat":
+                return pool(layers, self.merge)
+            return pool([self(layers)])
         if self.jump == "concat" and self.merge is not None:
             out: Tensor = self.merge(torch.cat(list(layers), dim=1))
             return out
@@ -171,6 +204,11 @@ class GraphReadout(nn.Module):
     def reset_parameters(self) -> None:
         """Reset all parameters."""
         reset_children(self)
+
+    def row_pool(self, graphs: Csr) -> RowPool | None:
+        """Return the same as a :class:`RowPool`, where it is one."""
+        linear = self.readout in ("sum", "mean")
+        return RowPool(graphs, self.readout == "mean") if linear else None
 
     def forward(self, h: Tensor, graphs: Csr) -> Tensor:
         """Return ``[G, R C]``."""

@@ -12,6 +12,7 @@ from sekgnn.nn.hop_combine import HopCombine
 from sekgnn.nn.hop_matrices import EdgeFeatures, HopCSR, as_edges, as_encoding, as_hops
 from sekgnn.nn.messages import make_message, reads_edges
 from sekgnn.nn.mlp import MLP, reset_children
+from sekgnn.nn.pooling import RowPool
 
 
 class SEKConv(nn.Module):
@@ -122,8 +123,9 @@ class SEKConv(nn.Module):
         encoding: Tensor | None = None,
         edge_index: Tensor | None = None,
         edge_attr: Tensor | EdgeFeatures | None = None,
+        pool: RowPool | None = None,
     ) -> Tensor:
-        """Return ``[N, C_out]``.
+        """Return ``[N, C_out]``, or with ``pool`` for every graph, ``[G, C_out]``.
 
         Args:
             x: ``[N, C_in]``.
@@ -135,6 +137,7 @@ class SEKConv(nn.Module):
             edge_index: ``[2, E]``, if ``edge_channels``.
             edge_attr: ``[E, D]``, if ``edge_channels``; or ``EdgeFeatures``, without
                 ``edge_index``.
+            pool: Sums over the nodes of graphs.
 
         Raises:
             GraphInputError: If pairs, f or edge features are missing or do not fit.
@@ -150,8 +153,11 @@ class SEKConv(nn.Module):
             part = 0 if self.share_hops else k - 1
             more = (edges,) if self.reads_edges else ()
             m = self.message(z, hops, k, *more)  # [N, C_in]
-            h: Tensor = self.updates[part](m)  # [N, C_out]
-            out.append(h.relu() if self.update == "relu" else h)
+            if self.update == "mlp":
+                out.append(self.updates[part](m, pool))  # [N, C_out]
+                continue
+            h: Tensor = self.updates[part](m).relu()
+            out.append(h if pool is None else pool([h]))
         combined: Tensor = self.combine(out)
         return combined
 

@@ -17,7 +17,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sekgnn.nn.kernels import gather_sum, weighted_sum
 from sekgnn.parallel import run_chunks
 
 _PARALLEL_WORK = 1 << 21  # additions below which threads cost more than they save
@@ -109,15 +108,16 @@ def _cpu_sum(
     x: Tensor, indptr: Tensor, indices: Tensor, weights: Tensor | None = None
 ) -> Tensor:
     """Sum by the compiled loop."""
+    from sekgnn.nn.lane_kernels import row_sums
+
     out = x.new_empty((indptr.numel() - 1, x.size(1)))
     ptr = indptr.numpy()
-    chunks = row_chunks(ptr, x.size(1))
-    rows, ends = (ptr, indices.numpy()), (x.contiguous().numpy(), out.numpy())
-    if weights is None:
-        run_rows(lambda _, start, stop: gather_sum(*rows, *ends, start, stop), chunks)
-        return out
-    w = weights.to(x.dtype).numpy()
-    run_rows(lambda _, start, stop: weighted_sum(*rows, w, *ends, start, stop), chunks)
+    entries = x.new_empty(0) if weights is None else weights.to(x.dtype)
+    args = ptr, indices.numpy(), entries.numpy(), x.contiguous().numpy(), out.numpy()
+    run_rows(
+        lambda _, start, stop: row_sums(*args, start, stop),
+        row_chunks(ptr, x.size(1)),
+    )
     return out
 
 
@@ -158,6 +158,17 @@ if not hasattr(torch.ops.sekgnn, "csr_sum"):
     torch.library.register_fake("sekgnn::csr_sum", _shape_of_sum, lib=LIBRARY)
 
 
+def chosen(name: str, direct: Callable[..., Any], x: Tensor) -> Callable[..., Any]:
+    """Return an operator, or on the CPU what it does there: to look it up costs time.
+
+    Only ``torch.compile`` must see the operator itself.
+    """
+    if x.is_cpu and not torch.compiler.is_compiling():
+        return direct
+    operator: Callable[..., Any] = getattr(torch.ops.sekgnn, name)
+    return operator
+
+
 class _CsrSum(torch.autograd.Function):
     """The operator with its gradient; the gradient has one too."""
 
@@ -173,8 +184,7 @@ class _CsrSum(torch.autograd.Function):
         t_weights: Tensor | None,
     ) -> Tensor:
         ctx.save_for_backward(indptr, indices, weights, t_indptr, t_indices, t_weights)
-        out: Tensor = torch.ops.sekgnn.csr_sum(x, indptr, indices, weights)
-        return out
+        return chosen("csr_sum", _cpu_sum, x)(x, indptr, indices, weights)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:

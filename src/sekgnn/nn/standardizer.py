@@ -126,7 +126,7 @@ class Standardizer(nn.Module):
         """Return ``[N, F]``."""
         if self.shift is None or self.scale is None:
             return x
-        z = (x - self.shift) / self.scale
+        z = (x - self.shift).div_(self.scale)
         return z if self.axes is None else z @ self.axes
 
     def whitening(self) -> Tensor:
