@@ -114,9 +114,9 @@ def _forward(
     out = kept[0].new_empty(kept[0].shape)
     ptr = indptr.numpy()
     n, base, args = _common(kept, which, weights, ptr, indices, first_hop, rectify)
-    args += (out.numpy(),)
+    args.append(out.numpy())
     run_rows(
-        lambda _, start, stop: mix_forward(*args, start, stop),
+        lambda _, start, stop: mix_forward(*[*args, start, stop]),
         row_chunks(ptr[base : base + n + 1], out.size(1) * (len(which) - 1)),
     )
     return out
@@ -139,10 +139,12 @@ def _backward(
     out = grad.new_empty((len(kept), *grad.shape))
     ptr, channels = t_indptr.numpy(), grad.size(1)
     n, base, args = _common(kept, which, weights, ptr, t_indices, first_hop, rectify)
-    args += (grad.contiguous().numpy(), out.numpy())
+    args += [grad.contiguous().numpy(), out.numpy()]
     chunks = row_chunks(ptr[base : base + n + 1], channels * (len(which) - 1))
     parts = np.zeros((len(chunks), len(which), channels))
-    run_rows(lambda i, start, stop: mix_backward(*args, parts[i], start, stop), chunks)
+    run_rows(
+        lambda i, start, stop: mix_backward(*[*args, parts[i], start, stop]), chunks
+    )
     return out, torch.from_numpy(parts.sum(0)).to(grad.dtype)
 
 
@@ -154,14 +156,14 @@ def _common(
     indices: Tensor,
     first_hop: int,
     rectify: bool,
-) -> tuple[int, int, tuple[Any, ...]]:
+) -> tuple[int, int, list[Any]]:
     """Return nodes, first row, and what both loops read."""
     n = sources[0].size(0)
     base = (first_hop - 1) * n
     return (
         n,
         base,
-        (
+        [
             0.0 if rectify else -np.inf,
             indptr,
             indices.numpy(),
@@ -169,7 +171,7 @@ def _common(
             np.array([x.data_ptr() for x in sources]),
             np.array(which),
             weights.contiguous().numpy(),
-        ),
+        ],
     )
 
 
