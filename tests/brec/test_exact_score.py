@@ -14,7 +14,7 @@ from sekgnn.brec.exact_score import ExactPair, ExactScore, relabelled, score_exa
 from sekgnn.datasets import BREC, CATEGORIES, BRECPair
 from sekgnn.errors import ConfigError, DataNotFoundError, GraphInputError
 from sekgnn.graphs import complete_graph, path_graph
-from sekgnn.wl import TESTS, KHopWL, OneWL, ThreeFWL, TwoFWL, colouring, compare
+from sekgnn.wl import TESTS, KHopWL, OneWL, ThreeFWL, TwoFWL, compare, refinement
 
 RIGID = path_graph(9)  # 2 of 9! relabellings leave it as it is
 BLANK = complete_graph(9)  # all do
@@ -164,7 +164,7 @@ def test_graphs_too_large_are_refused_before_any_work(
 ) -> None:
     """Even if a pair that would fit comes first."""
     pairs = [*PAIRS, BRECPair(0, "basic", path_graph(2), path_graph(30))]
-    monkeypatch.setattr(colouring, "MEMORY_LIMIT", TwoFWL().memory([2, 30]) - 1)
+    monkeypatch.setattr(refinement, "MEMORY_LIMIT", TwoFWL().memory([2, 30]) - 1)
 
     def never(done: int, total: int) -> None:
         raise AssertionError("work began")

@@ -12,7 +12,7 @@ import pytest
 
 from sekgnn.encoding import ENCODINGS
 from sekgnn.graphs import named_graph
-from sekgnn.wl import TESTS, Walks, colouring, compare
+from sekgnn.wl import TESTS, Walks, compare, refinement
 
 from .conftest import Run
 
@@ -166,7 +166,7 @@ def test_a_test_too_large_is_left_out(
 ) -> None:
     sizes = [16, 16]
     limit = TESTS["3fwl"]().memory(sizes) - 1
-    monkeypatch.setattr(colouring, "MEMORY_LIMIT", limit)
+    monkeypatch.setattr(refinement, "MEMORY_LIMIT", limit)
     fit = [name for name in TESTS if TESTS[name]().memory(sizes) <= limit]
     assert "3fwl" not in fit
     result = run("wl", "--all", "rook:4", "shrikhande")
@@ -183,7 +183,7 @@ def test_a_test_too_large_is_left_out(
 def test_all_without_any_verdict_is_an_error(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(colouring, "MEMORY_LIMIT", 0)
+    monkeypatch.setattr(refinement, "MEMORY_LIMIT", 0)
     for extra in ((), ("--json",)):
         result = run("wl", "--all", "rook:4", "shrikhande", *extra)
         assert result.exit_code == FAILED

@@ -15,7 +15,7 @@ _WORDS = {  # where the words that an option takes are listed
     "--patterns": ["encoding.patterns:PATTERNS"],
     "--category": ["datasets.brec:CATEGORIES"],
 }
-_PAIRS = ("--encoding-options", "--model-options")  # name=value
+_PAIRS = ("--encoding-options", "--model-options", "--grid")  # name=value
 _OPEN = ("--target", "--metric", "--columns", "--split-by", "--features", "--only")
 _NUMBERS = ("--radius",)
 

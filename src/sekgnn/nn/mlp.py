@@ -38,7 +38,9 @@ class _NarrowLinear(torch.autograd.Function):
         needs_x, needs_weight, needs_bias = ctx.needs_input_grad
         return (
             (weight.t() @ grad.t()).t() if needs_x else None,
-            (x.t() @ grad).t() if needs_weight else None,
+            torch.empty_like(weight).copy_((x.t() @ grad).t())
+            if needs_weight
+            else None,
             grad.sum(0) if needs_bias else None,
         )
 

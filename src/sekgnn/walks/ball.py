@@ -14,9 +14,24 @@ from numpy.typing import NDArray
 
 from sekgnn.graphs.graph import CsrGraph
 from sekgnn.kernel import kernel
-from sekgnn.walks.vector import prefetch
 
 _AHEAD = 8  # rows that are being fetched while one is read
+
+
+class _Prefetch:
+    """:func:`~sekgnn.walks.vector.prefetch`; numba is loaded when kernels compile."""
+
+    @property
+    def _numba_type_(self) -> Any:
+        from numba.core.registry import cpu_target
+
+        from sekgnn.walks.vector import prefetch
+
+        cpu_target.typing_context.refresh()
+        return cpu_target.typing_context.resolve_value_type(prefetch)
+
+
+prefetch: Any = _Prefetch()
 
 
 @kernel
