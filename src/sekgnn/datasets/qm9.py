@@ -173,13 +173,10 @@ class QM9Dataset:
         kept = a["x"][:, 0] == 0  # [N]
         if self.hydrogens or kept.all():
             return
-        row, col = a["edge_index"] + np.repeat(
-            a["node_ptr"][:-1], np.diff(a["edge_ptr"])
-        )
+        first = np.repeat(a["node_ptr"][:-1], np.diff(a["edge_ptr"]))
+        row, col = a["edge_index"] + first
         bonds = kept[row] & kept[col]
-        before = np.concatenate(
-            [[0], np.cumsum(kept)]
-        )  # nodes that are kept, up to every node
+        before = np.concatenate([[0], np.cumsum(kept)])  # kept nodes before each
         node_ptr = before[a["node_ptr"]]
         edge_ptr = np.concatenate([[0], np.cumsum(bonds)])[a["edge_ptr"]]
         first = np.repeat(node_ptr[:-1], np.diff(edge_ptr))
