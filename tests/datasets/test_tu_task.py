@@ -111,7 +111,7 @@ def test_edge_labels(folder: Path) -> None:
         (
             "node_attributes",
             "1,1\n1\n" + "1,1\n" * 7,
-            "line 2: 1 fields, but 2 in line",
+            "line 2: 1 fields, but 2 in the lines before",
         ),
         (
             "node_attributes",

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,7 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sekgnn.errors import GraphInputError, GraphInputWarning
-from sekgnn.graphs import Graph, complete_graph, path_graph, read_graphs
+from sekgnn.graphs import (
+    Graph,
+    complete_graph,
+    path_graph,
+    read_graphs,
+    tu_folder,
+)
+from sekgnn.graphs.read_options import DEFAULTS
+from sekgnn.graphs.records import input_parts, read_records
+from sekgnn.graphs.tu_folder import tu_parts, tu_records
 from sekgnn.testing import graphs
 
 
@@ -147,3 +159,155 @@ def test_published_statistics(
     assert len(many) == count
     assert np.mean([g.num_nodes for g in many]) == pytest.approx(nodes, abs=0.005)
     assert np.mean([g.num_edges for g in many]) == pytest.approx(edges, abs=0.005)
+
+
+def random_folder(folder: Path, rng: np.random.Generator, sizes: list[int]) -> Path:
+    """Write graphs of these sizes, some without edges, with all that a folder holds."""
+    edges, edge_labels, nodes = [], [], 0
+    for size in sizes:
+        pairs = np.argwhere(np.triu(rng.random((size, size)) < 0.4, 1)) + nodes + 1
+        labels = rng.integers(0, 3, len(pairs))
+        order = rng.permutation(2 * len(pairs))
+        edges += np.concatenate([pairs, pairs[:, ::-1]])[order].tolist()
+        edge_labels += np.concatenate([labels, labels])[order].tolist()
+        nodes += size
+    owners = np.repeat(np.arange(len(sizes)), sizes) + 1
+    count = int(owners[-1])
+    attributes = rng.random((nodes, 2)).tolist()
+    columns: dict[str, list[Any]] = {
+        "A": [f"{u}, {v}" for u, v in edges],
+        "graph_indicator": owners.tolist(),
+        "graph_labels": rng.integers(0, 2, count).tolist(),
+        "node_labels": rng.integers(-2, 4, nodes).tolist(),
+        "node_attributes": [f"{a:.3f}, {b}" for a, b in attributes],
+        "edge_labels": edge_labels,
+    }
+    ends = ["\n", "\r\n", "\r", "\n\n \n"]
+    texts = {k: str(rng.choice(ends)).join(map(str, v)) for k, v in columns.items()}
+    texts["A"] = "\ufeff" * int(rng.integers(2)) + texts["A"] + "\n" * 2
+    if rng.integers(2):
+        del texts["graph_labels"]
+        texts["graph_attributes"] = "\n".join(f"{i}, {-i}" for i in range(count))
+    return write(folder, **texts)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.lists(st.sampled_from([0, 1, 1, 2, 5]), min_size=1, max_size=9).filter(any),
+    st.integers(1, 5),
+    st.sampled_from([1, 3, 1 << 14]),
+    st.sampled_from([1, 64, 1 << 20]),
+)
+def test_parts_are_the_whole(
+    tmp_path_factory: pytest.TempPathFactory,
+    seed: int,
+    sizes: list[int],
+    size: int,
+    block: int,
+    limit: int,
+) -> None:
+    """Graphs without nodes or edges anywhere, blank lines, any line ends."""
+    rng = np.random.default_rng(seed)
+    folder = random_folder(tmp_path_factory.mktemp("tu"), rng, sizes)
+    whole = list(tu_records(folder))
+    with mock.patch.object(tu_folder, "_BLOCK", block):
+        parts = tu_parts(folder, size, limit)
+        assert parts is not None
+        read = [list(tu_records(folder, part=part)) for part, _ in parts]
+    assert all(1 <= len(records) <= size for records in read)
+    found = [record for records in read for record in records]
+    assert len(found) == len(whole)
+    for a, b in zip(found, whole, strict=True):
+        assert (a.graph, a.place, a.row) == (b.graph, b.place, b.row)
+        assert (a.targets, a.names) == (b.targets, b.names)
+        assert a.x is not None and b.x is not None
+        assert a.edge_attr is not None and b.edge_attr is not None
+        assert a.x.tobytes() == b.x.tobytes() and a.x.shape == b.x.shape
+        assert a.edge_attr.tobytes() == b.edge_attr.tobytes()
+        assert a.edge_attr.shape == b.edge_attr.shape
+
+
+def test_parts_change_with_their_own_lines(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    folder = random_folder(tmp_path, rng, [3, 3, 3, 3])
+    before = tu_parts(folder, 2, 1 << 20)
+    file = folder / "TOY_node_labels.txt"
+    text = file.read_text()
+    file.write_text(text[:-1] + ("1" if text[-1] == "0" else "0"))
+    after = tu_parts(folder, 2, 1 << 20)
+    assert before is not None and after is not None
+    assert before[0][1] == after[0][1] and before[1][1] != after[1][1]
+
+
+def test_edges_that_are_not_sorted_are_read_whole(tmp_path: Path) -> None:
+    edges = "3, 4\n4, 3\n1, 2\n2, 1"
+    folder = write(tmp_path, A=edges, graph_indicator="1\n1\n2\n2\n")
+    with pytest.warns(GraphInputWarning, match=r"TOY_A\.txt: edges are not sorted"):
+        parts = [part for part, _ in input_parts(folder, DEFAULTS, 1)]
+    read = [list(read_records(folder, part=part)) for part in parts]
+    assert [[r.graph for r in records] for records in read] == [[path_graph(2)]] * 2
+
+
+@pytest.mark.parametrize(
+    ("part", "text", "message"),
+    [
+        ("A", "1,2\n2,1\n2,3", r"A\.txt, line 3: edge 2, 3 joins graphs 1 and 2"),
+        ("A", "1,2\n2,1\n3,2", r"A\.txt, line 3: edge 3, 2 joins graphs 2 and 1"),
+        (
+            "A",
+            "1,2\n2,1\n5,5",
+            "line 3: edge 5, 5, but nodes are numbered from 1 to 4",
+        ),
+        ("A", "1,2\n2,1\n3,4", "0 -> 1 without 1 -> 0 of graph 1"),
+        ("A", "1,2\n2,1\n3,x", "line 3: a line must hold 2 integers"),
+        ("graph_indicator", "1\n1\n2\n1", "line 4: graph 1 after graph 2"),
+        ("graph_indicator", "1\n1\n99999999\n99999999", "graphs are claimed"),
+        ("graph_labels", "1\n2\n3", "labels.txt has 3 lines for 2 graphs"),
+        ("graph_labels", "1\n2, 3", "line 2: 2 fields, but 1 in the lines before"),
+        ("node_labels", "1\n1\n1", "labels.txt has 3 lines for 4 nodes"),
+        ("node_labels", "1\n1\n1\nnan", "line 4: 'nan' is not a finite number"),
+        ("node_attributes", "1\n1\n1\n2,3", "line 4: 2 fields, but 1 in the lines"),
+        ("node_attributes", "1\n1\n1\ninf", "line 4: 'inf' is not a finite number"),
+        ("edge_labels", "1\n1\n0\n1", "line 4: edge 4, 3 has another label in line 3"),
+        ("edge_labels", "1\n1\n0\n1.5", "line 4: a line must hold 1 integer"),
+    ],
+)
+def test_errors_in_parts_name_the_line(
+    tmp_path: Path, part: str, text: str, message: str
+) -> None:
+    files = {"A": "1,2\n2,1\n3,4\n4,3", "graph_indicator": "1\n1\n2\n2"}
+    folder = write(tmp_path, **files | {part: text})
+    for block in (1, 3, 1 << 14):
+        with (
+            mock.patch.object(tu_folder, "_BLOCK", block),
+            pytest.raises(GraphInputError, match=message),
+        ):
+            for piece, _ in input_parts(folder, DEFAULTS, 1):
+                list(read_records(folder, part=piece))
+
+
+def test_memory_is_that_of_a_part(tmp_path: Path) -> None:
+    """Ten times the graphs, the same memory, less than the files."""
+    peaks = []
+    for count in (3_000, 30_000):
+        ones = np.arange(1, 4 * count, 4)
+        folder = tmp_path / str(count)
+        write(
+            folder,
+            A="".join(f"{u}, {u + 2}\n{u + 2}, {u}\n" for u in ones),
+            graph_indicator="".join(f"{i}\n" * 4 for i in range(1, count + 1)),
+            node_labels="1\n2\n3\n4\n" * count,
+            node_attributes="0.25, 0.50\n" * 4 * count,
+        )
+        with mock.patch.object(tu_folder, "_BLOCK", 1000):
+            tracemalloc.start()
+            parts = tu_parts(folder, 250, 1 << 20)
+            assert parts is not None and len(parts) == count / 250
+            for part, _ in (parts[0], parts[-1]):
+                assert sum(1 for _ in tu_records(folder, part=part)) == 250
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+    size = sum(file.stat().st_size for file in folder.iterdir())
+    assert peaks[1] < 1.5 * peaks[0]
+    assert peaks[1] < size / 3

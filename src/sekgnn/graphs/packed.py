@@ -169,17 +169,19 @@ def pack_union(
     undirected: Undirected,
     loops: SelfLoops,
     *,
+    before: int = 0,
     stacklevel: int = 3,
 ) -> PackedGraphs:
     """Pack pairs that already carry node numbers of the union, in any order.
 
     Both nodes of a pair are of one graph, whose nodes ``node_ptr`` ``[G + 1]`` bounds;
-    the rest is as for :func:`~sekgnn.graphs.cleaning.clean_edges`.
+    messages count graphs from ``before``. The rest is as for
+    :func:`~sekgnn.graphs.cleaning.clean_edges`.
     """
 
     def describe(node: int) -> tuple[str, str]:
         graph = int(np.searchsorted(node_ptr, node, side="right")) - 1
-        return str(node - int(node_ptr[graph])), f" of graph {graph}"
+        return str(node - int(node_ptr[graph])), f" of graph {before + graph}"
 
     indptr, indices = clean_edges(
         row,

@@ -41,7 +41,7 @@ from sekgnn.graphs.table import (
     table_parts,
     text_lines,
 )
-from sekgnn.graphs.tu_folder import tu_records
+from sekgnn.graphs.tu_folder import tu_parts, tu_records
 from sekgnn.parallel import even_chunks
 
 SUFFIXES = {
@@ -128,7 +128,7 @@ def read_records(
 
     Tables, JSON lines, graph6 and shards are read as records are asked for, so memory
     does not depend on the length of the file, and a fault is raised when it is met.
-    Other formats are read whole.
+    Other formats are read whole; a part of a TU folder is read alone.
 
     Args:
         path: What to read.
@@ -156,17 +156,21 @@ def read_records(
         return _plain(found, 0 if part is None else part.row)
     if form == "shards":
         return shard_records(path, targets, part)
-    if part is None:
-        return _whole(path, form, options, features)
+    if part is None or part.files:
+        return _whole(path, form, options, features, part)
     stamps = tuple(file.stat().st_mtime_ns for file in _files(path))
     held = _held(str(path), form, options, features, stamps)
     return iter(held[part.start : part.stop])
 
 
 def _whole(
-    path: str | Path, form: str, options: ReadOptions, features: bool
+    path: str | Path,
+    form: str,
+    options: ReadOptions,
+    features: bool,
+    part: Part | None = None,
 ) -> Iterator[GraphRecord]:
-    """Read a format that cannot be read in parts."""
+    """Read a format that cannot be read in parts, but for most TU folders."""
     rules: dict[str, Any] = {"undirected": options.undirected, "loops": options.loops}
     if form == "npz":
         return _plain(read_npz(path, **rules))
@@ -179,6 +183,7 @@ def _whole(
         node_labels=options.node_labels,
         edge_labels=options.edge_labels,
         features=features,
+        part=part,
         **rules,
     )
 
@@ -204,7 +209,8 @@ def input_parts(
 
     One pass over the file finds where rows begin; nothing is parsed that need not be.
     Where rows are lines, a part also ends with the row that brings it to
-    ``MOST_PART_BYTES``. Formats that are read whole are read for it, too.
+    ``MOST_PART_BYTES``, and in TU folders one does about there. Formats that are read
+    whole are read for it, too.
 
     Args:
         path: What to read.
@@ -226,6 +232,11 @@ def input_parts(
         ends: Any = "" if form == "smiles" else "\n"
         skip = HEADER if form == "graph6" else ""
         return line_parts(path, size, MOST_PART_BYTES, ends, skip)
+    if form == "tu":
+        labels = {n: getattr(options, n) for n in ("node_labels", "edge_labels")}
+        found = tu_parts(path, size, MOST_PART_BYTES, **labels)
+        if found is not None:
+            return iter(found)
     if form == "shards":
         digest, count = file_digest(Path(path) / MANIFEST_FILE), len(Shards(path))
     else:

@@ -27,14 +27,16 @@ Column = str | int
 class Part(NamedTuple):
     """Rows of a file that follow each other, and where they lie.
 
-    Start and stop are bytes; rows from 0 in Parquet files and in formats that are read
-    whole.
+    Start and stop are bytes; rows from 0 in Parquet files, TU folders and formats that
+    are read whole.
     """
 
     start: int  # the first
     stop: int  # one beyond the last
     row: int = 0  # rows before them
     line: int = 0  # lines before them
+    files: tuple[Part, ...] = ()  # their lines in each file of a TU folder
+    labels: tuple[tuple[float, ...] | None, ...] = ()  # all there, of nodes and edges
 
 
 @dataclass(frozen=True)
@@ -154,10 +156,8 @@ class _Counted:
     """Lines that count themselves and their bytes as they are read."""
 
     def __init__(self, path: str | Path, newline: Literal["", "\n"]) -> None:
-        with open_binary(path) as file:
-            marked = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
         self.lines = text_lines(path, newline)
-        self.bytes, self.line = len(codecs.BOM_UTF8) * marked, 0
+        self.bytes, self.line = text_start(path), 0
         self.digest = hashlib.sha256()
 
     def __iter__(self) -> _Counted:
@@ -189,6 +189,13 @@ class _Counted:
                 self.digest = hashlib.sha256()
         if count:
             yield Part(start, self.bytes, row, line), self.digest.hexdigest()
+
+
+def text_start(path: str | Path) -> int:
+    """Return how many bytes a byte order mark takes at the start of a file."""
+    with open_binary(path) as file:
+        mark = file.read(len(codecs.BOM_UTF8))
+    return len(mark) if mark == codecs.BOM_UTF8 else 0
 
 
 def text_lines(
