@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from typing import Generic, TypeVar
 
 from sekgnn.checks import check_positive
@@ -40,35 +41,42 @@ def run_chunks(
 ) -> None:
     """Call ``work(start, stop)`` for every chunk, on ``threads`` threads.
 
-    Chunks may run at the same time; progress is told from the calling thread.
+    The calling thread is one of them, and the one that tells progress. Each takes the
+    next chunk when it has done one: a chunk costs a microsecond beside its work.
     """
-    chunks = list(bounds)
-    total = sum(stop - start for start, stop in chunks)
-    pool_size = min(resolve_threads(threads), len(chunks))
-    done = 0
-    if pool_size <= 1:
-        for start, stop in chunks:
-            work(start, stop)
-            done += stop - start
-            if progress is not None:
-                progress(done, total)
+    todo = deque(bounds)
+    total = sum(stop - start for start, stop in todo)
+    others = min(resolve_threads(threads), len(todo)) - 1
+    finished: deque[int] = deque()
+    told = 0
+
+    def run(progress: Progress | None = None) -> None:
+        nonlocal told
+        while todo:
+            try:
+                start, stop = todo.popleft()
+            except IndexError:  # another thread was quicker
+                return
+            try:
+                work(start, stop)
+                finished.append(stop - start)
+                if progress is not None:
+                    told = sum(finished.copy())
+                    progress(told, total)
+            except BaseException:
+                todo.clear()
+                raise
+
+    if others < 1:
+        run(progress)
         return
-    with ThreadPoolExecutor(pool_size) as pool:
-        pending: dict[Future[object], int] = {
-            pool.submit(work, start, stop): stop - start for start, stop in chunks
-        }
-        try:
-            while pending:
-                finished, _ = wait(pending, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    done += pending.pop(future)
-                    future.result()
-                if finished and progress is not None:
-                    progress(done, total)
-        except BaseException:
-            for future in pending:
-                future.cancel()
-            raise
+    with ThreadPoolExecutor(others) as pool:
+        futures = [pool.submit(run) for _ in range(others)]
+        run(progress)
+        for future in futures:
+            future.result()
+    if progress is not None and told < total:
+        progress(total, total)
 
 
 def within(
