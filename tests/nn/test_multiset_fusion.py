@@ -17,6 +17,7 @@ from sekgnn.errors import ConfigError
 from sekgnn.graphs import Graph, cycle_graph, path_graph, petersen_graph
 from sekgnn.models import SEKGNN
 from sekgnn.nn import MultisetFusion, Multisets, csr_sum, join_multisets
+from sekgnn.nn.choices import Norm
 
 WIDTH = 5
 
@@ -29,10 +30,10 @@ def joined(graphs: list[Graph], dtype: torch.dtype = torch.float64) -> Multisets
     return join_multisets(**parts, num_nodes=batch.ptr.diff())
 
 
-def fusion() -> MultisetFusion:
+def fusion(norm: Norm = "none") -> MultisetFusion:
     torch.manual_seed(0)
     shape = LEARNED.num_channels, LEARNED.length, WIDTH
-    return MultisetFusion(*shape, "none", "silu").double()
+    return MultisetFusion(*shape, norm, "silu").double()
 
 
 def star(leaves: int) -> Graph:
@@ -58,15 +59,19 @@ def slow(layer: MultisetFusion, encoding: RaggedEncoding) -> Tensor:
     return layer.lift(torch.stack(rows)) if rows else torch.zeros(0, WIDTH).double()
 
 
-def test_is_its_formula_for_every_graph_of_a_batch() -> None:
+@pytest.mark.parametrize("norm", ["none", "batch"])  # with and without a bias
+def test_is_its_formula_for_every_graph_of_a_batch(norm: Norm) -> None:
     some = [*mixed_graphs(), empty_graph(1), empty_graph(3), star(2), star(3)]
-    layer = fusion()
+    layer = fusion(norm).eval()
     layer.fit(lambda: [joined(some)])
     expected = torch.cat([slow(layer, encode(g, LEARNED)) for g in some])
     torch.testing.assert_close(layer(joined(some)), expected)
+    one_by_one = torch.cat([layer(joined([g])) for g in some])
+    torch.testing.assert_close(layer(joined(some)), one_by_one)
+    assert layer(joined([empty_graph(0)])).shape == (0, WIDTH)
 
 
-def test_equal_vectors_and_multisets_of_different_graphs_are_computed_once() -> None:
+def test_equal_multisets_of_different_graphs_are_computed_once() -> None:
     one = joined([petersen_graph()])
     many = joined([petersen_graph(), petersen_graph().relabel(np.arange(9, -1, -1))])
     assert torch.equal(many.vectors, one.vectors)

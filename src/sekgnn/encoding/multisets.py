@@ -9,7 +9,7 @@ relabelled graphs agree bit for bit, and equal multisets of different graphs as 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -21,7 +21,6 @@ from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.graph import CsrGraph
 from sekgnn.graphs.packed import PackedGraphs
-from sekgnn.hops.levels import sort_range
 from sekgnn.kernel import kernel
 from sekgnn.memory import free_bytes
 from sekgnn.parallel import (
@@ -32,6 +31,7 @@ from sekgnn.parallel import (
     run_chunks,
 )
 from sekgnn.walks.ball import WalkScope, ball_nodes, walk_place
+from sekgnn.walks.merged import Merged, merge_twins
 from sekgnn.walks.modular import walk_digests
 
 Ints = NDArray[np.int32]
@@ -43,15 +43,14 @@ MEMORY_LIMIT = 8 * 2**30
 KEY_VECTOR = key_of("step vector of a pair")
 KEY_MULTISET = key_of("multiset of step vectors")
 
-_GRAPHS_CHUNK = 16
+_GRAPHS_CHUNK = 64
+_MOST_VECTORS = 2**16  # kept of graphs before
 ALL, SAME, OTHER = range(3)  # pairs (i, j) of a channel: all, i = j, i ≠ j
 
 
 @kernel
-def walk_floats(
-    rows: NDArray[np.int64], columns: Ints, scratch: Floats, out: Floats
-) -> None:
-    r"""Write the step vectors of all ordered pairs, ``out`` is ``[s, s, L]``.
+def walk_floats(merged: Merged, scratch: Floats, out: Floats) -> None:
+    r"""Write the step vectors of all rows and classes, ``out`` is ``[r, q, L]``.
 
     Equal fractions get equal bits, in whatever graph and by whatever numbering. A
     probability is :math:`(x + y\, 2^{-b})\, 2^{-b}` with whole numbers x and y below
@@ -60,94 +59,155 @@ def walk_floats(
     kept, which errors of :math:`t\, 2^{-2b}` do not reach.
 
     Args:
-        rows: Row starts, self-loops listed, ``[s + 1]``.
-        columns: Neighbours.
-        scratch: ``[4, s, s]``.
+        merged: The graph, self-loops listed.
+        scratch: ``[4, r, q]``.
         out: Written.
     """
-    s, steps = out.shape[0], out.shape[2]
+    r, q, steps = out.shape
+    rows, columns, weights = merged.rows, merged.columns, merged.weights
     most, bits = 1, 51
-    for i in range(s):
-        most = max(most, rows[i + 1] - rows[i])
+    degrees = np.zeros(r)
+    for i in range(r):
+        for e in range(rows[i], rows[i + 1]):
+            degrees[i] += weights[e]
+        most = max(most, int(degrees[i]))
+        degrees[i] = max(degrees[i], 1.0)
     while most > 0:
         bits -= 1
         most >>= 1
     base = 2.0 ** min(bits, 40)
-    for i in range(s):
-        for j in range(s):
+    for i in range(r):
+        for j in range(q):
             scratch[0, i, j] = base if i == j else 0.0
             scratch[1, i, j] = 0.0
     now = 0
     for t in range(steps):
         after = 2 - now
-        for i in range(s):
+        for i in range(r):
             high, low = scratch[after, i], scratch[after + 1, i]
-            for j in range(s):
+            for j in range(q):
                 high[j] = low[j] = 0.0
             for e in range(rows[i], rows[i + 1]):
                 before, behind = scratch[now, columns[e]], scratch[now + 1, columns[e]]
-                for j in range(s):
-                    high[j] += before[j]
-                    low[j] += behind[j]
-            degree = float(max(rows[i + 1] - rows[i], 1))
-            for j in range(s):
+                weight = float(weights[e])
+                for j in range(q):
+                    high[j] += weight * before[j]
+                    low[j] += weight * behind[j]
+            degree = degrees[i]
+            for j in range(q):
                 carry = np.floor(low[j] / base)
                 total = high[j] + carry
                 quotient = np.floor(total / degree)
                 rest = (total - quotient * degree) * base + (low[j] - carry * base)
                 high[j], low[j] = quotient, np.floor(rest / degree)
-            for j in range(s):
+            for j in range(q):
                 out[i, j, t] = (high[j] + np.rint(low[j] / base * 4096) / 4096) / base
         now = after
 
 
+class Store(NamedTuple):
+    """Different things, by the digests they are known by, with room for more."""
+
+    table: Ints  # of find_key
+    keys: Colours  # [P, 2]
+
+
+@kernel
+def new_store() -> Store:
+    """Return an empty store."""
+    return Store(empty_table(64), np.empty((64, 2), dtype=np.uint64))
+
+
+@kernel
+def stored(store: Store, found: int, k0: np.uint64, k1: np.uint64) -> tuple[Store, int]:
+    """Return the store, larger if it was full, and the number of a key.
+
+    That is ``found``, the number of keys before, if it is new.
+    """
+    slot = find_key(store.table, store.keys, k0, k1)
+    if store.table[slot] >= 0:
+        return store, store.table[slot]
+    if found == store.keys.shape[0]:
+        keys = with_room(store.keys, found + 1)
+        table = empty_table(keys.shape[0])
+        for p in range(found):
+            table[find_key(table, keys, keys[p, 0], keys[p, 1])] = p
+        store = Store(table, keys)
+        slot = find_key(table, keys, k0, k1)
+    store.keys[found, 0], store.keys[found, 1] = k0, k1
+    store.table[slot] = found
+    return store, found
+
+
+@kernel
+def with_room(array: NDArray[Any], needed: int) -> NDArray[Any]:
+    """Return the array, or a copy with room for ``needed`` rows and some more."""
+    if array.shape[0] >= needed:
+        return array
+    larger = np.empty((max(needed, 2 * array.shape[0]), *array.shape[1:]), array.dtype)
+    larger[: array.shape[0]] = array
+    return larger
+
+
 @kernel
 def number_pairs(
-    digests: Colours,
-    floats: Floats,
-    table: Ints,
-    keys: Colours,
-    vectors: Floats,
-    found: int,
-    numbers: Ints,
-) -> tuple[Ints, Colours, Floats, int]:
-    """Write the number of the step vector of every pair, the same for equal ones.
+    merged: Merged, steps: int, store: Store, vectors: NDArray[Any], found: int
+) -> tuple[Ints, Store, NDArray[Any], int]:
+    """Return the number of the step vector of every row and class, ``[r, q]``.
 
-    ``digests`` are from :func:`~sekgnn.walks.modular.walk_digests`, ``floats`` from
-    :func:`walk_floats`. Of those ``found`` already, ``table`` knows the numbers,
-    ``keys``, ``[P, 2]``, and ``vectors``, ``[P, L]``, have room for more. All four are
-    returned, replaced where they were too small.
+    It is the same for equal ones. Of those ``found`` already ``store`` has the digests
+    and ``vectors`` the numbers, ``[P, L]``; both are returned with the new ones.
     """
-    s, steps = floats.shape[0], floats.shape[2]
-    for i in range(s):
-        for j in range(s):
+    r, q = merged.rows.size - 1, merged.second.size
+    digests = np.empty((2, r, q), dtype=np.uint64)
+    residues = np.empty((2, 2, r, q), dtype=np.uint64)
+    walk_digests(merged.rows, merged.columns, merged.weights, steps, residues, digests)
+    floats, numbers = np.empty((r, q, steps)), np.empty((r, q), dtype=np.int32)
+    walk_floats(merged, np.empty((4, r, q)), floats)
+    for i in range(r):
+        for j in range(q):
             k0, k1 = spread(digests[0, i, j], digests[1, i, j], KEY_VECTOR)
-            slot = find_key(table, keys, k0, k1)
-            number = table[slot]
-            if number < 0:
-                if found == keys.shape[0]:
-                    old_keys, old_vectors = keys, vectors
-                    keys = np.empty((2 * found, 2), dtype=np.uint64)
-                    vectors = np.empty((2 * found, steps))
-                    keys[:found], vectors[:found] = old_keys, old_vectors
-                    table = empty_table(2 * found)
-                    for p in range(found):
-                        table[find_key(table, keys, keys[p, 0], keys[p, 1])] = p
-                    slot = find_key(table, keys, k0, k1)
-                number = found
+            store, number = stored(store, found, k0, k1)
+            if number == found:
+                vectors = with_room(vectors, found + 1)
+                vectors[found] = floats[i, j]
                 found += 1
-                table[slot] = number
-                keys[number, 0], keys[number, 1] = k0, k1
-                vectors[number] = floats[i, j]
             numbers[i, j] = number
-    return table, keys, vectors, found
+    return numbers, store, vectors, found
+
+
+class Shells(NamedTuple):
+    """How many nodes of which class are in every shell."""
+
+    ptr: NDArray[np.int64]  # shell k is ptr[k]..ptr[k + 1] - 1, [h + 2]
+    classes: Ints
+    counts: Ints
+
+
+@kernel
+def classes_by_shell(
+    merged: Merged, members: Ints, bounds: NDArray[np.int64]
+) -> Shells:
+    """Return the classes of the shells; shell k is ``members[bounds[k]:...]``."""
+    ptr = np.zeros(bounds.size, dtype=np.int64)
+    classes, counts = np.empty_like(members), np.empty_like(members)
+    where, filled = np.full(merged.second.size, -1, dtype=np.int64), 0
+    for k in range(bounds.size - 1):
+        for x in range(bounds[k], bounds[k + 1]):
+            c = merged.class_of[members[x]]
+            if where[c] < ptr[k]:
+                where[c], classes[filled], counts[filled] = filled, c, 0
+                filled += 1
+            counts[where[c]] += 1
+        ptr[k + 1] = filled
+    return Shells(ptr, classes, counts)
 
 
 @kernel
 def tally_pairs(
     numbers: Ints,
-    at: Ints,
-    bounds: NDArray[np.int64],
+    second: Ints,
+    shells: Shells,
     start: int,
     end: int,
     which: int,
@@ -158,8 +218,8 @@ def tally_pairs(
 
     Args:
         numbers: Of :func:`number_pairs`.
-        at: Rows of the nodes, shell by shell; the centre is shell 0.
-        bounds: Shell k is ``at[bounds[k]:bounds[k + 1]]``.
+        second: Of the merged graph.
+        shells: Of :func:`classes_by_shell`; the centre is shell 0.
         start: Shell of i.
         end: Shell of j.
         which: ``ALL``, ``SAME`` or ``OTHER``.
@@ -170,202 +230,230 @@ def tally_pairs(
         How many they are.
     """
     size = 0
-    for x in range(bounds[start], bounds[start + 1]):
-        low = x if which == SAME else bounds[end]
-        high = x + 1 if which == SAME else bounds[end + 1]
-        for y in range(low, high):
-            if which == OTHER and x == y:
-                continue
-            number = numbers[at[x], at[y]]
-            if tally[number] == 0:
-                seen[size] = number
-                size += 1
-            tally[number] += 1
+    for x in range(shells.ptr[start], shells.ptr[start + 1]):
+        for y in range(shells.ptr[end], shells.ptr[end + 1]):
+            a, b = shells.classes[x], shells.classes[y]
+            same = shells.counts[x] if x == y else 0  # pairs with i = j
+            other = shells.counts[x] * shells.counts[y] - same
+            if same and which != OTHER:
+                if tally[numbers[a, a]] == 0:
+                    seen[size] = numbers[a, a]
+                    size += 1
+                tally[numbers[a, a]] += same
+            if other and which != SAME:
+                number = numbers[second[a] if a == b else a, b]
+                if tally[number] == 0:
+                    seen[size] = number
+                    size += 1
+                tally[number] += other
     return size
 
 
 @kernel
 def graph_multisets(
     graph: CsrGraph,
-    start: int,
-    stop: int,
+    starts: NDArray[np.int64],
     blocks: NDArray[np.int64],
     pairs: NDArray[np.int64],
-    steps: int,
+    vectors: NDArray[Any],
     place: Ints,
-) -> tuple[Ints, Ints, Ints, Ints, Floats, NDArray[np.int64], Colours]:
-    """Return the multisets of the graph of nodes ``start..stop - 1``.
+) -> tuple[Ints, Ints, Ints, Ints, NDArray[Any], NDArray[np.int64], Colours]:
+    """Return the multisets of some graphs, of nodes ``starts[g]..starts[g + 1] - 1``.
 
-    ``blocks`` and ``pairs`` are those of :func:`_channels`; ``place`` is scratch, -1
+    The ego-nets of molecules, and of social networks up to twins, are few: what one of
+    them has is known by the digest of its merged graph when it is met again.
+    ``blocks`` and ``pairs`` are those of :func:`_channels`; ``vectors`` is scratch,
+    ``[1, L]`` or more, of the type that vectors are to have; ``place`` is scratch, -1
     everywhere, one per node, and as it was on return.
 
     Returns:
-        The arrays of a :class:`~sekgnn.encoding.RaggedEncoding`, ``tables`` without the
-        first axis, and the digest of every multiset, uint64 ``[U, 2]``.
+        The arrays of a :class:`~sekgnn.encoding.RaggedEncoding`, and the digest of
+        every multiset, uint64 ``[U, 2]``.
     """
-    n, channels = stop - start, pairs.shape[0]
-    rows = np.empty((n, channels), dtype=np.int32)
-    keys, vectors = np.empty((64, 2), dtype=np.uint64), np.empty((64, steps))
-    table, found = empty_table(64), 0
-    digests = np.empty((n * channels, 2), dtype=np.uint64)
-    owners, ends = np.empty(n * channels, np.int32), np.empty(n * channels, np.int64)
-    known, multisets = empty_table(n * channels), 0
+    channels, steps, begin = pairs.shape[0], vectors.shape[1], starts[0]
+    rows = np.empty((starts[starts.size - 1] - begin, channels), dtype=np.int32)
+    tables = np.zeros((starts.size - 1, 2, channels), dtype=np.int64)
+    out = Lists(
+        np.empty(64, dtype=np.int32), np.empty(256, dtype=np.int32),
+        np.empty(256, dtype=np.int32), np.empty_like(vectors),
+        np.empty((64, 2), dtype=np.uint64), np.zeros(3, dtype=np.int64),
+    )  # fmt: skip
+    of_egos, of_vectors, of_multisets = new_store(), new_store(), new_store()
+    egos = found = multisets = 0
+    ego_rows = np.empty((64, channels), dtype=np.int32)
+    ends = np.zeros(65, dtype=np.int64)  # of the members of every multiset
     members, counts = np.empty(256, dtype=np.int32), np.empty(256, dtype=np.int32)
     tally, seen = np.zeros(64, dtype=np.int32), np.empty(64, dtype=np.int32)
-    filled = 0
-    lanes = np.empty((2, 0, 0), dtype=np.uint64)
-    residues = np.empty((2, 2, 0, 0), dtype=np.uint64)
-    scratch, floats = np.empty((4, 0, 0)), np.empty((0, 0, steps))
+    merged = merge_twins(ends[:1], seen[:0], seen[:0])
     numbers = np.empty((0, 0), dtype=np.int32)
-    for b in range(blocks.shape[0]):
-        scope = WalkScope(
-            blocks[b, 0] == 1, blocks[b, 1], blocks[b, 2] == 1, blocks[b, 3]
-        )
-        first = blocks[b, 4]
-        last = blocks[b + 1, 4] if b + 1 < blocks.shape[0] else channels
-        for v in range(start, stop):
-            at, bounds, nodes, near, columns = walk_place(
-                graph, start, stop, v, scope, place
+    for g in range(starts.size - 1):
+        if found > _MOST_VECTORS:  # of other graphs: they would only fill the memory
+            of_egos, of_vectors, of_multisets = new_store(), new_store(), new_store()
+            egos = found = multisets = 0
+        for b in range(blocks.shape[0]):
+            scope = WalkScope(
+                blocks[b, 0] == 1, blocks[b, 1], blocks[b, 2] == 1, blocks[b, 3]
             )
-            s = nodes.size
-            if s:
-                if s != lanes.shape[1]:
-                    lanes = np.empty((2, s, s), dtype=np.uint64)
-                    residues = np.empty((2, 2, s, s), dtype=np.uint64)
-                    scratch, floats = np.empty((4, s, s)), np.empty((s, s, steps))
-                    numbers = np.empty((s, s), dtype=np.int32)
-                walk_digests(near, columns, steps, residues, lanes)
-                walk_floats(near, columns, scratch, floats)
-                table, keys, vectors, found = number_pairs(
-                    lanes, floats, table, keys, vectors, found, numbers
+            first = blocks[b, 4]
+            last = blocks[b + 1, 4] if b + 1 < blocks.shape[0] else channels
+            for v in range(starts[g], starts[g + 1]):
+                at, bounds, nodes, near, columns = walk_place(
+                    graph, starts[g], starts[g + 1], v, scope, place
                 )
-                if tally.size < found:
-                    tally = np.zeros(2 * found, dtype=np.int32)
-                    seen = np.empty(2 * found, dtype=np.int32)
-            for c in range(first, last):
-                different = tally_pairs(
-                    numbers, at, bounds, pairs[c, 0], pairs[c, 1], pairs[c, 2],
-                    tally, seen,
-                )  # fmt: skip
-                k0, k1 = np.uint64(0), np.uint64(c)
-                for q in range(different):
-                    k0 += np.uint64(tally[seen[q]]) * keys[seen[q], 0]
-                    k1 += np.uint64(tally[seen[q]]) * keys[seen[q], 1]
-                k0, k1 = spread(k0, k1, KEY_MULTISET)
-                slot = find_key(known, digests, k0, k1)
-                if known[slot] < 0:
-                    known[slot] = multisets
-                    digests[multisets, 0], digests[multisets, 1] = k0, k1
-                    owners[multisets] = c
-                    while filled + different > members.size:
-                        members = np.concatenate((members, members))
-                        counts = np.concatenate((counts, counts))
-                    for q in range(different):
-                        members[filled + q] = seen[q]
-                        counts[filled + q] = tally[seen[q]]
-                    filled += different
-                    ends[multisets] = filled
-                    multisets += 1
-                rows[v - start, c] = known[slot]
-                for q in range(different):
-                    tally[seen[q]] = 0
-    return in_order(
-        rows, owners[:multisets], ends, members, counts, digests[:multisets],
-        keys[:found], vectors, tally,
+                ego = -1
+                if nodes.size:
+                    group = np.zeros(nodes.size, dtype=np.int32)
+                    for k in range(0 if scope.whole else bounds.size - 1):
+                        group[bounds[k] : bounds[k + 1]] = k
+                    merged = merge_twins(near, columns, group)
+                    if not scope.whole:
+                        k0, k1 = merged.digest
+                        of_egos, ego = stored(of_egos, egos, k0, k1 + np.uint64(b))
+                        if ego < egos:
+                            rows[v - begin, first:last] = ego_rows[ego, first:last]
+                            continue
+                        egos += 1
+                        ego_rows = with_room(ego_rows, egos)
+                    numbers, of_vectors, vectors, found = number_pairs(
+                        merged, steps, of_vectors, vectors, found
+                    )
+                    if tally.size < found:
+                        tally = np.zeros(2 * found, dtype=np.int32)
+                        seen = np.empty(2 * found, dtype=np.int32)
+                shells = classes_by_shell(merged, at, bounds)
+                for c in range(first, last):
+                    different = tally_pairs(
+                        numbers, merged.second, shells, pairs[c, 0], pairs[c, 1],
+                        pairs[c, 2], tally, seen,
+                    )  # fmt: skip
+                    k0, k1 = np.uint64(0), np.uint64(c)
+                    for p in seen[:different]:
+                        k0 += np.uint64(tally[p]) * of_vectors.keys[p, 0]
+                        k1 += np.uint64(tally[p]) * of_vectors.keys[p, 1]
+                    k0, k1 = spread(k0, k1, KEY_MULTISET)
+                    of_multisets, number = stored(of_multisets, multisets, k0, k1)
+                    rows[v - begin, c] = number
+                    if number == multisets:
+                        multisets += 1
+                        ends = with_room(ends, multisets + 1)
+                        low = ends[number]
+                        ends[multisets] = low + different
+                        members = with_room(members, low + different)
+                        counts = with_room(counts, low + different)
+                        order = np.argsort(of_vectors.keys[seen[:different], 0])
+                        for x in range(different):
+                            members[low + x] = seen[order[x]]
+                            counts[low + x] = tally[seen[order[x]]]
+                    for p in seen[:different]:
+                        tally[p] = 0
+                if ego >= 0:
+                    ego_rows[ego, first:last] = rows[v - begin, first:last]
+        out = in_order(
+            rows[starts[g] - begin : starts[g + 1] - begin], tables[g],
+            ends, members, counts, vectors, of_multisets.keys[:multisets],
+            of_vectors.keys[:found], out,
+        )  # fmt: skip
+    u, m, t = out.filled
+    return (
+        rows, out.sizes[:u], out.members[:m], out.counts[:m], out.vectors[:t], tables,
+        out.digests[:u],
     )  # fmt: skip
+
+
+class Lists(NamedTuple):
+    """What of several graphs is written one after the other, with room for more."""
+
+    sizes: Ints  # [U], as all in a RaggedEncoding
+    members: Ints  # [M]
+    counts: Ints  # [M]
+    vectors: NDArray[Any]  # [T, L]
+    digests: Colours  # of the multisets, [U, 2]
+    filled: NDArray[np.int64]  # U, M, T
 
 
 @kernel
 def in_order(
     rows: Ints,
-    owners: Ints,
+    table: NDArray[np.int64],
     ends: NDArray[np.int64],
     members: Ints,
     counts: Ints,
+    vectors: NDArray[Any],
     digests: Colours,
     keys: Colours,
-    vectors: Floats,
-    tally: Ints,
-) -> tuple[Ints, Ints, Ints, Ints, Floats, NDArray[np.int64], Colours]:
-    """Bring multisets and vectors in the order of their channels and digests.
+    out: Lists,
+) -> Lists:
+    """Write the multisets and vectors of a graph, channels in the order of digests.
 
     Args:
         rows: Multiset of every node and channel, ``[n, C]``; renumbered.
-        owners: Channel of every multiset, ``[U]``.
-        ends: Where its members end.
-        members: Numbers of vectors.
+        table: Receives the numbers of multisets and vectors, ``[2, C]``.
+        ends: Where the members of the multiset before end, ``[U + 1]``.
+        members: Numbers of vectors, those of a multiset in the order of their keys.
         counts: How often each occurs.
+        vectors: At least ``[P, L]``.
         digests: Of the multisets, ``[U, 2]``.
         keys: Of the vectors, ``[P, 2]``.
-        vectors: At least ``[P, L]``.
-        tally: Scratch, zero, at least ``[P]``; as it was on return.
+        out: Written behind what is there.
 
     Returns:
-        As :func:`graph_multisets`.
+        ``out``, larger if it was full.
     """
-    (n, channels), different = rows.shape, owners.size
-    tables = np.zeros((2, channels), dtype=np.int64)
-    rank = np.empty(keys.shape[0], dtype=np.int32)
-    by_key = np.argsort(keys[:, 0].copy())
-    for p in range(by_key.size):
-        rank[by_key[p]] = p
-    order, sizes = np.empty(different, np.int64), np.empty(different, np.int32)
-    renumbered = np.empty(different, dtype=np.int32)
-    by_digest = np.argsort(digests[:, 0].copy())
-    done = 0
-    for c in range(channels):
-        for u in by_digest:
-            if owners[u] == c:
-                order[done], renumbered[u] = u, done
-                done += 1
-                tables[0, c] += 1
-    for v in range(n):
-        for c in range(channels):
-            rows[v, c] = renumbered[rows[v, c]]
-    filled = ends[different - 1] if different else 0
-    new_members = np.empty(filled, dtype=np.int32)
-    new_counts = np.empty(filled, dtype=np.int32)
-    kept = np.empty(filled, dtype=np.int64)  # the vectors of the rows, as numbers
-    row_of = np.full(keys.shape[0], -1, dtype=np.int32)
+    n, channels = rows.shape
+    chosen = np.empty(n, dtype=np.int32)
+    number = np.full(digests.shape[0], -1, dtype=np.int32)  # in this graph
     used = np.empty(keys.shape[0], dtype=np.int32)
-    at, total, done = 0, 0, 0
+    place = np.full(keys.shape[0], -1, dtype=np.int32)
+    u, m, t = out.filled
+    u0, t0 = u, t
     for c in range(channels):
-        few, begin = 0, at
-        for x in range(done, done + tables[0, c]):
-            u = order[x]
-            low = ends[u - 1] if u else 0
-            sizes[x] = ends[u] - low
-            for q in range(low, ends[u]):
-                p = rank[members[q]]
-                new_members[at + q - low] = p
-                tally[p] = counts[q]
-                if row_of[p] < 0:
-                    row_of[p] = 0
-                    used[few] = p
-                    few += 1
-            sort_range(new_members, at, at + sizes[x])
-            for q in range(at, at + sizes[x]):
-                new_counts[q] = tally[new_members[q]]
-                tally[new_members[q]] = 0
-            at += sizes[x]
-        done += tables[0, c]
-        sort_range(used, 0, few)
+        few = size = 0
+        for v in range(n):
+            x = rows[v, c]
+            if number[x] < 0:
+                number[x] = 0
+                chosen[few] = x
+                few += 1
+                size += ends[x + 1] - ends[x]
+        order = np.argsort(digests[chosen[:few], 0])
+        different = 0
         for q in range(few):
-            row_of[used[q]] = total + q
-            kept[total + q] = by_key[used[q]]
-        for q in range(begin, at):
-            new_members[q] = row_of[new_members[q]]
+            x = chosen[order[q]]
+            for e in range(ends[x], ends[x + 1]):
+                if place[members[e]] < 0:
+                    place[members[e]] = 0
+                    used[different] = members[e]
+                    different += 1
+        out = Lists(
+            with_room(out.sizes, u + few),
+            with_room(out.members, m + size),
+            with_room(out.counts, m + size),
+            with_room(out.vectors, t + different),
+            with_room(out.digests, u + few),
+            out.filled,
+        )
+        by_key = np.argsort(keys[used[:different], 0])
+        for q in range(different):
+            p = used[by_key[q]]
+            place[p] = t - t0
+            out.vectors[t] = vectors[p]
+            t += 1
         for q in range(few):
-            row_of[used[q]] = -1
-        total += few
-        tables[1, c] = few
-    numbers = np.empty((total, vectors.shape[1]))
-    for q in range(total):
-        numbers[q] = vectors[kept[q]]
-    ordered = np.empty_like(digests)
-    for x in range(different):
-        ordered[x] = digests[order[x]]
-    return rows, sizes, new_members, new_counts, numbers, tables, ordered
+            x = chosen[order[q]]
+            number[x] = u - u0
+            out.sizes[u] = ends[x + 1] - ends[x]
+            out.digests[u] = digests[x]
+            u += 1
+            for e in range(ends[x], ends[x + 1]):
+                out.members[m], out.counts[m] = place[members[e]], counts[e]
+                m += 1
+        for v in range(n):
+            rows[v, c] = number[rows[v, c]]
+        for p in used[:different]:
+            place[p] = -1
+        table[0, c], table[1, c] = few, different
+    out.filled[0], out.filled[1], out.filled[2] = u, m, t
+    return out
 
 
 @kernel
@@ -416,9 +504,13 @@ def exact_multisets(
     Raises:
         GraphInputError: As :func:`encode_multisets`.
     """
-    parts = _run(packed, encoding, np.dtype(np.float32), threads, None)
-    digests = [d[rows] for rows, d in zip(parts[0], parts[-1], strict=True)]
-    return np.concatenate(digests).view(np.int64)
+    rows, *_, tables, digests = (
+        np.concatenate(arrays)
+        for arrays in _run(packed, encoding, np.dtype(np.float32), threads, None)
+    )
+    before = np.cumsum(tables[:, 0].sum(axis=1)) - tables[:, 0].sum(axis=1)
+    rows = rows + np.repeat(before, np.diff(packed.node_ptr))[:, None]
+    return digests[rows].view(np.int64)
 
 
 def _run(
@@ -428,29 +520,22 @@ def _run(
     threads: int | None,
     progress: Progress | None,
 ) -> list[list[NDArray[Any]]]:
-    """Return what :func:`graph_multisets` does, as one list of arrays per part."""
+    """Return what :func:`graph_multisets` does, one list of arrays each, in order."""
     blocks, pairs = _channels(encoding)
     _check_memory(packed, encoding, blocks, pairs, dtype, threads)
-    starts = packed.node_ptr.tolist()
-    graphs, steps = len(starts) - 1, encoding.walk_length
-    parts: list[list[NDArray[Any]]] = [[np.empty(0)] * graphs for _ in range(7)]
+    starts, graphs = packed.node_ptr, len(packed.node_ptr) - 1
     place = PerThread(lambda: np.full(starts[-1], -1, dtype=np.int32))
+    parts: dict[int, tuple[NDArray[Any], ...]] = {}
 
     def work(first: int, last: int) -> None:
-        for g in range(first, last):
-            start, stop = starts[g : g + 2]
-            rows, sizes, members, counts, vectors, tables, digests = graph_multisets(
-                packed.csr, start, stop, blocks, pairs, steps, place.value
-            )
-            vectors = vectors.astype(dtype)
-            found: list[NDArray[Any]] = [
-                rows, sizes, members, counts, vectors, tables[None], digests,
-            ]  # fmt: skip
-            for part, array in zip(parts, found, strict=True):
-                part[g] = array
+        vectors = np.empty((64, encoding.walk_length), dtype=dtype)
+        parts[first] = graph_multisets(
+            packed.csr, starts[first : last + 1], blocks, pairs, vectors, place.value
+        )
 
-    run_chunks(work, even_chunks(graphs, _GRAPHS_CHUNK), threads, progress)
-    return parts
+    chunks = even_chunks(graphs, _GRAPHS_CHUNK) if graphs else [(0, 0)]
+    run_chunks(work, chunks, threads, progress)
+    return [list(part) for part in zip(*(parts[k] for k in sorted(parts)), strict=True)]
 
 
 def _channels(encoding: WalkEncoding) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -491,15 +576,21 @@ def _check_memory(
     threads: int | None,
 ) -> None:
     """Refuse what would not fit, before anything is computed."""
-    total, most = count_pairs(packed.csr, blocks, pairs)
     sizes = np.diff(packed.node_ptr)
-    if blocks[:, 0].any():
-        most = max(most, int(sizes.max(initial=0)))
     at_once = min(resolve_threads(threads), max(sizes.size, 1))
-    needed = total * (8 + encoding.walk_length * dtype.itemsize)
-    needed += at_once * most**2 * (16 * encoding.walk_length + 108)
     free = free_bytes()
     limit = MEMORY_LIMIT if free is None else min(MEMORY_LIMIT, free)
+
+    def memory(total: int, most: int) -> int:
+        kept = total * (8 + encoding.walk_length * dtype.itemsize)
+        return kept + at_once * most**2 * (16 * encoding.walk_length + 108)
+
+    largest = int(sizes.max(initial=0))
+    if memory(len(blocks) * int((sizes**3).sum()), largest) <= limit:
+        return  # were every pair in a shell of every node; small graphs end here
+    total, most = count_pairs(packed.csr, blocks, pairs)
+    most = largest if blocks[:, 0].any() else most
+    needed = memory(total, most)
     if needed > limit:
         raise GraphInputError(
             f'aggregate="learned" keeps up to {total:,} pairs of these graphs, walks '
