@@ -387,7 +387,8 @@ def _qm9() -> Iterator[Recipe]:
         fewer = {**_QM9_NETWORK, "epochs": 20}
         yield recipe(model, {"data": f"QM9{_HEAVY}", **_network(model, fewer)})
     for target in ("u0", "alpha", "gap"):
-        yield recipe("sek-gin-ridge-one-target", both, target)
+        one = {**both, "activation": "silu", "lr": 0.0005}
+        yield recipe("sek-gin-ridge-one-target", one, target)
         yield recipe("sek-gin-one-target", alone, target)
 
 
