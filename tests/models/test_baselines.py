@@ -318,14 +318,18 @@ def test_pairs_and_triples_are_those_of_k_gnns() -> None:
     assert [sorted(set(row)) for row in parts] == connected
 
 
-def test_mpnn_sends_matrices_of_edges() -> None:
+@pytest.mark.parametrize("kinds", [1, 3, 99])
+def test_mpnn_sends_matrices_of_edges(kinds: int) -> None:
+    """Edges of equal features share a matrix: all, some, or none of them."""
     _, branch, data, given = inputs("mpnn", own(SMALL), num_layers=1)
+    attr = torch.rand(kinds, 2).double().repeat(99, 1)[: len(given.edges.attr)]
     h = branch.embedding(data.x, 9).relu()
-    matrices = branch.conv.nn(data.edge_attr).view(-1, 6, 6)
-    m = branch.conv.bias.expand(9, 6).clone()
-    for (u, v), matrix in zip(data.edge_index.t().tolist(), matrices, strict=True):
-        m[v] = m[v] + h[u] @ matrix
-    torch.testing.assert_close(branch(given), branch.gate(m.relu(), h))
+    edges = zip(given.edge_index().t().tolist(), attr, strict=True)
+    m = branch.bias.expand(9, 6).clone()
+    for (u, v), features in edges:
+        m[v] = m[v] + h[u] @ branch.matrices(features).view(6, 6)
+    found = branch(given._replace(edges=given.edges._replace(attr=attr)))
+    torch.testing.assert_close(found, branch.gate(m.relu(), h))
 
 
 def test_dtnn_reads_distances_alone() -> None:

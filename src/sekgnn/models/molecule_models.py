@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.nn import NNConv
 
 from sekgnn import fields
 from sekgnn.errors import GraphInputError
@@ -14,6 +13,7 @@ from sekgnn.models.graph_inputs import GraphInputs
 from sekgnn.models.graph_model import GraphModel, register_model
 from sekgnn.models.hop_encoder import NodeEmbedding
 from sekgnn.models.options import ModelOptions
+from sekgnn.nn import EdgeFeatures
 from sekgnn.nn.mlp import reset_children
 from sekgnn.nn.pooling import membership
 from sekgnn.nn.sparse_sum import Csr, csr_sum
@@ -28,9 +28,10 @@ class MPNN(GraphModel):
     .. math:: m_v = \mathrm{ReLU}\Big(b + \sum_{u \in N(v)} A(e_{uv})\, h_u\Big), \quad
               h'_v = \mathrm{GRU}(m_v, h_v)
 
-    with a network A from the features of a bond to a matrix (PyG's ``NNConv``), the
-    same weights in all ``num_layers`` rounds, and PyG's ``Set2Set`` as readout. Without
-    edge features A is one learned matrix.
+    with a network A from the features of a bond to a matrix, the same weights in all
+    ``num_layers`` rounds, and PyG's ``Set2Set`` as readout. Without edge features A is
+    one learned matrix. As PyG's ``NNConv``, but bonds of equal features share one
+    matrix, so that their messages are one product.
     """
 
     def encoders(self, options: ModelOptions) -> list[nn.Module]:
@@ -49,19 +50,16 @@ class _GatedMessages(nn.Module):
         channels = options.hidden_channels
         self.rounds = options.num_layers
         self.embedding = NodeEmbedding(in_channels, channels)
-        self.conv: nn.Module
+        self.matrices: nn.Module
         if edge_channels:
-            matrices = nn.Sequential(
+            self.matrices = nn.Sequential(
                 nn.Linear(edge_channels, channels),
                 nn.ReLU(),
                 nn.Linear(channels, channels * channels),
             )
-            self.conv = NNConv(
-                channels, channels, matrices, aggr="add", root_weight=False
-            )
         else:
-            self.conv = nn.Linear(channels, channels, bias=False)
-            self.bias = nn.Parameter(torch.zeros(channels))
+            self.matrices = nn.Linear(channels, channels, bias=False)
+        self.bias = nn.Parameter(torch.zeros(channels))
         self.reads_edges = edge_channels > 0
         self.gate = nn.GRUCell(channels, channels)
         self.dropout = nn.Dropout(options.dropout)
@@ -69,22 +67,64 @@ class _GatedMessages(nn.Module):
     def reset_parameters(self) -> None:
         """Reset all parameters."""
         reset_children(self)
-        if not self.reads_edges:
-            nn.init.zeros_(self.bias)
+        nn.init.zeros_(self.bias)
 
     def forward(self, inputs: GraphInputs) -> Tensor:
         """Return ``[N, C]``."""
         h: Tensor = self.embedding(inputs.x, inputs.num_nodes).relu()
-        edge_index = inputs.edge_index() if self.reads_edges else None
+        bonds = None
+        if self.reads_edges:
+            assert inputs.edges is not None  # as graph_inputs has seen to it
+            bonds = _bonds(inputs.edges, self.matrices, h.size(1))
         for _ in range(self.rounds):
-            if edge_index is not None:
-                assert inputs.edges is not None  # as graph_inputs has seen to it
-                m = self.conv(h, edge_index, inputs.edges.attr)
+            if bonds is None:
+                m = inputs.hops.sum(self.matrices(h), 1)
             else:
-                m = inputs.hops.sum(self.conv(h), 1) + self.bias
-            h = self.gate(m.relu(), h)
+                m = bonds.messages(h)
+            h = self.gate((m + self.bias).relu(), h)
         out: Tensor = self.dropout(h)
         return out
+
+
+class _Bonds(NamedTuple):
+    """The bonds of a batch, those of equal features one after the other.
+
+    Attributes:
+        matrices: A of every kind of features, ``[D, C, C]``.
+        sizes: Bonds of every kind, D numbers.
+        sender: The node u of every bond, kind by kind, int64 ``[M_1]``.
+        place: Where every bond stands in that order, int64 ``[M_1]``.
+        receivers: The matrix of nodes and the bonds that they receive, ``[N, M_1]``.
+    """
+
+    matrices: Tensor
+    sizes: list[int]
+    sender: Tensor
+    place: Tensor
+    receivers: Csr
+
+    def messages(self, h: Tensor) -> Tensor:
+        r"""Return :math:`\sum_{u \in N(v)} A(e_{uv})\, h_u`, ``[N, C]``."""
+        senders = h.index_select(0, self.sender)  # [M_1, C]
+        if len(self.sizes) == len(senders):  # no two are equal
+            sent = torch.bmm(senders.unsqueeze(1), self.matrices).squeeze(1)
+        else:
+            parts = zip(torch.split(senders, self.sizes), self.matrices, strict=True)
+            sent = torch.cat([part @ matrix for part, matrix in parts])
+        return csr_sum(sent.index_select(0, self.place), self.receivers)
+
+
+def _bonds(edges: EdgeFeatures, matrices: nn.Module, channels: int) -> _Bonds:
+    """Return the bonds of a batch with the matrices of their features."""
+    kinds, kind = torch.unique(edges.attr, dim=0, return_inverse=True)  # [D, F], [M_1]
+    order = kind.argsort()
+    return _Bonds(
+        matrices(kinds).view(-1, channels, channels),
+        torch.bincount(kind, minlength=len(kinds)).tolist(),
+        edges.sender.index_select(0, order),
+        order.argsort(),
+        edges.receivers,
+    )
 
 
 class _Space(NamedTuple):
