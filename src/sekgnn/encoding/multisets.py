@@ -63,24 +63,25 @@ def new_store() -> Store:
 
 
 @kernel
-def stored(store: Store, found: int, k0: np.uint64, k1: np.uint64) -> tuple[Store, int]:
-    """Return the store, larger if it was full, and the number of a key.
+def roomy(store: Store, found: int, more: int) -> Store:
+    """Return the store with room for ``more`` keys besides those ``found``."""
+    if found + more <= store.keys.shape[0]:
+        return store
+    keys = with_room(store.keys, found + more)
+    table = empty_table(keys.shape[0])
+    for p in range(found):
+        table[find_key(table, keys, keys[p, 0], keys[p, 1])] = p
+    return Store(table, keys)
 
-    That is ``found``, the number of keys before, if it is new.
-    """
+
+@kernel
+def number_of(store: Store, found: int, k0: np.uint64, k1: np.uint64) -> int:
+    """Return the number of a key, which is ``found`` if it is new; there is room."""
     slot = find_key(store.table, store.keys, k0, k1)
-    if store.table[slot] >= 0:
-        return store, store.table[slot]
-    if found == store.keys.shape[0]:
-        keys = with_room(store.keys, found + 1)
-        table = empty_table(keys.shape[0])
-        for p in range(found):
-            table[find_key(table, keys, keys[p, 0], keys[p, 1])] = p
-        store = Store(table, keys)
-        slot = find_key(table, keys, k0, k1)
-    store.keys[found, 0], store.keys[found, 1] = k0, k1
-    store.table[slot] = found
-    return store, found
+    if store.table[slot] < 0:
+        store.keys[found, 0], store.keys[found, 1] = k0, k1
+        store.table[slot] = found
+    return int(store.table[slot])
 
 
 @kernel
@@ -106,18 +107,18 @@ def number_pairs(
     q = merged.second.size
     residues, floats = step_vectors(merged, steps)
     numbers = np.empty((q, q + 1), dtype=np.int32)
+    store = roomy(store, found, numbers.size)
+    vectors = with_room(vectors, found + numbers.size)
     for c in range(q):
         for d in range(q + 1 if merged.second[c] >= 0 else q):
             i, j = (c, d) if d < q else (merged.second[c], c)
             x, y = np.uint64(residues[i, j]), np.uint64(residues[i, q + j])
             k0, k1 = spread(x, y, KEY_VECTOR)
-            store, number = stored(store, found, k0, k1)
-            if number == found:
-                vectors = with_room(vectors, found + 1)
+            numbers[c, d] = number_of(store, found, k0, k1)
+            if numbers[c, d] == found:
                 for t in range(steps):
                     vectors[found, t] = floats[t, i, j]
                 found += 1
-            numbers[c, d] = number
     return numbers, store, vectors, found
 
 
@@ -257,7 +258,8 @@ def graph_multisets(
                     merged = merge_twins(near, columns, group)
                     if not scope.whole:
                         k0, k1 = merged.digest
-                        of_egos, ego = stored(of_egos, egos, k0, k1 + np.uint64(b))
+                        of_egos = roomy(of_egos, egos, 1)
+                        ego = number_of(of_egos, egos, k0, k1 + np.uint64(b))
                         if ego < egos:
                             rows[v - begin, first:last] = ego_rows[ego, first:last]
                             continue
@@ -281,7 +283,8 @@ def graph_multisets(
                         k0 += np.uint64(tally[p]) * of_vectors.keys[p, 0]
                         k1 += np.uint64(tally[p]) * of_vectors.keys[p, 1]
                     k0, k1 = spread(k0, k1, KEY_MULTISET)
-                    of_multisets, number = stored(of_multisets, multisets, k0, k1)
+                    of_multisets = roomy(of_multisets, multisets, 1)
+                    number = number_of(of_multisets, multisets, k0, k1)
                     rows[v - begin, c] = number
                     if number == multisets:
                         multisets += 1
@@ -383,7 +386,8 @@ def in_order(
             for e in range(ends[x], ends[x + 1]):
                 p = members[e]
                 if place_of[p] <= first:
-                    out.vectors[t] = vectors[p]
+                    for step in range(vectors.shape[1]):
+                        out.vectors[t, step] = vectors[p, step]
                     t += 1
                     place_of[p] = t
                 out.members[m], out.counts[m] = place_of[p] - 1 - t0, counts[e]
