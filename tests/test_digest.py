@@ -184,8 +184,7 @@ def test_step_vectors_digest_the_residues(g: Graph, steps: int, loops: bool) -> 
     rows, columns = induced(g.csr, nodes, n, True, int(loops), place)
     scratch = np.full((2, 2, n, n), 99, dtype=np.uint64)
     out = np.full((2, n, n), 99, dtype=np.uint64)
-    ones = np.ones(columns.size, dtype=np.int32)
-    walk_digests(rows, columns, ones, steps, scratch, out)
+    walk_digests(rows, columns, steps, scratch, out)
     values = modular_landing(g, steps, self_loops=loops)
     fractions = landing(g, list(range(n)), steps, loops)
     for i in range(n):

@@ -3,8 +3,9 @@ r"""Multisets of step vectors over shells: what ``aggregate="learned"`` leaves t
 For every channel of a :class:`~sekgnn.encoding.WalkEncoding` a node has the multiset of
 the vectors :math:`(H^{(t)}_{ij})_{t=1}^l` of its pairs (i, j). Which of them are equal
 is decided by digests of exact residues, and the order of everything kept follows these
-digests. Floats of equal numbers are equal, too (:func:`walk_floats`), so the arrays of
-relabelled graphs agree bit for bit, and equal multisets of different graphs as well.
+digests. Floats of equal numbers are equal, too (:mod:`sekgnn.walks.step_vectors`), so
+the arrays of relabelled graphs agree bit for bit, and equal multisets of different
+graphs as well.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.graph import CsrGraph
 from sekgnn.graphs.packed import PackedGraphs
+from sekgnn.graphs.twins import find_alike
 from sekgnn.kernel import kernel
 from sekgnn.memory import free_bytes
 from sekgnn.parallel import (
@@ -32,10 +34,9 @@ from sekgnn.parallel import (
 )
 from sekgnn.walks.ball import WalkScope, ball_nodes, walk_place
 from sekgnn.walks.merged import Merged, merge_twins
-from sekgnn.walks.modular import walk_digests
+from sekgnn.walks.step_vectors import step_vectors
 
 Ints = NDArray[np.int32]
-Floats = NDArray[np.float64]
 
 MEMORY_LIMIT = 8 * 2**30
 """Bytes that multisets and the walks behind them may need, if that much is free."""
@@ -46,63 +47,6 @@ KEY_MULTISET = key_of("multiset of step vectors")
 _GRAPHS_CHUNK = 64
 _MOST_VECTORS = 2**16  # kept of graphs before
 ALL, SAME, OTHER = range(3)  # pairs (i, j) of a channel: all, i = j, i ≠ j
-
-
-@kernel
-def walk_floats(merged: Merged, scratch: Floats, out: Floats) -> None:
-    r"""Write the step vectors of all rows and classes, ``out`` is ``[r, q, L]``.
-
-    Equal fractions get equal bits, in whatever graph and by whatever numbering. A
-    probability is :math:`(x + y\, 2^{-b})\, 2^{-b}` with whole numbers x and y below
-    :math:`2^b`, b = 40 for degrees below 2,048, and is rounded off only behind them:
-    sums of such numbers are exact in any order. In the end :math:`b + 12` bits are
-    kept, which errors of :math:`t\, 2^{-2b}` do not reach.
-
-    Args:
-        merged: The graph, self-loops listed.
-        scratch: ``[4, r, q]``.
-        out: Written.
-    """
-    r, q, steps = out.shape
-    rows, columns, weights = merged.rows, merged.columns, merged.weights
-    most, bits = 1, 51
-    degrees = np.zeros(r)
-    for i in range(r):
-        for e in range(rows[i], rows[i + 1]):
-            degrees[i] += weights[e]
-        most = max(most, int(degrees[i]))
-        degrees[i] = max(degrees[i], 1.0)
-    while most > 0:
-        bits -= 1
-        most >>= 1
-    base = 2.0 ** min(bits, 40)
-    for i in range(r):
-        for j in range(q):
-            scratch[0, i, j] = base if i == j else 0.0
-            scratch[1, i, j] = 0.0
-    now = 0
-    for t in range(steps):
-        after = 2 - now
-        for i in range(r):
-            high, low = scratch[after, i], scratch[after + 1, i]
-            for j in range(q):
-                high[j] = low[j] = 0.0
-            for e in range(rows[i], rows[i + 1]):
-                before, behind = scratch[now, columns[e]], scratch[now + 1, columns[e]]
-                weight = float(weights[e])
-                for j in range(q):
-                    high[j] += weight * before[j]
-                    low[j] += weight * behind[j]
-            degree = degrees[i]
-            for j in range(q):
-                carry = np.floor(low[j] / base)
-                total = high[j] + carry
-                quotient = np.floor(total / degree)
-                rest = (total - quotient * degree) * base + (low[j] - carry * base)
-                high[j], low[j] = quotient, np.floor(rest / degree)
-            for j in range(q):
-                out[i, j, t] = (high[j] + np.rint(low[j] / base * 4096) / 4096) / base
-        now = after
 
 
 class Store(NamedTuple):
@@ -119,24 +63,25 @@ def new_store() -> Store:
 
 
 @kernel
-def stored(store: Store, found: int, k0: np.uint64, k1: np.uint64) -> tuple[Store, int]:
-    """Return the store, larger if it was full, and the number of a key.
+def roomy(store: Store, found: int, more: int) -> Store:
+    """Return the store with room for ``more`` keys besides those ``found``."""
+    if found + more <= store.keys.shape[0]:
+        return store
+    keys = with_room(store.keys, found + more)
+    table = empty_table(keys.shape[0])
+    for p in range(found):
+        table[find_key(table, keys, keys[p, 0], keys[p, 1])] = p
+    return Store(table, keys)
 
-    That is ``found``, the number of keys before, if it is new.
-    """
+
+@kernel
+def number_of(store: Store, found: int, k0: np.uint64, k1: np.uint64) -> int:
+    """Return the number of a key, which is ``found`` if it is new; there is room."""
     slot = find_key(store.table, store.keys, k0, k1)
-    if store.table[slot] >= 0:
-        return store, store.table[slot]
-    if found == store.keys.shape[0]:
-        keys = with_room(store.keys, found + 1)
-        table = empty_table(keys.shape[0])
-        for p in range(found):
-            table[find_key(table, keys, keys[p, 0], keys[p, 1])] = p
-        store = Store(table, keys)
-        slot = find_key(table, keys, k0, k1)
-    store.keys[found, 0], store.keys[found, 1] = k0, k1
-    store.table[slot] = found
-    return store, found
+    if store.table[slot] < 0:
+        store.keys[found, 0], store.keys[found, 1] = k0, k1
+        store.table[slot] = found
+    return int(store.table[slot])
 
 
 @kernel
@@ -153,26 +98,27 @@ def with_room(array: NDArray[Any], needed: int) -> NDArray[Any]:
 def number_pairs(
     merged: Merged, steps: int, store: Store, vectors: NDArray[Any], found: int
 ) -> tuple[Ints, Store, NDArray[Any], int]:
-    """Return the number of the step vector of every row and class, ``[r, q]``.
+    """Return the number of the step vector of every pair of classes, ``[q, q + 1]``.
 
-    It is the same for equal ones. Of those ``found`` already ``store`` has the digests
-    and ``vectors`` the numbers, ``[P, L]``; both are returned with the new ones.
+    It is the same for equal ones; last comes that of two nodes of one class. Of those
+    ``found`` already ``store`` has the digests and ``vectors`` the numbers, ``[P, L]``;
+    both are returned with the new ones.
     """
-    r, q = merged.rows.size - 1, merged.second.size
-    digests = np.empty((2, r, q), dtype=np.uint64)
-    residues = np.empty((2, 2, r, q), dtype=np.uint64)
-    walk_digests(merged.rows, merged.columns, merged.weights, steps, residues, digests)
-    floats, numbers = np.empty((r, q, steps)), np.empty((r, q), dtype=np.int32)
-    walk_floats(merged, np.empty((4, r, q)), floats)
-    for i in range(r):
-        for j in range(q):
-            k0, k1 = spread(digests[0, i, j], digests[1, i, j], KEY_VECTOR)
-            store, number = stored(store, found, k0, k1)
-            if number == found:
-                vectors = with_room(vectors, found + 1)
-                vectors[found] = floats[i, j]
+    q = merged.second.size
+    residues, floats = step_vectors(merged, steps)
+    numbers = np.empty((q, q + 1), dtype=np.int32)
+    store = roomy(store, found, numbers.size)
+    vectors = with_room(vectors, found + numbers.size)
+    for c in range(q):
+        for d in range(q + 1 if merged.second[c] >= 0 else q):
+            i, j = (c, d) if d < q else (merged.second[c], c)
+            x, y = np.uint64(residues[i, j]), np.uint64(residues[i, q + j])
+            k0, k1 = spread(x, y, KEY_VECTOR)
+            numbers[c, d] = number_of(store, found, k0, k1)
+            if numbers[c, d] == found:
+                for t in range(steps):
+                    vectors[found, t] = floats[t, i, j]
                 found += 1
-            numbers[i, j] = number
     return numbers, store, vectors, found
 
 
@@ -206,7 +152,6 @@ def classes_by_shell(
 @kernel
 def tally_pairs(
     numbers: Ints,
-    second: Ints,
     shells: Shells,
     start: int,
     end: int,
@@ -218,7 +163,6 @@ def tally_pairs(
 
     Args:
         numbers: Of :func:`number_pairs`.
-        second: Of the merged graph.
         shells: Of :func:`classes_by_shell`; the centre is shell 0.
         start: Shell of i.
         end: Shell of j.
@@ -241,7 +185,7 @@ def tally_pairs(
                     size += 1
                 tally[numbers[a, a]] += same
             if other and which != SAME:
-                number = numbers[second[a] if a == b else a, b]
+                number = numbers[a, b if a != b else -1]
                 if tally[number] == 0:
                     seen[size] = number
                     size += 1
@@ -253,6 +197,7 @@ def tally_pairs(
 def graph_multisets(
     graph: CsrGraph,
     starts: NDArray[np.int64],
+    alike: Ints,
     blocks: NDArray[np.int64],
     pairs: NDArray[np.int64],
     vectors: NDArray[Any],
@@ -261,10 +206,11 @@ def graph_multisets(
     """Return the multisets of some graphs, of nodes ``starts[g]..starts[g + 1] - 1``.
 
     The ego-nets of molecules, and of social networks up to twins, are few: what one of
-    them has is known by the digest of its merged graph when it is met again.
-    ``blocks`` and ``pairs`` are those of :func:`_channels`; ``vectors`` is scratch,
-    ``[1, L]`` or more, of the type that vectors are to have; ``place`` is scratch, -1
-    everywhere, one per node, and as it was on return.
+    them has is known by the digest of its merged graph when it is met again. A node has
+    what its smallest twin, ``alike[v]``, has. ``blocks`` and ``pairs`` are those of
+    :func:`_channels`; ``vectors`` is scratch, ``[1, L]`` or more, of the type that
+    vectors are to have; ``place`` is scratch, -1 everywhere, one per node, and as it
+    was on return.
 
     Returns:
         The arrays of a :class:`~sekgnn.encoding.RaggedEncoding`, and the digest of
@@ -284,6 +230,7 @@ def graph_multisets(
     ends = np.zeros(65, dtype=np.int64)  # of the members of every multiset
     members, counts = np.empty(256, dtype=np.int32), np.empty(256, dtype=np.int32)
     tally, seen = np.zeros(64, dtype=np.int32), np.empty(64, dtype=np.int32)
+    row_of, place_of = np.zeros(64, dtype=np.int32), np.zeros_like(tally)
     merged = merge_twins(ends[:1], seen[:0], seen[:0])
     numbers = np.empty((0, 0), dtype=np.int32)
     for g in range(starts.size - 1):
@@ -297,6 +244,9 @@ def graph_multisets(
             first = blocks[b, 4]
             last = blocks[b + 1, 4] if b + 1 < blocks.shape[0] else channels
             for v in range(starts[g], starts[g + 1]):
+                if alike[v] < v:
+                    rows[v - begin, first:last] = rows[alike[v] - begin, first:last]
+                    continue
                 at, bounds, nodes, near, columns = walk_place(
                     graph, starts[g], starts[g + 1], v, scope, place
                 )
@@ -308,7 +258,8 @@ def graph_multisets(
                     merged = merge_twins(near, columns, group)
                     if not scope.whole:
                         k0, k1 = merged.digest
-                        of_egos, ego = stored(of_egos, egos, k0, k1 + np.uint64(b))
+                        of_egos = roomy(of_egos, egos, 1)
+                        ego = number_of(of_egos, egos, k0, k1 + np.uint64(b))
                         if ego < egos:
                             rows[v - begin, first:last] = ego_rows[ego, first:last]
                             continue
@@ -319,19 +270,21 @@ def graph_multisets(
                     )
                     if tally.size < found:
                         tally = np.zeros(2 * found, dtype=np.int32)
+                        place_of = np.zeros_like(tally)
                         seen = np.empty(2 * found, dtype=np.int32)
                 shells = classes_by_shell(merged, at, bounds)
                 for c in range(first, last):
                     different = tally_pairs(
-                        numbers, merged.second, shells, pairs[c, 0], pairs[c, 1],
-                        pairs[c, 2], tally, seen,
+                        numbers, shells, pairs[c, 0], pairs[c, 1], pairs[c, 2], tally,
+                        seen,
                     )  # fmt: skip
                     k0, k1 = np.uint64(0), np.uint64(c)
                     for p in seen[:different]:
                         k0 += np.uint64(tally[p]) * of_vectors.keys[p, 0]
                         k1 += np.uint64(tally[p]) * of_vectors.keys[p, 1]
                     k0, k1 = spread(k0, k1, KEY_MULTISET)
-                    of_multisets, number = stored(of_multisets, multisets, k0, k1)
+                    of_multisets = roomy(of_multisets, multisets, 1)
+                    number = number_of(of_multisets, multisets, k0, k1)
                     rows[v - begin, c] = number
                     if number == multisets:
                         multisets += 1
@@ -348,10 +301,11 @@ def graph_multisets(
                         tally[p] = 0
                 if ego >= 0:
                     ego_rows[ego, first:last] = rows[v - begin, first:last]
+        if row_of.size < multisets:
+            row_of = np.zeros(2 * multisets, dtype=np.int32)
         out = in_order(
-            rows[starts[g] - begin : starts[g + 1] - begin], tables[g],
-            ends, members, counts, vectors, of_multisets.keys[:multisets],
-            of_vectors.keys[:found], out,
+            rows[starts[g] - begin : starts[g + 1] - begin], tables[g], ends, members,
+            counts, vectors, of_multisets.keys, row_of, place_of, out,
         )  # fmt: skip
     u, m, t = out.filled
     return (
@@ -380,10 +334,13 @@ def in_order(
     counts: Ints,
     vectors: NDArray[Any],
     digests: Colours,
-    keys: Colours,
+    row_of: Ints,
+    place_of: Ints,
     out: Lists,
 ) -> Lists:
-    """Write the multisets and vectors of a graph, channels in the order of digests.
+    """Write what a graph has, channel by channel, multisets in the order of digests.
+
+    Vectors come as they are met first.
 
     Args:
         rows: Multiset of every node and channel, ``[n, C]``; renumbered.
@@ -393,7 +350,8 @@ def in_order(
         counts: How often each occurs.
         vectors: At least ``[P, L]``.
         digests: Of the multisets, ``[U, 2]``.
-        keys: Of the vectors, ``[P, 2]``.
+        row_of: Scratch, ``[U]``: one more than where a multiset was written last.
+        place_of: Likewise of every vector, ``[P]``.
         out: Written behind what is there.
 
     Returns:
@@ -401,57 +359,42 @@ def in_order(
     """
     n, channels = rows.shape
     chosen = np.empty(n, dtype=np.int32)
-    number = np.full(digests.shape[0], -1, dtype=np.int32)  # in this graph
-    used = np.empty(keys.shape[0], dtype=np.int32)
-    place = np.full(keys.shape[0], -1, dtype=np.int32)
     u, m, t = out.filled
     u0, t0 = u, t
     for c in range(channels):
-        few = size = 0
+        few, size, first = 0, 0, t
         for v in range(n):
             x = rows[v, c]
-            if number[x] < 0:
-                number[x] = 0
+            if row_of[x] <= u0:
+                row_of[x] = u0 + 1
                 chosen[few] = x
                 few += 1
                 size += ends[x + 1] - ends[x]
-        order = np.argsort(digests[chosen[:few], 0])
-        different = 0
-        for q in range(few):
-            x = chosen[order[q]]
-            for e in range(ends[x], ends[x + 1]):
-                if place[members[e]] < 0:
-                    place[members[e]] = 0
-                    used[different] = members[e]
-                    different += 1
         out = Lists(
             with_room(out.sizes, u + few),
             with_room(out.members, m + size),
             with_room(out.counts, m + size),
-            with_room(out.vectors, t + different),
+            with_room(out.vectors, t + size),
             with_room(out.digests, u + few),
             out.filled,
         )
-        by_key = np.argsort(keys[used[:different], 0])
-        for q in range(different):
-            p = used[by_key[q]]
-            place[p] = t - t0
-            out.vectors[t] = vectors[p]
-            t += 1
-        for q in range(few):
-            x = chosen[order[q]]
-            number[x] = u - u0
+        for x in chosen[np.argsort(digests[chosen[:few], 0])]:
             out.sizes[u] = ends[x + 1] - ends[x]
             out.digests[u] = digests[x]
             u += 1
+            row_of[x] = u
             for e in range(ends[x], ends[x + 1]):
-                out.members[m], out.counts[m] = place[members[e]], counts[e]
+                p = members[e]
+                if place_of[p] <= first:
+                    for step in range(vectors.shape[1]):
+                        out.vectors[t, step] = vectors[p, step]
+                    t += 1
+                    place_of[p] = t
+                out.members[m], out.counts[m] = place_of[p] - 1 - t0, counts[e]
                 m += 1
         for v in range(n):
-            rows[v, c] = number[rows[v, c]]
-        for p in used[:different]:
-            place[p] = -1
-        table[0, c], table[1, c] = few, different
+            rows[v, c] = row_of[rows[v, c]] - 1 - u0
+        table[0, c], table[1, c] = few, t - first
     out.filled[0], out.filled[1], out.filled[2] = u, m, t
     return out
 
@@ -524,14 +467,16 @@ def _run(
     blocks, pairs = _channels(encoding)
     _check_memory(packed, encoding, blocks, pairs, dtype, threads)
     starts, graphs = packed.node_ptr, len(packed.node_ptr) - 1
+    alike = find_alike(packed.csr)
     place = PerThread(lambda: np.full(starts[-1], -1, dtype=np.int32))
     parts: dict[int, tuple[NDArray[Any], ...]] = {}
 
     def work(first: int, last: int) -> None:
         vectors = np.empty((64, encoding.walk_length), dtype=dtype)
         parts[first] = graph_multisets(
-            packed.csr, starts[first : last + 1], blocks, pairs, vectors, place.value
-        )
+            packed.csr, starts[first : last + 1], alike, blocks, pairs, vectors,
+            place.value,
+        )  # fmt: skip
 
     chunks = even_chunks(graphs, _GRAPHS_CHUNK) if graphs else [(0, 0)]
     run_chunks(work, chunks, threads, progress)

@@ -108,7 +108,7 @@ def _cpu_sum(
     x: Tensor, indptr: Tensor, indices: Tensor, weights: Tensor | None = None
 ) -> Tensor:
     """Sum by the compiled loop."""
-    from sekgnn.nn.lane_kernels import row_sums
+    from sekgnn.lanes import row_sums
 
     out = x.new_empty((indptr.numel() - 1, x.size(1)))
     ptr = indptr.numpy()

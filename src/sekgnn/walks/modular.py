@@ -49,14 +49,12 @@ _31, _32 = np.uint64(31), np.uint64(32)
 
 @kernel
 def inverse(value: int, prime: int) -> int:
-    """Return the residue r with ``r * value = 1`` modulo ``prime`` (Fermat)."""
-    result, base, exponent = 1, value % prime, prime - 2
-    while exponent:
-        if exponent & 1:
-            result = result * base % prime
-        base = base * base % prime
-        exponent >>= 1
-    return result
+    """Return the residue r with ``r * value = 1`` modulo ``prime`` (Euclid)."""
+    a, b, r, after = value % prime, prime, 1, 0
+    while b:
+        times = a // b
+        a, b, r, after = b, a - times * b, after, r - times * after
+    return r % prime
 
 
 @kernel
@@ -145,31 +143,27 @@ def reduce(x: np.uint64, prime: np.uint64, c: np.uint64) -> np.uint64:
 def walk_digests(
     rows: NDArray[np.int64],
     columns: NDArray[np.int32],
-    weights: NDArray[np.int32],
     steps: int,
     scratch: NDArray[np.uint64],
     out: Colours,
 ) -> None:
-    r"""Write a digest of the step vector of every pair of a row and a target.
+    r"""Write a digest of the step vector of every ordered pair of nodes.
 
     With the word :math:`w_t = 2^{32} (H^{(t)}_{ij} \bmod p) + (H^{(t)}_{ij} \bmod q)`,
     lane a is :math:`\sum_t k_{ta} w_t` modulo :math:`2^{64}`.
-    ``rows`` and ``columns`` list the self-loops of the walk, ``weights`` how many
-    neighbours a column stands for, ``scratch`` is ``[2, 2, r, q]``, ``out`` is
-    ``[2, r, q]``: lane, from, to. Targets are the first q of the r rows.
+    ``rows`` and ``columns`` list the self-loops of the walk, ``scratch`` is ``[2, 2, s,
+    s]``, ``out`` is ``[2, s, s]``: lane, from, to.
     """
-    r, targets = out.shape[1], out.shape[2]
-    inverses = np.zeros((r, 2), dtype=np.uint64)
-    for i in range(r):
-        degree = 0
-        for e in range(rows[i], rows[i + 1]):
-            degree += weights[e]
+    s = rows.size - 1
+    inverses = np.zeros((s, 2), dtype=np.uint64)
+    for i in range(s):
+        degree = rows[i + 1] - rows[i]
         for p in range(2 if degree else 0):
             known = degree < SMALL_INVERSES.shape[0]
             inverses[i, p] = (
                 SMALL_INVERSES[degree, p] if known else inverse(degree, PRIMES[p])
             )
-        for j in range(targets):
+        for j in range(s):
             one = np.uint64(1 if i == j else 0)
             scratch[0, 0, i, j] = one
             scratch[0, 1, i, j] = one
@@ -179,22 +173,17 @@ def walk_digests(
     for t in range(steps):
         k0, k1 = STEP_KEYS[t, 0], STEP_KEYS[t, 1]
         after = 1 - now
-        for i in range(r):
-            for j in range(targets):
+        for i in range(s):
+            for j in range(s):
                 scratch[after, 0, i, j] = np.uint64(0)
                 scratch[after, 1, i, j] = np.uint64(0)
             for e in range(rows[i], rows[i + 1]):
-                u, w = columns[e], np.uint64(weights[e])
-                if w == 1:  # products of 64 bits are slow
-                    for j in range(targets):
-                        scratch[after, 0, i, j] += scratch[now, 0, u, j]
-                        scratch[after, 1, i, j] += scratch[now, 1, u, j]
-                else:
-                    for j in range(targets):  # both factors are below 2^31
-                        scratch[after, 0, i, j] += w * scratch[now, 0, u, j]
-                        scratch[after, 1, i, j] += w * scratch[now, 1, u, j]
+                u = columns[e]
+                for j in range(s):  # fewer than 2^31 terms below 2^31
+                    scratch[after, 0, i, j] += scratch[now, 0, u, j]
+                    scratch[after, 1, i, j] += scratch[now, 1, u, j]
             a, b = inverses[i, 0], inverses[i, 1]
-            for j in range(targets):
+            for j in range(s):
                 x = reduce(reduce(scratch[after, 0, i, j], _P, _CP) * a, _P, _CP)
                 y = reduce(reduce(scratch[after, 1, i, j], _Q, _CQ) * b, _Q, _CQ)
                 scratch[after, 0, i, j] = x

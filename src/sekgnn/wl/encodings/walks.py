@@ -152,8 +152,7 @@ def walk_values(
             if s != pairs.shape[1]:
                 pairs = np.empty((2, s, s), dtype=np.uint64)
                 scratch = np.empty((2, 2, s, s), dtype=np.uint64)
-            ones = np.ones(columns.size, dtype=np.int32)
-            walk_digests(rows, columns, ones, walks.walk_length, scratch, pairs)
+            walk_digests(rows, columns, walks.walk_length, scratch, pairs)
             spread_pairs(pairs, labels, nodes)
         out[v, 0], out[v, 1] = centre_value(pairs, members, bounds, walks)
 
