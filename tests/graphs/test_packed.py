@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sekgnn.errors import GraphInputError, GraphInputWarning
@@ -81,6 +81,61 @@ def test_repeats_and_missing_directions(many: list[Graph]) -> None:
     node_ptr = np.cumsum([0] + [g.num_nodes for g in many])
     packed = pack_edge_indices(edge_index, node_ptr, edge_ptr, undirected="add")
     assert same(packed, pack(many))
+
+
+PAIRS = st.lists(st.tuples(st.integers(-1, 4), st.integers(-1, 4)), max_size=6)
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), PAIRS), max_size=3))
+@example([(3, [(0, 1), (1, 2), (2, 0)])])  # as many pairs enter as leave each node
+@example([(2, [(0, 1), (1, 0), (0, 1), (1, 0)])])
+@example([(0, []), (3, [(1, 2), (2, 1)]), (2, [(1, 0), (0, 1)]), (1, [])])
+def test_rows_are_written_if_no_rule_is_broken(
+    many: list[tuple[int, list[tuple[int, int]]]],
+) -> None:
+    """Foreign nodes, loops, repeats and missing reverses are seen, one by one."""
+    node_ptr = np.cumsum([0, *(n for n, _ in many)])
+    edge_ptr = np.cumsum([0, *(len(pairs) for _, pairs in many)])
+    edges = np.array([pair for _, pairs in many for pair in pairs], dtype=np.int64)
+    edges = np.ascontiguousarray(edges.reshape(-1, 2).T)
+    indptr = np.zeros(node_ptr[-1] + 1, dtype=np.int64)
+    indices = np.empty(edge_ptr[-1], dtype=np.int32)
+    arrays = edges, node_ptr, edge_ptr, 0, len(many), indptr, indices
+    simple = all(
+        len(set(pairs)) == len(pairs)
+        and all(0 <= u < n and 0 <= v < n and u != v for u, v in pairs)
+        and all((v, u) in pairs for u, v in pairs)
+        for n, pairs in many
+    )
+    assert packed.write_rows(*arrays) == simple
+    if simple:
+        row, col = edges + np.repeat(node_ptr[:-1], np.diff(edge_ptr))
+        expected = packed.pack_union(row, col, node_ptr, "error", "error")
+        assert same(PackedGraphs(node_ptr, indptr, indices), expected)
+
+
+@given(MANY, st.integers(0, 2**32 - 1))
+def test_every_road_packs_alike(many: list[Graph], seed: int) -> None:
+    """With a repeat all pairs are cleaned; many copies make several chunks."""
+    many = many * 40
+    edge_index, node_ptr, edge_ptr = concatenate(many, np.random.default_rng(seed))
+    expected = pack(many)
+    assert same(pack_edge_indices(edge_index, node_ptr, edge_ptr, threads=2), expected)
+    if edge_index.size:
+        twice = np.concatenate([edge_index, edge_index[:, -1:]], axis=1)
+        edge_ptr[edge_ptr == edge_ptr[-1]] += 1
+        assert same(pack_edge_indices(twice, node_ptr, edge_ptr), expected)
+
+
+@given(st.lists(st.integers(0, 5), max_size=9), st.integers(1, 7))
+def test_node_ranges_cut_no_graph(sizes: list[int], size: int) -> None:
+    node_ptr = np.cumsum([0, *sizes])
+    ranges = packed.node_ranges(node_ptr, size)
+    nodes = [v for start, stop in ranges for v in range(start, stop)]
+    assert nodes == list(range(node_ptr[-1]))
+    for start, stop in ranges:
+        assert start in node_ptr and stop in node_ptr
+        assert stop - start < size + max(sizes)
 
 
 def test_small_integers_do_not_overflow_and_torch_is_accepted() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
-from sekgnn.graphs import Graph, complete_graph, cycle_graph
-from sekgnn.graphs.twins import find_alike, find_twins, quotient
+from sekgnn.graphs import Graph, complete_graph, cycle_graph, pack, twins
+from sekgnn.graphs.twins import copy_to_twins, find_alike, find_twins, quotient
 from sekgnn.testing import graphs
 
 
@@ -58,4 +60,28 @@ def test_nodes_alike_match_the_definition(g: Graph) -> None:
         )
         for v in range(g.num_nodes)
     ]
-    assert find_alike(g.csr).tolist() == expected
+    assert find_alike(pack([g]))[1].tolist() == expected
+
+
+@given(st.lists(graphs(max_nodes=6), max_size=6), st.integers(1, 8))
+def test_many_graphs_are_searched_like_one(many: list[Graph], chunk: int) -> None:
+    """In chunks of any size, on threads; twins are never of two graphs."""
+    packed, starts = pack(many), np.cumsum([0, *(g.num_nodes for g in many)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(twins, "_CHUNK", chunk)
+        found = find_alike(packed, threads=2)
+    for i, g in enumerate(many):
+        for whole, own in zip(found, find_alike(pack([g])), strict=True):
+            own_part = whole[starts[i] : starts[i + 1]]
+            assert own_part.tolist() == (own + starts[i]).tolist()
+
+
+@given(graphs(max_nodes=9))
+def test_twins_get_the_row_of_the_smallest(g: Graph) -> None:
+    alike = find_alike(pack([g]))[1]
+    values = np.arange(2.0 * g.num_nodes).reshape(-1, 2)
+    expected = values[alike]
+    copy_to_twins(alike, 0, g.num_nodes, values)
+    np.testing.assert_array_equal(values, expected)
+    copy_to_twins(np.full_like(alike, -1), 0, g.num_nodes, values)
+    np.testing.assert_array_equal(values, expected)

@@ -51,14 +51,16 @@ def _encodings() -> None:
         encode_exact,
         encode_sampled,
     )
-    from sekgnn.graphs import cycle_graph, pack
+    from sekgnn.graphs import cycle_graph, pack, pack_edge_indices
 
     graph = cycle_graph(5)
+    pack_edge_indices(graph.edge_index(), [0, 5], [0, 10])
     plain = WalkEncoding(num_shells=2, walk_length=2, first_step=0)
     everywhere = replace(plain, scope=("graph", "ego", "internal"), radius=2)
     for backend in ("dense", "spectral", "push"):
         encode(graph, plain, backend=backend)
     encode(graph, everywhere)
+    encode(graph, plain, dtype="float32")
     encode(graph, replace(everywhere, aggregate="learned", first_step=1))
     encode_exact(graph, everywhere)
     encode_sampled(graph, plain, num_walks=2, seed=0)

@@ -20,10 +20,10 @@ from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.convert import as_graph
 from sekgnn.graphs.packed import PackedGraphs, pack
-from sekgnn.graphs.twins import find_alike, find_twins
+from sekgnn.graphs.twins import copy_to_twins, find_alike
 from sekgnn.hops import shell_sizes
 from sekgnn.memory import check_memory
-from sekgnn.parallel import Progress, run_chunks, within
+from sekgnn.parallel import Progress, even_chunks, run_chunks, within
 
 Encoding = str | Mapping[str, Any] | SubstructureEncoding
 """What :func:`~sekgnn.encoding.make_encoding` takes."""
@@ -83,7 +83,7 @@ def encode(
     values = made.encode(
         packed, dtype=kind, threads=threads, progress=progress, **options
     )
-    return made.checked(values, packed.num_nodes, dtype=kind)
+    return made.checked(values, packed.num_nodes, dtype=kind, threads=threads)
 
 
 def encode_many(
@@ -134,10 +134,7 @@ def encode_walks(
         ConfigError,
     )
     out = np.zeros((count, width, encoding.walk_length), dtype=dtype)
-    alone = np.arange(n, dtype=np.int32)
-    twin_of = alone.copy()
-    find_twins(packed.csr, 0, n, twin_of)
-    alike = find_alike(packed.csr, twin_of)
+    twin_of, alike = find_alike(packed, threads)
     check_costs(packed, [plan for plan, _ in blocks], alike, backend, out, threads)
     tasks = [
         task
@@ -145,7 +142,7 @@ def encode_walks(
         for task in encoding_tasks(
             packed,
             plan,
-            twin_of if plan.loop else alone,
+            twin_of if plan.loop else np.arange(n, dtype=np.int32),
             alike,
             cast("Backend", backend),
             Values.of(out),
@@ -158,8 +155,12 @@ def encode_walks(
         share = within(progress, done, task.size, total)
         run_chunks(task.work, task.chunks, threads, share)
         done += task.size
-    twins = np.flatnonzero(alike[:count] != alone[:count])
-    out[twins] = out[alike[twins]]
+    rows = out.reshape(count, width * encoding.walk_length)
+    run_chunks(
+        lambda start, stop: copy_to_twins(alike, start, stop, rows),
+        even_chunks(count, 1024),
+        threads,
+    )
     share = within(progress if encoding.sized_shells else None, done, count, total)
     sizes = shell_sizes(
         packed,

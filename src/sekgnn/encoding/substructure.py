@@ -142,6 +142,7 @@ class SubstructureEncoding(Named, ABC):
         num_nodes: int,
         where: str = "",
         dtype: DTypeLike | None = None,
+        threads: int | None = 1,
     ) -> Values:
         """Return what an ``encode`` gave, in its type or ``dtype``, if it is usable.
 
@@ -151,6 +152,7 @@ class SubstructureEncoding(Named, ABC):
         import numpy as np
 
         from sekgnn.encoding.ragged import RaggedEncoding
+        from sekgnn.parallel import even_chunks, run_chunks
 
         name = f"{where}encoding {self.name!r}"
         if isinstance(values, RaggedEncoding) != self.ragged:
@@ -182,12 +184,17 @@ class SubstructureEncoding(Named, ABC):
             with np.errstate(over="ignore"):
                 values = values.astype(dtype, copy=False)
         numbers = values.vectors if isinstance(values, RaggedEncoding) else values
-        # one pass for the usual case; a sum may be infinite where no number is
-        if not np.isfinite(numbers.sum()) and not np.isfinite(numbers).all():
-            raise ConfigError(
-                f"{name} must return finite numbers, got NaN or infinity"
-                + ("." if dtype is None else f" in {np.dtype(dtype)}; scale them.")
-            )
+
+        def check_finite(start: int, stop: int) -> None:
+            part = numbers[start:stop]
+            # one pass for the usual case; a sum may be infinite where no number is
+            if not np.isfinite(part.sum()) and not np.isfinite(part).all():
+                raise ConfigError(
+                    f"{name} must return finite numbers, got NaN or infinity"
+                    + ("." if dtype is None else f" in {np.dtype(dtype)}; scale them.")
+                )
+
+        run_chunks(check_finite, even_chunks(len(numbers), 2048), threads)
         return values
 
     def to_dict(self) -> dict[str, Any]:

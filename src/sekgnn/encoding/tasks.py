@@ -15,6 +15,7 @@ from sekgnn.encoding.graph_scope import encode_dense, encode_spectral
 from sekgnn.encoding.half_walk import half_walk_nodes
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.packed import PackedGraphs
+from sekgnn.graphs.twins import copy_to_twins
 from sekgnn.parallel import PerThread, even_chunks
 from sekgnn.walks.ball import with_degrees
 from sekgnn.walks.returns import half_walk_returns
@@ -131,15 +132,13 @@ def _half_walk_tasks(
     def walk_back(start: int, stop: int) -> None:
         half_walk_returns(edges, asked, start, stop, plan.loop, returns)
 
-    def copy_to_twins(start: int, stop: int) -> None:
-        own = asked[start:stop]
-        twins = start + np.flatnonzero((own != np.arange(start, stop)) & (own >= 0))
-        returns[twins] = returns[alike[twins]]
+    def copy(start: int, stop: int) -> None:
+        copy_to_twins(asked, start, stop, returns)
 
     def walk_out(start: int, stop: int) -> None:
         half_walk_nodes(edges, alike, start, stop, plan, returns, out)
 
-    works = [(everywhere, walk_back), (everywhere, copy_to_twins), (chunks, walk_out)]
+    works = [(everywhere, walk_back), (everywhere, copy), (chunks, walk_out)]
     return [Task(where, work) for where, work in works]
 
 

@@ -61,7 +61,7 @@ def edge_array(edge_index: Any) -> NDArray[np.int64]:
         raise GraphInputError(
             f"edge_index holds node {edges.max()}; that is too large."
         )
-    return edges.astype(np.int64)
+    return edges.astype(np.int64, order="C")
 
 
 def check_num_nodes(num_nodes: Any) -> int:
@@ -82,6 +82,12 @@ def check_num_nodes(num_nodes: Any) -> int:
     if num_nodes >= 2**31:
         raise GraphInputError(f"num_nodes must be below 2^31, got {num_nodes}.")
     return number
+
+
+def check_size(num_nodes: int, num_pairs: int) -> None:
+    """Refuse more nodes than the pairs support, or than memory has room for."""
+    check_claim(num_nodes, "nodes", num_pairs, "edges")
+    check_memory(8 * num_nodes + 64 * num_pairs, f"a graph of {num_nodes:,} nodes")
 
 
 def clean_edges(
@@ -108,8 +114,7 @@ def clean_edges(
         GraphInputError: If a rule is broken.
     """
     check_rules(undirected, loops)
-    check_claim(num_nodes, "nodes", row.size, "edges")
-    check_memory(8 * num_nodes + 64 * row.size, f"a graph of {num_nodes:,} nodes")
+    check_size(num_nodes, row.size)
     looped = row == col
     if looped.any():
         _report_loops(row[looped], num_nodes, loops, describe, stacklevel + 1)

@@ -45,7 +45,13 @@ def read_npz(
     """
     arrays = _load(path)
     with located(path):
-        packed = pack_edge_indices(**arrays, undirected=undirected, loops=loops)
+        packed = pack_edge_indices(
+            arrays["edge_index"],
+            arrays["node_ptr"],
+            arrays["edge_ptr"],
+            undirected=undirected,
+            loops=loops,
+        )
     return unpack(packed)
 
 

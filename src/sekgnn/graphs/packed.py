@@ -15,12 +15,17 @@ from sekgnn.graphs.cleaning import (
     SelfLoops,
     Undirected,
     check_num_nodes,
+    check_rules,
+    check_size,
     clean_edges,
     edge_array,
 )
 from sekgnn.graphs.graph import CsrGraph, Graph
+from sekgnn.kernel import kernel
+from sekgnn.parallel import even_chunks, run_chunks
 
 _CELLS = 1 << 20  # entries of a stack of matrices: 8 MB
+_GRAPHS = 64  # that are packed together
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +100,18 @@ def packed_slice(packed: PackedGraphs, first: int, last: int) -> PackedGraphs:
     return PackedGraphs(node_ptr - begin, indptr - indptr[0], indices)
 
 
+def node_ranges(node_ptr: NDArray[np.int64], size: int) -> list[tuple[int, int]]:
+    """Cut the nodes into ranges of about ``size`` that cut no graph in two.
+
+    Example:
+        >>> node_ranges(np.array([0, 2, 3, 9, 10]), 3)
+        [(0, 3), (3, 9), (9, 10)]
+    """
+    marks = np.arange(0, node_ptr[-1] + size, size).clip(max=node_ptr[-1])
+    cuts = node_ptr[np.searchsorted(node_ptr, marks)]
+    return list(pairwise(np.unique(cuts).tolist()))
+
+
 def unpack(packed: PackedGraphs) -> list[Graph]:
     """Return the graphs of ``packed`` one by one, the inverse of :func:`pack`."""
     graphs = []
@@ -112,6 +129,7 @@ def pack_edge_indices(
     *,
     undirected: Undirected = "error",
     loops: SelfLoops = "drop",
+    threads: int | None = None,
 ) -> PackedGraphs:
     """Build a whole dataset from one concatenated ``edge_index``, at once.
 
@@ -124,6 +142,7 @@ def pack_edge_indices(
         edge_ptr: Graph g owns columns ``edge_ptr[g]:edge_ptr[g + 1]``, ``[G + 1]``.
         undirected: ``"error"`` or ``"add"`` when a pair lacks its reverse.
         loops: ``"drop"`` (with a warning) or ``"error"``.
+        threads: Threads; ``None`` for all usable cores.
 
     Raises:
         GraphInputError: If shapes, pointers, node ids or symmetry are wrong.
@@ -148,6 +167,10 @@ def pack_edge_indices(
             f"edge_ptr ends at {columns[-1]}, but edge_index has {edges.shape[1]} "
             "columns; the file or array may be cut short."
         )
+    check_rules(undirected, loops)
+    packed = _pack_clean(edges, nodes, columns, threads)
+    if packed is not None:
+        return packed
     graph = np.repeat(np.arange(nodes.size - 1), np.diff(columns))  # [E]
     size = np.diff(nodes)[graph]  # [E]
     outside = (edges < 0) | (edges >= size)
@@ -160,6 +183,87 @@ def pack_edge_indices(
         )
     row, col = edges + nodes[:-1][graph]
     return pack_union(row, col, nodes, undirected, loops, stacklevel=4)
+
+
+def _pack_clean(
+    edges: NDArray[np.int64],
+    node_ptr: NDArray[np.int64],
+    edge_ptr: NDArray[np.int64],
+    threads: int | None,
+) -> PackedGraphs | None:
+    """Pack graphs whose pairs break no rule, or return ``None``."""
+    num_nodes = check_num_nodes(int(node_ptr[-1]))
+    check_size(num_nodes, edges.shape[1])
+    indptr = np.zeros(num_nodes + 1, dtype=np.int64)
+    indices = np.empty(edges.shape[1], dtype=np.int32)
+    clean = []
+
+    def work(start: int, stop: int) -> None:
+        clean.append(
+            write_rows(edges, node_ptr, edge_ptr, start, stop, indptr, indices)
+        )
+
+    run_chunks(work, even_chunks(node_ptr.size - 1, _GRAPHS), threads)
+    return PackedGraphs(node_ptr, indptr, indices) if all(clean) else None
+
+
+@kernel
+def write_rows(
+    edges: NDArray[np.int64],
+    node_ptr: NDArray[np.int64],
+    edge_ptr: NDArray[np.int64],
+    start: int,
+    stop: int,
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+) -> bool:
+    """Write the rows of graphs ``start..stop - 1``, and return whether they are simple.
+
+    If not (a foreign node, a loop, a repeat, a pair without its reverse), what was
+    written is of no use. The arguments are those of :func:`pack_edge_indices` and the
+    arrays of :class:`PackedGraphs`.
+
+    Pairs are sorted by their second node, then dealt out in this order to the rows of
+    the first, which makes rows sorted. Whoever reads sorted rows one after the other
+    meets the neighbours of each node in order: in a symmetric graph that is its row.
+    """
+    for g in range(start, stop):
+        first, n = node_ptr[g], node_ptr[g + 1] - node_ptr[g]
+        low, high = edge_ptr[g], edge_ptr[g + 1]
+        leaving, entering = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        for e in range(low, high):
+            u, v = edges[0, e], edges[1, e]
+            if u < 0 or u >= n or v < 0 or v >= n or u == v:
+                return False
+            leaving[u] += 1
+            entering[v] += 1
+        rows = np.empty(n + 1, np.int64)
+        rows[0] = low
+        for v in range(n):
+            if leaving[v] != entering[v]:
+                return False
+            rows[v + 1] = indptr[first + v + 1] = rows[v] + leaving[v]
+        sources, free = np.empty(high - low, np.int64), rows.copy()
+        for e in range(low, high):
+            u, v = edges[0, e], edges[1, e]
+            sources[free[v] - low] = u
+            free[v] += 1
+        free[:] = rows
+        for v in range(n):
+            for e in range(rows[v], rows[v + 1]):
+                u = sources[e - low]
+                if free[u] > rows[u] and indices[free[u] - 1] == first + v:
+                    return False
+                indices[free[u]] = first + v
+                free[u] += 1
+        free[:] = rows
+        for u in range(n):
+            for e in range(rows[u], rows[u + 1]):
+                v = indices[e] - first
+                if indices[free[v]] != first + u:
+                    return False
+                free[v] += 1
+    return True
 
 
 def pack_union(

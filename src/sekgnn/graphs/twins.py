@@ -9,12 +9,18 @@ same open one. No node has twins of both kinds.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.digest import scramble
 from sekgnn.graphs.graph import CsrGraph
+from sekgnn.graphs.packed import PackedGraphs, node_ranges
 from sekgnn.kernel import kernel
+from sekgnn.parallel import run_chunks
+
+_CHUNK = 2048  # nodes of small graphs that are looked at together
 
 
 @kernel
@@ -54,57 +60,65 @@ def find_twins(
 
 
 def find_alike(
-    graph: CsrGraph, twin_of: NDArray[np.int32] | None = None
-) -> NDArray[np.int32]:
-    """Return the smallest twin of either kind (or itself) of every node.
+    graphs: PackedGraphs, threads: int | None = None
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the smallest adjacent twin of every node, and that of either kind.
 
-    ``twin_of`` is what :func:`find_twins` found, if it was asked already.
+    It is the node itself where there is none; both are int32 ``[N]``.
 
     Example:
         >>> from sekgnn.graphs.graph import Graph
+        >>> from sekgnn.graphs.packed import pack
         >>> edges = [[0, 0, 0], [1, 2, 3]]  # a star
         >>> star = Graph.from_edge_index(edges, 4, undirected="add")
-        >>> find_alike(star.csr).tolist()
-        [0, 1, 1, 1]
+        >>> [twins.tolist() for twins in find_alike(pack([star]))]
+        [[0, 1, 2, 3], [0, 1, 1, 1]]
     """
-    count = graph.indptr.size - 1
-    alike = np.arange(count, dtype=np.int32) if twin_of is None else twin_of.copy()
-    if twin_of is None:
-        find_twins(graph, 0, count, alike)
-    digests = np.empty(count, dtype=np.uint64)
-    digest_neighbours(graph, digests)
-    find_twins_apart(graph, digests, np.argsort(digests, kind="stable"), alike)
-    return alike
+    graph, count = graphs.csr, graphs.num_nodes
+    twin_of, alike = np.empty(count, np.int32), np.empty(count, np.int32)
+
+    def work(start: int, stop: int) -> None:
+        find_twins(graph, start, stop, twin_of)
+        alike[start:stop] = twin_of[start:stop]
+        digests = np.empty(stop - start, dtype=np.uint64)
+        digest_neighbours(graph, start, digests)
+        order = start + np.argsort(digests, kind="stable")
+        find_twins_apart(graph, start, digests, order, alike)
+
+    run_chunks(work, node_ranges(graphs.node_ptr, _CHUNK), threads)
+    return twin_of, alike
 
 
 @kernel
-def digest_neighbours(graph: CsrGraph, out: NDArray[np.uint64]) -> None:
-    """Write a number for the set of neighbours of every node."""
+def digest_neighbours(graph: CsrGraph, start: int, out: NDArray[np.uint64]) -> None:
+    """Write a number for the set of neighbours of each node from ``start`` on."""
     indptr, indices = graph
-    for v in range(out.size):
+    for i in range(out.size):
         total = np.uint64(0)
-        for e in range(indptr[v], indptr[v + 1]):
+        for e in range(indptr[start + i], indptr[start + i + 1]):
             total += scramble(np.uint64(indices[e] + 1))
-        out[v] = total
+        out[i] = total
 
 
 @kernel
 def find_twins_apart(
     graph: CsrGraph,
+    start: int,
     digests: NDArray[np.uint64],
     order: NDArray[np.int64],
     alike: NDArray[np.int32],
 ) -> None:
     """Write the smallest node with the same neighbours, where there is one.
 
-    ``order`` sorts ``digests``, equal ones by number. Isolated nodes stay alone: those
-    of several graphs would be mixed.
+    ``digests`` are those of nodes from ``start`` on, and ``order`` the nodes sorted by
+    them, equal ones by number. Isolated nodes stay alone: those of several graphs would
+    be mixed.
     """
     indptr, indices = graph
     first = 0
     for i in range(1, order.size):
         v, u = order[i], order[first]
-        same = digests[v] == digests[u]
+        same = digests[v - start] == digests[u - start]
         if not same:
             first = i
             continue
@@ -116,6 +130,21 @@ def find_twins_apart(
                 break
         if same:
             alike[v] = u
+
+
+@kernel
+def copy_to_twins(
+    alike: NDArray[np.int32], start: int, stop: int, values: NDArray[Any]
+) -> None:
+    """Give each of the nodes ``start..stop - 1`` what its smallest twin has.
+
+    ``values`` is ``[N, F]``; nodes whose twin is -1 are left as they are.
+    """
+    for v in range(start, stop):
+        u = alike[v]
+        if u >= 0 and u != v:
+            for i in range(values.shape[1]):
+                values[v, i] = values[u, i]
 
 
 @kernel

@@ -264,7 +264,7 @@ def _count(
     room, none = _largest(packed), np.empty((3, 0), dtype=np.int64)
     whole = sum(stop - start for start, stop in chunks) == packed.num_nodes
     alone = np.arange(packed.num_nodes, dtype=np.int32)
-    alike = find_alike(packed.csr) if whole else alone
+    alike = find_alike(packed, threads)[1] if whole else alone
 
     def count(start: int, stop: int) -> None:
         _search(packed.csr, start, stop, diffusion, room, sizes, alike, False, none)

@@ -179,7 +179,7 @@ def encode_dataset(
     if cache_dir is not None:
         cure = "choose another cache_dir, or None to do without"
         folder = make_folder(Path(cache_dir), cure)
-    packed = pack_dataset(dataset, transform.undirected, transform.loops)
+    packed = pack_dataset(dataset, transform.undirected, transform.loops, threads)
     values, file, hit = encode_cached(
         packed,
         transform.encoding,

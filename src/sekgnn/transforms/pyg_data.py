@@ -20,6 +20,8 @@ from sekgnn.graphs import (
     from_pyg,
     pack_edge_indices,
 )
+from sekgnn.graphs.cleaning import edge_array
+from sekgnn.parallel import even_chunks, run_chunks
 
 _WEIGHTS = ("edge_weight", "edge_attr")  # from_pyg refuses NaN in these
 
@@ -94,7 +96,10 @@ def attach_encoding(
 
 
 def pack_dataset(
-    dataset: GraphDataset, undirected: Undirected, loops: SelfLoops
+    dataset: GraphDataset,
+    undirected: Undirected,
+    loops: SelfLoops,
+    threads: int | None = None,
 ) -> PackedGraphs:
     """Pack ``dataset[0], ...`` by the rules of ``from_pyg``; errors name the graph."""
     if not hasattr(dataset, "__len__") or not hasattr(dataset, "__getitem__"):
@@ -106,8 +111,10 @@ def pack_dataset(
         raise GraphInputError("no graphs to encode: the dataset is empty.")
     found = _collated(dataset)
     if found is None:
-        found = _one_by_one(dataset, undirected, loops)
-    return pack_edge_indices(*found, undirected=undirected, loops=loops)
+        found = _one_by_one(dataset, undirected, loops, threads)
+    return pack_edge_indices(
+        *found, undirected=undirected, loops=loops, threads=threads
+    )
 
 
 Arrays = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]
@@ -153,10 +160,13 @@ def _collated(dataset: Any) -> Arrays | None:
 
 
 def _one_by_one(
-    dataset: GraphDataset, undirected: Undirected, loops: SelfLoops
+    dataset: GraphDataset,
+    undirected: Undirected,
+    loops: SelfLoops,
+    threads: int | None,
 ) -> Arrays:
     """Collect the edges of every ``dataset[i]``."""
-    parts: list[NDArray[Any]] = []
+    parts: list[Tensor] = []
     sizes: list[int] = []
     for i in range(len(dataset)):
         try:
@@ -165,28 +175,36 @@ def _one_by_one(
             raise GraphInputError(f"graph {i}: {error}") from None
         parts.append(edge_index)
         sizes.append(num_nodes)
-    lengths = [part.shape[1] for part in parts]
-    return np.concatenate(parts, axis=1), _starts(sizes), _starts(lengths)
+    edge_ptr = _starts([part.numel() // 2 for part in parts])
+    joined = np.empty((2, edge_ptr[-1]), dtype=np.int64)
+
+    def join(start: int, stop: int) -> None:
+        columns = slice(edge_ptr[start], edge_ptr[stop])
+        joined[:, columns] = torch.cat(parts[start:stop], dim=1).numpy()
+
+    run_chunks(join, even_chunks(len(parts), 512), threads)
+    return joined, _starts(sizes), edge_ptr
 
 
-def _edges(
-    data: Any, undirected: Undirected, loops: SelfLoops
-) -> tuple[NDArray[Any], int]:
+def _edges(data: Any, undirected: Undirected, loops: SelfLoops) -> tuple[Tensor, int]:
     """Return pairs and node count of one graph; pack_edge_indices checks the rest."""
     store = check_data(data).stores[0]
-    edges = store.get("edge_index")
+    edges, num_nodes = store.get("edge_index"), store.get("num_nodes")
     plain = (
         isinstance(edges, Tensor)
         and edges.dim() == 2
         and edges.size(0) == 2
         and not edges.is_floating_point()
-        and (store.get("num_nodes") is not None or isinstance(store.get("x"), Tensor))
-        and not any(_not_finite(store.get(key)) for key in _WEIGHTS)
+        and (num_nodes is not None or isinstance(store.get("x"), Tensor))
+        and not _not_finite(store.get("edge_weight"))
+        and not _not_finite(store.get("edge_attr"))
     )
-    if plain:
-        return _numpy(edges), int(data.num_nodes)
-    graph = from_pyg(data, undirected=undirected, loops=loops)
-    return graph.edge_index(), graph.num_nodes
+    if not plain:
+        graph = from_pyg(data, undirected=undirected, loops=loops)
+        return torch.from_numpy(graph.edge_index()), graph.num_nodes
+    if type(edges) is not Tensor or edges.dtype != torch.int64 or not edges.is_cpu:
+        edges = torch.from_numpy(edge_array(edges))
+    return edges, int(data.num_nodes if num_nodes is None else num_nodes)
 
 
 def _not_finite(weights: Any) -> bool:
@@ -200,7 +218,7 @@ def _not_finite(weights: Any) -> bool:
 
 
 def _numpy(tensor: Tensor) -> NDArray[Any]:
-    array: NDArray[Any] = tensor.detach().cpu().numpy()
+    array: NDArray[Any] = tensor.numpy(force=True)
     return array
 
 

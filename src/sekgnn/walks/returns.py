@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
 from sekgnn.graphs.graph import CsrGraph, Graph
+from sekgnn.graphs.packed import pack
 from sekgnn.graphs.twins import find_alike
 from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress, even_chunks, run_chunks
@@ -115,7 +116,7 @@ def return_probabilities(
     check_positive("walk_length", walk_length)
     n, loop = graph.num_nodes, int(self_loops)
     edges = with_degrees(graph.csr, loop)
-    twin_of = find_alike(graph.csr)
+    twin_of = find_alike(pack([graph]), threads)[1]
     out = np.empty((n, walk_length))
 
     def work(start: int, stop: int) -> None:
