@@ -467,7 +467,7 @@ def _run(
     blocks, pairs = _channels(encoding)
     _check_memory(packed, encoding, blocks, pairs, dtype, threads)
     starts, graphs = packed.node_ptr, len(packed.node_ptr) - 1
-    alike = find_alike(packed.csr)
+    _, alike = find_alike(packed, threads)
     place = PerThread(lambda: np.full(starts[-1], -1, dtype=np.int32))
     parts: dict[int, tuple[NDArray[Any], ...]] = {}
 
