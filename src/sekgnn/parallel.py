@@ -47,7 +47,7 @@ def run_chunks(
     todo = deque(bounds)
     total = sum(stop - start for start, stop in todo)
     others = min(resolve_threads(threads), len(todo)) - 1
-    finished: deque[int] = deque()
+    finished: deque[int] = deque()  # sizes of chunks that were not told yet
     told = 0
 
     def run(progress: Progress | None = None) -> None:
@@ -61,7 +61,8 @@ def run_chunks(
                 work(start, stop)
                 finished.append(stop - start)
                 if progress is not None:
-                    told = sum(finished.copy())
+                    while finished:
+                        told += finished.popleft()
                     progress(told, total)
             except BaseException:
                 todo.clear()

@@ -128,9 +128,9 @@ def test_every_road_packs_alike(many: list[Graph], seed: int) -> None:
 
 
 @given(st.lists(st.integers(0, 5), max_size=9), st.integers(1, 7))
-def test_node_ranges_cut_no_graph(sizes: list[int], size: int) -> None:
+def test_ranges_cut_no_graph(sizes: list[int], size: int) -> None:
     node_ptr = np.cumsum([0, *sizes])
-    ranges = packed.node_ranges(node_ptr, size)
+    ranges = packed.whole_graph_ranges(node_ptr, size)
     nodes = [v for start, stop in ranges for v in range(start, stop)]
     assert nodes == list(range(node_ptr[-1]))
     for start, stop in ranges:

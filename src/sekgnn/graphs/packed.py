@@ -100,11 +100,11 @@ def packed_slice(packed: PackedGraphs, first: int, last: int) -> PackedGraphs:
     return PackedGraphs(node_ptr - begin, indptr - indptr[0], indices)
 
 
-def node_ranges(node_ptr: NDArray[np.int64], size: int) -> list[tuple[int, int]]:
+def whole_graph_ranges(node_ptr: NDArray[np.int64], size: int) -> list[tuple[int, int]]:
     """Cut the nodes into ranges of about ``size`` that cut no graph in two.
 
     Example:
-        >>> node_ranges(np.array([0, 2, 3, 9, 10]), 3)
+        >>> whole_graph_ranges(np.array([0, 2, 3, 9, 10]), 3)
         [(0, 3), (3, 9), (9, 10)]
     """
     marks = np.arange(0, node_ptr[-1] + size, size).clip(max=node_ptr[-1])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sekgnn.digest import scramble
 from sekgnn.graphs.graph import CsrGraph
-from sekgnn.graphs.packed import PackedGraphs, node_ranges
+from sekgnn.graphs.packed import PackedGraphs, whole_graph_ranges
 from sekgnn.kernel import kernel
 from sekgnn.parallel import run_chunks
 
@@ -85,7 +85,7 @@ def find_alike(
         order = start + np.argsort(digests, kind="stable")
         find_twins_apart(graph, start, digests, order, alike)
 
-    run_chunks(work, node_ranges(graphs.node_ptr, _CHUNK), threads)
+    run_chunks(work, whole_graph_ranges(graphs.node_ptr, _CHUNK), threads)
     return twin_of, alike
 
 

@@ -386,8 +386,8 @@ def _qm9() -> Iterator[Recipe]:
     for model in ("gin", "mpnn"):
         fewer = {**_QM9_NETWORK, "epochs": 20}
         yield recipe(model, {"data": f"QM9{_HEAVY}", **_network(model, fewer)})
+    one = {**both, "activation": "silu", "lr": 0.0005}
     for target in ("u0", "alpha", "gap"):
-        one = {**both, "activation": "silu", "lr": 0.0005}
         yield recipe("sek-gin-ridge-one-target", one, target)
         yield recipe("sek-gin-one-target", alone, target)
 

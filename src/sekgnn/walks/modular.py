@@ -34,12 +34,6 @@ STEP_KEYS: NDArray[np.uint64] = np.array(
 """Odd multipliers of the words of each step, uint64 ``[MAX_STEPS, 2]``."""
 STEP_KEYS.flags.writeable = False
 
-SMALL_INVERSES: NDArray[np.uint64] = np.array(
-    [[pow(d, -1, p) if d else 0 for p in PRIMES] for d in range(64)], dtype=np.uint64
-)
-"""Inverses of small degrees, uint64 ``[64, 2]``."""
-SMALL_INVERSES.flags.writeable = False
-
 _P = np.uint64(PRIMES[0])
 _Q = np.uint64(PRIMES[1])
 _CP, _CQ = np.uint64(2**31 - PRIMES[0]), np.uint64(2**31 - PRIMES[1])
@@ -155,14 +149,9 @@ def walk_digests(
     s]``, ``out`` is ``[2, s, s]``: lane, from, to.
     """
     s = rows.size - 1
-    inverses = np.zeros((s, 2), dtype=np.uint64)
+    first = inverse_degrees(rows, PRIMES[0])
+    second = inverse_degrees(rows, PRIMES[1])
     for i in range(s):
-        degree = rows[i + 1] - rows[i]
-        for p in range(2 if degree else 0):
-            known = degree < SMALL_INVERSES.shape[0]
-            inverses[i, p] = (
-                SMALL_INVERSES[degree, p] if known else inverse(degree, PRIMES[p])
-            )
         for j in range(s):
             one = np.uint64(1 if i == j else 0)
             scratch[0, 0, i, j] = one
@@ -182,7 +171,7 @@ def walk_digests(
                 for j in range(s):  # fewer than 2^31 terms below 2^31
                     scratch[after, 0, i, j] += scratch[now, 0, u, j]
                     scratch[after, 1, i, j] += scratch[now, 1, u, j]
-            a, b = inverses[i, 0], inverses[i, 1]
+            a, b = np.uint64(first[i]), np.uint64(second[i])
             for j in range(s):
                 x = reduce(reduce(scratch[after, 0, i, j], _P, _CP) * a, _P, _CP)
                 y = reduce(reduce(scratch[after, 1, i, j], _Q, _CQ) * b, _Q, _CQ)
