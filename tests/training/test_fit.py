@@ -54,6 +54,7 @@ HARD: dict[str, Any] = {
     ("schedule", "rates"),
     [
         ("cosine", [0.02, 0.0155, 0.0065, 0.002]),  # (1 + cos) / 2: 1, 3/4, 1/4, 0
+        ("step", [0.02, 0.02, 0.01, 0.01]),  # half after every two epochs
         ("constant", [0.02] * 4),
     ],
 )
@@ -61,6 +62,7 @@ def test_rates_worked_out_by_hand(
     lines: Path, schedule: str, rates: list[float]
 ) -> None:
     more: dict[str, Any] = {"schedule": schedule, "final_lr": 0.1, "lr": 0.02}
+    more |= {"plateau_patience": 2, "plateau_factor": 0.5}
     four, one = (Training(config(lines, epochs=n, **more)).fit() for n in (4, 1))
     assert four.curves["lr"] == pytest.approx(rates)
     assert one.curves["lr"] == [0.02]
@@ -74,6 +76,7 @@ def test_rates_worked_out_by_hand(
         ({"model": "k-gin", "num_hops": 2, "max_neighbors": 1}, (2,)),
         ({"protocol": "holdout", "monitor": "mae", "clip": 0.5}, (2,)),
         ({"schedule": "cosine"}, (3,)),
+        ({"schedule": "step", "plateau_patience": 2}, (3,)),
         ({"patience": None, "keep": "last", "refit": True}, (4,)),
     ],
 )

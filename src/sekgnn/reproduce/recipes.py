@@ -88,6 +88,11 @@ _TU_PAPER: Keys = {
     "jump": "concat", "readout": "sum", "edge_features": False, "lr": 0.008,
     "weight_decay": 1e-6, "plateau_patience": 20, "plateau_factor": 0.5,
 }  # fmt: skip
+_TU_AUTHORS: Keys = {
+    **{k: v for k, v in _TU_PAPER.items() if k != "edge_features"},
+    "schedule": "step", "plateau_patience": 50, "plateau_factor": 0.5,
+    "dropout": 0.5, "batch_size": 64, "epochs": 350,
+}  # fmt: skip
 _TU_FIXED: Keys = {
     "hidden_channels": 16, "num_layers": 2, "num_hops": 3, "jump": "attention",
     "optimizer": "adamw", "lr": 0.002, "schedule": "cosine", "epochs": 40,
@@ -419,11 +424,9 @@ def _steps_tu() -> Iterator[Recipe]:
             "data": data,
             "protocol": "wijesinghe2022",
             "model": "sek-gin",
-            **_TU_PAPER,
+            **_TU_AUTHORS,
             "num_layers": 2,
             "combine": "sum",
-            "epochs": 50,
-            "batch_size": 32 if data == "MUTAG" else 64,
             "baseline": False,
         }
         yield from _steps("table5", data, keys)

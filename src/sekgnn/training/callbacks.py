@@ -167,24 +167,29 @@ class Plateau(Callback):
         self._state = state_dict or None
 
 
-class Cosine(Callback):
-    r"""Lets the learning rate fall over all epochs along half a cosine.
+class RateByEpoch(Callback):
+    """Sets the learning rate to its first value times ``share(epoch)``, from epoch 0.
 
-    Epoch e of E (from 0) has the rate
-    :math:`\eta (s + (1 - s)(1 + \cos(\pi e / (E - 1))) / 2)`: the first has
-    :math:`\eta`, the last :math:`s \eta`. It depends on e alone, so that a continued
-    run has the same rates.
+    It depends on the epoch alone, so that a continued run has the same rates.
     """
 
-    def __init__(self, epochs: int, final: float) -> None:
-        self.epochs, self.final = epochs, final
+    def __init__(self, share: Callable[[int], float]) -> None:
+        self.share = share
 
     def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
         """Set the rate of the epoch."""
-        done = trainer.current_epoch / max(1, self.epochs - 1)
-        share = self.final + (1 - self.final) * (1 + math.cos(math.pi * done)) / 2
+        share = self.share(trainer.current_epoch)
         for group in trainer.optimizers[0].param_groups:
             group["lr"] = group.setdefault("initial_lr", group["lr"]) * share
+
+
+def cosine(epoch: int, epochs: int, final: float) -> float:
+    r"""Return half a cosine, 1 in the first of E epochs and s in the last.
+
+    :math:`s + (1 - s)(1 + \cos(\pi e / (E - 1))) / 2` in epoch e.
+    """
+    done = epoch / max(1, epochs - 1)
+    return final + (1 - final) * (1 + math.cos(math.pi * done)) / 2
 
 
 class KeepBest(Callback):

@@ -26,7 +26,7 @@ SECTIONS = ("data", "protocol", "model", "encoding", "training", "machine")
 PROTOCOL_NAMES = ("holdout", "xu2019", "wijesinghe2022", "nested", "fixed")
 SPLITS = {"random": 0, "scaffold": 0, "group": 1, "time": 1, "fold": 1}
 """What graphs may be split by, and how many columns it takes."""
-SCHEDULES = ("plateau", "cosine", "constant")
+SCHEDULES = ("plateau", "cosine", "step", "constant")
 LOSSES = ("mse", "mae", "huber", "bce")
 OPTIMIZERS = ("adam", "adamw", "lbfgs", "soap")
 CLOSED_FORMS = ("none", "before", "after", "both")
@@ -301,13 +301,14 @@ class RunConfig(_ModelKeys):
     )
     plateau_patience: int = key(
         "training",
-        "epochs without improvement before schedule plateau reduces the learning rate",
+        "epochs without improvement before schedule plateau reduces the learning rate, "
+        "or epochs after which schedule step does",
         10,
         low=0,
     )
     plateau_factor: float = key(
         "training",
-        "factor by which schedule plateau reduces the learning rate",
+        "factor by which schedules plateau and step reduce the learning rate",
         0.5,
         above=0,
         high=1,

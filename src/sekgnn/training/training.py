@@ -36,13 +36,14 @@ from sekgnn.training.batches import (
 from sekgnn.training.build import freeze, make_model, start_from
 from sekgnn.training.callbacks import (
     Checkpoint,
-    Cosine,
     EndWithParent,
     EpochReport,
     History,
     KeepBest,
     Plateau,
     ProgressReport,
+    RateByEpoch,
+    cosine,
 )
 from sekgnn.training.closed_form import (
     aim_at_the_rest,
@@ -461,10 +462,14 @@ def _schedule(config: RunConfig, history: History) -> list[Any]:
     if config.schedule == "constant" or config.optimizer == "lbfgs":
         return []
     if config.schedule == "cosine":
-        return [Cosine(config.epochs, config.final_lr)]
+        rule = partial(cosine, epochs=config.epochs, final=config.final_lr)
+        return [RateByEpoch(rule)]
+    if config.schedule == "step":
+        every, factor = max(1, config.plateau_patience), config.plateau_factor
+        return [RateByEpoch(lambda epoch: factor ** (epoch // every))]
     loss = "val_loss" if config.watched == "val" else "train_loss"
-    rule = config.plateau_patience, config.plateau_factor, config.min_lr
-    return [Plateau(history, loss, *rule)]
+    at_rest = config.plateau_patience, config.plateau_factor, config.min_lr
+    return [Plateau(history, loss, *at_rest)]
 
 
 def fold_seeds(seed: int, number: int, member: int = 0) -> tuple[int, int]:
