@@ -10,9 +10,7 @@ from functools import partial
 from itertools import permutations, product
 from typing import Any
 
-from sekgnn import wl
-from sekgnn.graphs.labelled import LabelledGraph
-from sekgnn.testing.brute_force import (
+from tests.brute_force import (
     distance_value,
     distances,
     edges_of,
@@ -21,6 +19,9 @@ from sekgnn.testing.brute_force import (
     walk_sums,
     walk_value,
 )
+
+from sekgnn import wl
+from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.wl.encodings.base import Encoding
 
 Graphs = Sequence[LabelledGraph]

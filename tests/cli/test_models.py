@@ -9,7 +9,7 @@ from benchmarks.models import names, page, ratios
 
 from sekgnn.models import MODELS
 from sekgnn.models.options import MODEL_KINDS, model_costs
-from sekgnn.reports.paper_numbers import PAPER_NUMBERS
+from sekgnn.paper.paper_numbers import PAPER_NUMBERS
 from sekgnn.wl import TESTS
 
 from .conftest import Run

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.brute_force import brute_force_encoding
 
 from sekgnn.encoding import WalkEncoding, encode, encode_many
 from sekgnn.encoding.tasks import Backend
@@ -24,12 +25,7 @@ from sekgnn.graphs import (
     rook_graph,
     shrikhande_graph,
 )
-from sekgnn.testing import (
-    assert_permutation_equivariant,
-    brute_force_encoding,
-    graphs,
-    walk_encodings,
-)
+from sekgnn.testing import assert_permutation_equivariant, graphs, walk_encodings
 
 BACKENDS: tuple[Backend, ...] = ("auto", "dense", "spectral", "push")
 EVERYTHING = WalkEncoding(

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.brute_force import brute_force_encoding
 
 from sekgnn.encoding import WalkEncoding, encode_exact
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs import Graph, path_graph, rook_graph, shrikhande_graph
-from sekgnn.testing import brute_force_encoding, graphs, walk_encodings
+from sekgnn.testing import graphs, walk_encodings
 from sekgnn.walks import PRIMES, modular_landing, residues
 
 

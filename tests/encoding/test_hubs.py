@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.brute_force import brute_force_encoding
 
 import sekgnn.memory
 from sekgnn import WalkEncoding, encode
@@ -14,7 +15,6 @@ from sekgnn.encoding import costs
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import Graph
 from sekgnn.hops import hop_pairs
-from sekgnn.testing.brute_force import brute_force_encoding
 
 INSIDE = WalkEncoding(num_shells=2, walk_length=4, scope=("ego", "internal"), radius=2)
 

@@ -20,13 +20,13 @@ from torch_geometric.transforms import RootedEgoNets
 from sekgnn.encoding import PeripheralEdges, encode
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs import Graph
-from sekgnn.models.capsules import squash
 from sekgnn.nn import membership
-from sekgnn.nn.ego_nets import ego_nets
-from sekgnn.nn.node_sets import pairs_of, triples_of
-from sekgnn.nn.orderings import bfs_orderings
-from sekgnn.nn.overlaps import overlap_weights
-from sekgnn.nn.peripheral_conv import path_counts
+from sekgnn.paper.capsules import squash
+from sekgnn.paper.ego_nets import ego_nets
+from sekgnn.paper.node_sets import pairs_of, triples_of
+from sekgnn.paper.orderings import bfs_orderings
+from sekgnn.paper.overlaps import overlap_weights
+from sekgnn.paper.peripheral_conv import path_counts
 from sekgnn.training.objective import Objective
 
 KARATE = nx.karate_club_graph()

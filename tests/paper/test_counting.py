@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sekgnn.datasets import CountingDataset, counting, pattern_counts
-from sekgnn.datasets.counting import PATTERNS, SHAPES
+from sekgnn.datasets import counting
 from sekgnn.errors import ConfigError, DataNotFoundError, GraphInputError
 from sekgnn.graphs import Graph, complete_graph, cycle_graph, path_graph, petersen_graph
+from sekgnn.paper import CountingDataset, pattern_counts
+from sekgnn.paper.counting import PATTERNS, SHAPES
 from sekgnn.testing import graphs
 
 EDGES = {n: n * degree // 2 - n for n, degree in SHAPES}
@@ -84,7 +85,7 @@ def test_seeds() -> None:
 def test_without_a_data_folder_the_graphs_are_generated(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("sekgnn.datasets.counting.NUM_GRAPHS", 20)
+    monkeypatch.setattr("sekgnn.paper.counting.NUM_GRAPHS", 20)
     monkeypatch.delenv("SEKGNN_DATA", raising=False)
     first = CountingDataset()
     assert repr(first) == "CountingDataset(20, generated)"

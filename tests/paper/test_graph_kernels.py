@@ -13,7 +13,7 @@ from tests.transforms.helpers import empty_graph
 
 from sekgnn.graphs import Graph, cycle_graph, path_graph, petersen_graph
 from sekgnn.graphs.packed import pack
-from sekgnn.models.graph_kernels import (
+from sekgnn.paper.graph_kernels import (
     FusedDistance,
     GraphKernel,
     KernelGraphs,

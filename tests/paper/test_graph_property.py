@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sekgnn.datasets import GraphPropertyDataset, graph_properties, node_properties
-from sekgnn.datasets.graph_property import FAMILIES, _rewired, benchmark_graph
 from sekgnn.errors import ConfigError, DataNotFoundError, GraphInputError
 from sekgnn.graphs import Graph, complete_graph, cycle_graph, path_graph
+from sekgnn.paper import GraphPropertyDataset, graph_properties, node_properties
+from sekgnn.paper.graph_property import FAMILIES, _rewired, benchmark_graph
 from sekgnn.testing import graphs
 
 SIZES = (15, 16, 17, 20, 24)
@@ -108,7 +108,7 @@ def test_seeds() -> None:
 def test_without_a_data_folder_the_graphs_are_generated(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("sekgnn.datasets.graph_property.PER_SIZE", 4)
+    monkeypatch.setattr("sekgnn.paper.graph_property.PER_SIZE", 4)
     monkeypatch.delenv("SEKGNN_DATA", raising=False)
     first = GraphPropertyDataset(seed=2)
     assert repr(first) == "GraphPropertyDataset(55, generated)"

@@ -14,9 +14,10 @@ from tests.training.helpers import config, run
 
 from sekgnn.datasets import read_task
 from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
-from sekgnn.models import WWL, KernelMachine, load_model
-from sekgnn.models.graph_kernels import KernelGraphs
+from sekgnn.models import load_model
 from sekgnn.models.options import MODEL_KINDS
+from sekgnn.paper import WWL, KernelMachine
+from sekgnn.paper.graph_kernels import KernelGraphs
 from sekgnn.training.batches import JoinedGraphs
 from sekgnn.training.build import make_model
 from sekgnn.training.config import RunConfig
@@ -160,7 +161,7 @@ def test_parameters_are_chosen_without_the_test_graphs(lines: Path) -> None:
 def test_kernel_values_are_computed_once_for_all_folds(
     lines: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sekgnn.models.graph_kernels import SubtreeKernel
+    from sekgnn.paper.graph_kernels import SubtreeKernel
 
     counted: list[int] = []
     between = SubtreeKernel.between

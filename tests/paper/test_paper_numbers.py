@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sekgnn.datasets import QM9_TARGETS, TU_NAMES
-from sekgnn.reports.paper_numbers import (
+from sekgnn.paper.paper_numbers import (
     PAPER_NUMBERS,
     PaperNumber,
     ablation_steps,

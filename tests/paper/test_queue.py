@@ -10,8 +10,8 @@ from tests.training.helpers import SMALL, records, write_lines
 
 from sekgnn.errors import ConfigError
 from sekgnn.models.options import MODEL_KINDS
-from sekgnn.reproduce.queue import look, shortest_first, train_queue
-from sekgnn.reproduce.recipes import (
+from sekgnn.paper.queue import look, shortest_first, train_queue
+from sekgnn.paper.recipes import (
     COLUMNS,
     KERNELS,
     STEPS,
@@ -19,7 +19,7 @@ from sekgnn.reproduce.recipes import (
     choose,
     recipes,
 )
-from sekgnn.reproduce.tables import write_table
+from sekgnn.paper.tables import write_table
 from sekgnn.training.config import RunConfig
 from sekgnn.training.run_folder import locked, write_config
 
@@ -100,7 +100,7 @@ def test_the_queue_goes_on_after_a_failure_and_when_time_was_up(
     assert train_queue(found, runs, budget=1.0, tell=said.append) == []
     assert all("more than is left" in line for line in said) and len(said) == 3
     clock = iter([0.0, *[1.0] * 4, *[1e9] * 99])  # out of time in an epoch of "long"
-    monkeypatch.setattr("sekgnn.reproduce.queue._now", lambda: next(clock))
+    monkeypatch.setattr("sekgnn.paper.queue._now", lambda: next(clock))
     failed = train_queue(found, runs, budget=1000.0, tell=said.append)
     assert len(failed) == 1 and failed[0].startswith("wrong: ")
     assert "out of time" in said[-1]

@@ -12,9 +12,17 @@ import pytest
 from tests.reports.run_records import as_run, folds, holdout, save
 from tests.reports.test_run_table import read_table
 
+from sekgnn.paper.paper_numbers import paper_number_of
+from sekgnn.paper.step_curves import (
+    StepCurve,
+    step_curves,
+    step_markdown,
+    step_pages,
+    step_png,
+)
+from sekgnn.reports.finished_runs import Run
 from sekgnn.reports.run_report import write_report
-from sekgnn.reports.run_table import table_rows
-from sekgnn.reports.step_curves import StepCurve, step_curves, step_markdown, step_png
+from sekgnn.reports.run_table import TableRow, table_rows
 from sekgnn.training.config import RunConfig
 from sekgnn.training.run_record import RunRecord
 
@@ -40,9 +48,13 @@ def classified(steps: int) -> RunRecord:
     return replace(folds(), config=keys)
 
 
+def rows_of(*runs: Run) -> list[TableRow]:
+    return table_rows(runs, (), paper_number_of)
+
+
 def curves_of(*records: RunRecord) -> list[StepCurve]:
     runs = [as_run(record, f"run{i}") for i, record in enumerate(records)]
-    return step_curves(table_rows(runs))
+    return step_curves(runs, table_rows(runs, (), paper_number_of))
 
 
 def test_numbers_stand_at_their_steps_and_missing_ones_are_missing() -> None:
@@ -75,9 +87,9 @@ def test_sets_are_read_by_their_protocol() -> None:
 
 
 def test_the_table_compares_an_ablation_with_its_own_number() -> None:
-    rows = table_rows([as_run(counted(8, 0.1), "a"), as_run(counted(12, 0.1), "b")])
+    rows = rows_of(as_run(counted(8, 0.1), "a"), as_run(counted(12, 0.1), "b"))
     assert [row.paper and row.paper.value for row in rows] == [0.0008] * 2 + [None] * 2
-    *_, xu2019, each, last = table_rows([as_run(classified(8))])
+    *_, xu2019, each, last = rows_of(as_run(classified(8)))
     assert each.paper is not None and each.paper.value == 0.952
     assert xu2019.paper is last.paper is None  # 92.2 % is of other settings
 
@@ -117,7 +129,9 @@ def test_the_figure_is_drawn_with_gaps(value: float) -> None:
 def test_a_report_has_the_page_only_with_such_runs(tmp_path: Path) -> None:
     plain = save(holdout(), tmp_path / "plain")
     some = save(counted(8, 0.1), tmp_path / "some")
-    assert "steps.md" not in write_report([plain], tmp_path / "a").files
-    made = write_report([plain, some], tmp_path / "b")
+    assert (
+        "steps.md" not in write_report([plain], tmp_path / "a", pages=step_pages).files
+    )
+    made = write_report([plain, some], tmp_path / "b", pages=step_pages)
     assert {"steps.md", "steps.png"} <= {file.name for file in made.output.iterdir()}
     assert "(steps.png)" in (made.output / "steps.md").read_text("utf-8")

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.brute_force import brute_force_encoding
 
 from sekgnn.encoding import RaggedEncoding, SubstructureEncoding, WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import Graph, LabelledGraph, cycle_graph, path_graph
-from sekgnn.testing import brute_force_encoding, graphs, walk_encodings
+from sekgnn.testing import graphs, walk_encodings
 from sekgnn.wl import SEK, Batch, Walks, compare, partition
 from sekgnn.wl.encodings.base import ExactValues, as_exact
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -16,13 +16,13 @@ from sekgnn.errors import ConfigError
 from sekgnn.models.graph_inputs import GraphInputs
 from sekgnn.models.graph_model import GraphModel, register_model
 from sekgnn.models.hop_encoder import NodeEmbedding
-from sekgnn.models.layer_stack import LayerStack
 from sekgnn.models.options import ModelOptions
 from sekgnn.nn import MLP
 from sekgnn.nn.mlp import reset_children
-from sekgnn.nn.overlaps import Overlaps, overlap_weights
-from sekgnn.nn.peripheral_conv import KPGINConv, path_counts
 from sekgnn.nn.sparse_sum import Csr, csr_sum
+from sekgnn.paper.layer_stack import LayerStack
+from sekgnn.paper.overlaps import Overlaps, overlap_weights
+from sekgnn.paper.peripheral_conv import KPGINConv, path_counts
 
 
 @register_model("graphsage")
@@ -31,6 +31,8 @@ class GraphSAGE(GraphModel):
 
     .. math:: h'_v = W h_v + W' \operatorname{mean}_{u \in N(v)} h_u
     """
+
+    takes_seeds: ClassVar[bool] = True
 
     def encoders(self, options: ModelOptions) -> list[nn.Module]:
         """Return the one branch."""

@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice, check_positive
+from sekgnn.datasets.by_name import choose_targets, numbers_task, register_dataset
+from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.datasets.pyg import Collection, as_data
 from sekgnn.datasets.root import find_data_root, has_data_file, read_data_graphs
 from sekgnn.datasets.statistics import Split, check_statistics
@@ -281,3 +283,45 @@ def _thinned(n: int, degree: int, rng: np.random.Generator) -> Graph:
     edges = np.stack([row, col])[:, row < col]
     kept = rng.permutation(edges.shape[1])[n:]
     return Graph.from_edge_index(edges[:, kept], n, undirected="add")
+
+
+@register_dataset("counting")
+def counting_task(
+    target: Sequence[str],
+    *,
+    seed: int = 0,
+    generated: bool = False,
+    data_root: str | os.PathLike[str] | None = None,
+) -> GraphTask:
+    """Return patterns to count, generated or from a file.
+
+    Raises:
+        ConfigError: If no target is named, or there is no such pattern.
+    """
+    if generated:
+        return counting_data(CountingDataset.generated(seed), target)
+    return counting_data(CountingDataset(data_root, seed=seed), target)
+
+
+def counting_data(dataset: CountingDataset, targets: Sequence[str]) -> GraphTask:
+    """Return patterns to count, in units of their standard deviation.
+
+    Raises:
+        ConfigError: If no target is named, or there is no such pattern.
+    """
+    import torch
+
+    names = choose_targets("counting", targets, PATTERNS)
+    graphs = dataset.to_pyg(names)
+    columns = [PATTERNS.index(name) for name in names]
+    scale = torch.tensor(dataset.scale[columns], dtype=torch.float32)
+    for data in graphs:
+        data.y = data.y / scale
+    return numbers_task(
+        graphs,
+        names,
+        name="counting",
+        source=dataset.source,
+        units="counts divided by their standard deviation over all graphs",
+        split=dataset.split,
+    )

@@ -14,16 +14,16 @@ from sekgnn.errors import GraphInputError
 from sekgnn.models.graph_inputs import GraphInputs
 from sekgnn.models.graph_model import GraphModel, register_model
 from sekgnn.models.hop_encoder import NodeEmbedding
-from sekgnn.models.layer_stack import LayerStack
 from sekgnn.models.networks import gin_encoder
 from sekgnn.models.options import ModelOptions
 from sekgnn.nn import MLP, SEKConv
-from sekgnn.nn.ego_nets import EgoNets, ego_nets
 from sekgnn.nn.mlp import activate, make_norm, reset_children
-from sekgnn.nn.node_sets import NodeSets, pairs_of, triples_of
-from sekgnn.nn.orderings import MOST_ORDERINGS, Orderings, bfs_orderings
 from sekgnn.nn.pooling import pool_nodes
 from sekgnn.nn.sparse_sum import csr_sum
+from sekgnn.paper.ego_nets import EgoNets, ego_nets
+from sekgnn.paper.layer_stack import LayerStack
+from sekgnn.paper.node_sets import NodeSets, pairs_of, triples_of
+from sekgnn.paper.orderings import MOST_ORDERINGS, Orderings, bfs_orderings
 
 
 def _inside(inputs: GraphInputs, radius: int) -> GraphInputs:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,7 +19,7 @@ from sekgnn.graphs.extras import require
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.labelled import LabelledGraph, as_labels
 from sekgnn.graphs.packed import PackedGraphs, unpack
-from sekgnn.nn.tangent_kernel import tangent_pairs
+from sekgnn.paper.tangent_kernel import tangent_pairs
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.walks import return_probabilities
 from sekgnn.wl.batch import Batch
@@ -99,6 +99,30 @@ class KernelGraphs:
             code.update(np.ascontiguousarray(self.x[begin:end]).tobytes())
             out.append(code.digest())
         return out
+
+
+class KnownValues(NamedTuple):
+    """Values of a kernel between some graphs, so that each is computed once.
+
+    Attributes:
+        place: Of every graph, by its digest.
+        values: ``[Q, G, G]``.
+    """
+
+    place: dict[bytes, int]
+    values: NDArray[np.float64]
+
+    def find(
+        self, rows: KernelGraphs, columns: KernelGraphs
+    ) -> NDArray[np.float64] | None:
+        """Return the values ``[Q, R, C]`` of some of the graphs, if all are known."""
+        places = [
+            [self.place.get(digest, -1) for digest in side.digests()]
+            for side in (rows, columns)
+        ]
+        if any(place < 0 for side in places for place in side):
+            return None
+        return self.values[:, np.array(places[0])[:, None], places[1]]
 
 
 class GraphKernel(ABC):

@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice, check_positive
+from sekgnn.datasets.by_name import choose_targets, numbers_task, register_dataset
+from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.datasets.pyg import Collection, as_data
 from sekgnn.datasets.root import has_data_file, read_data_graphs
 from sekgnn.datasets.statistics import Split, check_statistics
@@ -420,3 +422,33 @@ FAMILIES: dict[str, tuple[float, Callable[[int, Rng], Matrix]]] = {
     "lobster": (0.1, _lobster),
 }
 """Probability and maker of each family; a maker gives the graph before rewiring."""
+
+
+@register_dataset("graph_property")
+def graph_property_task(
+    target: Sequence[str],
+    *,
+    seed: int = 0,
+    generated: bool = False,
+    data_root: str | os.PathLike[str] | None = None,
+) -> GraphTask:
+    """Return properties of graphs, or of nodes, generated or from files.
+
+    Raises:
+        ConfigError: If no target is named, or there is no such property.
+    """
+    if generated:
+        dataset = GraphPropertyDataset.generated(seed)
+    else:
+        dataset = GraphPropertyDataset(data_root, seed=seed)
+    known = (*GRAPH_PROPERTIES, *NODE_PROPERTIES)
+    names = choose_targets("graph_property", target, known)
+    return numbers_task(
+        dataset.to_pyg(names),
+        names,
+        name="graph_property",
+        source=dataset.source,
+        level="node" if names[0] in NODE_PROPERTIES else "graph",
+        units="values divided by their maximum over the training graphs",
+        split=dataset.split,
+    )

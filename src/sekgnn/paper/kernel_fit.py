@@ -10,7 +10,7 @@ Weights of graphs and classes count in all of these.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 
 from sekgnn.datasets.graph_task import Y_MASK, row_weights
 from sekgnn.graphs.extras import require
-from sekgnn.models.graph_kernels import GraphKernel, KernelGraphs
-from sekgnn.models.kernel_machine import KernelMachine, KnownValues
+from sekgnn.paper.graph_kernels import GraphKernel, KernelGraphs, KnownValues
 from sekgnn.training.objective import Objective
+
+if TYPE_CHECKING:
+    from sekgnn.paper.kernel_machine import KernelMachine
 
 Matrix = NDArray[np.float64]
 Rows = tuple[NDArray[np.int64], NDArray[np.int64]]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Iterable
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -14,44 +15,22 @@ from sekgnn.errors import ConfigError
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.memory import check_memory
 from sekgnn.models.graph_inputs import GraphInputs
-from sekgnn.models.graph_kernels import (
+from sekgnn.models.graph_model import GraphModel, register_model
+from sekgnn.models.options import LINKS, Link, ModelOptions
+from sekgnn.paper.graph_kernels import (
     FusedDistance,
     GraphKernel,
     KernelGraphs,
+    KnownValues,
     ReturnDistance,
     SubtreeKernel,
     TangentKernel,
     WassersteinDistance,
 )
-from sekgnn.models.graph_model import GraphModel, register_model
-from sekgnn.models.options import LINKS, Link, ModelOptions
+from sekgnn.paper.kernel_fit import fit_kernel, known_values
 
 _ROUNDS = (0, 1, 2, 3, 4, 5)
 _BLOCKS = (1, 2, 3, 4)
-
-
-class KnownValues(NamedTuple):
-    """Values of a kernel between some graphs, so that each is computed once.
-
-    Attributes:
-        place: Of every graph, by its digest.
-        values: ``[Q, G, G]``.
-    """
-
-    place: dict[bytes, int]
-    values: NDArray[np.float64]
-
-    def find(
-        self, rows: KernelGraphs, columns: KernelGraphs
-    ) -> NDArray[np.float64] | None:
-        """Return the values ``[Q, R, C]`` of some of the graphs, if all are known."""
-        places = [
-            [self.place.get(digest, -1) for digest in side.digests()]
-            for side in (rows, columns)
-        ]
-        if any(place < 0 for side in places for place in side):
-            return None
-        return self.values[:, np.array(places[0])[:, None], places[1]]
 
 
 class KernelMachine(GraphModel):
@@ -75,6 +54,7 @@ class KernelMachine(GraphModel):
     """
 
     learns: ClassVar[bool] = False
+    fits_itself: ClassVar[bool] = True
     precise: ClassVar[bool] = True
     packages: ClassVar[tuple[tuple[str, str], ...]] = (("sklearn.svm", "sklearn"),)
     data_sized: ClassVar[tuple[str, ...]] = (
@@ -153,6 +133,25 @@ class KernelMachine(GraphModel):
             "of a number per pair,",
             "use fewer graphs, or another model such as ridge",
         )
+
+    def fit_at_once(
+        self,
+        objective: Any,
+        train: Iterable[Any],
+        val: Iterable[Any],
+        every: Iterable[Any],
+        kept: dict[Any, Any],
+    ) -> None:
+        """Choose the parameters and solve; values of kernels are found once."""
+
+        def known(kernel: GraphKernel) -> KnownValues:
+            if kernel not in kept:
+                kept.clear()  # such matrices are large
+                kept[kernel] = known_values(self, every, kernel)
+            values: KnownValues = kept[kernel]
+            return values
+
+        fit_kernel(self, objective, train, val, known)
 
     def read(self, inputs: GraphInputs) -> KernelGraphs:
         """Return the graphs of a batch."""
@@ -271,7 +270,7 @@ def votes(out: Tensor, classes: int) -> Tensor:
 class WLSubtree(KernelMachine):
     """SVM on the Weisfeiler-Lehman subtree kernel (Shervashidze et al., 2011).
 
-    The kernel is :class:`~sekgnn.models.graph_kernels.SubtreeKernel`.
+    The kernel is :class:`~sekgnn.paper.graph_kernels.SubtreeKernel`.
     """
 
     def kernel(self) -> GraphKernel:
@@ -283,7 +282,7 @@ class WLSubtree(KernelMachine):
 class WWL(KernelMachine):
     """SVM on Wasserstein distances of refined colours (Togninalli et al., 2019).
 
-    The distance is :class:`~sekgnn.models.graph_kernels.WassersteinDistance`.
+    The distance is :class:`~sekgnn.paper.graph_kernels.WassersteinDistance`.
     """
 
     def kernel(self) -> GraphKernel:
@@ -295,7 +294,7 @@ class WWL(KernelMachine):
 class FGW(KernelMachine):
     """SVM on fused Gromov-Wasserstein distances (Vayer et al., 2019).
 
-    The distance is :class:`~sekgnn.models.graph_kernels.FusedDistance`. Each takes a
+    The distance is :class:`~sekgnn.paper.graph_kernels.FusedDistance`. Each takes a
     search of its own, so the number of rounds is 2 if it is not given.
     """
 
@@ -313,7 +312,7 @@ class FGW(KernelMachine):
 class RetGK(KernelMachine):
     """SVM on mean maps of return probabilities (Zhang et al., 2018).
 
-    The distance is :class:`~sekgnn.models.graph_kernels.ReturnDistance`.
+    The distance is :class:`~sekgnn.paper.graph_kernels.ReturnDistance`.
     """
 
     def kernel(self) -> GraphKernel:
@@ -325,7 +324,7 @@ class RetGK(KernelMachine):
 class GNTK(KernelMachine):
     """SVM on the graph neural tangent kernel (Du et al., 2019).
 
-    The kernel is :class:`~sekgnn.models.graph_kernels.TangentKernel`.
+    The kernel is :class:`~sekgnn.paper.graph_kernels.TangentKernel`.
     """
 
     def kernel(self) -> GraphKernel:

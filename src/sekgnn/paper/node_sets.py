@@ -7,10 +7,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sekgnn.nn.ego_nets import EgoNets, expand, find
 from sekgnn.nn.hop_matrices import HopCSR
 from sekgnn.nn.pooling import membership
 from sekgnn.nn.sparse_sum import Csr
+from sekgnn.paper.ego_nets import EgoNets, expand, find
 
 
 class NodeSets(NamedTuple):

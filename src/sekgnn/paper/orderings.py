@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from sekgnn.errors import GraphInputError
-from sekgnn.nn.ego_nets import expand, find
 from sekgnn.nn.hop_matrices import HopCSR
 from sekgnn.nn.pooling import membership
 from sekgnn.nn.sparse_sum import Csr
+from sekgnn.paper.ego_nets import expand, find
 
 MOST_ORDERINGS = 2_000_000
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from sekgnn.nn.hop_matrices import HopCSR, received
-from sekgnn.nn.kernels import overlap_sizes
 from sekgnn.nn.sparse_sum import Csr
+from sekgnn.paper.overlap_kernel import overlap_sizes
 
 
 class Overlaps(NamedTuple):

@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sekgnn.reports.run_table import dataset_name
 from sekgnn.training.config import NO_ENCODING
+from sekgnn.training.run_record import Result, RunRecord
 
 COUNTING_NOTE = (
     "The paper's counting column says MAE, but the authors' SEK-GIN script computes an "
@@ -270,3 +272,12 @@ def paper_number(
         if row is not None:
             return row
     return None
+
+
+def paper_number_of(record: RunRecord, result: Result) -> PaperNumber | None:
+    """Return the published number for a result of a run, if there is one."""
+    data = dataset_name(record)
+    targets = [str(name) for name in record.data.get("targets") or ()]
+    model = str(record.config.get("model") or record.model.get("model") or "")
+    steps = ablation_steps(data, record.config)
+    return paper_number(data, targets, model, result.protocol, result.metric, steps)

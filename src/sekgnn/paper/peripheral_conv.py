@@ -9,10 +9,10 @@ from torch import Tensor, nn
 
 from sekgnn.checks import check_positive
 from sekgnn.nn.choices import Activation, Combine, Norm
-from sekgnn.nn.ego_nets import expand, find
 from sekgnn.nn.hop_combine import HopCombine
 from sekgnn.nn.hop_matrices import EdgeFeatures, HopCSR, as_edges, edge_sum
 from sekgnn.nn.mlp import MLP, reset_children
+from sekgnn.paper.ego_nets import expand, find
 
 
 class KPGINConv(nn.Module):

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Literal
 
 from sekgnn.errors import ConfigError
+from sekgnn.paper.recipes import Recipe
 from sekgnn.reports.run_table import show_result
-from sekgnn.reproduce.recipes import Recipe
 from sekgnn.training.config import RunConfig
 from sekgnn.training.run_folder import (
     CONFIG_FILE,

@@ -1,7 +1,7 @@
 """The paper's ablation: errors and accuracies against the length of walks.
 
 Made from rows of the table that belong to runs with the ablation's fixed settings; see
-:func:`~sekgnn.reports.paper_numbers.ablation_steps`.
+:func:`~sekgnn.paper.paper_numbers.ablation_steps`.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sekgnn.paper.paper_numbers import PAPER_NUMBERS, PaperNumber, ablation_steps
 from sekgnn.reports.figures import MARK, WATCHED, as_text, draw_png
-from sekgnn.reports.paper_numbers import PAPER_NUMBERS, PaperNumber
+from sekgnn.reports.finished_runs import Run
 from sekgnn.reports.run_table import (
     NOTHING,
     TableRow,
+    dataset_name,
     markdown_table,
     show_result,
 )
 
+STEPS_FILE, STEPS_FIGURE = "steps.md", "steps.png"
 _PER_ROW = 4  # panels of the figure
 _OURS, _PAPER = "ours", "paper"
 _PAPER_EPOCHS = {"exp:ab_study1": 400, "exp:ab_study2": 350}
@@ -53,7 +56,7 @@ class StepCurve:
 
 
 def step_curves(
-    rows: Sequence[TableRow], tables: Collection[str] = ()
+    runs: Sequence[Run], rows: Sequence[TableRow], tables: Collection[str] = ()
 ) -> list[StepCurve]:
     """Return the curves of all tables of ablations that rows belong to.
 
@@ -61,6 +64,10 @@ def step_curves(
     there too, empty. Of several rows that belong to one cell, the one with most seeds,
     then epochs, counts.
     """
+    steps = {
+        run.name: ablation_steps(dataset_name(run.record), run.record.config)
+        for run in runs
+    }
     curves: dict[tuple[str, str, str, str], dict[int, PaperNumber]] = {}
     for number in PAPER_NUMBERS:
         if number.steps is not None:
@@ -73,11 +80,21 @@ def step_curves(
             same = row.data.casefold() == data.casefold()
             same = same and (row.metric, row.protocol) == (metric, protocol)
             if same and row.targets == ((target,) if target else row.targets[:1]):
-                if row.steps is not None:
-                    ours[row.steps] = row
+                length = steps[row.run]
+                if length is not None:
+                    ours[length] = row
         found.append(StepCurve(data, target, metric, ours, paper))
     shown = tables or {_table(curve) for curve in found if curve.ours}
     return [curve for curve in found if _table(curve) in shown]
+
+
+def step_pages(runs: Sequence[Run], rows: Sequence[TableRow]) -> dict[str, bytes]:
+    """Return page and figure of the runs of ablations; nothing if there are none."""
+    curves = step_curves(runs, rows)
+    if not curves:
+        return {}
+    page = step_markdown(curves, STEPS_FIGURE).encode()
+    return {STEPS_FILE: page, STEPS_FIGURE: step_png(curves)}
 
 
 def _table(curve: StepCurve) -> str:

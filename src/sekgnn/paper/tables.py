@@ -10,9 +10,17 @@ from typing import Any
 
 from sekgnn.datasets.qm9 import HARTREE_IN_EV, QM9_TARGETS
 from sekgnn.files import write_files
+from sekgnn.paper.paper_numbers import (
+    PAPER_NUMBERS,
+    PaperNumber,
+    best_published,
+    paper_number_of,
+)
+from sekgnn.paper.queue import Place
+from sekgnn.paper.recipes import COLUMNS, TABLES, Recipe
+from sekgnn.paper.step_curves import step_curves, step_markdown, step_png
 from sekgnn.reports.figures import INK, MARK, WATCHED, as_text, draw_png
 from sekgnn.reports.finished_runs import load_runs
-from sekgnn.reports.paper_numbers import PAPER_NUMBERS, PaperNumber, best_published
 from sekgnn.reports.run_table import (
     NOTHING,
     TableRow,
@@ -21,9 +29,6 @@ from sekgnn.reports.run_table import (
     show_value,
     table_rows,
 )
-from sekgnn.reports.step_curves import step_curves, step_markdown, step_png
-from sekgnn.reproduce.queue import Place
-from sekgnn.reproduce.recipes import COLUMNS, TABLES, Recipe
 from sekgnn.training.predictions import to_csv
 from sekgnn.training.protocols import SELECTS_ON, selected_on
 
@@ -101,7 +106,7 @@ def cells(table: str, places: Sequence[Place], runs: Path) -> list[Cell]:
     each = {f"{metric_of(table, c)}[{c}]": c for c in COLUMNS[table]}
     for joint, metrics in ((False, ()), (True, tuple(each))):
         own = [runs / name for name, column in columns.items() if joint != bool(column)]
-        rows = table_rows(load_runs(own), metrics)
+        rows = table_rows(load_runs(own), metrics, paper_number_of)
         for row in sorted(rows, key=lambda row: row.seeds):
             column = each.get(row.metric, columns[row.run])
             if joint or row.metric == metric_of(table, column):
@@ -325,7 +330,8 @@ def write_table(
 
 def _steps(table: str, places: Sequence[Place], runs: Path) -> dict[str, bytes]:
     done = [runs / p.recipe.name for p in places if p.state == "done"]
-    curves = step_curves(table_rows(load_runs(done)), tables=(TABLES[table],))
+    runs_done = load_runs(done)
+    curves = step_curves(runs_done, table_rows(runs_done), tables=(TABLES[table],))
     lines = []
     for curve in curves:
         for steps in sorted({*curve.ours, *curve.paper}):
