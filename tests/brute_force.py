@@ -1,16 +1,12 @@
-"""Encodings by their definition, in fractions: slow, obvious, and always right."""
+"""Walks and encodings by their definition, in fractions: slow and always right."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable
 from fractions import Fraction
-from itertools import combinations, pairwise, permutations, product
-from typing import Any
+from itertools import combinations, pairwise, permutations
 
-import numpy as np
-from numpy.typing import NDArray
-
-from sekgnn.encoding.walk_encoding import Block, WalkEncoding
+from sekgnn.encoding.reference import reference_encoding
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.wl import DistanceProfile, PatternCounts, Walks
@@ -60,112 +56,6 @@ def landing(
             for j in nodes:
                 result[i, j].append(after.get(j, Fraction(0)))
     return result
-
-
-def _total(values: list[Steps], length: int) -> Steps:
-    return [sum((v[t] for v in values), Fraction(0)) for t in range(length)]
-
-
-def _over(values: Steps, divisor: int) -> Steps:
-    return [v / divisor if divisor else Fraction(0) for v in values]
-
-
-def _block_channels(
-    encoding: WalkEncoding, block: Block, shells: list[list[int]], h: Any, v: int
-) -> Iterator[Steps]:
-    length = encoding.length
-    inside = block.scope == "internal"
-    pairs: dict[str, Callable[[int], list[Steps]]] = {
-        "to_shell": lambda k: [h[v, i] for i in shells[k]],
-        "diagonal": lambda k: [h[i, i] for i in shells[k]],
-        "off": lambda k: [h[i, j] for i in shells[k] for j in shells[k] if i != j],
-        "outward": lambda k: [h[i, j] for i in shells[k] for j in shells[k + 1]],
-        "inward": lambda k: [h[j, i] for i in shells[k] for j in shells[k + 1]],
-    }
-
-    def starting_nodes(kind: str, k: int) -> int:
-        if kind == "to_shell":
-            return 1
-        return len(shells[k + 1] if kind == "inward" else shells[k])
-
-    def aggregate(kinds: tuple[str, ...], k: int) -> Steps:
-        values = [x for kind in kinds for x in pairs[kind](k)]
-        if encoding.aggregate == "landing":
-            parts = [
-                _over(_total(pairs[kind](k), length), starting_nodes(kind, k))
-                for kind in kinds
-            ]
-            return _total(parts, length)
-        total = _total(values, length)
-        return _over(total, len(values)) if encoding.aggregate == "mean" else total
-
-    s = block.num_shells
-    names = ["diagonal", "off", "outward", "inward"] if inside else list(pairs)[:3]
-    hops = {name: range(1, s if name.endswith("ward") else s + 1) for name in names}
-    if encoding.merge == "concat":
-        if not inside:
-            yield h[v, v]
-        for name in names:
-            for k in hops[name]:
-                yield aggregate((name,), k)
-        if encoding.aggregate == "moments":
-            for name in names:
-                for k in hops[name]:
-                    yield _total([[x * x for x in p] for p in pairs[name](k)], length)
-        return
-    groups: list[tuple[str, ...]] = [("diagonal", "off")]
-    if inside and s > 1:
-        groups.append(("outward", "inward"))
-    if not inside:
-        groups.insert(0, ("to_shell",))
-    parts = [] if inside else [h[v, v]]
-    for group in groups:
-        over = [aggregate(group, k) for k in hops[group[0]]]
-        parts.append(_over(_total(over, length), len(over)))
-    if encoding.merge == "mean":
-        parts = [_over(_total(parts, length), len(parts))]
-    yield from parts
-
-
-def brute_force_encoding(graph: Graph, encoding: WalkEncoding) -> NDArray[np.object_]:
-    """Return f of every node by summing over every pair of nodes, as the paper says.
-
-    Returns:
-        Fractions, object array ``[n, encoding.num_channels, encoding.length]``.
-    """
-    n = graph.num_nodes
-    out = np.full(
-        (n, encoding.num_channels, encoding.length), Fraction(0), dtype=object
-    )
-    reach = distances(graph)
-    loops = (
-        encoding.self_loops
-        if isinstance(encoding.self_loops, tuple)
-        else [encoding.self_loops]
-    )
-    for v in range(n):
-        channels: list[Steps] = []
-        for self_loops, block in product(loops, encoding.blocks):
-            nodes = list(range(n))
-            if block.scope != "graph":
-                nodes = [u for u, d in reach[v].items() if d <= block.radius]
-            if block.scope == "internal":
-                nodes.remove(v)
-            shells = [
-                [u for u, d in reach[v].items() if d == k]
-                for k in range(block.num_shells + 2)
-            ]
-            h = landing(
-                graph, nodes, encoding.walk_length, self_loops, encoding.first_step
-            )
-            channels += _block_channels(encoding, block, shells, h, v)
-        for c, steps in enumerate(channels):
-            out[v, c] = steps
-        for k in range(encoding.shell_sizes):
-            c, place = divmod(k, encoding.length)
-            size = [*reach[v].values()].count(k + 1)
-            out[v, len(channels) + c, place] = Fraction(size)
-    return out
 
 
 def node_label(item: LabelledGraph, node: int) -> int:
@@ -218,7 +108,7 @@ def walk_value(f: Walks, item: LabelledGraph, v: int) -> Hashable:
 
 def walk_sums(item: LabelledGraph, f: Walks) -> list[Hashable]:
     """Return the sums over the shells of every node, as fractions."""
-    table = brute_force_encoding(item.graph, f.sums())
+    table = reference_encoding(item.graph, f.sums(), Fraction(1))
     return [tuple(row.ravel().tolist()) for row in table]
 
 

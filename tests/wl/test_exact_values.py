@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.brute_force import brute_force_encoding
 
 from sekgnn.encoding import RaggedEncoding, SubstructureEncoding, WalkEncoding
+from sekgnn.encoding.reference import reference_encoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import Graph, LabelledGraph, cycle_graph, path_graph
 from sekgnn.testing import graphs, walk_encodings
@@ -84,7 +85,9 @@ def test_walk_encodings_are_equal_where_their_fractions_are(
 ) -> None:
     colours = ExactValues(encoding).colours(Batch.of(map(LabelledGraph, some)))
     rows = [
-        tuple(row.ravel()) for g in some for row in brute_force_encoding(g, encoding)
+        tuple(row.ravel())
+        for g in some
+        for row in reference_encoding(g, encoding, Fraction(1))
     ]
     assert classes([row.tobytes() for row in colours]) == classes(rows)
 
