@@ -67,7 +67,7 @@ def load_data(config: RunConfig, data_root: str | Path | None = None) -> GraphTa
                 generated=config.generated,
                 data_root=data_root,
             )
-            return task
+            return task if task.name else replace(task, name=wanted)
     if not Path(name).exists():
         try:
             check_choice("data", name, DATASETS)
