@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sekgnn.datasets import counting
 from sekgnn.errors import ConfigError, DataNotFoundError, GraphInputError
 from sekgnn.graphs import Graph, complete_graph, cycle_graph, path_graph, petersen_graph
-from sekgnn.paper import CountingDataset, pattern_counts
+from sekgnn.paper import CountingDataset, counting, pattern_counts
 from sekgnn.paper.counting import PATTERNS, SHAPES
 from sekgnn.testing import graphs
 
