@@ -29,6 +29,7 @@ ROOMS = (
     "sekgnn.estimators",
     "sekgnn.search",
     "sekgnn.brec",
+    "sekgnn.paper",
     "sekgnn.testing",
 )
 """Modules with public names: the package, and its rooms from mathematics upwards."""

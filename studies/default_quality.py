@@ -30,7 +30,7 @@ from sekgnn.graphs import from_pyg, pack
 from sekgnn.graphs.extras import require
 from sekgnn.graphs.molecules import parse_smiles
 from sekgnn.graphs.table import data_rows
-from sekgnn.models.graph_kernels import KernelGraphs, SubtreeKernel
+from sekgnn.paper.graph_kernels import KernelGraphs, SubtreeKernel
 from sekgnn.provenance import package_versions, source_commit
 from sekgnn.training import Training, train
 from sekgnn.training.baseline import count_metrics

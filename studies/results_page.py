@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sekgnn.files import write_atomically
+from sekgnn.paper.paper_numbers import best_published, paper_number_of
 from sekgnn.reports.finished_runs import load_runs
-from sekgnn.reports.paper_numbers import best_published
 from sekgnn.reports.run_table import (
     NOTHING,
     TableRow,
@@ -151,7 +151,7 @@ def with_tables(text: str, rows: Sequence[TableRow]) -> str:
 
 def main() -> None:
     """Write the page."""
-    rows = table_rows(load_runs(sorted(RUNS.iterdir())))
+    rows = table_rows(load_runs(sorted(RUNS.iterdir())), (), paper_number_of)
     content = with_tables(PAGE.read_text("utf-8"), rows).encode()
     write_atomically(PAGE, lambda file: file.write(content))
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.brute_force import landing
 
 from sekgnn.digest import (
     absorb_all,
@@ -21,7 +22,6 @@ from sekgnn.digest import (
 )
 from sekgnn.graphs import Graph, LabelledGraph
 from sekgnn.testing import graphs
-from sekgnn.testing.brute_force import landing
 from sekgnn.walks.ball import induced
 from sekgnn.walks.modular import (
     MAX_STEPS,

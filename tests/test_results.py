@@ -14,16 +14,20 @@ from studies.results_page import TABLES, with_tables
 from sekgnn.brec.board import BOARD, Board
 from sekgnn.brec.exact_score import described
 from sekgnn.brec.trained import TrainedBoard
+from sekgnn.paper.paper_numbers import ablation_steps, paper_number, paper_number_of
+from sekgnn.paper.queue import look
+from sekgnn.paper.recipes import Recipe, recipes
+from sekgnn.paper.step_curves import (
+    STEPS_FIGURE,
+    STEPS_FILE,
+    step_curves,
+    step_markdown,
+)
+from sekgnn.paper.tables import cells, csv, markdown
 from sekgnn.reports.brec_page import brec_page, trained_page
 from sekgnn.reports.finished_runs import load_runs
 from sekgnn.reports.paired_differences import paired_differences, paired_markdown
-from sekgnn.reports.paper_numbers import ablation_steps, paper_number
-from sekgnn.reports.run_report import STEPS_FIGURE, STEPS_FILE
 from sekgnn.reports.run_table import table_markdown, table_rows
-from sekgnn.reports.step_curves import step_curves, step_markdown
-from sekgnn.reproduce.queue import look
-from sekgnn.reproduce.recipes import Recipe, recipes
-from sekgnn.reproduce.tables import cells, csv, markdown
 from sekgnn.training.config import RunConfig
 from sekgnn.training.run_folder import load_config, read_config
 from sekgnn.training.run_record import RunRecord
@@ -46,7 +50,9 @@ def table(heading: str) -> list[list[str]]:
 def test_the_table_is_made_of_the_records() -> None:
     runs = load_runs(sorted(RUNS.iterdir()))
     pairs = paired_differences(runs)
-    made = table_markdown(table_rows(runs)) + paired_markdown(pairs)
+    made = table_markdown(table_rows(runs, (), paper_number_of)) + paired_markdown(
+        pairs
+    )
     assert (ROOT / "results" / "training" / "table.md").read_text("utf-8") == made
 
 
@@ -60,7 +66,8 @@ def test_the_papers_tables_are_made_of_the_records(name: str) -> None:
 
 
 def test_the_steps_are_made_of_the_records() -> None:
-    curves = step_curves(table_rows(load_runs(sorted(RUNS.iterdir()))))
+    runs = load_runs(sorted(RUNS.iterdir()))
+    curves = step_curves(runs, table_rows(runs))
     file = ROOT / "results" / "training" / STEPS_FILE
     made = step_markdown(curves, STEPS_FIGURE) if curves else ""
     assert (file.read_text("utf-8") if file.exists() else "") == made
@@ -106,7 +113,7 @@ def test_the_page_of_trained_networks_is_made_of_the_record(file: Path) -> None:
 
 def test_what_is_learned_is_made_of_the_records() -> None:
     """All that has a record is shown, and a number is that of its record."""
-    rows = table_rows(load_runs(sorted(RUNS.iterdir())))
+    rows = table_rows(load_runs(sorted(RUNS.iterdir())), (), paper_number_of)
     assert with_tables(PAGE, rows) == PAGE
     assert len(table("pattern")) == 2 + 4 and len(table("property")) == 2 + 3
     (shown,) = [row[1] for row in table("pattern") if row[0] == "cycle4"]
@@ -120,7 +127,11 @@ def test_what_is_learned_is_made_of_the_records() -> None:
 
 def test_a_table_shows_means_over_seeds_and_what_is_missing() -> None:
     runs = load_runs(sorted(RUNS.iterdir()))
-    one = next(row for row in table_rows(runs) if row.run == "triangle-sek-gin-lbfgs")
+    one = next(
+        row
+        for row in table_rows(runs, (), paper_number_of)
+        if row.run == "triangle-sek-gin-lbfgs"
+    )
     both = [one, replace(one, value=0.5, spread=0.25, seeds=3)]
     *_, line = TABLES[0].markdown(both).splitlines()
     assert line == "| triangle | – | 0.5 ± 0.25 | – | – | – | – | 0.0010 |"

@@ -41,7 +41,8 @@ SOURCES = (
     "wl/**/*.py",
     "nn/kernels.py",
     "nn/lane_kernels.py",
-    "nn/tangent_kernel.py",
+    "paper/overlap_kernel.py",
+    "paper/tangent_kernel.py",
 )
 """All that a kernel of this package may be written in, or read a constant from."""
 

@@ -50,16 +50,20 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         self._classes: dict[str, type[T]] = {}
 
     def __getitem__(self, name: str) -> type[T]:
-        if name not in self._classes and name in self._homes:
-            import_module(self._homes[name])
+        if name not in self._classes and name in self.homes():
+            import_module(self.homes()[name])
         return self._classes[name]
 
     def __iter__(self) -> Iterator[str]:
         """The names, our own first."""
-        return iter({**self._homes, **self._classes})
+        return iter({**self.homes(), **self._classes})
 
     def __len__(self) -> int:
-        return len({**self._homes, **self._classes})
+        return len({**self.homes(), **self._classes})
+
+    def homes(self) -> Mapping[str, str]:
+        """Return the modules of this package that register a name when imported."""
+        return self._homes
 
     def register(self, name: str) -> Callable[[C], C]:
         """Return a decorator that makes a class known by ``name``.
@@ -92,7 +96,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
             raise ConfigError(
                 f"{_path(own)} is not a {self.kind}: it must extend {_path(self.base)}."
             )
-        if self._homes.get(name) == own.__module__:  # its module is being imported
+        if self.homes().get(name) == own.__module__:  # its module is being imported
             other: type = own
         else:
             other = self.get(name, own)

@@ -9,7 +9,7 @@ from benchmarks.models import names, page, ratios
 
 from sekgnn.models import MODELS
 from sekgnn.models.options import MODEL_KINDS, model_costs
-from sekgnn.reports.paper_numbers import PAPER_NUMBERS
+from sekgnn.paper.paper_numbers import PAPER_NUMBERS
 from sekgnn.wl import TESTS
 
 from .conftest import Run
@@ -35,7 +35,7 @@ def test_every_model_is_listed_with_all_facts(run: Run) -> None:
 def test_costs_are_those_of_the_record() -> None:
     folder = ROOT / "results" / "benchmarks"
     record = json.loads((folder / "models.json").read_text("utf-8"))
-    assert [*record["models"]] == names()
+    assert {*record["models"]} == {*names()}
     assert model_costs() == ratios(record["models"])
     assert (folder / "models.md").read_text("utf-8") == page(record)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from sekgnn.reproduce.recipes import recipes
+from sekgnn.paper.recipes import recipes
 from sekgnn.training.config import RunConfig
 
 from .conftest import Run

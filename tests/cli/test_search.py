@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sekgnn.datasets import CountingDataset
+from sekgnn.paper import CountingDataset
 
 from .conftest import Run
 

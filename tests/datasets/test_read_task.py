@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
-from sekgnn.datasets import CountingDataset, networkx_task, pyg_task, read_task
+from sekgnn.datasets import networkx_task, pyg_task, read_task
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import Graph
+from sekgnn.paper import CountingDataset
 from sekgnn.testing import graphs
 
 

@@ -10,20 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from sekgnn.datasets import (
-    BREC,
-    CEXP,
-    CSL,
-    DATA_FILES,
-    EXP,
-    SR25,
-    CountingDataset,
-    GraphPropertyDataset,
-    find_data_root,
-)
+from sekgnn.datasets import BREC, CEXP, CSL, DATA_FILES, EXP, SR25, find_data_root
 from sekgnn.datasets.root import build_folder, read_data_file
 from sekgnn.errors import DataNotFoundError, GraphInputError, OutputError
 from sekgnn.files import cache_folder
+from sekgnn.paper import CountingDataset, GraphPropertyDataset
 
 HEAVY = ("torch", "torch_geometric", "scipy", "numba", "networkx")
 

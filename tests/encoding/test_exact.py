@@ -11,16 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sekgnn.encoding import WalkEncoding, encode_exact
+from sekgnn.encoding.reference import reference_encoding
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs import Graph, path_graph, rook_graph, shrikhande_graph
-from sekgnn.testing import brute_force_encoding, graphs, walk_encodings
+from sekgnn.testing import graphs, walk_encodings
 from sekgnn.walks import PRIMES, modular_landing, residues
 
 
 @settings(max_examples=80)
 @given(g=graphs(max_nodes=6), encoding=walk_encodings())
 def test_residues_are_those_of_the_fractions(g: Graph, encoding: WalkEncoding) -> None:
-    expected = brute_force_encoding(g, encoding)
+    expected = reference_encoding(g, encoding, Fraction(1))
     got = encode_exact(g, encoding)
     assert got.shape == (*expected.shape, len(PRIMES))
     for place, fraction in np.ndenumerate(expected):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.brute_force import distances, landing
 
 from sekgnn import WalkEncoding, encode
 from sekgnn.encoding import RaggedEncoding, encode_exact, encode_many, encode_sampled
@@ -26,7 +27,6 @@ from sekgnn.graphs import (
     rook_graph,
 )
 from sekgnn.testing import graphs
-from sekgnn.testing.brute_force import distances, landing
 from sekgnn.testing.strategies import walk_encodings
 
 Vectors = Counter[tuple[Fraction, ...]]

@@ -24,7 +24,7 @@ from sekgnn.models import (
     load_models,
     save_model,
 )
-from sekgnn.models.kernel_machine import KernelMachine
+from sekgnn.paper.kernel_machine import KernelMachine
 
 
 @pytest.mark.parametrize("name", sorted(VARIANTS))

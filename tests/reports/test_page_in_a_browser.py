@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.reports.run_records import folds, holdout, save
 
+from sekgnn.paper.paper_numbers import paper_number_of
 from sekgnn.reports.run_report import write_report
 
 # pieces of text that stand on more than one line; where <wbr> is, a line may end
@@ -53,7 +54,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         save(replace(folds(), seconds=9.0), place / f"a-name-{'without-end-' * 8}"),
         save(holdout("x" * 70), place / ("y" * 70)),
     ]
-    return write_report(runs, place / "report").page
+    return write_report(runs, place / "report", published=paper_number_of).page
 
 
 @pytest.fixture(params=[1200, 375])

@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 import pytest
 from tests.reports.run_records import ON_EACH, ON_TEST, ON_VAL, as_run, folds, holdout
 
+from sekgnn.paper.paper_numbers import paper_number_of
 from sekgnn.reports import html
 from sekgnn.reports.finished_runs import Run
 from sekgnn.reports.run_report import config_yaml, run_page
@@ -75,7 +76,7 @@ class Page(HTMLParser):
 
 
 def page_of(*runs: Run, figures: dict[str, dict[str, bytes]] | None = None) -> Page:
-    return Page(run_page(runs, table_rows(runs), figures))
+    return Page(run_page(runs, table_rows(runs, (), paper_number_of), figures))
 
 
 def evil_record() -> RunRecord:

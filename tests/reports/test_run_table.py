@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +15,20 @@ from tests.reports.run_records import ON_EACH, ON_TEST, ON_VAL, as_run, folds, h
 from tests.reports.run_records import save as save_run
 
 from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.paper.paper_numbers import COUNTING_NOTE, paper_number_of
+from sekgnn.reports import run_table
 from sekgnn.reports.finished_runs import load_runs, safe_names
-from sekgnn.reports.paper_numbers import COUNTING_NOTE
 from sekgnn.reports.run_table import (
     show_difference,
     show_result,
     show_value,
     table_markdown,
-    table_rows,
     table_terminal,
 )
 from sekgnn.training.config import RunConfig
 from sekgnn.training.run_record import Result, RunRecord
+
+table_rows = partial(run_table.table_rows, published=paper_number_of)
 
 
 def read_table(text: str) -> list[dict[str, str]]:

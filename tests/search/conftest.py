@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from sekgnn.datasets import CountingDataset
 from sekgnn.datasets.graph_task import GraphTask
+from sekgnn.paper import CountingDataset
+from sekgnn.paper.counting import counting_data
 from sekgnn.search.validation import Outcome, Report, Validation
 from sekgnn.training.config import RunConfig
-from sekgnn.training.sources import counting_data
 
 BASE = RunConfig(
     data="counting",

@@ -24,11 +24,11 @@ SPACE = {"lr": [0.01, 0.02, 0.03], "batch_size": [8, 16], "num_layers": [1, 2]}
 
 WORK = """
 import json, sys, time
-from sekgnn.datasets import CountingDataset
+from sekgnn.paper import CountingDataset
 from sekgnn.search import SearchSpace, search, storage
 from sekgnn.search.validation import Outcome, Validation
 from sekgnn.training.config import RunConfig
-from sekgnn.training.sources import counting_data
+from sekgnn.paper.counting import counting_data
 
 folder, url, base, space, hang = sys.argv[1:]
 data = counting_data(CountingDataset.generated(num_graphs=40), ["triangle"])

@@ -12,11 +12,13 @@ import pytest
 import torch
 from tests.training.helpers import config, records, write_lines
 
-from sekgnn.datasets import CountingDataset
+from sekgnn.datasets import DATASETS
 from sekgnn.datasets.graph_task import Y_MASK, GraphTask
 from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.paper import CountingDataset
+from sekgnn.paper.counting import counting_data
 from sekgnn.training.config import RunConfig
-from sekgnn.training.sources import DATASET_NAMES, counting_data, load_data
+from sekgnn.training.sources import load_data
 
 SMILES = ["CCO", "c1ccccc1", "CC(=O)O", "C", "[Na+]", "CCN", "C1CC1", "CO"]
 
@@ -51,7 +53,7 @@ def test_benchmarks_without_files_are_generated(
 ) -> None:
     """Other seeds make other graphs."""
     monkeypatch.delenv("SEKGNN_DATA", raising=False)
-    monkeypatch.setattr("sekgnn.datasets.counting.NUM_GRAPHS", 40)
+    monkeypatch.setattr("sekgnn.paper.counting.NUM_GRAPHS", 40)
     found = [
         load_data(RunConfig(data="counting", target=("triangle",), data_seed=seed))
         for seed in (3, 3, 4)
@@ -74,7 +76,7 @@ def test_benchmarks_without_files_are_generated(
 def test_benchmarks_by_name(
     data_root: Path, name: str, target: tuple[str, ...], level: str
 ) -> None:
-    from sekgnn.datasets import GraphPropertyDataset
+    from sekgnn.paper import GraphPropertyDataset
 
     if "property" in name:
         known = (
@@ -109,7 +111,7 @@ def test_an_unknown_name_suggests_the_nearest() -> None:
             ConfigError, match=f"no file {wrong}.*Did you mean '{right}'"
         ):
             load_data(RunConfig(data=wrong))
-    with pytest.raises(ConfigError, match=f"no data is named.*{DATASET_NAMES[0]}"):
+    with pytest.raises(ConfigError, match=f"no data is named.*{next(iter(DATASETS))}"):
         load_data(RunConfig())
 
 

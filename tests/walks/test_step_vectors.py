@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.brute_force import landing
 
 from sekgnn.graphs import Graph, random_graph
 from sekgnn.testing import graphs
-from sekgnn.testing.brute_force import landing
 from sekgnn.walks.ball import induced
 from sekgnn.walks.merged import Merged, merge_twins
 from sekgnn.walks.modular import MAX_STEPS, inverse

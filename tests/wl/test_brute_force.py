@@ -7,6 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.brute_force_wl import (
+    Numbers,
+    brute_force_rounds,
+    brute_force_values,
+    numbered,
+)
 from tests.wl.cases import (
     any_tests,
     batches,
@@ -28,8 +34,6 @@ from sekgnn.graphs import (
     pack,
     rook_graph,
 )
-from sekgnn.testing import brute_force_rounds, brute_force_values
-from sekgnn.testing.brute_force_wl import Numbers, numbered
 from sekgnn.wl import (
     PatternCounts,
     SEKTwoFWL,

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.brute_force import distances, landing
 
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs import (
@@ -27,7 +28,6 @@ from sekgnn.graphs import (
     rook_graph,
     shrikhande_graph,
 )
-from sekgnn.testing.brute_force import distances, landing
 from sekgnn.wl import Batch, Verdict, compare
 from sekgnn.wl.explorer import content as page_parts
 from sekgnn.wl.explorer import gallery_pages, ladder

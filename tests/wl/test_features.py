@@ -17,11 +17,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
+from tests.brute_force_wl import brute_force_rounds
 from tests.wl.cases import batches, node_tests
 
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import Graph, LabelledGraph, cycle_graph, path_graph
-from sekgnn.testing import brute_force_rounds
 from sekgnn.wl import KHopWL, WLFeatures, WLTest, kernel_matrix
 
 RINGS = [cycle_graph(n) for n in range(4, 10)]

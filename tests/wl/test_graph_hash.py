@@ -10,6 +10,7 @@ import networkx as nx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.brute_force import edges_of, node_label
 from tests.wl.cases import any_tests, pairs
 
 from sekgnn.errors import ConfigError
@@ -22,7 +23,6 @@ from sekgnn.graphs import (
     rook_graph,
     shrikhande_graph,
 )
-from sekgnn.testing.brute_force import edges_of, node_label
 from sekgnn.wl import TESTS, Isomorphism, WLTest, compare, refine, wl_hash
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.hop_wl import OneWL

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.brute_force import distances
 
 from sekgnn.graphs import (
     Graph,
@@ -16,7 +17,6 @@ from sekgnn.graphs import (
     rook_graph,
     shrikhande_graph,
 )
-from sekgnn.testing.brute_force import distances
 from sekgnn.wl import (
     SEK,
     DistanceProfile,

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.brute_force_wl import brute_force_step, numbered
 from tests.wl.cases import any_tests, batches, seks
 from tests.wl.test_brute_force import assert_same_values, classes
 
 from sekgnn.digest import digest_words, key_of
 from sekgnn.graphs import LabelledGraph, path_graph
-from sekgnn.testing.brute_force_wl import brute_force_step, numbered
 from sekgnn.wl import SEKTwoFWL, ThreeFWL, TwoFWL, Walks, WLTest
 from sekgnn.wl.batch import Batch
 

@@ -9,11 +9,12 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.brute_force import distances, landing
+from tests.brute_force_wl import brute_force_values
 from tests.wl.cases import walks
 
 from sekgnn.graphs import Graph, LabelledGraph, complete_graph, cycle_graph, path_graph
-from sekgnn.testing import brute_force_values, graphs
-from sekgnn.testing.brute_force import distances, landing
+from sekgnn.testing import graphs
 from sekgnn.wl import (
     SEK,
     DistanceProfile,

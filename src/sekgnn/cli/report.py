@@ -39,13 +39,22 @@ def report(
     """
     from sekgnn.cli.failures import note
     from sekgnn.cli.progress import progress_bar
+    from sekgnn.paper.paper_numbers import paper_number_of
+    from sekgnn.paper.step_curves import step_pages
     from sekgnn.reports.paired_differences import paired_terminal
     from sekgnn.reports.run_report import write_report
     from sekgnn.reports.run_table import table_terminal
 
     metrics = metric or []
     with progress_bar("drawing", shown=not (quiet or json)) as progress:
-        made = write_report(runs, output, metrics, progress)
+        made = write_report(
+            runs,
+            output,
+            metrics,
+            progress,
+            published=paper_number_of,
+            pages=step_pages,
+        )
     for name in made.unfinished:
         note(f"{name} has not finished and is left out of the report.")
     for name in made.left_out:

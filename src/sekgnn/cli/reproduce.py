@@ -13,7 +13,7 @@ import typer
 from sekgnn.cli.options import DATA_ROOT, JSON, QUIET, THREADS, option
 
 if TYPE_CHECKING:
-    from sekgnn.reproduce.queue import Place
+    from sekgnn.paper.queue import Place
 
 _NAMES = ("table1", "table2", "table3", "table4", "table5")
 
@@ -64,7 +64,7 @@ def reproduce(
     """
     from sekgnn.checks import check_choice, check_positive
     from sekgnn.errors import ConfigError
-    from sekgnn.reproduce.recipes import choose, recipes
+    from sekgnn.paper.recipes import choose, recipes
 
     check_positive("--jobs", jobs)
     check_positive("--threads", threads)
@@ -88,7 +88,7 @@ def reproduce(
             typer.echo(f"wrote {len(found)} configs to {configs}")
         return
     from sekgnn.cli.failures import note, resumable
-    from sekgnn.reproduce.queue import look, shortest_first, train_queue
+    from sekgnn.paper.queue import look, shortest_first, train_queue
 
     runs = output / "runs"
     places = look(found, runs)
@@ -97,7 +97,7 @@ def reproduce(
         return
     import torch
 
-    from sekgnn.reproduce.tables import write_table
+    from sekgnn.paper.tables import write_table
 
     torch.set_num_threads(threads)
     waiting = shortest_first(places)
@@ -139,7 +139,7 @@ def _yaml(keys: object) -> str:
 
 def _counts(places: Sequence[Place]) -> str:
     """Return how many runs are how far, and what is left, in a line."""
-    from sekgnn.reproduce.queue import STATES
+    from sekgnn.paper.queue import STATES
 
     counts = Counter(place.state for place in places)
     left = sum(p.seconds for p in places if p.state in ("begun", "missing"))

@@ -91,13 +91,13 @@ def _networks() -> None:
 
     from sekgnn.graphs import cycle_graph, pack
     from sekgnn.hops import hop_pairs
-    from sekgnn.models.graph_kernels import KernelGraphs, TangentKernel
     from sekgnn.nn import HopLoader
     from sekgnn.nn.decision_trees import DecisionTrees
     from sekgnn.nn.fused_hops import hop_mix
     from sekgnn.nn.hop_matrices import hop_csr
-    from sekgnn.nn.overlaps import overlap_weights
     from sekgnn.nn.sparse_sum import Csr, csr_sum
+    from sekgnn.paper.graph_kernels import KernelGraphs, TangentKernel
+    from sekgnn.paper.overlaps import overlap_weights
 
     DecisionTrees(1, 1)(torch.ones(1, 1))
     TangentKernel((1,)).between(KernelGraphs(pack([cycle_graph(5)]), np.ones((5, 1))))

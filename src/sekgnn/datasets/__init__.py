@@ -6,12 +6,7 @@ there is no such folder. Importing this room loads neither torch nor torch_geome
 """
 
 from sekgnn.datasets.brec import BREC, CATEGORIES, BRECPair
-from sekgnn.datasets.counting import CountingDataset, pattern_counts
-from sekgnn.datasets.graph_property import (
-    GraphPropertyDataset,
-    graph_properties,
-    node_properties,
-)
+from sekgnn.datasets.by_name import DATASETS, register_dataset
 from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.datasets.node_task import NodeTask, link_task, node_task
 from sekgnn.datasets.qm9 import QM9_TARGETS, QM9Dataset, QM9Target
@@ -38,6 +33,7 @@ __all__ = [
     "CATEGORIES",
     "CEXP",
     "CSL",
+    "DATASETS",
     "DATA_FILES",
     "EXP",
     "PAPER_STATISTICS",
@@ -46,9 +42,7 @@ __all__ = [
     "TASK_KINDS",
     "TU_NAMES",
     "BRECPair",
-    "CountingDataset",
     "DataFile",
-    "GraphPropertyDataset",
     "GraphTask",
     "NodeTask",
     "QM9Dataset",
@@ -57,15 +51,13 @@ __all__ = [
     "Statistics",
     "check_statistics",
     "find_data_root",
-    "graph_properties",
     "link_task",
     "list_task",
     "networkx_task",
-    "node_properties",
     "node_task",
-    "pattern_counts",
     "pyg_task",
     "read_task",
+    "register_dataset",
     "rook_shrikhande",
     "stream_task",
     "tu_dataset",

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from sekgnn.encoding.exact import encode_exact
     from sekgnn.encoding.patterns import PatternCounts, PeripheralEdges
     from sekgnn.encoding.ragged import RaggedEncoding
+    from sekgnn.encoding.reference import reference_encoding
     from sekgnn.encoding.sampled import SampledEncoding, encode_sampled
     from sekgnn.encoding.sharded import encode_shards
     from sekgnn.encoding.substructure import (
@@ -37,6 +38,7 @@ __all__ = [
     "encode_shards",
     "encoding_from_dict",
     "make_encoding",
+    "reference_encoding",
     "register_encoding",
 ]
 

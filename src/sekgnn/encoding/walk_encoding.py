@@ -49,9 +49,10 @@ class Block:
 @register_encoding("walks")
 @dataclass(frozen=True)
 class WalkEncoding(SubstructureEncoding):
-    r"""The substructure encoding f of the paper, made of walks (SEK paper, Eq. 1).
+    r"""The substructure encoding f of the paper, made of walks.
 
-    For every node v, walk lengths t = 1..l and shells :math:`N_k(v)`, with
+    The definition, to be read first, is :mod:`sekgnn.encoding.reference`. For every
+    node v, walk lengths t = 1..l and shells :math:`N_k(v)`, with
     :math:`H^{(t)} = P^t` the landing probabilities of a walk that lives in ``scope``:
 
     * f1, *self-return*: :math:`H_{vv}`;

@@ -57,6 +57,9 @@ class GraphModel(nn.Module):
         data_sized: Names of tensors whose sizes come with the data, as those of trees;
             a file may hold any size of them.
         learns: Whether it is trained in epochs, or else fitted at once.
+        fits_itself: Whether that is done by :meth:`fit_at_once`.
+        takes_seeds: Whether it can be trained on sampled neighbourhoods of one huge
+            graph; models whose branches are all hop encoders can in any case.
         packages: Modules that fitting it needs, and the optional group of each.
         precise: Whether runs compute in float64 if they are not told otherwise.
         head: The last linear layer.
@@ -68,6 +71,8 @@ class GraphModel(nn.Module):
     kind: ClassVar[ModelKind] = OWN
     needs_pairs: ClassVar[bool] = False
     learns: ClassVar[bool] = True
+    fits_itself: ClassVar[bool] = False
+    takes_seeds: ClassVar[bool] = False
     precise: ClassVar[bool] = False
     data_sized: ClassVar[tuple[str, ...]] = ()
     packages: ClassVar[tuple[tuple[str, str], ...]] = ()
@@ -347,6 +352,27 @@ class GraphModel(nn.Module):
         finally:
             self.train(was_training)
 
+    def fit_at_once(
+        self,
+        objective: Any,
+        train: Iterable[Any],
+        val: Iterable[Any],
+        every: Iterable[Any],
+        kept: dict[Any, Any],
+    ) -> None:
+        """Fit a model without epochs that says ``fits_itself``.
+
+        Args:
+            objective: As for :meth:`loss_sum`, with ``link``, ``loss`` and
+                ``wanted(y)``, what the outputs should be.
+            train: Batches to fit.
+            val: Batches to choose settings by; there may be none.
+            every: Batches of all graphs.
+            kept: Anything that the fits on other parts of the same graphs can use,
+                empty at first.
+        """
+        raise NotImplementedError(f"{type(self).__name__} needs fit_at_once().")
+
     def check_task(self, link: Link, num_graphs: int) -> None:
         """Refuse a task that the model cannot learn; most learn any.
 
@@ -460,19 +486,24 @@ def check_pairs(model: GraphModel, sizes: Sequence[int], where: str) -> None:
 class _Models(Registry[nn.Module]):
     """Models by name, which have options."""
 
+    def homes(self) -> Mapping[str, str]:
+        """Return the modules that register models."""
+        return MODEL_KINDS.homes()
+
     def add(self, name: str, own: Any) -> type[nn.Module]:
         """Make a model known by ``name``."""
         cls = super().add(name, own)
-        kind = MODEL_KINDS.setdefault(name, OWN)
+        if name not in MODEL_KINDS:
+            MODEL_KINDS.add(name, OWN)
         if issubclass(cls, GraphModel):
-            cls.kind = kind
+            cls.kind = MODEL_KINDS[name]
             _describe(cls)
         return cls
 
     def forget(self, name: str) -> None:
         """Take a model out again."""
         super().forget(name)
-        del MODEL_KINDS[name]
+        MODEL_KINDS.forget(name)
 
 
 MODELS = _Models("model", nn.Module)

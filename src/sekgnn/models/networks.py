@@ -51,7 +51,7 @@ class SEKPPGN(GraphModel):
 
 @register_model("sek-gnn")
 class SEKGNN(GraphModel):
-    r"""Substructure-enhanced K-hop graph neural network (SEK paper, Eq. 6).
+    r"""Substructure-enhanced K-hop graph neural network of :class:`~sekgnn.nn.SEKConv`.
 
     Example:
         >>> from sekgnn import WalkEncoding

@@ -11,15 +11,6 @@ from torch import Tensor, nn
 
 from sekgnn import fields
 from sekgnn.checks import check_positive
-from sekgnn.models import (  # noqa: F401  (registers them)
-    baselines,
-    capsules,
-    ego_models,
-    forest,
-    kernel_machine,
-    molecule_models,
-    networks,
-)
 from sekgnn.models.graph_inputs import hops_of
 from sekgnn.models.graph_model import MODELS, GraphModel, with_encoding
 from sekgnn.registry import build

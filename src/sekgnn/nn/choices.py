@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 Update = Literal["mlp", "relu"]
-"""UPDATE of Eq. 6: what follows the message of a hop."""
+"""UPDATE: what follows the message of a hop."""
 Combine = Literal["geometric", "sum"]
-"""COMBINE of Eq. 6, over the hops of a layer."""
+"""COMBINE over the hops of a layer."""
 Inject = Literal["every", "input"]
 """Where f enters a network: before every layer, or before the first."""
 Fusion = Literal["concat", "mean", "weighted"]

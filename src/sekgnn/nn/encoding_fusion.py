@@ -15,7 +15,7 @@ from sekgnn.nn.standardizer import Rows, Standardizer
 
 
 class EncodingFusion(nn.Module):
-    r"""Fuse the parts of f (SEK paper, Eq. 1, COMBINE) and bring them to a width.
+    r"""Fuse the parts of f (COMBINE of the SEK paper) and bring them to a width.
 
     * ``"concat"``: :math:`\mathrm{MLP}([f_1 \,\|\, f_2 \,\|\, \dots])`, nothing lost;
     * ``"mean"``: :math:`W\, \frac{1}{C} \sum_c f_c`;

@@ -13,7 +13,7 @@ from sekgnn.nn.choices import Combine
 
 
 class HopCombine(nn.Module):
-    r"""COMBINE of SEK-GNN (SEK paper, Eq. 6): a weighted sum over the hops.
+    r"""COMBINE of :class:`~sekgnn.nn.SEKConv`: a weighted sum over the hops.
 
     .. math:: h_v = \sum_{k=1}^{K} \theta_k \odot h_v^k
 

@@ -1,4 +1,4 @@
-"""From multisets of step vectors to one vector per node: AGG of Eq. 1, learned."""
+"""From multisets of step vectors to one vector per node: a learned AGG."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def join_multisets(
 
 
 class MultisetFusion(nn.Module):
-    r"""Learn the sum over a shell (SEK paper, Eq. 1, AGG), then fuse the channels.
+    r"""Learn the sum over a shell (AGG of the SEK paper), then fuse the channels.
 
     With :math:`M_c(v)` the multiset of node v in channel c, of vectors h with counts n,
 

@@ -18,6 +18,12 @@ from sekgnn.nn.pooling import RowPool
 class SEKConv(nn.Module):
     r"""K-hop layer of SEK-GNN (SEK paper, Eq. 6).
 
+    .. math::
+        m_v^k &= \mathrm{MESSAGE}_k\big(h_v, f_v,
+                 \{\!\{(h_u, f_u) : u \in N_k(v)\}\!\}\big), \\
+        h_v^k &= \mathrm{UPDATE}_k(m_v^k), \qquad
+        h'_v = \mathrm{COMBINE}\big(\{\!\{h_v^k : k \in [K]\}\!\}\big)
+
     The pair :math:`(h_u, f_u)` of the paper enters as :math:`z_u = h_u + W f_u`, which
     is what a linear layer makes of :math:`[h_u \,\|\, f_u]`. For every hop k
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from sekgnn.reports.run_figures import (
 )
 from sekgnn.reports.run_table import (
     NOTHING,
+    Lookup,
     TableRow,
     cells,
     run_row,
@@ -40,15 +41,15 @@ from sekgnn.reports.run_table import (
     table_markdown,
     table_rows,
 )
-from sekgnn.reports.step_curves import step_curves, step_markdown, step_png
 from sekgnn.training.config import RunConfig, config_fields
 from sekgnn.training.run_folder import CONFIG_FILE, json_yaml
 from sekgnn.training.run_record import RECORD_FILE, RunRecord
 
 PAGE_FILE = "report.html"
 TABLE_FILE = "table.md"
-STEPS_FILE, STEPS_FIGURE = "steps.md", "steps.png"
 Figures = Mapping[str, bytes]
+Pages = Callable[[Sequence[Run], Sequence[TableRow]], dict[str, bytes]]
+"""Makes further files of a report, by name."""
 _PARTS = ("train", "val", "test")
 _SHOWN = 12  # classes or targets that are named
 _HEADLINE = (
@@ -87,12 +88,21 @@ def write_report(
     output: str | os.PathLike[str],
     metrics: Sequence[str] = (),
     progress: Progress | None = None,
+    *,
+    published: Lookup | None = None,
+    pages: Pages | None = None,
 ) -> Report:
     """Make a table, figures and one page from finished runs, or their ``record.json``.
 
-    Runs of the paper's ablation get a page and a figure of their own, ``steps.md`` and
-    ``steps.png``. Everything is read and drawn before the first file is written.
-    ``metrics`` are shown instead of each run's own.
+    Everything is read and drawn before the first file is written.
+
+    Args:
+        runs: Their folders.
+        output: Folder for the files.
+        metrics: To show instead of each run's own.
+        progress: Called with (done, total) runs.
+        published: Finds numbers to stand beside those of runs.
+        pages: Makes further files.
 
     Raises:
         GraphInputError: If a run is missing or damaged, or none has finished.
@@ -105,7 +115,7 @@ def write_report(
         if (path / CONFIG_FILE).is_file() and not (path / RECORD_FILE).is_file()
     ]
     found = load_runs([path for path in paths if path not in begun] or begun)
-    rows = table_rows(found, list(metrics))
+    rows = table_rows(found, list(metrics), published)
     files: dict[str, bytes] = {}
     figures: dict[str, dict[str, bytes]] = {}
     for i, run in enumerate(found, start=1):
@@ -119,10 +129,8 @@ def write_report(
     pairs = paired_differences(found, list(metrics))
     files[TABLE_FILE] = (table_markdown(rows) + paired_markdown(pairs)).encode()
     files[PAGE_FILE] = run_page(found, rows, figures, pairs).encode()
-    curves = step_curves(rows)
-    if curves:
-        files[STEPS_FILE] = step_markdown(curves, STEPS_FIGURE).encode()
-        files[STEPS_FIGURE] = step_png(curves)
+    if pages is not None:
+        files |= pages(found, rows)
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     write_files(folder, files)

@@ -6,15 +6,14 @@ import io
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from sekgnn.errors import ConfigError
 from sekgnn.reports.finished_runs import Run
-from sekgnn.reports.paper_numbers import PaperNumber, ablation_steps, paper_number
 from sekgnn.training.config import config_fields
 from sekgnn.training.run_record import Result, RunRecord
 
@@ -27,6 +26,26 @@ _NAMED = 3  # targets that a cell lists by name
 _MARKS = "¹²³⁴⁵⁶⁷⁸⁹"
 NOTHING = "–"
 """Stands for a number that is missing or not finite."""
+
+
+class Published(Protocol):
+    """A published number to stand beside a run's, in the metric's unit."""
+
+    @property
+    def value(self) -> float:
+        """The number, a fraction if it is an accuracy."""
+
+    @property
+    def spread(self) -> float | None:
+        """Its standard deviation over folds, if there is one."""
+
+    @property
+    def note(self) -> str:
+        """What to know before comparing, or nothing."""
+
+
+Lookup = Callable[[RunRecord, Result], Published | None]
+"""Finds the published number of a result, if there is one."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +61,6 @@ class TableRow:
         epochs: Epochs trained, of the longest fold.
         seconds: Training time of the run; of a mean, the mean.
         paper: The published number, if there is one.
-        steps: Of a run of the paper's ablation, the length of walks; 0 is without f.
         seeds: Runs whose mean it is.
     """
 
@@ -59,8 +77,7 @@ class TableRow:
     epochs: int
     parameters: int
     seconds: float
-    paper: PaperNumber | None = None
-    steps: int | None = None
+    paper: Published | None = None
     seeds: int = 1
 
     @property
@@ -107,8 +124,12 @@ def reported(record: RunRecord, metrics: Sequence[str] = ()) -> list[Result]:
     return found
 
 
-def table_rows(runs: Sequence[Run], metrics: Sequence[str] = ()) -> list[TableRow]:
+def table_rows(
+    runs: Sequence[Run], metrics: Sequence[str] = (), published: Lookup | None = None
+) -> list[TableRow]:
     """Return the rows of the table, run by run.
+
+    With ``published`` each number stands beside what that finds.
 
     Runs that differ only in their seed are followed by their mean.
 
@@ -116,7 +137,7 @@ def table_rows(runs: Sequence[Run], metrics: Sequence[str] = ()) -> list[TableRo
         ConfigError: If no run has any of ``metrics``.
     """
     each = [
-        [run_row(run, result) for result in reported(run.record, metrics)]
+        [run_row(run, result, published) for result in reported(run.record, metrics)]
         for run in runs
     ]
     rows = []
@@ -181,7 +202,7 @@ def dataset_name(record: RunRecord) -> str:
     return known if same else named
 
 
-def run_row(run: Run, result: Result) -> TableRow:
+def run_row(run: Run, result: Result, published: Lookup | None = None) -> TableRow:
     """Return a number of a run with everything that a table may say about it."""
     record = run.record
     targets = tuple(str(name) for name in record.data.get("targets") or ())
@@ -190,7 +211,6 @@ def run_row(run: Run, result: Result) -> TableRow:
     if epoch is None and len(record.folds) == 1:
         epoch = record.folds[0].kept_epoch
     data = dataset_name(record)
-    steps = ablation_steps(data, record.config)
     curves = [curve for fold in record.folds for curve in fold.curves.values()]
     return TableRow(
         run=run.name,
@@ -206,8 +226,7 @@ def run_row(run: Run, result: Result) -> TableRow:
         epochs=max(map(len, curves), default=0),
         parameters=record.num_parameters,
         seconds=record.seconds,
-        paper=paper_number(data, targets, model, result.protocol, result.metric, steps),
-        steps=steps,
+        paper=None if published is None else published(record, result),
     )
 
 

@@ -4,11 +4,6 @@ from sekgnn.graphs.extras import require
 
 require("hypothesis", "dev")
 
-from sekgnn.testing.brute_force import brute_force_encoding  # noqa: E402
-from sekgnn.testing.brute_force_wl import (  # noqa: E402
-    brute_force_rounds,
-    brute_force_values,
-)
 from sekgnn.testing.strategies import (  # noqa: E402
     assert_permutation_equivariant,
     graphs,
@@ -18,9 +13,6 @@ from sekgnn.testing.strategies import (  # noqa: E402
 
 __all__ = [
     "assert_permutation_equivariant",
-    "brute_force_encoding",
-    "brute_force_rounds",
-    "brute_force_values",
     "graphs",
     "labelled_graphs",
     "walk_encodings",

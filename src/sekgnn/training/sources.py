@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import torch
-
 from sekgnn.checks import check_choice
 from sekgnn.datasets import (
+    DATASETS,
     QM9_TARGETS,
     TU_NAMES,
-    CountingDataset,
-    GraphPropertyDataset,
     GraphTask,
     NodeTask,
     QM9Dataset,
@@ -24,18 +21,17 @@ from sekgnn.datasets import (
     node_task,
     pyg_task,
     read_task,
+    register_dataset,
     tu_dataset,
 )
-from sekgnn.datasets.graph_task import Y_MASK, add_graph_features
+from sekgnn.datasets.by_name import choose_targets, numbers_task
+from sekgnn.datasets.graph_task import add_graph_features
 from sekgnn.datasets.read_task import task_format
 from sekgnn.datasets.shard_task import shard_task
 from sekgnn.datasets.targets import TaskKind, unit_of
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.graphs.graph_file import SUFFIX
 from sekgnn.training.config import RunConfig
-
-DATASET_NAMES = ("counting", "graph_property", *TU_NAMES, "QM9", "QM9_heavy")
-"""What ``data`` may be besides a path."""
 
 
 def load_data(config: RunConfig, data_root: str | Path | None = None) -> GraphTask:
@@ -54,17 +50,10 @@ def load_data(config: RunConfig, data_root: str | Path | None = None) -> GraphTa
     if not name:
         raise ConfigError(
             "no data is named; give a dataset "
-            f"({', '.join(DATASET_NAMES)}) or a file of your own."
+            f"({', '.join(DATASETS)}) or a file of your own."
         )
-    makers: dict[str, Callable[..., GraphTask]] = {
-        "counting": _counting,
-        "graph_property": _graph_property,
-        "QM9": _qm9,
-        "QM9_heavy": _qm9,
-        **dict.fromkeys(TU_NAMES, _tu),
-    }
     described = config.descriptors != "none"
-    for wanted in makers:
+    for wanted in DATASETS:
         if name.lower() in (wanted.lower(), wanted.replace("_", "-").lower()):
             asked = [*config.columns, *([config.descriptors] * described)]
             if asked:
@@ -72,94 +61,59 @@ def load_data(config: RunConfig, data_root: str | Path | None = None) -> GraphTa
                     f"{wanted} is a benchmark, without column or descriptors "
                     f"{asked[0]!r}; those are for files of your own."
                 )
-            return makers[wanted](replace(config, data=wanted), data_root)
+            task: GraphTask = DATASETS[wanted](
+                config.target,
+                seed=config.data_seed,
+                generated=config.generated,
+                data_root=data_root,
+            )
+            return task if task.name else replace(task, name=wanted)
     if not Path(name).exists():
         try:
-            check_choice("data", name, DATASET_NAMES)
+            check_choice("data", name, DATASETS)
         except ConfigError as error:
             raise ConfigError(f"there is no file {name}, and {error}") from None
     return _own(config)
 
 
-def _counting(config: RunConfig, data_root: str | Path | None) -> GraphTask:
-    if config.generated:
-        dataset = CountingDataset.generated(config.data_seed)
-    else:
-        dataset = CountingDataset(data_root, seed=config.data_seed)
-    return counting_data(dataset, config.target)
-
-
-def counting_data(dataset: CountingDataset, targets: Sequence[str]) -> GraphTask:
-    """Return patterns to count, in units of their standard deviation.
-
-    Raises:
-        ConfigError: If no target is named, or there is no such pattern.
-    """
-    names = _targets("counting", targets, dataset.target_names)
-    graphs = dataset.to_pyg(names)
-    columns = [dataset.target_names.index(name) for name in names]
-    scale = torch.tensor(dataset.scale[columns], dtype=torch.float32)
-    for data in graphs:
-        data.y = data.y / scale
-    return _regression(
-        graphs,
-        names,
-        name="counting",
-        source=dataset.source,
-        units="counts divided by their standard deviation over all graphs",
-        split=dataset.split,
-    )
-
-
-def _graph_property(config: RunConfig, data_root: str | Path | None) -> GraphTask:
-    if config.generated:
-        dataset = GraphPropertyDataset.generated(config.data_seed)
-    else:
-        dataset = GraphPropertyDataset(data_root, seed=config.data_seed)
-    known = (*dataset.target_names, *dataset.node_target_names)
-    names = _targets("graph_property", config.target, known)
-    graphs = dataset.to_pyg(names)
-    return _regression(
-        graphs,
-        names,
-        name="graph_property",
-        source=dataset.source,
-        level="node" if names[0] in dataset.node_target_names else "graph",
-        units="values divided by their maximum over the training graphs",
-        split=dataset.split,
-    )
-
-
-def _tu(config: RunConfig, data_root: str | Path | None) -> GraphTask:
-    if config.target:
-        raise ConfigError(f"{config.data} has one target, its class; leave target out.")
-    dataset = tu_dataset(config.data, data_root)
+def _tu(
+    name: str, target: Sequence[str], *, data_root: str | Path | None, **unused: Any
+) -> GraphTask:
+    if target:
+        raise ConfigError(f"{name} has one target, its class; leave target out.")
+    dataset = tu_dataset(name, data_root)
     kind: TaskKind = "binary" if dataset.num_classes == 2 else "multiclass"
     return replace(
         pyg_task(dataset, kind=kind),
-        name=config.data,
+        name=name,
         source="TU collection",
         reader={"format": "benchmark"},
     )
 
 
-def _qm9(config: RunConfig, data_root: str | Path | None) -> GraphTask:
-    names = _targets("QM9", config.target, [target.name for target in QM9_TARGETS])
-    dataset = QM9Dataset(hydrogens=config.data == "QM9")
+def _qm9(name: str, target: Sequence[str], **unused: Any) -> GraphTask:
+    names = choose_targets("QM9", target, [each.name for each in QM9_TARGETS])
+    dataset = QM9Dataset(hydrogens=name == "QM9")
     columns = [dataset.target_names.index(name) for name in names]
     graphs = dataset.to_pyg()
     for data in graphs:
         data.y = data.y[:, columns].contiguous()
     units = ", ".join(f"{QM9_TARGETS[c].name} in {QM9_TARGETS[c].unit}"
                       for c in columns)  # fmt: skip
-    return _regression(
+    return numbers_task(
         graphs,
         names,
-        name=config.data,
+        name=name,
         source="qm9pack",
         units=units,
         target_units=tuple(QM9_TARGETS[c].unit for c in columns),
     )
+
+
+for _name in TU_NAMES:
+    register_dataset(_name)(partial(_tu, _name))
+for _name in ("QM9", "QM9_heavy"):
+    register_dataset(_name)(partial(_qm9, _name))
 
 
 def _own(config: RunConfig) -> GraphTask:
@@ -232,30 +186,3 @@ def _shards(config: RunConfig) -> GraphTask:
         )
     kind: Any = config.kind
     return shard_task(config.data, config.target, kind=kind)
-
-
-def _targets(name: str, given: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Return the targets that are asked for, each once and known."""
-    if not given:
-        raise ConfigError(
-            f"{name} has several targets; choose with target (--target) from "
-            f"{', '.join(known)}."
-        )
-    if len(set(given)) != len(given):
-        raise ConfigError(f"targets must be different, got {', '.join(given)}.")
-    return [check_choice("target", target, known) for target in given]
-
-
-def _regression(graphs: Sequence[Any], names: Sequence[str], **about: Any) -> GraphTask:
-    """Return a task of numbers, none missing, with what is known about it."""
-    for data in graphs:
-        data[Y_MASK] = torch.ones_like(data.y, dtype=torch.bool)
-    return GraphTask(
-        tuple(graphs),
-        "regression",
-        tuple(names),
-        None,
-        np.ones((len(graphs), len(names)), dtype=np.bool_),
-        tuple(f"graph {i}" for i in range(len(graphs))),
-        **about,
-    )

@@ -6,7 +6,6 @@ import copy
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +18,9 @@ from sekgnn.datasets.shard_task import ShardTask
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.files import write_files
 from sekgnn.kernel import clock
-from sekgnn.models import Forest, GraphModel, KernelMachine, save_model
-from sekgnn.models.baselines import GraphSAGE
-from sekgnn.models.graph_kernels import GraphKernel
+from sekgnn.models import Forest, GraphModel, save_model
 from sekgnn.models.graph_model import check_pairs
 from sekgnn.models.hop_encoder import HopEncoder
-from sekgnn.models.kernel_machine import KnownValues
 from sekgnn.parallel import Progress
 from sekgnn.training.batches import (
     BatchLoader,
@@ -52,7 +48,6 @@ from sekgnn.training.closed_form import (
     solve_skip,
 )
 from sekgnn.training.config import RunConfig
-from sekgnn.training.kernel_fit import fit_kernel, known_values
 from sekgnn.training.learner import GraphLearner
 from sekgnn.training.lightning_trainer import (
     check_checkpoint,
@@ -148,7 +143,7 @@ class Training:
         self.splits = list(splits)
         self.cache = cache
         self._joined: dict[Any, JoinedGraphs] = {}
-        self._values: dict[GraphKernel, KnownValues] = {}
+        self._kept: dict[Any, Any] = {}
         self._set(config)
 
     def _set(self, config: RunConfig) -> None:
@@ -399,8 +394,9 @@ class Training:
         if isinstance(model, Forest):
             seed, _ = fold_seeds(self.config.seed, number, member)
             grow_forest(model, objective, train, seed)
-        elif isinstance(model, KernelMachine):
-            fit_kernel(model, objective, train, val, partial(self._known, model))
+        elif model.fits_itself:
+            every = joined.batches(np.arange(len(self.data)), size)
+            model.fit_at_once(objective, train, val, every, self._kept)
         else:
             solve_skip(model, objective, train, val)
         trained = Trained(model.eval(), note, {}, 1, clock() - began)
@@ -419,15 +415,6 @@ class Training:
             report(1, row)
         return replace(trained, curves={name: [value] for name, value in row.items()})
 
-    def _known(self, model: KernelMachine, kernel: GraphKernel) -> KnownValues:
-        """Return the values of a kernel between all graphs, found once."""
-        if kernel not in self._values:
-            self._values.clear()  # such matrices are large
-            size = max(self.config.batch_size, 256)
-            batches = self.prepare().batches(np.arange(len(self.data)), size)
-            self._values[kernel] = known_values(model, batches, kernel)
-        return self._values[kernel]
-
     def evaluate(
         self, trained: Trained, number: int = 0, part: str = "test"
     ) -> Predictions:
@@ -445,7 +432,7 @@ def seed_neighbors(given: int | None) -> int:
 def check_seeds(model: GraphModel, config: RunConfig) -> None:
     """Raise ConfigError for what cannot be trained on seeds of one huge graph."""
     plain = all(isinstance(branch, HopEncoder) for branch in model.branches)
-    if not (model.learns and (plain or isinstance(model, GraphSAGE))):
+    if not (model.learns and (plain or model.takes_seeds)):
         raise ConfigError(
             f"model {model.name!r} is not trained on sampled neighbourhoods of one "
             "graph; use sek-gin, sek-gnn, k-gin, gin or graphsage."

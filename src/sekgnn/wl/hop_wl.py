@@ -52,7 +52,7 @@ class OneWL(WLTest):
 
 @dataclass(frozen=True)
 class KHopWL(WLTest):
-    r"""K-hop 1-WL (paper, Definition 3), the bound of K-hop message passing.
+    r"""K-hop 1-WL (paper, Definition 3, Eq. 2), the bound of K-hop message passing.
 
     .. math:: \chi^t(v) = \big(\chi^{t-1}(v),
               \{\!\{\chi^{t-1}(u) : u \in N_k(v)\}\!\}_{k=1}^K\big)

@@ -40,7 +40,7 @@ DEFAULT_ENCODINGS: tuple[Encoding, ...] = walk_family()
 
 @dataclass(frozen=True)
 class SubgraphWL(WLTest):
-    r"""Subgraph 1-WL (paper, Definition 4), the bound of GNN-AK and Nested GNN.
+    r"""Subgraph 1-WL (Definition 4, Eq. 3), the bound of GNN-AK and Nested GNN.
 
     .. math:: \chi^t(v) = \big(\chi^{t-1}(v), \gamma(G_v^h, \chi^{t-1})\big)
 
@@ -102,7 +102,7 @@ class SubgraphColouring(HopColouring):
 
 @dataclass(frozen=True)
 class SEK(WLTest):
-    r"""SEK 1-WL (paper, Definition 5).
+    r"""SEK 1-WL (paper, Definition 5, Eq. 4).
 
     .. math:: \chi^t(v) = \big(\chi^{t-1}(v), f(G_v),
               \{\!\{f(G_u) : u \in S_v^K \setminus v\}\!\},
@@ -115,7 +115,8 @@ class SEK(WLTest):
         num_hops: K of the refinement, and of the context.
         encodings: The functions f, any number of them, side by side: exact ones, or
             any :class:`~sekgnn.encoding.SubstructureEncoding` that gives integers.
-        context: Include the multiset of f over the K-hop neighbourhood.
+        context: Include the multiset of f over the K-hop neighbourhood. Without it this
+            is the form in which the paper writes Subgraph 1-WL again (Eq. 5).
         kernel: ``"shortest_path"`` or ``"diffusion"``, as in
             :class:`~sekgnn.wl.hop_wl.KHopWL`.
     """

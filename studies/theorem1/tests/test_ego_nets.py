@@ -17,10 +17,10 @@ from studies.theorem1.ego_nets import (
     rooted_labels,
     shells_of,
 )
+from tests.brute_force import distances
 
 from sekgnn.graphs import Graph, pack, petersen_graph, random_regular_graph
 from sekgnn.testing import graphs
-from sekgnn.testing.brute_force import distances
 from sekgnn.wl.isomorphism import canonical_form
 
 

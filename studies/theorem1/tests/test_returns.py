@@ -16,6 +16,7 @@ from studies.theorem1.returns import (
     return_residues,
     together,
 )
+from tests.brute_force import distances, landing
 
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import (
@@ -25,7 +26,6 @@ from sekgnn.graphs import (
     random_regular_graph,
 )
 from sekgnn.testing import graphs
-from sekgnn.testing.brute_force import distances, landing
 from sekgnn.walks.modular import residues
 
 LOOPS = pytest.mark.parametrize("loops", [True, False])

@@ -25,6 +25,7 @@ from studies.theorem1.simulation import (
     run_cell,
     run_theorem1,
 )
+from tests.brute_force import distances, landing
 
 from sekgnn.errors import CacheWarning, ConfigError
 from sekgnn.graphs import (
@@ -35,7 +36,6 @@ from sekgnn.graphs import (
     random_regular_graph,
     unpack,
 )
-from sekgnn.testing.brute_force import distances, landing
 
 SMALL = Theorem1Config(nodes=(10, 16), degrees=(3, 4), radii=(1, 2), graphs=3, seed=5)
 

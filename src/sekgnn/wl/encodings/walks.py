@@ -159,7 +159,7 @@ def walk_values(
 
 @dataclass(frozen=True)
 class Walks(ExactEncoding):
-    r"""Random-walk encoding f1, f2, f3 (paper, Eq. 1), in exact arithmetic.
+    r"""Random-walk encoding f1, f2, f3 of the paper, in exact arithmetic.
 
     For a node v and the walk H of its scope, the value holds the step vectors
     :math:`(H_{ij}^{(t)})_{t=1}^l` of

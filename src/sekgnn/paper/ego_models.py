@@ -1,0 +1,261 @@
+"""Networks on the ego-nets of all nodes, and on orderings of their nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn import GraphConv
+
+from sekgnn.errors import GraphInputError
+from sekgnn.models.graph_inputs import GraphInputs
+from sekgnn.models.graph_model import GraphModel, register_model
+from sekgnn.models.hop_encoder import NodeEmbedding
+from sekgnn.models.networks import gin_encoder
+from sekgnn.models.options import ModelOptions
+from sekgnn.nn import MLP, SEKConv
+from sekgnn.nn.mlp import activate, make_norm, reset_children
+from sekgnn.nn.pooling import pool_nodes
+from sekgnn.nn.sparse_sum import csr_sum
+from sekgnn.paper.ego_nets import EgoNets, ego_nets
+from sekgnn.paper.layer_stack import LayerStack
+from sekgnn.paper.node_sets import NodeSets, pairs_of, triples_of
+from sekgnn.paper.orderings import MOST_ORDERINGS, Orderings, bfs_orderings
+
+
+def _inside(inputs: GraphInputs, radius: int) -> GraphInputs:
+    """Return the ego-nets as a batch of their own; ``extra`` is the layout."""
+    egos = ego_nets(inputs.hops, radius)
+    edges = None if inputs.edges is None else egos.edges(inputs.edges)
+    return GraphInputs(egos.hops, egos.members, edges=edges, extra=egos)
+
+
+@register_model("gin-ak+")
+class GINAKPlus(GraphModel):
+    r"""GIN-AK+ (Zhao et al., 2022): a GIN on every ego-net, in every layer.
+
+    With :math:`z_{u|v}` what ``inner_layers`` GIN layers make of node u in the ego-net
+    of v, of radius ``num_hops``, started from :math:`h_u` and the distance of u and v,
+
+    .. math:: h'_v = h_v + \mathrm{MLP}\Big(\Big[z_{v|v} \,\Big\|\, \sum_{u \in S_v}
+              \sigma(a_{d(u, v)}) \circ z_{u|v} \,\Big\|\, \sum_{u : v \in S_u}
+              \sigma(b_{d(u, v)}) \circ z_{v|u}\Big]\Big)
+
+    the centroid, the subgraph and the context, the latter two gated by the distance.
+    Memory grows with the size of all ego-nets.
+    """
+
+    def encoders(self, options: ModelOptions) -> list[nn.Module]:
+        """Return the one branch."""
+
+        def layer(width: int) -> nn.Module:
+            return _EgoLayer(options, self.edge_channels)
+
+        return [LayerStack(self.in_channels, options, layer, embed=True)]
+
+    def extras(self, data: Any, inputs: GraphInputs) -> GraphInputs:
+        """Return the ego-nets."""
+        return _inside(inputs, self.num_hops)
+
+
+class _EgoLayer(nn.Module):
+    """A layer of GIN-AK+."""
+
+    def __init__(self, options: ModelOptions, edge_channels: int) -> None:
+        """Make the layers."""
+        super().__init__()
+        channels, norm = options.hidden_channels, options.norm
+        self.activation = options.activation
+        self.distance = nn.Embedding(options.num_hops + 1, channels)
+        self.convs = nn.ModuleList(
+            SEKConv(
+                channels,
+                channels,
+                1,
+                message="gine" if edge_channels else "gin",
+                combine="sum",
+                edge_channels=edge_channels,
+                norm=norm,
+                activation=options.activation,
+            )
+            for _ in range(options.inner_layers)
+        )
+        self.norms = nn.ModuleList(make_norm(norm, channels) for _ in self.convs)
+        self.subgraph_gate = nn.Embedding(options.num_hops + 1, channels)
+        self.context_gate = nn.Embedding(options.num_hops + 1, channels)
+        self.fuse = MLP(3 * channels, channels, channels, norm, options.activation)
+
+    def reset_parameters(self) -> None:
+        """Reset all parameters."""
+        reset_children(self)
+
+    def forward(self, history: Sequence[Tensor], inputs: GraphInputs) -> Tensor:
+        """Return ``[N, C]``."""
+        inside: GraphInputs = inputs.extra
+        egos: EgoNets = inside.extra
+        h = history[-1]
+        z = h.index_select(0, egos.node) + self.distance(egos.distance)  # [P, C]
+        for conv, norm in zip(self.convs, self.norms, strict=True):
+            z = conv(z, inside.hops, edge_attr=inside.edges)
+            z = z.clone() if isinstance(norm, nn.Identity) else norm(z)
+            z = activate(z, self.activation)
+        subgraph = z * self.subgraph_gate(egos.distance).sigmoid()
+        context = z * self.context_gate(egos.distance).sigmoid()
+        parts = [
+            z.index_select(0, egos.centres),
+            csr_sum(subgraph, egos.members),
+            csr_sum(context, egos.copies),
+        ]
+        out: Tensor = h + self.fuse(torch.cat(parts, dim=1))
+        return out
+
+
+@register_model("nested-gnn")
+class NestedGNN(GraphModel):
+    r"""Nested GNN (Zhang and Li, 2021): a GNN on every ego-net, pooled, and read out.
+
+    .. math:: h_v = \operatorname{mean}_{u \in S_v} \mathrm{GNN}\big(G_v^h\big)_u
+
+    with h = ``num_hops``; nodes of an ego-net know their distance to its centre. The
+    GNN is a GIN of ``num_layers`` layers (``base="1"``), or a 1-2-3-GNN (Morris et al.,
+    2019): above the GIN, two layers of PyG's ``GraphConv`` on all pairs of nodes of an
+    ego-net, and two on its connected triples, where sets are neighbours if they differ
+    in two adjacent nodes; a set starts from the mean of its nodes, or pairs, and from
+    how many edges it has. Pools of all three are joined.
+    """
+
+    def encoders(self, options: ModelOptions) -> list[nn.Module]:
+        """Return the one branch."""
+        return [_Nested(self.in_channels, options, self.edge_channels)]
+
+    def extras(self, data: Any, inputs: GraphInputs) -> Any:
+        """Return the ego-nets, and for 1-2-3-GNNs the sets of their nodes."""
+        inside = _inside(inputs, self.num_hops)
+        if self.options.base == "1":
+            return inside, ()
+        pairs = pairs_of(inside.hops, inside.graphs)
+        return inside, (pairs, triples_of(inside.hops, pairs))
+
+
+class _Nested(nn.Module):
+    """The network in the ego-nets, and their pool."""
+
+    def __init__(
+        self, in_channels: int, options: ModelOptions, edge_channels: int
+    ) -> None:
+        """Make the layers."""
+        super().__init__()
+        channels = options.hidden_channels
+        self.embedding = NodeEmbedding(in_channels, channels)
+        self.distance = nn.Embedding(options.num_hops + 1, channels)
+        self.base = gin_encoder(channels, replace(options, num_hops=1), edge_channels)
+        self.sets = nn.ModuleList()
+        self.join: nn.Linear | None = None
+        if options.base != "1":
+            for types in (2, 4):  # edges that a pair, and a triple, may have
+                first = GraphConv(channels + types, channels)
+                self.sets.append(nn.ModuleList([first, GraphConv(channels, channels)]))
+            self.join = nn.Linear(3 * channels, channels)
+
+    def reset_parameters(self) -> None:
+        """Reset all parameters."""
+        reset_children(self)
+
+    def forward(self, inputs: GraphInputs) -> Tensor:
+        """Return ``[N, C]``."""
+        inside, sets = inputs.extra
+        egos: EgoNets = inside.extra
+        x = self.embedding(inputs.x, inputs.num_nodes).index_select(0, egos.node)
+        z = self.base(inside._replace(x=x + self.distance(egos.distance)))  # [P, C]
+        pools = [pool_nodes(z, egos.members, "mean")]
+        own: NodeSets
+        convs: Any
+        for own, convs in zip(sets, self.sets, strict=True):
+            z = z[own.parts].mean(1)  # [S, C]
+            types = nn.functional.one_hot(own.num_edges, own.nodes.size(1) ** 2 // 2)
+            z = torch.cat([z, types.to(z.dtype)], dim=1)
+            for conv in convs:
+                z = conv(z, own.edge_index).relu()
+            pools.append(pool_nodes(z, own.members(egos, inputs.num_nodes), "mean"))
+        if self.join is None:
+            return pools[0]
+        out: Tensor = self.join(torch.cat(pools, dim=1))
+        return out
+
+
+@register_model("deep-lrp")
+class DeepLRP(GraphModel):
+    r"""Deep local relational pooling (Chen et al., 2020).
+
+    .. math:: h'_v = \mathrm{MLP}\Big(\operatorname{mean}_{\pi} \mathrm{ReLU}\big(
+              \sum_a W_a h_{\pi_a} + \sum_{a < b} W_{ab} [A_{\pi_a \pi_b} \,\|\,
+              e_{\pi_a \pi_b}] + b_\pi\big)\Big)
+
+    over all orderings :math:`\pi` in which a breadth-first search from v can meet the
+    nodes of its ego-net of radius ``num_hops``, cut after ``order_size`` nodes; where
+    there are fewer, the rest is 0, and :math:`b_\pi` says how many there are. The
+    number of orderings grows like the degree to the power ``order_size`` - 1.
+    """
+
+    def encoders(self, options: ModelOptions) -> list[nn.Module]:
+        """Return the one branch."""
+
+        def layer(width: int) -> nn.Module:
+            return _OrderingLayer(options, self.edge_channels)
+
+        return [LayerStack(self.in_channels, options, layer, embed=True)]
+
+    def check_graph(self, data: Any, place: str) -> None:
+        """Refuse a graph with too many orderings."""
+        num_nodes, size = int(data.num_nodes), self.options.order_size
+        degrees = torch.bincount(data.edge_index[0], minlength=num_nodes).double()
+        count = torch.ones_like(degrees)
+        for step in range(size - 1):
+            count = (count * (degrees - step).clamp(min=1)).clamp(max=1e300)
+        total = float(count.sum())
+        if total > MOST_ORDERINGS:
+            raise GraphInputError(
+                f"{place}: {num_nodes} nodes of up to {int(degrees.max())} neighbours "
+                f"have {total:.2g} orderings of {size} nodes, and deep-lrp takes at "
+                f"most {MOST_ORDERINGS:,} of a graph; choose a smaller order_size, or "
+                "another model."
+            )
+
+    def extras(self, data: Any, inputs: GraphInputs) -> Orderings:
+        """Return the orderings of all nodes."""
+        attr = None if inputs.edges is None else inputs.edges.attr
+        size, kind = self.options.order_size, next(self.parameters()).dtype
+        return bfs_orderings(inputs.hops, self.num_hops, size, attr, kind)
+
+
+class _OrderingLayer(nn.Module):
+    """A layer of Deep LRP."""
+
+    def __init__(self, options: ModelOptions, edge_channels: int) -> None:
+        """Make the layers."""
+        super().__init__()
+        channels, size = options.hidden_channels, options.order_size
+        self.size = size
+        self.places = nn.Linear(channels, size * channels, bias=False)
+        width = size * (size - 1) // 2 * (1 + edge_channels) + size
+        self.relations = nn.Linear(width, channels, bias=False)
+        self.mlp = MLP(channels, channels, channels, options.norm, options.activation)
+
+    def reset_parameters(self) -> None:
+        """Reset all parameters."""
+        reset_children(self)
+
+    def forward(self, history: Sequence[Tensor], inputs: GraphInputs) -> Tensor:
+        """Return ``[N, C]``."""
+        orderings: Orderings = inputs.extra
+        placed = self.places(history[-1]).chunk(self.size, dim=1)  # k of [N, C]
+        total = self.relations(orderings.relations)  # [S, C]
+        for a, part in enumerate(placed):
+            read = part.index_select(0, orderings.nodes[:, a].clamp(min=0))
+            total = total + read * (orderings.nodes[:, a] >= 0).unsqueeze(1)
+        mean = pool_nodes(total.relu(), orderings.centres, "mean")
+        out: Tensor = self.mlp(mean)
+        return out

@@ -1,0 +1,510 @@
+"""Kernels between graphs: Weisfeiler-Lehman, transport, returns, tangents."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+
+from sekgnn.digest import Colours, number_colours
+from sekgnn.graphs.extras import require
+from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.labelled import LabelledGraph, as_labels
+from sekgnn.graphs.packed import PackedGraphs, unpack
+from sekgnn.paper.tangent_kernel import tangent_pairs
+from sekgnn.parallel import even_chunks, run_chunks
+from sekgnn.walks import return_probabilities
+from sekgnn.wl.batch import Batch
+from sekgnn.wl.hop_wl import OneWL
+
+Matrix = NDArray[np.float64]
+_CELLS = 1 << 22  # entries of a block of node pairs: 32 MB
+_SAMPLE = 1000  # nodes whose distances say how far apart nodes are
+
+
+@dataclass(frozen=True, eq=False)
+class KernelGraphs:
+    """Graphs as kernels read them.
+
+    Attributes:
+        packed: Their union, N nodes.
+        x: Node features, float64 ``[N, F]``; ``[N, 0]`` where there are none.
+    """
+
+    packed: PackedGraphs
+    x: Matrix
+
+    def __len__(self) -> int:
+        """Number of graphs."""
+        return self.packed.num_graphs
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of nodes of every graph."""
+        return np.diff(self.packed.node_ptr)
+
+    def subset(self, chosen: Sequence[int] | NDArray[np.int64]) -> KernelGraphs:
+        """Return some graphs, by number, in the order given."""
+        ptr = self.packed.node_ptr
+        parts = [np.arange(ptr[g], ptr[g + 1]) for g in chosen]
+        nodes = np.concatenate([*parts, np.empty(0, np.int64)]).astype(np.int64)
+        node_ptr = np.cumsum([0, *(part.size for part in parts)], dtype=np.int64)
+        degrees = np.diff(self.packed.indptr)[nodes]
+        indptr = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
+        entry = np.repeat(self.packed.indptr[nodes] - indptr[:-1], degrees)
+        old = self.packed.indices[entry + np.arange(indptr[-1])]
+        graph = np.repeat(np.arange(len(parts)), np.diff(node_ptr))
+        shift = node_ptr[:-1] - ptr[np.asarray(chosen, dtype=np.int64)]
+        indices = old + np.repeat(shift[graph], degrees)
+        packed = PackedGraphs(node_ptr, indptr, indices.astype(np.int32))
+        return KernelGraphs(packed, self.x[nodes])
+
+    @staticmethod
+    def join(parts: Sequence[KernelGraphs]) -> KernelGraphs:
+        """Return the graphs of several, one after the other; at least one."""
+        nodes = np.cumsum([0, *(part.packed.num_nodes for part in parts)])
+        edges = np.cumsum([0, *(part.packed.indices.size for part in parts)])
+        node_ptr, indptr, indices = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)], []
+        for part, node, edge in zip(parts, nodes, edges, strict=False):
+            node_ptr.append(part.packed.node_ptr[1:] + node)
+            indptr.append(part.packed.indptr[1:] + edge)
+            indices.append(part.packed.indices + np.int32(node))
+        columns = [np.concatenate(c) for c in (node_ptr, indptr, indices)]
+        x = np.concatenate([part.x for part in parts])
+        return KernelGraphs(PackedGraphs(*columns), x)
+
+    def labels(self) -> NDArray[np.int64]:
+        """Return a label per node: rows of features that are equal have one."""
+        if not self.x.shape[1]:
+            return np.zeros(self.packed.num_nodes, dtype=np.int64)
+        kinds, places = np.unique(self.x, axis=0, return_inverse=True)
+        return as_labels("x", kinds)[places.reshape(-1)]
+
+    def digests(self) -> list[bytes]:
+        """Return a digest of every graph as it stands."""
+        out = []
+        ptr, rows = self.packed.node_ptr, self.packed.indptr
+        for begin, end in pairwise(ptr.tolist()):
+            own = rows[begin : end + 1]
+            code = hashlib.blake2b(np.diff(own).tobytes(), digest_size=16)
+            code.update((self.packed.indices[own[0] : own[-1]] - begin).tobytes())
+            code.update(np.ascontiguousarray(self.x[begin:end]).tobytes())
+            out.append(code.digest())
+        return out
+
+
+class KnownValues(NamedTuple):
+    """Values of a kernel between some graphs, so that each is computed once.
+
+    Attributes:
+        place: Of every graph, by its digest.
+        values: ``[Q, G, G]``.
+    """
+
+    place: dict[bytes, int]
+    values: NDArray[np.float64]
+
+    def find(
+        self, rows: KernelGraphs, columns: KernelGraphs
+    ) -> NDArray[np.float64] | None:
+        """Return the values ``[Q, R, C]`` of some of the graphs, if all are known."""
+        places = [
+            [self.place.get(digest, -1) for digest in side.digests()]
+            for side in (rows, columns)
+        ]
+        if any(place < 0 for side in places for place in side):
+            return None
+        return self.values[:, np.array(places[0])[:, None], places[1]]
+
+
+class GraphKernel(ABC):
+    """A kernel, or a distance of which one is made, for every value of a parameter.
+
+    Attributes:
+        levels: The Q values of the parameter.
+        is_distance: Whether values are distances d, with the kernel exp(-γ d).
+    """
+
+    levels: tuple[int, ...]
+    is_distance: ClassVar[bool] = False
+
+    def fitted(self, graphs: KernelGraphs, scale: float | None = None) -> GraphKernel:
+        """Return the kernel with what it reads off training graphs, or ``scale``."""
+        return self
+
+    @abstractmethod
+    def between(
+        self, rows: KernelGraphs, columns: KernelGraphs | None = None
+    ) -> NDArray[np.float64]:
+        """Return the values ``[Q, G, H]``; of ``rows`` among themselves if alone."""
+
+
+class _Colours(GraphKernel):
+    """What kernels of refined colours share: the colours of rounds 0 to the last."""
+
+    def colours(
+        self, rows: KernelGraphs, columns: KernelGraphs | None
+    ) -> list[tuple[Colours, Colours]]:
+        """Return the colours of all nodes of both, per round."""
+        sides = [rows] if columns is None else [rows, columns]
+        refined = []
+        for side in sides:
+            labels, ptr = side.labels(), side.packed.node_ptr
+            graphs = [
+                LabelledGraph(graph, labels[begin:end])
+                for graph, (begin, end) in zip(
+                    unpack(side.packed), pairwise(ptr.tolist()), strict=True
+                )
+            ]
+            colouring = OneWL().start(Batch.of(graphs), torch.get_num_threads())
+            history = [colouring.first]
+            for _ in range(max(self.levels)):
+                history.append(colouring.step(history[-1]))
+            refined.append(history)
+        return list(zip(refined[0], refined[-1], strict=True))
+
+    def counts(
+        self, rows: KernelGraphs, columns: KernelGraphs | None
+    ) -> list[tuple[sp.csr_array, sp.csr_array]]:
+        """Return how often each graph has each colour, ``[G, C]`` and ``[H, C]``."""
+        other = rows if columns is None else columns
+        out = []
+        for left, right in self.colours(rows, columns):
+            both = left if columns is None else np.concatenate([left, right])
+            kept, classes = number_colours(both)
+            parts = classes[: len(left)], classes[len(both) - len(right) :]
+            tables = []
+            for side, own in zip((rows, other), parts, strict=True):
+                graph = np.repeat(np.arange(len(side)), side.sizes)
+                ones = np.ones(graph.size)
+                shape = (len(side), len(kept))
+                tables.append(sp.coo_array((ones, (graph, own)), shape).tocsr())
+            out.append((tables[0], tables[1]))
+        return out
+
+
+@dataclass(frozen=True)
+class SubtreeKernel(_Colours):
+    r"""Weisfeiler-Lehman subtree kernel (Shervashidze et al., 2011), normalised.
+
+    .. math:: k_R(G, H) = \sum_{r=0}^{R} \sum_c n_{r,c}(G)\, n_{r,c}(H)
+
+    where :math:`n_{r,c}` counts the nodes of colour c after r rounds, divided by
+    :math:`\sqrt{k(G, G)\, k(H, H)}`. Positive semidefinite.
+
+    Args:
+        levels: Numbers of rounds R.
+    """
+
+    levels: tuple[int, ...]
+
+    def between(
+        self, rows: KernelGraphs, columns: KernelGraphs | None = None
+    ) -> NDArray[np.float64]:
+        """Return the kernel for every R."""
+        total: Any = 0.0
+        own: list[Any] = [0.0, 0.0]
+        out = {}
+        for round, (left, right) in enumerate(self.counts(rows, columns)):
+            total = total + (left @ right.T).toarray()
+            own = [
+                norm + side.multiply(side).sum(axis=1)
+                for norm, side in zip(own, (left, right), strict=True)
+            ]
+            if round in self.levels:
+                out[round] = _cosine(total, *own)
+        return np.stack([out[level] for level in self.levels])
+
+
+@dataclass(frozen=True)
+class WassersteinDistance(_Colours):
+    r"""Wasserstein distance of refined colours (WWL, Togninalli et al., 2019).
+
+    Nodes are as far apart as the share of the rounds 0..R in which their colours
+    differ, and each of n nodes has the mass 1/n. Colours only ever split, so this is a
+    metric of a tree, on which the transport has a closed form:
+
+    .. math:: W_R(G, H) = \frac{1}{2(R+1)} \sum_{r=0}^{R} \sum_c
+              \big\lvert p_{r,c}(G) - p_{r,c}(H) \big\rvert
+
+    where :math:`p_{r,c}` is the share of nodes of colour c. The kernel
+    :math:`e^{-\gamma W}` is positive semidefinite.
+
+    Args:
+        levels: Numbers of rounds R.
+    """
+
+    levels: tuple[int, ...]
+    is_distance: ClassVar[bool] = True
+
+    def between(
+        self, rows: KernelGraphs, columns: KernelGraphs | None = None
+    ) -> NDArray[np.float64]:
+        """Return the distance for every R."""
+        mass = [side.sizes > 0 for side in (rows, columns or rows)]
+        total = np.zeros((mass[0].size, mass[1].size))
+        whole = np.add.outer(*(part.astype(np.float64) for part in mass)) / 2
+        out = {}
+        for round, tables in enumerate(self.counts(rows, columns)):
+            left, right = (
+                sp.csc_array(sp.diags_array(1 / np.maximum(side.sizes, 1)) @ table)
+                for side, table in zip((rows, columns or rows), tables, strict=True)
+            )
+            shared = np.zeros_like(total)
+            for c in range(left.shape[1]):
+                here = slice(left.indptr[c], left.indptr[c + 1])
+                there = slice(right.indptr[c], right.indptr[c + 1])
+                both = np.minimum.outer(left.data[here], right.data[there])
+                shared[np.ix_(left.indices[here], right.indices[there])] += both
+            total = total + (whole - shared)
+            if round in self.levels:
+                out[round] = np.maximum(total / (round + 1), 0.0)
+        return np.stack([out[level] for level in self.levels])
+
+
+@dataclass(frozen=True)
+class FusedDistance(_Colours):
+    r"""Fused Gromov-Wasserstein distance (Vayer et al., 2019), found by POT.
+
+    .. math:: \min_\pi \sum_{u, w, v, z} \big((1 - \alpha)\, m_{uw} + \alpha\,
+              (d_{uv} - d_{wz})^2\big) \pi_{uw} \pi_{vz}
+
+    over couplings π of uniform masses, where d are lengths of shortest paths (the
+    number of nodes where there is none) and m the share of rounds in which colours
+    differ. The search ends in a local minimum: neither a metric, nor is
+    :math:`e^{-\gamma d}` positive semidefinite.
+
+    Args:
+        levels: Numbers of rounds R.
+        alpha: Weight of structure.
+    """
+
+    levels: tuple[int, ...]
+    alpha: float = 0.5
+    is_distance: ClassVar[bool] = True
+
+    def between(
+        self, rows: KernelGraphs, columns: KernelGraphs | None = None
+    ) -> NDArray[np.float64]:
+        """Return the distance for every R."""
+        other = rows if columns is None else columns
+        rounds = self.colours(rows, columns)
+        lengths = [[_distances(g) for g in unpack(s.packed)] for s in (rows, other)]
+        names = rows.digests(), other.digests()
+        out = np.zeros((len(self.levels), len(rows), len(other)))
+        cuts = [pairwise(side.packed.node_ptr.tolist()) for side in (rows, other)]
+        places = [[slice(*pair) for pair in cut] for cut in cuts]
+        for q, level in enumerate(self.levels):
+            for i, here in enumerate(places[0]):
+                for j, there in enumerate(places[1]):
+                    if columns is None and j < i:
+                        out[q, i, j] = out[q, j, i]
+                        continue
+                    cost = np.mean(
+                        [
+                            (left[here, None] != right[None, there]).any(axis=2)
+                            for left, right in rounds[: level + 1]
+                        ],
+                        axis=0,
+                    )  # [n, m]
+                    sides = lengths[0][i], lengths[1][j]
+                    if names[1][j] < names[0][i]:  # which minimum is found depends
+                        cost, sides = cost.T, sides[::-1]  # on which graph is first
+                    out[q, i, j] = self._one(np.ascontiguousarray(cost), *sides)
+        return out
+
+    def _one(self, cost: Matrix, left: Matrix, right: Matrix) -> float:
+        if not cost.size:  # nothing can be matched
+            return 0.0 if len(left) == len(right) else 1.0 - self.alpha
+        ot = require("ot", "kernels")
+        weights = [np.full(len(side), 1 / len(side)) for side in (left, right)]
+        found = ot.gromov.fused_gromov_wasserstein2(
+            cost, left, right, *weights, loss_fun="square_loss", alpha=self.alpha
+        )
+        return max(float(found), 0.0)
+
+
+@dataclass(frozen=True)
+class ReturnDistance(GraphKernel):
+    r"""Distance of mean maps of return probabilities (RetGK, Zhang et al., 2018).
+
+    .. math:: \kappa(G, H) = \frac{1}{n m} \sum_{u \in G, w \in H} [x_u = x_w]\,
+              e^{-\lVert r_u - r_w \rVert^2 / 2 \sigma^2}, \quad
+              d^2 = \kappa(G, G) + \kappa(H, H) - 2 \kappa(G, H)
+
+    where :math:`r_u` are the probabilities that a walk without self-loops is back at u
+    after 1..l steps. The kernel :math:`e^{-\gamma d}` is positive semidefinite.
+
+    Args:
+        levels: Walk lengths l.
+        scale: σ; the median distance of nodes of the training graphs, as a power of
+            two, if left out.
+    """
+
+    levels: tuple[int, ...]
+    scale: float | None = None
+    is_distance: ClassVar[bool] = True
+
+    def fitted(self, graphs: KernelGraphs, scale: float | None = None) -> GraphKernel:
+        """Return the kernel with σ of some graphs."""
+        if scale is None:
+            returns = self._returns(graphs)
+            step = max(1, len(returns) // _SAMPLE)
+            some = returns[::step]
+            far = _squares(some, some)[np.triu_indices(len(some), 1)]
+            middle = float(np.sqrt(np.median(far[far > 0]))) if (far > 0).any() else 1.0
+            scale = 2.0 ** round(np.log2(middle))  # folds mostly agree on it
+        return replace(self, scale=scale)
+
+    def _returns(self, graphs: KernelGraphs) -> Matrix:
+        union = Graph(graphs.packed.indptr, graphs.packed.indices)
+        threads = torch.get_num_threads()
+        (length,) = self.levels
+        return return_probabilities(union, length, self_loops=False, threads=threads)
+
+    def between(
+        self, rows: KernelGraphs, columns: KernelGraphs | None = None
+    ) -> NDArray[np.float64]:
+        """Return the distance."""
+        other = rows if columns is None else columns
+        cross = self._means(rows, other)
+        if columns is None:
+            cross = (cross + cross.T) / 2  # to the last digit
+            own = [np.diag(cross)] * 2
+        else:
+            own = [
+                np.array(
+                    [
+                        self._means(one, one)[0, 0]
+                        for one in (side.subset([g]) for g in range(len(side)))
+                    ]
+                )
+                for side in (rows, other)
+            ]
+        gap = np.maximum(np.add.outer(*own) - 2 * cross, 0.0)
+        if columns is None:
+            np.fill_diagonal(gap, 0.0)
+        return np.sqrt(gap)[None]
+
+    def _means(self, rows: KernelGraphs, columns: KernelGraphs) -> Matrix:
+        """Return κ, ``[G, H]``."""
+        sides = [(g, self._returns(g), g.labels()) for g in (rows, columns)]
+        scale = 2 * float(self.scale or 1.0) ** 2
+        out = np.zeros((len(rows), len(columns)))
+        for label in np.intersect1d(sides[0][2], sides[1][2]):
+            parts = []
+            for graphs, returns, labels in sides:
+                here = np.flatnonzero(labels == label)
+                owner = np.repeat(np.arange(len(graphs)), graphs.sizes)[here]
+                weight = 1 / graphs.sizes[owner]
+                shape = (len(graphs), here.size)
+                share = sp.csr_array((weight, (owner, np.arange(here.size))), shape)
+                parts.append((returns[here], share))
+            (left, own), (right, other) = parts
+            step = max(1, _CELLS // max(1, len(right)))
+            for start in range(0, len(left), step):
+                near = np.exp(_squares(left[start : start + step], right) / -scale)
+                summed: Any = own[:, start : start + step] @ (other @ near.T).T
+                out += summed
+        return out
+
+
+@dataclass(frozen=True)
+class TangentKernel(GraphKernel):
+    r"""Graph neural tangent kernel (Du et al., 2019).
+
+    A block adds up neighbours, :math:`\Sigma(u, w) \gets c_u c_w \sum_{v, z}
+    \Sigma(v, z)` over :math:`v \in N(u) \cup u` and :math:`z \in N(w) \cup w`, and Θ
+    likewise; then follow R layers, with :math:`s = \Sigma(u, w) /
+    \sqrt{\Sigma(u, u)\, \Sigma(w, w)}`:
+
+    .. math:: \Sigma \gets \frac{s (\pi - \arccos s) + \sqrt{1 - s^2}}{\pi}
+              \sqrt{\Sigma(u, u)\, \Sigma(w, w)}, \qquad
+              \Theta \gets \Theta\, \frac{\pi - \arccos s}{\pi} + \Sigma
+
+    starting with :math:`\Sigma = \Theta = x_u \cdot x_w` (of degrees, 1 if equal and
+    else 0, without features, as the authors do). The
+    value of two graphs is the sum of Θ over all u and w after the last block, or of all
+    blocks. Positive semidefinite.
+
+    Args:
+        levels: Numbers of blocks.
+        mlp_layers: R.
+        degree_scale: Whether c is 1 / (degree + 1), or else 1.
+        all_blocks: Whether to add up the blocks.
+    """
+
+    levels: tuple[int, ...]
+    mlp_layers: int = 2
+    degree_scale: bool = True
+    all_blocks: bool = True
+
+    def between(
+        self, rows: KernelGraphs, columns: KernelGraphs | None = None
+    ) -> NDArray[np.float64]:
+        """Return the kernel for every number of blocks."""
+        alone = columns is None
+        both = rows if columns is None else KernelGraphs.join([rows, columns])
+        packed, count, blocks = both.packed, len(both), max(self.levels)
+        degrees = np.diff(packed.indptr)
+        scale = 1 / (degrees + 1) if self.degree_scale else np.ones(degrees.size)
+        x = both.x
+        if not x.shape[1]:
+            x = np.eye(int(degrees.max(initial=0)) + 1)[degrees]
+        spread = np.zeros((blocks * self.mlp_layers, packed.num_nodes))
+        graphs = packed.csr, scale, np.array(x, order="C"), packed.node_ptr
+
+        def values(first: NDArray[np.int64], second: NDArray[np.int64]) -> Matrix:
+            pairs = np.stack([first, second], axis=1).astype(np.int64)
+            out = np.zeros((len(pairs), blocks + 1))
+
+            def work(start: int, stop: int) -> None:
+                tangent_pairs(*graphs, self.mlp_layers, spread, pairs, start, stop, out)
+
+            chunks = even_chunks(len(pairs), max(1, len(pairs) // 64))
+            run_chunks(work, chunks, torch.get_num_threads())
+            return np.cumsum(out, axis=1) if self.all_blocks else out
+
+        each = np.arange(count)
+        own = values(each, each)  # first, as pairs read what it finds of each graph
+        if alone:
+            first, second = np.triu_indices(count, 1)
+            found = np.zeros((count, count, blocks + 1))
+            found[first, second] = found[second, first] = values(first, second)
+            found[each, each] = own
+        else:
+            width = count - len(rows)
+            first, second = np.divmod(np.arange(len(rows) * width), width)
+            found = values(first, second + len(rows))
+            found = found.reshape(len(rows), width, blocks + 1)
+        return np.moveaxis(found[..., list(self.levels)], 2, 0)
+
+
+def _cosine(values: Matrix, rows: Matrix, columns: Matrix) -> Matrix:
+    """Return values over the roots of those of each graph with itself; 0 where 0."""
+    size = np.sqrt(np.multiply.outer(rows, columns))
+    out: Matrix = np.divide(values, size, out=np.zeros(size.shape), where=size > 0)
+    return out
+
+
+def _squares(left: Matrix, right: Matrix) -> Matrix:
+    """Return squared Euclidean distances of rows."""
+    norms = [np.einsum("ij,ij->i", side, side) for side in (left, right)]
+    out: Matrix = np.add.outer(*norms) - 2 * (left @ right.T)
+    return np.maximum(out, 0.0)
+
+
+def _distances(graph: Graph) -> Matrix:
+    """Return lengths of shortest paths, n where there is none, ``[n, n]``."""
+    if not graph.num_nodes:
+        return np.zeros((0, 0))
+    found: Matrix = sp.csgraph.shortest_path(graph.to_scipy(), unweighted=True)
+    return np.where(np.isfinite(found), found, graph.num_nodes)

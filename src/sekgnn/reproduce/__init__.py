@@ -1,1 +1,0 @@
-"""The paper's tables again: the runs behind them, their queue, and what came out."""

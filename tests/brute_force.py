@@ -1,0 +1,145 @@
+"""Walks and encodings by their definition, in fractions: slow and always right."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from fractions import Fraction
+from itertools import combinations, pairwise, permutations
+
+from sekgnn.encoding.reference import reference_encoding
+from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.labelled import LabelledGraph
+from sekgnn.wl import DistanceProfile, PatternCounts, Walks
+
+Steps = list[Fraction]
+"""One number per walk length t = 1..l, or t = 0..l."""
+
+
+def distances(graph: Graph) -> list[dict[int, int]]:
+    """Return, for every node, the distance to each node that it can reach."""
+    found = []
+    for v in range(graph.num_nodes):
+        seen = {v: 0}
+        queue = [v]
+        for u in queue:
+            for w in graph.neighbors(u).tolist():
+                if w not in seen:
+                    seen[w] = seen[u] + 1
+                    queue.append(w)
+        found.append(seen)
+    return found
+
+
+def landing(
+    graph: Graph,
+    nodes: list[int],
+    walk_length: int,
+    self_loops: bool,
+    first_step: int = 1,
+) -> dict[tuple[int, int], Steps]:
+    """Return H_ij for t = first_step..l of the walk on what ``nodes`` induce."""
+    near = {
+        i: [j for j in graph.neighbors(i).tolist() if j in nodes] + [i] * self_loops
+        for i in nodes
+    }
+    result: dict[tuple[int, int], Steps] = {
+        (i, j): [Fraction(i == j)] * (1 - first_step) for i in nodes for j in nodes
+    }
+    row = {i: {i: Fraction(1)} for i in nodes}
+    for _ in range(walk_length):
+        for i in nodes:
+            after: dict[int, Fraction] = {}
+            for j, mass in row[i].items():
+                for k in near[j]:
+                    after[k] = after.get(k, Fraction(0)) + mass / len(near[j])
+            row[i] = after
+            for j in nodes:
+                result[i, j].append(after.get(j, Fraction(0)))
+    return result
+
+
+def node_label(item: LabelledGraph, node: int) -> int:
+    """Return a node's label, 0 if there are none."""
+    return 0 if item.node_labels is None else int(item.node_labels[node])
+
+
+def edges_of(item: LabelledGraph) -> dict[tuple[int, int], int]:
+    """Return both directions of every edge with its label, 0 if there are none."""
+    pairs = item.graph.edge_index().T.tolist()
+    labels = [0] * len(pairs) if item.edge_labels is None else item.edge_labels.tolist()
+    return dict(zip(map(tuple, pairs), labels, strict=True))
+
+
+def walk_value(f: Walks, item: LabelledGraph, v: int) -> Hashable:
+    """Return f1, f2 and f3 of one node as nested tuples of fractions."""
+    reach = distances(item.graph)[v]
+    nodes = list(range(item.num_nodes))
+    if f.scope != "graph":
+        assert f.radius is not None
+        nodes = [u for u, d in reach.items() if d <= f.radius]
+    if f.scope == "internal":
+        nodes.remove(v)
+    h = landing(item.graph, nodes, f.walk_length, f.self_loops)
+
+    def multiset(pairs: list[tuple[int, int]]) -> Hashable:
+        labelled = ((i, j, node_label(item, i), node_label(item, j)) for i, j in pairs)
+        return tuple(sorted((*h[i, j], a, b) for i, j, a, b in labelled))
+
+    shells = [
+        [u for u, d in reach.items() if d == k]
+        for k in range(1, (f.radius or f.num_shells) + 1)
+    ]
+    centred = f.scope != "internal"
+    out: list[Hashable] = []
+    if "f1" in f.parts and centred:
+        out.append(multiset([(v, v)]))
+    for a, shell in enumerate(shells):
+        if "f2" in f.parts and centred:
+            out.append(multiset([(v, i) for i in shell]))
+        if "f3" not in f.parts:
+            continue
+        out.append(multiset([(i, i) for i in shell]))
+        for b, other in enumerate(shells):
+            if a == b or f.pairs == "all":
+                pairs = [(i, j) for i in shell for j in other if i != j]
+                out.append(multiset(pairs))
+    return tuple(out)
+
+
+def walk_sums(item: LabelledGraph, f: Walks) -> list[Hashable]:
+    """Return the sums over the shells of every node, as fractions."""
+    table = reference_encoding(item.graph, f.sums(), Fraction(1))
+    return [tuple(row.ravel().tolist()) for row in table]
+
+
+def distance_value(f: DistanceProfile, item: LabelledGraph, v: int) -> Hashable:
+    """Return each shell's edges inwards, within and outwards, up to the last shell."""
+    reach, edges = distances(item.graph)[v], edges_of(item)
+    near = [u for u, d in reach.items() if d <= f.num_shells]
+
+    def kind(u: int) -> tuple[int, ...]:
+        sides = [reach[w] - reach[u] for w in near if (u, w) in edges]
+        return (node_label(item, u), *(sides.count(side) for side in (-1, 0, 1)))
+
+    return tuple(
+        tuple(sorted(kind(u) for u in near if reach[u] == k))
+        for k in range(1, f.num_shells + 1)
+    )
+
+
+def pattern_value(f: PatternCounts, item: LabelledGraph, v: int) -> tuple[int, ...]:
+    """Return how many of each pattern contain a node, trying all arrangements."""
+    edges = edges_of(item)
+    others = [u for u in range(item.num_nodes) if u != v]
+    found = []
+    for pattern in f.patterns:
+        size = int(pattern[-1])
+        if pattern.startswith("clique"):
+            sets = ((v, *rest) for rest in combinations(others, size - 1))
+            cliques = (all(p in edges for p in combinations(one, 2)) for one in sets)
+            found.append(sum(cliques))
+        else:
+            rings = ((v, *rest, v) for rest in permutations(others, size - 1))
+            both_ways = sum(all(p in edges for p in pairwise(ring)) for ring in rings)
+            found.append(both_ways // 2)
+    return tuple(found)

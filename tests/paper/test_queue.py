@@ -1,0 +1,135 @@
+"""The queue trains what is missing, goes on after anything, and makes the tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.training.helpers import SMALL, records, write_lines
+
+from sekgnn.errors import ConfigError
+from sekgnn.models.options import MODEL_KINDS
+from sekgnn.paper.queue import look, shortest_first, train_queue
+from sekgnn.paper.recipes import (
+    COLUMNS,
+    KERNELS,
+    STEPS,
+    Recipe,
+    choose,
+    recipes,
+)
+from sekgnn.paper.tables import write_table
+from sekgnn.training.config import RunConfig
+from sekgnn.training.run_folder import locked, write_config
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+
+
+def recipe(path: Path, name: str, **keys: Any) -> Recipe:
+    whole = {**SMALL, "data": str(path), "target": ["size"], **keys}
+    return Recipe(name, "table1", "gin", "size", whole)
+
+
+@pytest.fixture
+def lines(tmp_path: Path, own_cache: Path) -> Path:
+    return write_lines(tmp_path / "data.jsonl", records())
+
+
+def states(found: list[Recipe], runs: Path) -> list[str]:
+    return [place.state for place in look(found, runs)]
+
+
+def test_every_run_has_a_name_and_a_config_that_can_work() -> None:
+    found = recipes()
+    assert len({r.name for r in found}) == len(found)
+    for each in found:
+        assert each.config.model in MODEL_KINDS and each.seconds > 0
+        assert each.name.removeprefix("QM9-").startswith(each.column)
+    covered = {(r.table, column) for r in found for column in r.columns}
+    for table, columns in COLUMNS.items():
+        assert {(table, column) for column in columns} <= covered
+    kernels = {(r.config.model, r.column, r.config.protocol) for r in found}
+    for protocol in ("nested", "xu2019"):
+        assert all((k, "IMDB-MULTI", protocol) in kernels for k in KERNELS)
+    assert len(recipes(("table4", "table5"))) == len(STEPS) * (7 + 4)
+    assert {r.table for r in recipes(("table2",))} == {"table2"}
+
+
+def test_runs_are_chosen_by_model_data_and_name() -> None:
+    found = recipes()
+
+    def names(*only: str) -> list[str]:
+        return [r.name for r in choose(found, list(only))]
+
+    assert names("wl", "mutag") == ["MUTAG-wl-xu2019", "MUTAG-wl-nested"]
+    assert names("WL", "MUTAG", "*-nested") == ["MUTAG-wl-nested"]
+    assert {n.split("-")[0] for n in names("ridge", "cycle4", "star3")} == {
+        "cycle4", "star3",
+    }  # fmt: skip
+    with pytest.raises(ConfigError, match="Did you mean 'mutag'"):
+        names("MUTTAG")
+
+
+def test_states_follow_folders_and_locks(lines: Path, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    found = [recipe(lines, name) for name in ("a", "b", "c", "d")]
+    assert states(found, runs) == ["missing"] * 4
+    for each in found[1:]:
+        (runs / each.name).mkdir(parents=True)
+        write_config(each.config, runs / each.name)
+    other = RunConfig.from_dict({**found[3].keys, "epochs": 9})
+    (runs / "d" / "config.yaml").unlink()
+    write_config(other, runs / "d")
+    with locked(runs / "b"):
+        assert states(found, runs) == ["missing", "running", "begun", "other config"]
+    assert states(found, runs)[1] == "begun"
+    assert [r.name for r in shortest_first(look(found, runs))] == ["b", "c", "a"]
+
+
+def test_the_queue_goes_on_after_a_failure_and_when_time_was_up(
+    lines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = tmp_path / "runs"
+    found = [
+        recipe(lines, "wrong", target=["nothing"]),
+        recipe(lines, "long", epochs=4),
+        recipe(lines, "ridge", model="ridge", hidden_channels=None, num_layers=None),
+    ]
+    said: list[str] = []
+    assert train_queue(found, runs, budget=1.0, tell=said.append) == []
+    assert all("more than is left" in line for line in said) and len(said) == 3
+    clock = iter([0.0, *[1.0] * 4, *[1e9] * 99])  # out of time in an epoch of "long"
+    monkeypatch.setattr("sekgnn.paper.queue._now", lambda: next(clock))
+    failed = train_queue(found, runs, budget=1000.0, tell=said.append)
+    assert len(failed) == 1 and failed[0].startswith("wrong: ")
+    assert "out of time" in said[-1]
+    assert states(found, runs) == ["missing", "begun", "missing"]
+    monkeypatch.undo()
+    assert len(train_queue(found, runs)) == 1
+    assert states(found, runs) == ["missing", "done", "done"]
+    with locked(runs / "long"):
+        assert states(found, runs)[1] == "done"  # whoever looks at it now
+
+
+def test_several_processes_share_the_queue(lines: Path, tmp_path: Path) -> None:
+    solved = {"model": "ridge", "hidden_channels": None, "num_layers": None}
+    found = [recipe(lines, f"r{i}", seed=i, **solved) for i in range(3)]
+    found.append(recipe(lines, "wrong", target=["nothing"]))
+    failed = train_queue(found, tmp_path / "runs", jobs=2)
+    assert {line.split(":")[0] for line in failed} == {"wrong"}
+    assert states(found, tmp_path / "runs") == ["done"] * 3 + ["missing"]
+
+
+def test_tables_without_any_run(tmp_path: Path) -> None:
+    for table in ("table2", "table3", "table5"):
+        places = look(recipes((table,)), tmp_path / "runs")
+        files = write_table(table, places, tmp_path / "runs", tmp_path / "tables")
+        assert files == [f"{table}.csv", f"{table}.md", f"{table}.png"]
+    text = (tmp_path / "tables" / "table2.md").read_text("utf-8")
+    assert "| sek-gin | – (92.2) | – (66.9) | – (78.3) |" in text
+    assert "`xu2019` selects on the test folds" in text
+    assert "92.2 (kp-gin)" in text and "wl | – (90.4)" in text
+    first, *rows = (tmp_path / "tables" / "table3.csv").read_text().splitlines()
+    assert len(first.split(",")) == 16 and len(rows) > 7 * 12
+    assert (tmp_path / "tables" / "table5.png").read_bytes().startswith(b"\x89PNG")
