@@ -230,6 +230,15 @@ class Shard:
             check_starts("text_ptr", starts, text.size)
             check_array("text_ptr", starts, np.int64, len(self) + 1)
 
+    @property
+    def widths(self) -> dict[str, tuple[int, ...]]:
+        """Sizes of a row of features, encodings and targets."""
+        return {
+            name: array.shape[1:]
+            for name, array in self.arrays.items()
+            if name in ("x", "edge_attr", "values") or name.startswith("target ")
+        }
+
     @cached_property
     def packed(self) -> PackedGraphs:
         """Its graphs, mapped.
@@ -339,12 +348,23 @@ class Shards:
     def _open(self, number: int) -> Shard:
         line = self.manifest["shards"][number]
         shard = Shard(self.folder / line["file"])
-        if shard.about != line or len(shard) != line["graphs"]:
+        features = [w[0] for n, w in shard.widths.items() if n in ("x", "edge_attr")]
+        if (
+            shard.about != line
+            or (len(shard), features) != (line["graphs"], line["features"])
+            or (len(shard) and shard.widths != self._widths)
+        ):
             raise GraphInputError(
                 f"the shard {shard.path} is not the one of {MANIFEST_FILE}; encode "
                 "again, which replaces it."
             )
         return shard
+
+    @cached_property
+    def _widths(self) -> dict[str, tuple[int, ...]]:
+        """What all shards have per node, entry or graph, as the first one has it."""
+        filled = (line["file"] for line in self.manifest["shards"] if line["graphs"])
+        return next((Shard(self.folder / file).widths for file in filled), {})
 
     def find(self, position: int) -> tuple[Shard, int]:
         """Return the shard of a graph, and its number there."""
