@@ -5,6 +5,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DOCS_STAMP := $(VENV)/.installed-docs
 
+# Tests of the folders that kernels live in.
+KERNEL_TESTS := tests/graphs tests/hops tests/walks tests/encoding tests/wl tests/nn \
+	tests/scale/test_shards.py tests/fuzz/test_array_files.py tests/test_digest.py
+
 # Real benchmark data, if it lies beside the project; tests that need it skip without it.
 ifeq ($(SEKGNN_DATA),)
 ifneq ($(wildcard ../shared/data/README.md),)
@@ -12,13 +16,14 @@ export SEKGNN_DATA := $(abspath ../shared/data)
 endif
 endif
 
-.PHONY: demo test lint types imports unit docs linkcheck fuzz wheel explorer bench results install clean \
+.PHONY: demo test lint types imports unit boundscheck docs linkcheck fuzz wheel explorer bench results install clean \
 	help
 
 help:
 	@echo "make demo   install, then encode graphs, tell two apart, learn to count 4-cycles"
 	@echo "make test   install, lint, type-check, check import rules, run all tests"
 	@echo "make docs   install, then run the tutorials and build the site, build/docs/index.html"
+	@echo "make boundscheck  install, then run the tests of kernels, which check every index"
 	@echo "make fuzz   install, then try 5,000 damaged and hostile inputs of every kind"
 	@echo "make wheel  build the wheel, install it into a clean environment, run it there"
 	@echo "make explorer  build the script of explorer pages again (needs node and npm)"
@@ -52,6 +57,11 @@ imports: install
 unit: install
 	$(BIN)/sekgnn warmup  # once, instead of once per test process
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2  # two processes of one thread each
+
+# Kernels read what an index says, right or wrong; these raise IndexError instead. They are
+# compiled and kept apart from the others.
+boundscheck: install
+	NUMBA_BOUNDSCHECK=1 OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 $(KERNEL_TESTS)
 
 $(DOCS_STAMP): $(STAMP)
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[docs]"

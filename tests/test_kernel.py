@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -14,6 +15,8 @@ import numpy as np
 import pytest
 
 import sekgnn.kernel
+from sekgnn.errors import OutputError
+from sekgnn.files import check_private
 from sekgnn.kernel import PACKAGE, SOURCES, clock, compile_seconds, cpu_clock, kernel
 
 
@@ -22,14 +25,15 @@ def halve(x: int) -> float:
     return x / 2
 
 
-def run(code: str, cache: Path, *path: Path) -> tuple[str, str]:
-    """Run Python with a cache folder; return what it printed."""
+def run(code: str, cache: Path, *path: Path, **more: str) -> tuple[str, str]:
+    """Run Python with a cache folder and variables; return what it printed."""
     places = [*map(str, path), str(PACKAGE.parent)]
     known = {k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME")}
     environment = known | {
         "SEKGNN_CACHE": str(cache),
         "PYTHONPATH": os.pathsep.join(places),
         "PYTHONDONTWRITEBYTECODE": "1",
+        **more,
     }
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -110,25 +114,132 @@ def test_nothing_can_be_written(tmp_path: Path) -> None:
     assert run(code, tmp_path / "fine") == ("[0, 0]", "")
 
 
-@pytest.mark.skipif(os.name != "posix", reason="modes say nothing elsewhere")
-def test_a_folder_that_others_can_write_to_is_not_used(tmp_path: Path) -> None:
-    """What is in it would be run."""
-    code = (
-        "import numpy as np; from sekgnn.digest import scramble\n"
-        "print(scramble(np.uint64(1)))"
+SCRAMBLE = (
+    "import numpy as np; from sekgnn.digest import scramble\n"
+    "print(scramble(np.uint64(1)))"
+)
+posix = pytest.mark.skipif(os.name != "posix", reason="modes say nothing elsewhere")
+
+
+class Planted:
+    """What somebody else would like to be run."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return print, ("planted",)
+
+
+def planted(cache: Path) -> Path:
+    """Fill a cache, and put other code into the only file."""
+    run(SCRAMBLE, cache)
+    (file,) = (cache / "kernels").glob("*/*")
+    content = pickle.dumps(Planted())
+    file.write_bytes(content)
+    assert "planted" in run(SCRAMBLE, cache)[0]  # mine, so it is believed
+    file.write_bytes(content)
+    return file
+
+
+@posix
+def test_nobody_else_sees_what_is_kept(tmp_path: Path) -> None:
+    """Whatever the umask."""
+    before = os.umask(0)
+    try:
+        run(SCRAMBLE, tmp_path / "a" / "cache")
+    finally:
+        os.umask(before)
+    found = [tmp_path / "a", *(tmp_path / "a").rglob("*")]
+    assert len(found) == 5
+    for place in found:
+        assert place.stat().st_mode & 0o777 == (0o700 if place.is_dir() else 0o600)
+
+
+@posix
+@pytest.mark.parametrize("level", ["cache", "kernels", "subfolder"])
+@pytest.mark.parametrize("by", ["mode", "link"])
+def test_what_others_could_plant_is_not_run(
+    tmp_path: Path, level: str, by: str
+) -> None:
+    """From the file up to the root of the cache; and what links point to."""
+    cache = tmp_path / "cache"
+    file = planted(cache)
+    place = {"cache": cache, "kernels": cache / "kernels", "subfolder": file.parent}
+    loose = place[level]
+    if by == "link":
+        loose = loose.rename(tmp_path / "elsewhere")
+        place[level].symlink_to(loose)
+        assert "planted" in run(SCRAMBLE, cache)[0]
+        file.write_bytes(pickle.dumps(Planted()))
+    loose.chmod(0o777)
+    out, said = run(SCRAMBLE, cache)
+    assert "planted" not in out
+    assert "can be written to by others" in said
+    assert f"remove {cache / 'kernels'} ('rm -r {cache / 'kernels'}')" in said
+    assert ("chmod go-w" in said) == (level == "cache")
+    assert file.read_bytes() == pickle.dumps(Planted())  # nothing is kept there
+
+
+@posix
+def test_a_planted_file_is_replaced(tmp_path: Path) -> None:
+    """The folder may have been open to others before, and is no more."""
+    file = planted(tmp_path)
+    file.chmod(0o666)
+    assert "planted" not in run(SCRAMBLE, tmp_path)[0]
+    assert file.stat().st_mode & 0o777 == 0o600
+    other = tmp_path / "other"
+    other.write_bytes(pickle.dumps(Planted()))
+    file.unlink()
+    file.symlink_to(other)
+    assert "planted" not in run(SCRAMBLE, tmp_path)[0]
+    assert not file.is_symlink() and other.read_bytes() == pickle.dumps(Planted())
+
+
+@posix
+def test_what_belongs_to_others_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever its mode: a folder, a link, or a file."""
+    file = planted(tmp_path)
+    me = os.geteuid()
+    check_private(file, tmp_path)
+    assert sekgnn.kernel._read_own(file)
+    monkeypatch.setattr(os, "geteuid", lambda: me + 1)  # all is somebody else's
+    if me == 0:  # what root has written is believed
+        for place in (tmp_path, *tmp_path.rglob("*")):
+            os.chown(place, 4321, 4321)
+    with pytest.raises(OutputError, match="belongs to somebody else"):
+        check_private(file, tmp_path)
+    with pytest.raises(OutputError, match="somebody else's"):
+        sekgnn.kernel._read_own(file)
+
+
+def test_kernels_that_check_bounds_are_kept_apart(tmp_path: Path) -> None:
+    """`make boundscheck` would test nothing with those that do not, and slow later."""
+    code = textwrap.dedent(
+        """
+        import numpy as np
+        from sekgnn.kernel import kernel_folder
+        from sekgnn.walks.ball import search_level  # calls nothing, is called by others
+        from sekgnn.encoding.node_ranges import near_range
+        from sekgnn.graphs.graph import CsrGraph
+        graph = CsrGraph(np.array([0, 1, 2]), np.array([1, 2], np.int32))
+        try:
+            near_range(graph, 0, 1, 2, np.full(2, -1, np.int16))
+            print("read")
+        except IndexError:
+            print("refused")
+        print(kernel_folder().name)
+        """
     )
-    (tmp_path / "kernels").mkdir()
-    (tmp_path / "kernels").chmod(0o777)
-    _, said = run(code, tmp_path)
-    assert "can be written to by others" in said and "chmod go-w" in said
-    assert not list((tmp_path / "kernels").iterdir())
+    found = []
+    for flag in ("0", "1", "0", "1"):
+        said = run(code, tmp_path, NUMBA_BOUNDSCHECK=flag)[0].split()
+        assert said[0] == ["read", "refused"][int(flag)]
+        found.append(said[1])
+    assert found[:2] == found[2:] and len(set(found)) == 2
 
 
 def test_a_damaged_file_is_compiled_again(tmp_path: Path) -> None:
-    code = (
-        "import numpy as np; from sekgnn.digest import scramble\n"
-        "print(scramble(np.uint64(1)))"
-    )
+    code = SCRAMBLE
     before, _ = run(code, tmp_path)
     (file,) = (tmp_path / "kernels").glob("*/*")
     for damage in (b"", file.read_bytes()[:-100], b"\x80nonsense"):

@@ -129,13 +129,17 @@ def read_arrays(
             )
         arrays, end = {}, 0
         for name, told in header["arrays"].items():
-            kind = np.dtype(told["dtype"])
-            start, length = end, kind.itemsize * math.prod(told["shape"])
+            kind, shape = np.dtype(told["dtype"]), told["shape"]
+            if kind.kind not in "biufc" or any(type(n) is not int for n in shape):
+                raise DamagedFileError(f"its array {name!r} is of no known form")
+            if min(shape, default=0) < 0:
+                raise DamagedFileError("its length is wrong")
+            start, length = end, kind.itemsize * math.prod(shape)
             end = start + length + -length % _ALIGN
             if end > content.size:
                 raise DamagedFileError("its length is wrong")
             part = np.asarray(content[start : start + length]).view(kind)
-            arrays[name] = part.reshape(told["shape"]).astype(
+            arrays[name] = part.reshape(shape).astype(
                 kind.newbyteorder("="), copy=False
             )
         if end != content.size:
@@ -144,7 +148,7 @@ def read_arrays(
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DamagedFileError(str(error)) from error
-    if check and hashlib.sha256(content.data).hexdigest() != header.get("sha256"):
+    if check and hashlib.sha256(content.data).hexdigest() != header["sha256"]:
         raise DamagedFileError("its numbers have changed")
     return header, arrays
 
@@ -157,10 +161,14 @@ def _read_header(file: BinaryIO, size: int, magic: bytes) -> tuple[dict[str, Any
     length = int.from_bytes(head[-8:], "little")
     if length > size - _BEFORE:
         raise DamagedFileError("it is cut short")
+    if (_BEFORE + length) % _ALIGN:
+        raise DamagedFileError("its arrays begin at a wrong place")
     text = file.read(length)
     if hashlib.sha256(text).digest() != head[len(magic) : -8]:
         raise DamagedFileError("its header has changed")
-    header: dict[str, Any] = parse_json(text)
+    header = parse_json(text)
+    if not isinstance(header, dict) or not isinstance(header.get("sha256"), str):
+        raise DamagedFileError("its header lacks a digest")
     return header, _BEFORE + length
 
 

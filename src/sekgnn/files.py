@@ -52,50 +52,93 @@ def cache_folder(cache_dir: str | os.PathLike[str] | None = None) -> Path:
     return (Path(home) if home else Path.home() / ".cache") / "sekgnn"
 
 
-def check_private(folder: Path) -> None:
-    """Refuse a folder whose content others could replace.
+def check_private(
+    path: Path, root: Path | None = None, remove: Path | None = None
+) -> None:
+    """Refuse a folder or file that others could have written, or could replace.
 
-    Whoever may write to it, or to the nearest folder above it that exists, decides what
-    is read from it. A group that nobody else is in does not count.
+    Looks at ``path`` and every folder it is in up to ``root``, or to the nearest one
+    above that exists; of a link, at the link and at what it points to. A group that
+    nobody else is in does not count.
+
+    Args:
+        path: What is to be read, whether it exists or not.
+        root: The outermost folder to look at; by default ``path`` itself.
+        remove: What is removed to be safe again; by default ``path`` itself.
 
     Raises:
-        OutputError: If others may write there, or own it.
+        OutputError: If others may write to one of them, or own it.
     """
     if os.name != "posix":  # elsewhere the mode says nothing about others
         return
-    place = folder.absolute()
-    while not place.exists():
-        place = place.parent
-    found, me = place.stat(), os.geteuid()
+    own, top = path.absolute(), (root or path).absolute()
+    for place in (own, *own.parents):
+        if not os.path.lexists(place):
+            continue
+        above = top not in place.parents  # the root, or beyond
+        fault = _not_private(place, sticky=above and place != own)
+        if fault:
+            target = remove or path
+            cures = []
+            if os.path.lexists(target):
+                cures.append(f"remove {target} ('rm -r {target}')")
+            if target.absolute() not in (place, *place.parents):
+                cures.append(f"run 'chmod go-w {place}'")
+            raise OutputError(
+                f"the cache folder {place} {fault}, so others could change what is "
+                f"read from it; {' and '.join(cures)}, or set {CACHE_VARIABLE} to a "
+                "folder of your own."
+            )
+        if above:
+            return
+
+
+def is_private(found: os.stat_result) -> bool:
+    """Return whether nobody else owns a file or may write to it."""
     loose = found.st_mode & stat.S_IWOTH or (
         found.st_mode & stat.S_IWGRP and not _only_mine(found.st_gid)
     )
-    if place != folder.absolute() and found.st_mode & stat.S_ISVTX:
-        loose = False  # such as /tmp: what we make there stays ours
-    if loose:
-        raise OutputError(
-            f"the cache folder {place} can be written to by others, who could change "
-            f"what is read from it; run 'chmod go-w {place}', or set {CACHE_VARIABLE} "
-            "to a folder of your own."
-        )
-    if found.st_uid not in (0, me):
-        raise OutputError(
-            f"the cache folder {place} belongs to somebody else; set {CACHE_VARIABLE} "
-            "to a folder of your own."
-        )
+    return os.name != "posix" or (found.st_uid in (0, os.geteuid()) and not loose)
+
+
+def _not_private(place: Path, sticky: bool) -> str:
+    """Say how others decide about a place; with ``sticky``, it may be as /tmp is."""
+    try:
+        link, found = place.lstat(), place.stat()
+    except FileNotFoundError:  # a link to nothing
+        return "is a link that leads nowhere"
+    if {link.st_uid, found.st_uid} - {0, os.geteuid()}:
+        return "belongs to somebody else"
+    if is_private(found) or (sticky and found.st_mode & stat.S_ISVTX):
+        return ""
+    return "can be written to by others"
 
 
 def _only_mine(gid: int) -> bool:
-    """Return whether a group is the user's own, with nobody else in it."""
+    """Return whether a group is the user's own, with nobody else in it.
+
+    Such a group has the user's name: one that is the first of many users lists none.
+    """
     import grp
     import pwd
 
     try:
-        me = pwd.getpwuid(os.geteuid())
-        members = set(grp.getgrgid(gid).gr_mem)
+        me, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(gid)
     except KeyError:  # as in containers: nothing is known of the group
         return False
-    return me.pw_gid == gid and members <= {me.pw_name}
+    mine = me.pw_gid == gid and group.gr_name == me.pw_name
+    return mine and set(group.gr_mem) <= {me.pw_name}
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder, and those it is in, that nobody else can look into.
+
+    Raises:
+        OSError: If it cannot be made.
+    """
+    for place in (*reversed(folder.parents), folder):
+        if not place.exists():
+            place.mkdir(mode=0o700, exist_ok=True)
 
 
 def make_folder(folder: Path, cure: str = "choose another output") -> Path:

@@ -27,7 +27,13 @@ from typing import Any, TypeVar, overload
 import numpy as np
 
 from sekgnn.errors import OutputError
-from sekgnn.files import CACHE_VARIABLE, cache_folder, check_private
+from sekgnn.files import (
+    CACHE_VARIABLE,
+    cache_folder,
+    check_private,
+    is_private,
+    make_private,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -52,6 +58,8 @@ kernels take longer to compile, and are the same."""
 
 _KEPT = 8  # subfolders, the last used ones
 _BUSY = 3600.0  # seconds since its last use for which a subfolder is never removed
+
+_REFUSED: list[OSError] = []  # why a subfolder is not used
 
 _LOG = logging.getLogger("sekgnn")
 
@@ -249,7 +257,7 @@ class _Cache:
         if path is not None:
             # whatever is wrong with a file, compiling again is the cure
             with suppress(Exception):
-                known, payload = pickle.loads(path.read_bytes())
+                known, payload = pickle.loads(_read_own(path))
                 if known == sig:
                     return CompileResult._rebuild(target_context, *payload)
         _announce(None if path is None else path.parent)
@@ -263,8 +271,10 @@ class _Cache:
             return
         draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            draft.write_bytes(dumps((sig, data._reduce())))
+            make_private(path.parent)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+            with open(os.open(draft, flags, 0o600), "wb") as file:
+                file.write(dumps((sig, data._reduce())))
             draft.replace(path)
         except OSError:  # compiled, but not kept
             with suppress(OSError):
@@ -280,6 +290,20 @@ class _Cache:
         facts = repr((about, codegen.magic_tuple()))
         mark = hashlib.sha256(facts.encode()).hexdigest()[:16]
         return folder / f"{self._function.__module__}.{code.co_name}.{mark}"
+
+
+def _read_own(path: Path) -> bytes:
+    """Return what is in a file that nobody else can have written; it will be run.
+
+    Raises:
+        OSError: If there is none, or it is a link.
+        OutputError: If it is somebody else's.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    with open(os.open(path, flags), "rb") as file:
+        if not is_private(os.fstat(file.fileno())):
+            raise OutputError(f"{path} may be somebody else's")
+        return file.read()
 
 
 def _digest(sources: list[Path]) -> str:
@@ -309,13 +333,17 @@ def _folder(file: str) -> Path | None:
         if own not in _SOURCES:  # somebody else's kernel: it may call its neighbours
             text += _digest(sorted(own.parent.glob("*.py")))
         root = cache_folder() / "kernels"
-        check_private(root)  # what is read from it is run
-    except (OSError, RuntimeError):  # typed in, no home, or open to others
+    except (OSError, RuntimeError):  # typed in, or no home
         return None
     versions = numba.__version__, llvmlite.__version__, np.__version__, sys.version
     settings = config.OPT, config.BOUNDSCHECK, config.DEBUGINFO_DEFAULT
     facts = repr((text, versions, settings))
     folder = root / hashlib.sha256(facts.encode()).hexdigest()[:24]
+    try:
+        check_private(folder, root.parent, root)  # what is read from it is run
+    except OSError as error:
+        _REFUSED.append(error)
+        return None
     with suppress(OSError):
         os.utime(folder)  # the last used are kept
     return folder
@@ -329,18 +357,14 @@ def _announce(folder: Path | None) -> None:
     try:
         if folder is None:
             raise OSError
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
         probe = folder / f".{secrets.token_hex(8)}"
         probe.touch()
         probe.unlink()
     except OSError:
         cure = f"set {CACHE_VARIABLE} to a folder that can be written to"
-        try:
-            check_private(cache_folder() / "kernels")
-        except OutputError as error:
-            cure = str(error)
-        except (OSError, RuntimeError):
-            pass
+        if _REFUSED:
+            cure = str(_REFUSED[0])
         _LOG.warning("compiling kernels; they cannot be kept: %s", cure)
         return
     _LOG.warning("compiling kernels, once per installation ...")

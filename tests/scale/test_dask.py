@@ -141,16 +141,18 @@ def test_damaged_shards_are_found_and_made_again(
 ) -> None:
     for name, whole in serial.items():
         (tmp_path / name).write_bytes(whole)
-    flipped = bytearray(serial["shard-00003.npz"])
-    flipped[-2000] ^= 1
-    (tmp_path / "shard-00003.npz").write_bytes(flipped)
-    (tmp_path / "shard-00004.npz").write_bytes(serial["shard-00004.npz"][:100])
-    (tmp_path / "shard-00005.npz").unlink()
-    (tmp_path / "shard-00006.npz").write_bytes(serial["shard-00007.npz"])
-    before = (tmp_path / "shard-00000.npz").stat().st_mtime_ns
+    names = sorted(name for name in serial if name.startswith("shard"))
+    first, flipped, cut, lost, other, seventh = (names[i] for i in (0, 3, 4, 5, 6, 7))
+    changed = bytearray(serial[flipped])
+    changed[-2000] ^= 1
+    (tmp_path / flipped).write_bytes(changed)
+    (tmp_path / cut).write_bytes(serial[cut][:100])
+    (tmp_path / lost).unlink()
+    (tmp_path / other).write_bytes(serial[seventh])
+    before = (tmp_path / first).stat().st_mtime_ns
     encode(source, tmp_path, client=client)
     assert content(tmp_path) == serial
-    assert (tmp_path / "shard-00000.npz").stat().st_mtime_ns == before
+    assert (tmp_path / first).stat().st_mtime_ns == before
 
 
 def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(

@@ -224,6 +224,39 @@ def test_bytes_do_not_depend_on_threads(tmp_path: Path) -> None:
     assert one == two
 
 
+def test_a_complete_folder_stays_until_the_new_one_is(tmp_path: Path) -> None:
+    """Whatever goes wrong when the command is repeated, and whatever has changed."""
+    source, out = graph_lines(tmp_path / "data.jsonl", 7), tmp_path / "out"
+    options: dict[str, Any] = {"targets": ["y"], "shard_size": 2}
+
+    def names() -> list[str]:
+        return sorted(file.name for file in out.iterdir())
+
+    def failing(line: dict[str, Any]) -> None:
+        raise KeyboardInterrupt
+
+    made = encode_shards(source, out, WALKS, **options)
+    before = {file: file.stat().st_mtime_ns for file in shard_files(made)}
+    held = read_all(out, DEFAULTS, ["y"])[0]
+    with pytest.raises(KeyboardInterrupt):
+        encode_shards(source, out, WALKS, on_shard=failing, **options)
+    again = encode_shards(source, out, WALKS, **options)
+    assert {file: file.stat().st_mtime_ns for file in shard_files(again)} == before
+    lines = source.read_text().splitlines()
+    source.write_text("\n".join([*lines[1:], "no JSON"]))  # every shard is another
+    with pytest.raises(GraphInputError, match="row 7"):
+        encode_shards(source, out, WALKS, **options)
+    now = read_all(out, DEFAULTS, ["y"])[0]
+    assert all(map(same, now, held)) and len(now) == len(held)
+    assert len(shard_task(out)) == 7
+    source.write_text("\n".join(lines[1:]))
+    made = encode_shards(source, out, WALKS, **options)
+    now = read_all(out, DEFAULTS, ["y"])[0]
+    assert [r.graph for r in now] == [r.graph for r in held[1:]]
+    listed = [file.name for file in shard_files(made)]
+    assert names() == sorted([*listed, "manifest.json"])  # nothing is left over
+
+
 def test_faulty_folders_are_refused(folder: Path, tmp_path: Path) -> None:
     source = folder.parent / "data.jsonl"
     with pytest.raises(GraphInputError, match="no graph has a target 'z'"):

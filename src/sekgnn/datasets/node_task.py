@@ -17,7 +17,7 @@ from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.datasets.statistics import Split
 from sekgnn.datasets.targets import TASK_KINDS, Label, TaskKind
 from sekgnn.errors import ConfigError, GraphInputError
-from sekgnn.files import cache_folder
+from sekgnn.files import cache_folder, make_private
 from sekgnn.graphs.graph_file import GraphFile, pack_pairs, read_graph_file
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def link_task(path: str | Path | GraphFile, seed: int = 0) -> NodeTask:
     others = _no_edges(file, edges, rng)
     digest = hashlib.sha256(f"{found} {LINK} {share!r} {seed}".encode()).hexdigest()
     folder = cache_folder() / "graphs"
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private(folder)
     place = folder / f"{digest[:32]}.csr"
     try:
         rest = read_graph_file(place)

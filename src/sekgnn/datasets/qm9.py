@@ -8,7 +8,6 @@ import json
 import math
 import os
 import warnings
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.array_file import DamagedFileError, read_arrays, write_arrays
 from sekgnn.checks import check_positive
 from sekgnn.datasets.statistics import check_statistics
 from sekgnn.errors import (
@@ -27,7 +27,7 @@ from sekgnn.errors import (
     MissingExtraError,
     OutputError,
 )
-from sekgnn.files import cache_folder, write_atomically
+from sekgnn.files import cache_folder, make_private
 from sekgnn.graphs import Graph
 from sekgnn.graphs.extras import require
 from sekgnn.graphs.molecules import bond_features, hybridisation, parse_smiles
@@ -83,6 +83,7 @@ QM9_ATOM_FEATURES = (
 
 NUM_MOLECULES = 130_831
 _FORMAT = 3  # raise when the arrays change
+_MAGIC = b"sekgnn qm9\n     "
 _LONGEST_BOND = 1.9  # Å; that of QM9 is a C-C of about 1.7
 _KEYS = ("x", "edge_index", "edge_attr", "pos", "node_ptr", "edge_ptr", "y")
 
@@ -148,7 +149,7 @@ class QM9Dataset:
             self._arrays = _build(files, sanitize, limit, progress)
             self._leave_out_hydrogens()
             return
-        file = cache_folder(cache_dir) / f"qm9-{_digest(files, sanitize)}.npz"
+        file = cache_folder(cache_dir) / f"qm9-{_digest(files, sanitize)}.arrays"
         arrays = _load(file)
         self.from_cache = arrays is not None
         self._arrays = arrays or _build(files, sanitize, None, progress)
@@ -280,18 +281,23 @@ def _digest(files: list[Path], sanitize: bool) -> str:
 def _load(file: Path) -> Arrays | None:
     """Return the cached arrays, or ``None`` if there are none or they are damaged."""
     try:
-        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-            return {key: arrays[key] for key in _KEYS}
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        _, arrays = read_arrays(file, _MAGIC)
+        if set(arrays) != set(_KEYS):
+            raise DamagedFileError("it holds other arrays")
+        return arrays
+    except FileNotFoundError:
+        return None
+    except DamagedFileError as error:
+        text = f"the cache {file} is not used, {error}; it is made again."
+        warnings.warn(text, CacheWarning, stacklevel=3)
         return None
 
 
 def _store(file: Path, arrays: Arrays) -> None:
     """Write the cache; without one the next call only takes longer."""
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        content: dict[str, Any] = arrays
-        write_atomically(file, lambda stream: np.savez(stream, **content))
+        make_private(file.parent)
+        write_arrays(file, _MAGIC, {}, arrays)
     except OSError as error:
         why = error if isinstance(error, OutputError) else error.strerror
         warnings.warn(f"QM9 is not cached: {why}", CacheWarning, stacklevel=3)

@@ -175,16 +175,17 @@ class ShardTask(GraphTask):
             np.searchsorted(ptr, places, side="right") - 1
         ).tolist():
             shard = self.shards.shard(number)
+            packed = shard.packed
             inside = (places >= ptr[number]) & (places < ptr[number + 1])
             local = places[inside] - ptr[number]
-            begin, end = shard.node_ptr[local], shard.node_ptr[local + 1]
+            begin, end = packed.node_ptr[local], packed.node_ptr[local + 1]
             nodes = _ranges(begin, end)
-            edges = _ranges(shard.indptr[begin], shard.indptr[end])
-            degree = shard.indptr[nodes + 1] - shard.indptr[nodes]
+            edges = _ranges(packed.indptr[begin], packed.indptr[end])
+            degree = packed.indptr[nodes + 1] - packed.indptr[nodes]
             first = np.repeat(np.repeat(begin, end - begin), degree)
             found["size"].append(end - begin)
             found["degree"].append(degree)
-            found["indices"].append(shard.arrays["indices"][edges] - first)
+            found["indices"].append(packed.indices[edges] - first)
             for names, rows in ((of_nodes, nodes), (of_edges, edges)):
                 for name in names:
                     if name in shard.arrays:
@@ -195,7 +196,7 @@ class ShardTask(GraphTask):
         indptr = np.cumsum([0, *degree], dtype=np.int64)
         shift = np.repeat(np.repeat(node_ptr[:-1], size), degree)
         indices = (joined.pop("indices") + shift).astype(np.int32)
-        return PackedGraphs(node_ptr, indptr, indices), joined
+        return PackedGraphs.over(node_ptr, indptr, indices), joined
 
 
 def _ranges(begin: Positions, end: Positions) -> Positions:

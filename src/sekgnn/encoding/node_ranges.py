@@ -36,6 +36,7 @@ from sekgnn.files import make_folder, write_files
 from sekgnn.graphs.graph import CsrGraph, Graph
 from sekgnn.graphs.graph_file import GraphFile, read_graph_file
 from sekgnn.graphs.packed import PackedGraphs, pack
+from sekgnn.graphs.row_check import check_array
 from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress, even_chunks, within
 from sekgnn.parsing import parse_json
@@ -94,7 +95,7 @@ def encode_nodes(
     del place, distance
     ends = np.array([0, nodes.size])
     return encode_walks(
-        PackedGraphs(ends, rows, columns),
+        PackedGraphs.over(ends, rows, columns),
         encoding,
         "push",
         dtype,
@@ -429,26 +430,39 @@ class EncodedNodes:
         """Map every shard."""
         self.folder = Path(folder)
         said = _read_manifest(self.folder)
-        if said["shards"] is None:
+        if said.get("shards") is None:
             raise GraphInputError(
                 f"{folder} is not complete; repeat the command that makes it."
             )
-        self.encoding = encoding_from_dict(said["plan"]["encoding"])
-        self.shape = said["nodes"], len(said["channels"]), said["length"]
-        self.dtype = np.dtype(said["plan"]["dtype"])
-        self.range_size = int(said["plan"]["range_size"])
+        try:
+            self.encoding = encoding_from_dict(said["plan"]["encoding"])
+            self.shape = said["nodes"], len(said["channels"]), said["length"]
+            self.dtype = np.dtype(said["plan"]["dtype"])
+            self.range_size = int(said["plan"]["range_size"])
+            ranges = even_chunks(self.shape[0], self.range_size)
+            lines = [
+                (self.folder / line["file"], (line["start"], line["stop"]), bounds)
+                for line, bounds in zip(said["shards"], ranges, strict=True)
+            ]
+        except (KeyError, TypeError, ValueError) as error:
+            raise GraphInputError(
+                f"{self.folder / MANIFEST_FILE} is damaged ({error}); repeat the "
+                "command that made it."
+            ) from None
         self._values: list[NDArray[Any]] = []
         self._errors: list[NDArray[Any] | None] = []
-        for line in said["shards"]:
+        for file, nodes, bounds in lines:
             try:
-                _, arrays = read_arrays(self.folder / line["file"], _MAGIC, check=check)
-                shape = (line["stop"] - line["start"], *self.shape[1:])
-                if arrays["values"].shape != shape:
-                    raise DamagedFileError("its shape is wrong")
-            except (FileNotFoundError, DamagedFileError, KeyError) as error:
+                _, arrays = read_arrays(file, _MAGIC, check=check)
+                if nodes != bounds:
+                    raise DamagedFileError("its nodes are not those of its place")
+                for name in {"values", *arrays}:
+                    shape = bounds[1] - bounds[0], *self.shape[1:]
+                    check_array(name, arrays[name], self.dtype, *shape)
+            except (OSError, DamagedFileError, GraphInputError, KeyError) as error:
                 raise GraphInputError(
-                    f"{self.folder / line['file']} is missing or damaged ({error}); "
-                    "repeat the command that made it."
+                    f"{file} is missing or damaged ({error}); repeat the command that "
+                    "made it."
                 ) from None
             self._values.append(arrays["values"])
             self._errors.append(arrays.get("standard_error"))

@@ -22,7 +22,7 @@ from sekgnn.encoding.encoder import Encoding, encode
 from sekgnn.encoding.substructure import SubstructureEncoding, make_encoding
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.files import make_folder
-from sekgnn.graphs.packed import PackedGraphs
+from sekgnn.graphs.packed import GRAPH_ARRAYS, PackedGraphs
 from sekgnn.graphs.read_options import DEFAULTS, ReadOptions
 from sekgnn.graphs.records import (
     cut_at_bytes,
@@ -92,9 +92,10 @@ class ShardJob:
 
     def __call__(self, task: Task) -> dict[str, Any]:
         """Write a shard, unless it is there and whole; all of it, or nothing."""
-        file = Path(self.folder) / f"shard-{task.number:05d}.npz"
         about = json.dumps([self.parameters(), task.digest, task.part], sort_keys=True)
         key = hashlib.sha256(about.encode()).hexdigest()
+        # named by what it holds: it never takes the place of another input's shard
+        file = Path(self.folder) / f"shard-{task.number:05d}-{key[:8]}.npz"
         if file.is_file():
             try:
                 shard = Shard(file)
@@ -120,7 +121,7 @@ class ShardJob:
         targets = list(self.targets or (records[0].targets if records else ()))
         names = records[0].names if records else (None, None)
         arrays = record_arrays(records, targets)
-        packed = PackedGraphs(arrays["node_ptr"], arrays["indptr"], arrays["indices"])
+        packed = PackedGraphs.over(*(arrays[n] for n in GRAPH_ARRAYS))
         # eigenvectors depend on the number of threads that BLAS has
         with patient(self.force), threadpool_limits(1, "blas"):
             arrays["values"] = encode(
@@ -167,7 +168,8 @@ def encode_shards(
     The input is cut into parts as it is read through once; each part is parsed, encoded
     and written by itself, here or by a worker. Shards that are there already and whole
     are kept, so that the same call continues what was interrupted, and every byte is
-    the same whoever wrote it.
+    the same whoever wrote it. A complete folder stays as it was until that of a changed
+    input is complete, too.
 
     Args:
         sources: Files or folders, as for :func:`~sekgnn.graphs.read_graphs`; workers
@@ -255,10 +257,10 @@ def encode_shards(
     head = _checked(folder, found, paths)
     for note in list(dict.fromkeys(note for line in found for note in line["notes"])):
         warnings.warn(note, GraphInputWarning, stacklevel=2)
-    for file in folder.glob("shard-*.npz"):  # of a longer input before
+    write_manifest(folder, {**manifest, **head, "complete": True, "shards": found})
+    for file in folder.glob("shard-*.npz"):  # of another input before
         if file.name not in {line["file"] for line in found}:
             file.unlink()
-    write_manifest(folder, {**manifest, **head, "complete": True, "shards": found})
     return Shards(folder)
 
 
@@ -276,7 +278,10 @@ def _reader(
 
 
 def _begin(folder: Path, manifest: dict[str, Any]) -> Path:
-    """Make the folder, or check that it holds an earlier part of the same."""
+    """Make the folder, or check that it holds an earlier part of the same.
+
+    A complete folder is left as it is.
+    """
     make_folder(folder)
     held = [file.name for file in folder.iterdir() if file.name[0] != "."]
     if MANIFEST_FILE in held:
@@ -293,6 +298,8 @@ def _begin(folder: Path, manifest: dict[str, Any]) -> Path:
                 f"{folder} holds shards of {', '.join(before['inputs'])}; choose "
                 "another output, or remove it."
             )
+        if before["complete"]:
+            return folder
     elif held:
         raise ConfigError(
             f"{folder} is not empty and holds no shards; choose another output."

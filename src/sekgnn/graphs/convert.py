@@ -176,7 +176,7 @@ def from_networkx(
     row, col = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     if not graph.is_directed():
         row, col = np.concatenate([row, col]), np.concatenate([col, row])
-    return Graph(
+    return Graph.over(
         *clean_edges(
             row,
             col,

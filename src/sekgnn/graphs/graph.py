@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from sekgnn.graphs.cleaning import (
     edge_array,
 )
 from sekgnn.graphs.extras import require
+from sekgnn.graphs.row_check import check_rows
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -41,7 +42,7 @@ class Graph:
 
     Build one with :meth:`from_edge_index` or the functions of :mod:`sekgnn.graphs`
     (``from_networkx``, ``from_pyg``, ...); this constructor takes arrays that are
-    already in that form and only checks their outline.
+    already in that form, which it checks in one pass.
     """
 
     __slots__ = ("indices", "indptr")
@@ -50,30 +51,31 @@ class Graph:
     indices: NDArray[np.int32]
 
     def __init__(self, indptr: IntArray, indices: IntArray) -> None:
-        """Copy the arrays and forbid writing to them."""
-        ptr = np.array(indptr, dtype=np.int64)
-        idx = np.array(indices, dtype=np.int32)
-        if ptr.ndim != 1 or ptr.size == 0 or ptr[0] != 0 or ptr[-1] != idx.size:
-            raise GraphInputError(
-                "indptr must start at 0 and end at len(indices); "
-                "use Graph.from_edge_index to build a graph from edges."
-            )
-        ptr.flags.writeable = False
-        idx.flags.writeable = False
-        object.__setattr__(self, "indptr", ptr)
-        object.__setattr__(self, "indices", idx)
+        """Copy the arrays, check them and forbid writing to them."""
+        ptr, idx = np.array(indptr), np.array(indices)
+        for name, kind, array in (("indptr", "int64", ptr), ("indices", "int32", idx)):
+            whole = not array.size or array.dtype.kind in "iu"
+            if not whole or (array != array.astype(kind)).any():
+                raise GraphInputError(f"{name} must hold integers that fit {kind}.")
+        rows, entries = ptr.astype(np.int64), idx.astype(np.int32)
+        check_rows(np.array([0, rows.size - 1]), rows, entries)
+        self._hold(rows, entries)
+
+    def _hold(self, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> None:
+        for name, array in (("indptr", indptr), ("indices", indices)):
+            view = array.view()
+            view.flags.writeable = False
+            object.__setattr__(self, name, view)
 
     @classmethod
     def over(cls, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> Graph:
         """Return a graph over arrays as they are, such as those of a mapped file.
 
-        Nothing is copied or checked; nobody may write to them.
+        Nothing is copied or checked: they are known to be those of a graph, int64 and
+        int32, and nobody may write to them. Kernels trust them blindly.
         """
         graph = cls.__new__(cls)
-        for name, array in (("indptr", indptr), ("indices", indices)):
-            view = array.view()
-            view.flags.writeable = False
-            object.__setattr__(graph, name, view)
+        graph._hold(indptr, indices)
         return graph
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -115,7 +117,7 @@ class Graph:
                 f"num_nodes={n}; node ids must lie in [0, {n})."
             )
         row, col = edges
-        return cls(*clean_edges(row, col, n, undirected=undirected, loops=loops))
+        return cls.over(*clean_edges(row, col, n, undirected=undirected, loops=loops))
 
     @property
     def csr(self) -> CsrGraph:
@@ -190,9 +192,10 @@ class Graph:
 
     def disjoint_union(self, other: Graph) -> Graph:
         """Return this graph beside ``other``, whose nodes come after this one's."""
-        return Graph(
+        check_num_nodes(self.num_nodes + other.num_nodes)
+        return Graph.over(
             np.concatenate([self.indptr, self.indptr[-1] + other.indptr[1:]]),
-            np.concatenate([self.indices, self.num_nodes + other.indices]),
+            np.concatenate([self.indices, other.indices + np.int32(self.num_nodes)]),
         )
 
     def to_scipy(self) -> sp.csr_array:
@@ -229,9 +232,9 @@ class Graph:
     def __hash__(self) -> int:
         return hash((self.indptr.tobytes(), self.indices.tobytes()))
 
-    def __reduce__(self) -> tuple[type[Graph], tuple[IntArray, IntArray]]:
+    def __reduce__(self) -> tuple[Callable[..., Graph], tuple[IntArray, IntArray]]:
         """Pickle by value."""
-        return Graph, (self.indptr, self.indices)
+        return Graph.over, (self.indptr, self.indices)
 
     def __repr__(self) -> str:
         return f"Graph(num_nodes={self.num_nodes}, num_edges={self.num_edges})"

@@ -54,7 +54,7 @@ def from_graph6(text: str | bytes) -> Graph:
             "graph6 string has bits set after the last node pair; it is damaged."
         )
     i, j = pair_unrank(np.flatnonzero(bits))
-    return Graph(*clean_edges(i, j, n, undirected="add"))
+    return Graph.over(*clean_edges(i, j, n, undirected="add"))
 
 
 def to_graph6(graph: Graph) -> str:

@@ -33,6 +33,7 @@ from sekgnn.graphs.cleaning import (
 )
 from sekgnn.graphs.edge_list import EdgeChunks
 from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.row_check import check_rows, checked_once
 from sekgnn.kernel import kernel
 from sekgnn.memory import check_claim, check_memory
 from sekgnn.parallel import Progress, within
@@ -73,7 +74,8 @@ class GraphFile:
 def read_graph_file(path: str | Path, *, check: bool = True) -> GraphFile:
     """Return the graph in a file that :func:`pack_edge_list` wrote.
 
-    With ``check`` all of it is compared with its digest; half a second per GiB.
+    That its rows are those of a graph is checked when the file is first read. With
+    ``check`` all of it is compared with its digest, too; half a second per GiB.
 
     Raises:
         GraphInputError: If there is no such file, or it is damaged.
@@ -83,17 +85,17 @@ def read_graph_file(path: str | Path, *, check: bool = True) -> GraphFile:
         if header.get("version") != _VERSION:
             raise DamagedFileError(f"it is of version {header.get('version')}")
         indptr, indices = arrays.pop("indptr"), arrays.pop("indices")
-        kinds = indptr.dtype == np.int64 and indices.dtype == np.int32
-        if not kinds or indptr[0] != 0 or indptr[-1] != indices.size:
-            raise DamagedFileError("its rows do not fit together")
+        nodes = {name.removeprefix(_NODE): array for name, array in arrays.items()}
+        checked_arrays(nodes, indptr.size - 1)
+        whole = np.array([0, indptr.size - 1])
+        checked_once(Path(path), lambda: check_rows(whole, indptr, indices))
     except FileNotFoundError:
         raise GraphInputError(f"{path} does not exist; check the path.") from None
-    except (DamagedFileError, KeyError, IndexError) as error:
+    except (DamagedFileError, KeyError, GraphInputError) as error:
         raise GraphInputError(
-            f"{path} is not a usable graph file, {error}; pack it again with sekgnn "
-            "graph pack."
+            f"{path} is not a usable graph file, {str(error).rstrip('.')}; pack it "
+            "again with sekgnn graph pack."
         ) from None
-    nodes = {name.removeprefix(_NODE): array for name, array in arrays.items()}
     return GraphFile(Path(path), Graph.over(indptr, indices), nodes, header["sha256"])
 
 

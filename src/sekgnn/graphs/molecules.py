@@ -281,7 +281,7 @@ def _bonds(mol: Any) -> tuple[Graph, NDArray[np.int64]]:
     row, col, types = np.array(bonds, dtype=np.int64).reshape(-1, 3).T
     indptr = np.zeros(mol.GetNumAtoms() + 1, dtype=np.int64)
     np.cumsum(np.bincount(row, minlength=indptr.size - 1), out=indptr[1:])
-    return Graph(indptr, col), types.copy()
+    return Graph.over(indptr, col.astype(np.int32)), types.copy()
 
 
 def _longest_cycle(mol: Any) -> int:

@@ -21,19 +21,23 @@ from sekgnn.graphs.cleaning import (
     edge_array,
 )
 from sekgnn.graphs.graph import CsrGraph, Graph
+from sekgnn.graphs.row_check import check_rows
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 
 _CELLS = 1 << 20  # entries of a stack of matrices: 8 MB
 _GRAPHS = 64  # that are packed together
 
+GRAPH_ARRAYS = ("node_ptr", "indptr", "indices")
+"""The arrays of packed graphs."""
+
 
 @dataclass(frozen=True, eq=False)
 class PackedGraphs:
     """The disjoint union of G graphs, and where each begins.
 
-    The arrays cannot be written to, so that one compiled version of a kernel serves
-    all.
+    The arrays are checked in one pass, and cannot be written to, so that one compiled
+    version of a kernel serves all.
 
     Attributes:
         node_ptr: Graph g owns nodes ``node_ptr[g]:node_ptr[g + 1]``, int64 ``[G + 1]``.
@@ -46,10 +50,29 @@ class PackedGraphs:
     indices: NDArray[np.int32]
 
     def __post_init__(self) -> None:
-        for name in ("node_ptr", "indptr", "indices"):
-            locked = np.ascontiguousarray(getattr(self, name)).view()
+        check_rows(self.node_ptr, self.indptr, self.indices)
+        self._hold(self.node_ptr, self.indptr, self.indices)
+
+    def _hold(self, *arrays: NDArray[Any]) -> None:
+        for name, array in zip(GRAPH_ARRAYS, arrays, strict=True):
+            locked = np.ascontiguousarray(array).view()
             locked.flags.writeable = False
             object.__setattr__(self, name, locked)
+
+    @classmethod
+    def over(
+        cls,
+        node_ptr: NDArray[np.int64],
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+    ) -> PackedGraphs:
+        """Return graphs over arrays that are known to be right, unchecked.
+
+        Kernels trust them blindly.
+        """
+        packed = cls.__new__(cls)
+        packed._hold(node_ptr, indptr, indices)
+        return packed
 
     @property
     def csr(self) -> CsrGraph:
@@ -82,13 +105,13 @@ def pack(graphs: Sequence[Graph]) -> PackedGraphs:
     edge_ptr = np.cumsum([0, *(g.indices.size for g in graphs)], dtype=np.int64)
     check_num_nodes(int(node_ptr[-1]))
     if len(graphs) == 1:  # it may be larger than memory
-        return PackedGraphs(node_ptr, graphs[0].indptr, graphs[0].indices)
+        return PackedGraphs.over(node_ptr, graphs[0].indptr, graphs[0].indices)
     indptr = np.zeros(node_ptr[-1] + 1, dtype=np.int64)
     indices = np.empty(edge_ptr[-1], dtype=np.int32)
     for i, g in enumerate(graphs):
         indptr[node_ptr[i] + 1 : node_ptr[i + 1] + 1] = edge_ptr[i] + g.indptr[1:]
         indices[edge_ptr[i] : edge_ptr[i + 1]] = g.indices + np.int32(node_ptr[i])
-    return PackedGraphs(node_ptr, indptr, indices)
+    return PackedGraphs.over(node_ptr, indptr, indices)
 
 
 def packed_slice(packed: PackedGraphs, first: int, last: int) -> PackedGraphs:
@@ -97,7 +120,7 @@ def packed_slice(packed: PackedGraphs, first: int, last: int) -> PackedGraphs:
     begin, end = int(node_ptr[0]), int(node_ptr[-1])
     indptr = packed.indptr[begin : end + 1]
     indices = packed.indices[indptr[0] : indptr[-1]] - np.int32(begin)
-    return PackedGraphs(node_ptr - begin, indptr - indptr[0], indices)
+    return PackedGraphs.over(node_ptr - begin, indptr - indptr[0], indices)
 
 
 def whole_graph_ranges(node_ptr: NDArray[np.int64], size: int) -> list[tuple[int, int]]:
@@ -118,7 +141,7 @@ def unpack(packed: PackedGraphs) -> list[Graph]:
     for begin, end in pairwise(packed.node_ptr.tolist()):
         indptr = packed.indptr[begin : end + 1]
         neighbors = packed.indices[indptr[0] : indptr[-1]]
-        graphs.append(Graph(indptr - indptr[0], neighbors - np.int32(begin)))
+        graphs.append(Graph.over(indptr - indptr[0], neighbors - np.int32(begin)))
     return graphs
 
 
@@ -204,7 +227,7 @@ def _pack_clean(
         )
 
     run_chunks(work, even_chunks(node_ptr.size - 1, _GRAPHS), threads)
-    return PackedGraphs(node_ptr, indptr, indices) if all(clean) else None
+    return PackedGraphs.over(node_ptr, indptr, indices) if all(clean) else None
 
 
 @kernel
@@ -296,7 +319,7 @@ def pack_union(
         describe=describe,
         stacklevel=stacklevel,
     )
-    return PackedGraphs(node_ptr, indptr, indices)
+    return PackedGraphs.over(node_ptr, indptr, indices)
 
 
 def same_size_stacks(

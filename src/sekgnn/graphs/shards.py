@@ -13,7 +13,7 @@ import hashlib
 import json
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,16 @@ from numpy.typing import NDArray
 
 from sekgnn.errors import GraphInputError
 from sekgnn.files import atomic_path, write_files
+from sekgnn.graphs.cleaning import located
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.graph_record import FeatureNames, GraphRecord
-from sekgnn.graphs.packed import pack
+from sekgnn.graphs.packed import GRAPH_ARRAYS, PackedGraphs, pack
+from sekgnn.graphs.row_check import (
+    check_array,
+    check_rows,
+    check_starts,
+    checked_once,
+)
 from sekgnn.graphs.table import Column, Part
 from sekgnn.parsing import parse_json
 
@@ -170,7 +177,8 @@ class Shard:
 
     Raises:
         GraphInputError: If it is missing or damaged. That the numbers are those that
-            were written is checked by :meth:`check` alone.
+            were written is checked by :meth:`check` alone, and that its graphs are
+            graphs when they are first asked for.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -185,7 +193,7 @@ class Shard:
             self.about: dict[str, Any] = parse_json(str(found.pop("about")))
             self.arrays: Arrays = found
             self.node_ptr: NDArray[np.int64] = found["node_ptr"]
-            self.indptr: NDArray[np.int64] = found["indptr"]
+            self._check_sizes()
         except Exception as error:  # whatever zipfile and numpy make of damaged bytes
             raise GraphInputError(
                 f"the shard {path} cannot be read ({error}); encode again, which "
@@ -194,6 +202,54 @@ class Shard:
 
     def __len__(self) -> int:
         return self.node_ptr.size - 1
+
+    def _check_sizes(self) -> None:
+        """Check the types of all arrays, and that their lengths agree."""
+        if not isinstance(self.about, dict):
+            raise ValueError("it says nothing of itself")
+        nodes, entries = self.arrays["indptr"].size - 1, self.arrays["indices"].size
+        check_starts("node_ptr", self.node_ptr, nodes)
+        known: dict[str, tuple[Any, ...]] = {
+            "indptr": (np.int64, None),
+            "indices": (np.int32, None),
+            "rows": (np.int64, len(self)),
+            "x": (np.float32, nodes, None),
+            "edge_attr": (np.float32, entries, None),
+            "values": (np.floating, nodes, None, None),
+        }
+        for name, form in known.items():
+            if name in self.arrays or name not in ("edge_attr", "values"):
+                check_array(name, self.arrays[name], *form)
+        for name, array in self.arrays.items():
+            if name.startswith("target "):
+                kind = np.str_ if array.dtype.kind == "U" else np.float64
+                check_array(name, array, kind, len(self))
+        if "text" in self.arrays:
+            text, starts = self.arrays["text"], self.arrays["text_ptr"]
+            check_array("text", text, np.uint8, None)
+            check_starts("text_ptr", starts, text.size)
+            check_array("text_ptr", starts, np.int64, len(self) + 1)
+
+    @property
+    def widths(self) -> dict[str, tuple[int, ...]]:
+        """Sizes of a row of features, encodings and targets."""
+        return {
+            name: array.shape[1:]
+            for name, array in self.arrays.items()
+            if name in ("x", "edge_attr", "values") or name.startswith("target ")
+        }
+
+    @cached_property
+    def packed(self) -> PackedGraphs:
+        """Its graphs, mapped.
+
+        Raises:
+            GraphInputError: If they are no graphs.
+        """
+        node_ptr, indptr, indices = (self.arrays[name] for name in GRAPH_ARRAYS)
+        with located(f"the shard {self.path} is damaged"):
+            checked_once(self.path, lambda: check_rows(node_ptr, indptr, indices))
+        return PackedGraphs.over(node_ptr, indptr, indices)
 
     def check(self) -> None:
         """Compare all numbers with their SHA-256, and raise if they have changed."""
@@ -205,11 +261,12 @@ class Shard:
 
     def record(self, number: int, names: FeatureNames) -> GraphRecord:
         """Return a graph without its targets."""
-        arrays = self.arrays
+        arrays, packed = self.arrays, self.packed
         begin, end = self.node_ptr[number : number + 2].tolist()
-        indptr = np.array(self.indptr[begin : end + 1])
+        indptr = packed.indptr[begin : end + 1]
         edges = slice(int(indptr[0]), int(indptr[-1]))
-        graph = Graph(indptr - indptr[0], arrays["indices"][edges] - np.int32(begin))
+        neighbors = packed.indices[edges] - np.int32(begin)
+        graph = Graph.over(indptr - indptr[0], neighbors)
         row, attr = int(arrays["rows"][number]), arrays.get("edge_attr")
         return GraphRecord(
             graph,
@@ -226,7 +283,7 @@ class Shard:
         if "text" not in self.arrays:
             return None
         begin, end = self.arrays["text_ptr"][number : number + 2].tolist()
-        return bytes(self.arrays["text"][begin:end]).decode()
+        return bytes(self.arrays["text"][begin:end]).decode(errors="replace")
 
     def targets(self, number: int) -> list[Any]:
         """Return the values of target ``number`` as they stand in the source."""
@@ -291,12 +348,23 @@ class Shards:
     def _open(self, number: int) -> Shard:
         line = self.manifest["shards"][number]
         shard = Shard(self.folder / line["file"])
-        if shard.about != line:
+        features = [w[0] for n, w in shard.widths.items() if n in ("x", "edge_attr")]
+        if (
+            shard.about != line
+            or (len(shard), features) != (line["graphs"], line["features"])
+            or (len(shard) and shard.widths != self._widths)
+        ):
             raise GraphInputError(
                 f"the shard {shard.path} is not the one of {MANIFEST_FILE}; encode "
                 "again, which replaces it."
             )
         return shard
+
+    @cached_property
+    def _widths(self) -> dict[str, tuple[int, ...]]:
+        """What all shards have per node, entry or graph, as the first one has it."""
+        filled = (line["file"] for line in self.manifest["shards"] if line["graphs"])
+        return next((Shard(self.folder / file).widths for file in filled), {})
 
     def find(self, position: int) -> tuple[Shard, int]:
         """Return the shard of a graph, and its number there."""

@@ -64,7 +64,7 @@ class KernelGraphs:
         graph = np.repeat(np.arange(len(parts)), np.diff(node_ptr))
         shift = node_ptr[:-1] - ptr[np.asarray(chosen, dtype=np.int64)]
         indices = old + np.repeat(shift[graph], degrees)
-        packed = PackedGraphs(node_ptr, indptr, indices.astype(np.int32))
+        packed = PackedGraphs.over(node_ptr, indptr, indices.astype(np.int32))
         return KernelGraphs(packed, self.x[nodes])
 
     @staticmethod
@@ -79,7 +79,7 @@ class KernelGraphs:
             indices.append(part.packed.indices + np.int32(node))
         columns = [np.concatenate(c) for c in (node_ptr, indptr, indices)]
         x = np.concatenate([part.x for part in parts])
-        return KernelGraphs(PackedGraphs(*columns), x)
+        return KernelGraphs(PackedGraphs.over(*columns), x)
 
     def labels(self) -> NDArray[np.int64]:
         """Return a label per node: rows of features that are equal have one."""
@@ -365,7 +365,7 @@ class ReturnDistance(GraphKernel):
         return replace(self, scale=scale)
 
     def _returns(self, graphs: KernelGraphs) -> Matrix:
-        union = Graph(graphs.packed.indptr, graphs.packed.indices)
+        union = Graph.over(graphs.packed.indptr, graphs.packed.indices)
         threads = torch.get_num_threads()
         (length,) = self.levels
         return return_probabilities(union, length, self_loops=False, threads=threads)

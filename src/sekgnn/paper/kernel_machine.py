@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.packed import PackedGraphs
+from sekgnn.graphs.row_check import check_array
 from sekgnn.memory import check_memory
 from sekgnn.models.graph_inputs import GraphInputs
 from sekgnn.models.graph_model import GraphModel, register_model
@@ -107,7 +108,10 @@ class KernelMachine(GraphModel):
     def graphs(self) -> KernelGraphs:
         """The training graphs that count, S of them."""
         arrays = [t.cpu().numpy() for t in (self.node_ptr, self.indptr, self.indices)]
-        return KernelGraphs(PackedGraphs(*arrays), self.x.double().cpu().numpy())
+        packed = PackedGraphs(*arrays)  # checked: they may be those of a model file
+        x = self.x.double().cpu().numpy()
+        check_array("x", x, np.float64, packed.num_nodes, None)
+        return KernelGraphs(packed, x)
 
     @property
     def num_parameters(self) -> int:
@@ -158,7 +162,7 @@ class KernelMachine(GraphModel):
         edges, ptr = inputs.hops.hop(1), inputs.graphs.indptr
         indptr = edges.indptr.long().cpu().numpy()
         indices = edges.indices[: int(indptr[-1])].int().cpu().numpy()
-        packed = PackedGraphs(ptr.long().cpu().numpy(), indptr, indices)
+        packed = PackedGraphs.over(ptr.long().cpu().numpy(), indptr, indices)
         x = np.zeros((packed.num_nodes, 0))
         if inputs.x is not None:
             x = inputs.x.double().cpu().numpy()

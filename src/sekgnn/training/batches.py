@@ -29,7 +29,7 @@ from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import CacheWarning, GraphInputWarning
 from sekgnn.fields import SUB_ENC
-from sekgnn.files import cache_folder
+from sekgnn.files import cache_folder, make_private
 from sekgnn.nn.graph_store import GraphStore
 from sekgnn.nn.hop_loader import HopBatcher, HopStore
 from sekgnn.nn.neighbor_loader import SeedBatcher
@@ -254,7 +254,7 @@ def encoding_cache() -> Path | None:
     """Return the folder for encodings; ``None``, with a warning, if there is none."""
     folder = cache_folder() / "encodings"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
     except OSError as error:
         text = (
             f"encodings are not cached: {folder} cannot be made ({error.strerror}); "

@@ -246,7 +246,7 @@ class _PieceJob:
     dtype: str
 
     def __call__(self, task: tuple[int, PackedArrays]) -> str:
-        piece, dtype = PackedGraphs(*task[1]), np.dtype(self.dtype)
+        piece, dtype = PackedGraphs.over(*task[1]), np.dtype(self.dtype)
         work = partial(encode, piece, self.encoding, dtype=dtype, threads=1)
         with warnings.catch_warnings():
             warnings.simplefilter("error", CacheWarning)
