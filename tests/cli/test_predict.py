@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -95,6 +98,27 @@ def test_columns_of_the_input(run: Run, folder: Path, tmp_path: Path) -> None:
     lines = tmp_path / "some.smi"
     lines.write_text("CCO ethanol\n")
     assert run("predict", folder / "run", lines).stdout.splitlines()[1][:6] == "1,CCO,"
+
+
+def test_files_are_utf_8_whatever_the_locale(folder: Path, tmp_path: Path) -> None:
+    new, output = tmp_path / "new.csv", tmp_path / "out.csv"
+    new.write_text("smiles,näme\nCCO,日本\n", "utf-8")
+    program = (
+        "import sys; from sekgnn.cli.main import app\n"
+        "app(sys.argv[1:4], standalone_mode=False)\n"
+        "app(sys.argv[1:] + ['-q'], standalone_mode=False)"
+    )
+    words = ["predict", str(folder / "run"), str(new)]
+    locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    printed = subprocess.run(
+        [sys.executable, "-c", program, *words, "-o", str(output)],
+        env=os.environ | locale,
+        capture_output=True,
+    )
+    assert printed.returncode == 0, printed.stderr
+    assert output.read_bytes() == printed.stdout.replace(b"\r\n", b"\n")
+    text = output.read_text("utf-8")
+    assert text.startswith("smiles,näme,predicted") and "\nCCO,日本," in text
 
 
 def test_invalid_molecules(run: Run, folder: Path, tmp_path: Path) -> None:

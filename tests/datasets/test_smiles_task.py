@@ -95,7 +95,7 @@ def test_parquet(tmp_path: Path) -> None:
     task = read_task(file, "y", smiles="mol")
     assert task.mask[:, 0].tolist() == [True, False, True, False]
     assert task.places[2] == "row 3"
-    with pytest.raises(GraphInputError, match=r"target 'b': all values are 1.0"):
+    with pytest.raises(GraphInputError, match=r"target 'b': all values are True"):
         read_task(file, "b", smiles="mol")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -10,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sekgnn.datasets.targets import (
+    MISSING,
     TASK_KINDS,
     TargetColumn,
     encode_targets,
+    missing_words,
     read_column,
 )
 from sekgnn.errors import ConfigError, GraphInputError
@@ -27,10 +31,22 @@ def column(values: list[Any], name: str = "y") -> TargetColumn:
     [
         (["0", "1", "1", "0"], "binary", (0, 1), [0, 1, 1, 0]),
         ([1, -1, 1, -1], "binary", (-1, 1), [1, 0, 1, 0]),
-        ([True, "false", False, "TRUE"], "binary", (0, 1), [1, 0, 0, 1]),
+        ([True, "False"] * 2, "binary", ("False", "True"), [1, 0] * 2),
         (["cat", "dog", "dog", "cat"], "binary", ("cat", "dog"), [0, 1, 1, 0]),
         (["b", "a", "c"] * 2, "multiclass", ("a", "b", "c"), [1, 0, 2] * 2),
-        (["1", "x", "x", "1.0"], "binary", ("1", "x"), [0, 1, 1, 0]),
+        ([1, "x", "x", "1"], "binary", ("1", "x"), [0, 1, 1, 0]),
+        (["7", "007"] * 2, "binary", ("007", "7"), [1, 0] * 2),
+        (["1", "true"] * 2, "binary", ("1", "true"), [0, 1] * 2),
+        ([1, True] * 2, "binary", ("1", "True"), [0, 1] * 2),
+        (["1e3", "1000"] * 2, "binary", ("1000", "1e3"), [1, 0] * 2),
+        (["1", "1.0"] * 2, "binary", ("1", "1.0"), [0, 1] * 2),
+        (["1.0", "0.0"] * 2, "binary", (0, 1), [1, 0] * 2),
+        (["-1", "+1"] * 2, "binary", ("+1", "-1"), [1, 0] * 2),
+        (["Na", "K"] * 2, "binary", ("K", "Na"), [1, 0] * 2),
+        (["None", "mild", "mild", "None"], "binary", ("None", "mild"), [0, 1, 1, 0]),
+        (["0", "None", "1"] * 2, "multiclass", ("0", "1", "None"), [0, 2, 1] * 2),
+        (["Inf", "x"] * 2, "binary", ("Inf", "x"), [0, 1] * 2),
+        ([2**60, 2**60 + 1] * 2, "binary", (2**60, 2**60 + 1), [0, 1] * 2),
         ([10, 2, 33] * 2, "multiclass", (2, 10, 33), [1, 0, 2] * 2),
         (
             [3, None, 3, "", 5, float("nan"), 5, "NA"],
@@ -46,6 +62,54 @@ def test_classes(values: list[Any], kind: str, classes: Any, y: list[int]) -> No
     assert found.y.dtype == np.int64 and found.mask.shape == (len(values), 1)
     missing = [v is None or v in ("", "NA") or v != v for v in values]
     assert found.mask[:, 0].tolist() == [not m for m in missing]
+
+
+TEXTS = (
+    *("7", "007", "7.0", "7.", "+7", "1e3", "1000", "1000.0", "1", "1.0", "true"),
+    *("True", "TRUE", "-0", "0", "0.0", "Na", "NA", "None", "none", "?", "n.a.", "nan"),
+    *("Nan", "null", "x", "inf", "1_0", "10", "\u0663", "3", "9" * 17, "9" * 16 + "8"),
+    *("", True, False, 1, 0, 1.0, 0.1, "0.1", "0.10", 2**53 + 1, 2**53),
+)
+
+
+@given(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=5, unique_by=repr))
+def test_no_two_labels_are_merged(kinds: list[Any]) -> None:
+    """What is written in two ways is two labels, and a label is what was written."""
+    written = {
+        str(int(v) if isinstance(v, float) and v.is_integer() else v)
+        for v in kinds
+        if v not in MISSING
+    }
+    if len(written) < 2:
+        return
+    given = column(kinds * 2)
+    found = encode_targets([given], "multiclass")
+    assert found.classes is not None and len(found.classes) == len(written)
+    texts = {str(label) for label in found.classes}
+    assert texts == written or texts == {text.removesuffix(".0") for text in written}
+    with suppress(GraphInputError):  # of what is no class without kind
+        guessed = encode_targets([given])
+        if guessed.kind != "regression":
+            assert guessed.classes == found.classes
+    stored = json.loads(json.dumps(found.classes))  # in a model file
+    again = encode_targets([given], classes=stored)
+    assert again.y.tolist() == found.y.tolist() and again.classes == found.classes
+
+
+def test_words_that_stand_for_missing() -> None:
+    """Among labels few and exact; among numbers more, as none of them is a number."""
+    values = ["1.5", "NA", "None", "Null", "?", "", float("nan"), None, "2.50"]
+    found = encode_targets([column(values)])
+    assert found.kind == "regression"
+    assert found.mask[:, 0].tolist() == [True, *[False] * 7, True]
+    assert found.y[:, 0].tolist() == [1.5, *[0] * 7, 2.5]
+    assert found.missing == {"": 2, "NA": 1, "None": 1, "Null": 1, "?": 1, "nan": 1}
+    labels = encode_targets([column([*MISSING, "a", "b", "Null", "na"] * 2)])
+    assert labels.classes == ("Null", "a", "b", "na")
+    assert labels.missing == dict.fromkeys(MISSING, 2)
+    assert missing_words({}) == ""
+    with pytest.raises(GraphInputError, match="missing"):
+        encode_targets([column(["None", "?"])], "regression")
 
 
 @pytest.mark.parametrize(
@@ -118,7 +182,7 @@ def test_known_classes_keep_their_numbers(values: list[Any]) -> None:
             "row 2, target 'y': class 'b' has this one member",
         ),
         ([0, 0, 0, 7], None, "row 4, target 'y': class 7 has this one member"),
-        ([4, 4, 4, 4], None, "all values are 4.0; there is nothing to learn"),
+        ([4, 4, 4, 4], None, "all values are 4; there is nothing to learn"),
         ([0.5, 0.5, None], None, "all values are 0.5; there is nothing to learn"),
         ([0, 1, 2] * 2, "binary", "kind 'binary' needs two classes, found 3: 0, 1, 2"),
         ([1, 1], "multiclass", "needs two or more classes, found 1: 1"),

@@ -50,6 +50,12 @@ def data(count: int = 12) -> tuple[list[Graph], list[str]]:
     return graphs, ["cycle", "path"] * count
 
 
+@pytest.mark.parametrize("two", [(1, "1"), (True, 1), ("True", True)])
+def test_labels_of_two_kinds_are_not_merged(two: tuple[Any, Any]) -> None:
+    with pytest.raises(GraphInputError, match="same label"):
+        SEKClassifier(**SMALL).fit(data()[0], [*two] * 12)
+
+
 def test_classifier_learns_and_keeps_its_labels() -> None:
     graphs, labels = data()
     model = SEKClassifier(**SMALL).fit(graphs, labels)

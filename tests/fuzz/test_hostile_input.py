@@ -6,6 +6,7 @@ A seed and a number make an input, so that a failure can be had again:
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import random
@@ -27,8 +28,16 @@ from tests.reports.run_records import holdout
 
 from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
 from sekgnn.files import atomic_path
-from sekgnn.graphs import csl_graph, path_graph, to_graph6, write_npz
+from sekgnn.graphs import ReadOptions, csl_graph, path_graph, to_graph6, write_npz
+from sekgnn.graphs.molecules import (
+    depict,
+    descriptors_of,
+    labelled_from_smiles,
+    morgan_counts,
+    scaffold,
+)
 from sekgnn.graphs.records import read_records
+from sekgnn.graphs.table import DataRow
 from sekgnn.models import load_models, save_model
 from sekgnn.models import model_file as model_files
 from sekgnn.search.space import load_space
@@ -260,6 +269,59 @@ def test_damaged_tables(tmp_path: Path) -> None:
     ):
         contents = (mutated(good, rng) for _ in range(COUNT))
         attack(tmp_path / name, records, contents, 4.0 if COUNT <= 60 else 3600.0)
+
+
+SMILES = (
+    *("CCO", "c1ccccc1O", "CC(=O)[O-].[Na+]", "C[C@H](N)C(=O)O", "F/C=C/F", "[13CH4]"),
+    *("*C*", "[H][H]", "C1CC1.[U]", "C->[Pt]", "[CH3:1]C", "C~C", "C$C"),
+)
+ATOMS = (
+    *("[CH999]", "[#200]", "[#0]", "[999C]", "[C+99]", "[C-20]", "[C:99999]", "[Og]"),
+    *("[C@TB99]", "[C@OH40]", "[H]", "[D]", "%10", "999", "9" * 11, "[", "]", "(", ")"),
+    *(
+        "->",
+        ">",
+        "{",
+        ".",
+        "=",
+        "#",
+        "$",
+        "c",
+        "n",
+        "o",
+        "1",
+        "@",
+        "+",
+        "-",
+        ":",
+        "\x00",
+    ),
+)
+
+
+def test_hostile_smiles(tmp_path: Path) -> None:
+    """Each is a bad row, which is left out, or a molecule that has all we ask of it."""
+    pytest.importorskip("rdkit")
+    rng = random.Random(6)
+    written = ["[CH999]", "C[#200]C"]
+    while len(written) < 10 * COUNT:
+        parts = list(rng.choice(SMILES))
+        for _ in range(rng.randint(1, 4)):
+            place = rng.randrange(len(parts) + 1)
+            parts[place : place + rng.randrange(3)] = rng.choice(ATOMS)
+        written.append("".join(parts))
+    file = tmp_path / "in.csv"
+    for add_hydrogens in (False, True):
+        options = ReadOptions(skip_invalid=True, add_hydrogens=add_hydrogens)
+        left_out: list[DataRow] = []
+        with file.open("w", encoding="utf-8", newline="") as out:
+            csv.writer(out).writerows([["smiles"], *([text] for text in written)])
+        found = list(read_records(file, options, on_invalid=left_out.append))
+        assert len(found) + len(left_out) == len(written) and found and left_out
+    for number, text in enumerate(record.text or "" for record in found):
+        scaffold(text), morgan_counts(text), depict(labelled_from_smiles(text))
+        if number % 100 == 0:
+            descriptors_of(text)
 
 
 def test_values_of_configs() -> None:

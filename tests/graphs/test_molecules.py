@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from sekgnn.errors import GraphInputError, MissingExtraError
 from sekgnn.graphs import as_graph, cycle_graph, from_rdkit, from_smiles, path_graph
-from sekgnn.graphs.molecules import ATOM_FEATURES, molecule_features, morgan_counts
+from sekgnn.graphs.molecules import (
+    ATOM_FEATURES,
+    depict,
+    descriptors_of,
+    labelled_from_smiles,
+    molecule_features,
+    morgan_counts,
+    scaffold,
+)
 
 Chem = pytest.importorskip("rdkit.Chem")
 
@@ -36,13 +46,20 @@ def test_rdkit_mol() -> None:
         from_rdkit(None)
 
 
-@pytest.mark.parametrize("smiles", ["C1CC", "c1cccc1", "C(C)(C)(C)(C)C", "", "  ", "?"])
+@pytest.mark.parametrize("hydrogens", [False, True])
+@pytest.mark.parametrize(
+    "smiles",
+    [
+        *("C1CC", "c1cccc1", "C(C)(C)(C)(C)C", "", "  ", "?"),
+        *("[CH999]", "C[#200]C", "[#200]"),  # rdkit raises a RuntimeError
+    ],
+)
 def test_invalid_smiles_are_silent_errors(
-    smiles: str, capfd: pytest.CaptureFixture[str]
+    smiles: str, hydrogens: bool, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Open ring, no Kekulé form, valence 5, nothing: one error, no rdkit log."""
-    with pytest.raises(GraphInputError, match="not a SMILES that rdkit can read"):
-        from_smiles(smiles)
+    with pytest.raises(GraphInputError, match="not a SMILES"):
+        from_smiles(smiles, add_hydrogens=hydrogens)
     captured = capfd.readouterr()
     assert captured.out == captured.err == ""
 
@@ -111,3 +128,29 @@ def test_morgan_counts_are_of_atoms_and_their_surroundings() -> None:
     assert (ethanol != morgan_counts("CCN")).any()
     with pytest.raises(GraphInputError, match="not a SMILES"):
         morgan_counts("C(")
+
+
+def test_what_rdkit_raises_is_of_the_molecule(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Scaffolds, counts, descriptors and drawings of what it reads may fail, too."""
+
+    def broken(*args: Any, **kwargs: Any) -> None:
+        raise RuntimeError("Pre-condition Violation")
+
+    from rdkit.Chem import Descriptors, rdDepictor, rdFingerprintGenerator
+    from rdkit.Chem.Scaffolds import MurckoScaffold
+
+    monkeypatch.setattr(MurckoScaffold, "MurckoScaffoldSmiles", broken)
+    monkeypatch.setattr(Descriptors, "CalcMolDescriptors", broken)
+    monkeypatch.setattr(rdDepictor, "Compute2DCoords", broken)
+    maker = SimpleNamespace(GetCountFingerprintAsNumPy=broken)
+    monkeypatch.setattr(
+        rdFingerprintGenerator, "GetMorganGenerator", lambda **options: maker
+    )
+    for ask in (scaffold, morgan_counts):
+        with pytest.raises(GraphInputError, match="'CCO'"):
+            ask("CCO")
+    assert np.isnan(descriptors_of("CCO")).all()
+    assert depict(labelled_from_smiles("CCO")) is None
+    assert capfd.readouterr().err == ""

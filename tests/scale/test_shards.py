@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 from sekgnn.datasets import read_task
@@ -97,6 +101,38 @@ def test_parts_of_a_file_are_the_file(tmp_path: Path, size: int) -> None:
         found = [record for part in read for record in part]
         assert all(map(same, found, whole)) and len(found) == len(whole), name
         assert [r.place for r in found] == [r.place for r in whole], name
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(["7", "007", "1.0", "1", "1e3", 1, 1.0, 2.5, True, "true", "x"])
+        | st.sampled_from(["2.50", "2.5", "NA", "nan", "None", "", None, 2**53 + 1]),
+        min_size=2,
+        max_size=4,
+    ),
+    st.integers(1, 4),
+)
+def test_labels_of_shards_are_those_of_their_source(
+    kinds: list[Any], size: int
+) -> None:
+    with TemporaryDirectory() as folder:
+        source, shards = Path(folder, "data.jsonl"), Path(folder, "shards")
+        graph = {"edges": [], "num_nodes": 1}
+        lines = [json.dumps(graph | {"y": value}) for value in kinds * 3]
+        source.write_text("\n".join(lines))
+        encode_shards(source, shards, WALKS, targets=["y"], shard_size=size)
+        for kind in (None, "multiclass", "regression"):
+            found: list[Any] = []
+            for make in (partial(read_task, source, "y"), partial(shard_task, shards)):
+                try:
+                    task = make(kind=kind)
+                    y, mask = task.targets()
+                    found.append([task.kind, task.classes, y.tolist(), mask.tolist()])
+                    found[-1].append(sum(task.missing.values()))
+                except GraphInputError as error:
+                    found.append(str(error).partition("target 'y': ")[2])
+            assert found[0] == found[1]
 
 
 def test_shards_are_their_source_and_its_encodings(tmp_path: Path) -> None:

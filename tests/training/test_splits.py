@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sekgnn.datasets import Split
+from sekgnn.datasets import Split, list_task
 from sekgnn.errors import GraphInputError
+from sekgnn.graphs import path_graph
+from sekgnn.training.config import RunConfig
 from sekgnn.training.protocols import (
     check_training_classes,
     inner_split,
@@ -19,7 +24,7 @@ from sekgnn.training.protocols import (
     read_split,
     stratified_folds,
 )
-from sekgnn.training.split_by import group_folds, group_split
+from sekgnn.training.split_by import graph_groups, group_folds, group_split
 
 Classes = NDArray[np.int64]
 
@@ -36,6 +41,22 @@ def labelled(draw: st.DrawFn, least: int = 10) -> Classes:
 
 def parts(split: Split) -> list[NDArray[np.int64]]:
     return [split.train, split.val, split.test]
+
+
+def test_groups_are_as_they_are_written() -> None:
+    """``7`` and ``007`` are two groups, ``Na`` is one, and no value is none."""
+    task = list_task([path_graph(2)] * 4)
+    config = RunConfig(split_by=("group", "g"))
+
+    def groups(*values: Any) -> list[int]:
+        found = graph_groups(config, replace(task, columns={"g": values}))
+        assert found is not None
+        return [int(number) for number in found]
+
+    assert groups("7", "007", "Na", "7") == [0, 1, 2, 0]
+    for missing in ("", "NA", None, math.nan):
+        with pytest.raises(GraphInputError, match="graph 1: column 'g' is"):
+            groups("a", missing, "b", "b")
 
 
 fractions = st.floats(0.1, 0.45)

@@ -6,8 +6,9 @@ import json as json_format
 import sys
 from contextlib import ExitStack
 from dataclasses import asdict
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import typer
 
@@ -76,10 +77,14 @@ def predict(
     screen = output is None and sys.stdout.isatty()  # where a bar would be in the way
     bar = progress_bar("graphs", shown=not (quiet or json or screen))
     with ExitStack() as stack:
-        progress, file = stack.enter_context(bar), sys.stdout
+        progress = stack.enter_context(bar)
+        file: TextIO = sys.stdout
         if output is not None:
             draft = stack.enter_context(atomic_path(output))
-            file = stack.enter_context(draft.open("w", newline=""))
+            opened = draft.open("w", encoding="utf-8", newline="")
+            file = stack.enter_context(opened)
+        elif isinstance(file, TextIOWrapper) and not screen:
+            file.reconfigure(encoding="utf-8")  # as in a file, whatever the locale
         done = predict_stream(predictor, data, file, progress=progress, **options)
     if output is None:
         if done.skipped and not quiet:

@@ -18,6 +18,7 @@ from sekgnn.datasets.targets import (
     TaskKind,
     encode_targets,
     is_missing,
+    missing_words,
     not_a_number,
 )
 from sekgnn.errors import ConfigError, GraphInputError
@@ -82,6 +83,8 @@ class GraphTask:
         columns: Other columns of the source that were asked for, one value per graph,
             as they stand there, ``None`` where a key is absent.
         left_out: How many graphs of the source are missing here, and why.
+        missing: What stands in the source for targets of graphs that have none, and how
+            often.
         encoding: What is kept with the graphs, and read if nothing else is asked for.
     """
 
@@ -105,6 +108,7 @@ class GraphTask:
     columns: Mapping[Column, tuple[Any, ...]] = field(default_factory=dict)
     graph_feature_names: tuple[str, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
+    missing: Mapping[str, int] = field(default_factory=dict)
     encoding: SubstructureEncoding | None = None
 
     def __len__(self) -> int:
@@ -251,6 +255,15 @@ class GraphTask:
             raise GraphInputError(f"{self.name or 'graphs'}: no graph has a target.")
         return self if keep.size == len(self) else self.subset(keep)
 
+    def without_targets(self) -> str:
+        """Say how many graphs have no target at all; empty if all have one.
+
+        Example: ``5 graphs without a target (3 empty, 2 'NA')``.
+        """
+        count = int((~self.mask.any(axis=1)).sum())
+        words = missing_words(self.missing)
+        return f"{count} graphs without a target{words}" if count else ""
+
     def __repr__(self) -> str:
         targets = ", ".join(self.target_names)
         return f"GraphTask({len(self)} graphs, {self.kind}, targets: {targets or None})"
@@ -379,7 +392,7 @@ def add_graph_features(
 
 
 def _number(value: Any, place: str) -> float:
-    if is_missing(value):
+    if is_missing(value, number=True):
         return math.nan
     try:
         return float(value)
@@ -441,4 +454,5 @@ def make_task(
         targets.mask,
         tuple(places),
         *names,
+        missing=targets.missing,
     )

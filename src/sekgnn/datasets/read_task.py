@@ -68,7 +68,8 @@ def read_task(
 
     Molecules have the features ``ATOM_FEATURES`` and ``BONDS`` of
     :mod:`sekgnn.graphs.molecules`. Graphs without features get the feature 1 on every
-    node. Empty fields, ``NA``, ``nan``, ``null`` and absent keys are missing targets.
+    node. Absent keys are missing targets, and so are the texts ``MISSING`` and, among
+    numbers, ``MISSING_NUMBERS`` of :mod:`sekgnn.datasets.targets`.
 
     Args:
         path: What to read; see :func:`~sekgnn.graphs.records.read_records`.

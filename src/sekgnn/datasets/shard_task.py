@@ -276,6 +276,7 @@ def shard_task(
         mask=found.mask,
         y=found.y,
         target_units=known,
+        missing=found.missing,
     )
     return full.with_items()
 

@@ -6,8 +6,9 @@ import math
 import numbers
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -26,15 +27,21 @@ MOST_NUMBERED_CLASSES = 10
 Label = int | float | str
 
 Value = float | str
-"""A number (true and false are 1 and 0) or a name."""
+"""A number, or a text as it stands in the file."""
 
-_MISSING = {"", "nan", "na", "n/a", "n.a.", "#n/a", "<na>", "null", "none", "?"}
+MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL")
+"""Texts that stand for no value; others, such as ``Na`` and ``None``, may be labels."""
+MISSING_NUMBERS = ("none", "n.a.", "?")
+"""Texts that also do among numbers, where those of ``MISSING`` do in any case."""
+_NO_LABEL = frozenset(MISSING)
+_NO_NUMBER = frozenset(text.lower() for text in (*MISSING, *MISSING_NUMBERS))
 _NUMBER = r"[+-]?(\d+([.,]\d+)?|[.,]\d+)([eE][+-]?\d+)?"
 _COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)?,\d+([eE][+-]?\d+)?")
 _BOUND = re.compile(rf"(<|>|≤|≥|~|<=|>=)\s*{_NUMBER}")
 _WITH_UNIT = re.compile(rf"{_NUMBER}\s*[^\d\s.,].*")
 _UNIT = re.compile(r"[\[(]([^\[\]()]+)[\])]\s*$")
 _TRUTH = {"true": 1.0, "false": 0.0}
+_NO_VALUE = " Correct it, or leave the field empty if it is missing."
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,7 @@ class TargetColumn:
     values: tuple[Value | None, ...]  # None where missing
     places: tuple[str, ...]  # such as row 3 (line 4)
     source: str  # the file or object it is from
+    spelled: Mapping[int, str] = field(default_factory=dict)  # what stands for missing
 
     @property
     def present(self) -> list[tuple[str, Value]]:
@@ -54,8 +62,45 @@ class TargetColumn:
 
     @property
     def texts(self) -> list[tuple[str, str]]:
-        """Places and values that are not numbers."""
-        return [(p, v) for p, v in self.present if isinstance(v, str)]
+        """Places and values that are not numbers, nor stand for a missing one."""
+        return [
+            (place, value)
+            for place, value in self.present
+            if isinstance(value, str) and as_number(value) is None
+        ]
+
+    @cached_property
+    def numbers(self) -> list[float]:
+        """All values as numbers, NaN where missing.
+
+        Raises:
+            GraphInputError: If one is not a finite number.
+        """
+        out = []
+        for place, value in zip(self.places, self.values, strict=True):
+            number = math.nan if value is None else as_number(value)
+            if number is None:
+                reason = f"{value!r} is not a number.{not_a_number(value)}"
+                raise self.wrong(place, reason)
+            if math.isinf(number):
+                raise self.wrong(place, f"{value} is not finite.{_NO_VALUE}")
+            out.append(number)
+        return out
+
+    @cached_property
+    def labels(self) -> list[Label | None]:
+        """All values as labels: numbers if each is spelled as numbers are, else texts.
+
+        As Python writes them, and each in one way: of ``7`` and ``007``, ``1`` and
+        ``1.0``, ``1000`` and ``1e3``, ``1`` and ``true`` both are texts.
+        """
+        numbers: dict[float, str] = {}
+        for _, value in self.present:
+            number = spelled_number(value)
+            text = _text(value)
+            if number is None or numbers.setdefault(number, text) != text:
+                return [None if v is None else _text(v) for v in self.values]
+        return [None if v is None else spelled_number(v) for v in self.values]
 
     def wrong(self, place: str, reason: str) -> GraphInputError:
         """Return an error that names source, place and column."""
@@ -74,10 +119,50 @@ def unit_of(name: str) -> str:
     return found[1].strip() if found else ""
 
 
-def is_missing(value: Any) -> bool:
-    """Tell whether a value of a file stands for none."""
+def as_number(value: Value) -> float | None:
+    """Return the number a value stands for, NaN for a missing one; ``None`` for a name.
+
+    Example:
+        >>> [as_number(text) for text in ("1e3", "007", "true", "N/A", "None", "x")]
+        [1000.0, 7.0, 1.0, nan, nan, None]
+    """
+    if not isinstance(value, str):
+        return value
+    text = value.strip().lower()
+    if text in _NO_NUMBER:
+        return math.nan
+    if text in _TRUTH:
+        return _TRUTH[text]
+    try:
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None
+
+
+def spelled_number(value: Value) -> int | float | None:
+    """Return a number, or that of a text which is spelled as Python writes it.
+
+    Example:
+        >>> [spelled_number(v) for v in ("7", "007", "1.5", "1.50", "1e3", 2.0, "true")]
+        [7, None, 1.5, None, None, 2, None]
+    """
+    if not isinstance(value, str):
+        return int(value) if value.is_integer() else value
+    for kind in (int, float):
+        try:
+            number = kind(value)
+        except ValueError:
+            continue
+        if math.isfinite(number) and str(number) == value:
+            return int(number) if number == int(number) else number
+    return None
+
+
+def is_missing(value: Any, *, number: bool = False) -> bool:
+    """Tell whether a value of a file stands for none: a label, or a ``number``."""
     if isinstance(value, str):
-        return value.strip().lower() in _MISSING
+        text = value.strip()
+        return text.lower() in _NO_NUMBER if number else text in _NO_LABEL
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
@@ -112,7 +197,7 @@ def read_column(
 ) -> TargetColumn:
     """Return a column of values from a file or another library.
 
-    Missing are ``None``, NaN, and strings such as an empty one, ``nan`` and ``NA``.
+    Missing are ``None``, NaN, and the texts ``MISSING``.
 
     Raises:
         GraphInputError: If a value is infinite or neither number nor string, or all are
@@ -120,48 +205,42 @@ def read_column(
 
     Example:
         >>> read_column("y", ["1", "", "cat", True], ["a", "b", "c", "d"], "x").values
-        (1.0, None, 'cat', 1.0)
+        ('1', None, 'cat', 'True')
     """
-    found = tuple(
-        _value(name, value, f"{source}, {place}")
-        for value, place in zip(values, places, strict=True)
-    )
-    column = TargetColumn(name, found, tuple(places), source)
+    found = []
+    spelled = {}
+    for i, (value, place) in enumerate(zip(values, places, strict=True)):
+        found.append(_value(name, value, f"{source}, {place}"))
+        if found[-1] is None and value is not None:
+            spelled[i] = str(value).strip()
+    column = TargetColumn(name, tuple(found), tuple(places), source, spelled)
     if not column.present:
         raise column.wrong("", "all values are missing; there is nothing to learn.")
     return column
 
 
 def _value(name: str, value: Any, place: str) -> Value | None:
-    if value is None:
+    if is_missing(value):
         return None
     if isinstance(value, str):
-        text = value.strip()
-        if text.lower() in _MISSING:
-            return None
-        if text.lower() in _TRUTH:
-            return _TRUTH[text.lower()]
-        try:
-            number = float(text) if "_" not in text else None
-        except ValueError:
-            number = None
-        if number is None:
-            return text
-    elif isinstance(value, bool | np.bool_ | numbers.Real):
-        try:
-            number = float(value)
-        except OverflowError:  # an integer of hundreds of digits
-            number = math.inf
-    else:
+        return value.strip()
+    if isinstance(value, bool | np.bool_):
+        return str(value)
+    if not isinstance(value, numbers.Real):
         raise GraphInputError(
             f"{place}, target {name!r}: a number or a string is needed, got "
             f"{type(value).__name__}."
         )
+    try:
+        number = float(value)
+    except OverflowError:  # an integer of hundreds of digits
+        number = math.inf
     if math.isinf(number):
         raise GraphInputError(
-            f"{place}, target {name!r}: {value} is not finite; correct it, or leave "
-            "the field empty if it is missing."
+            f"{place}, target {name!r}: {value} is not finite.{_NO_VALUE}"
         )
+    if isinstance(value, numbers.Integral) and int(number) != value:
+        return str(value)  # which float64 does not hold
     return None if math.isnan(number) else number
 
 
@@ -174,6 +253,8 @@ class Targets:
     y: NDArray[Any]  # int64 [G] or float32 [G, T]; 0 where missing
     mask: NDArray[np.bool_]  # false where a target is missing, [G, T]
     classes: tuple[Label, ...] | None = None  # the label of every class number
+    missing: Mapping[str, int] = field(default_factory=dict)
+    """What stands for targets of graphs that have none at all, and how often."""
 
 
 def encode_targets(
@@ -186,7 +267,9 @@ def encode_targets(
     Without ``kind``: several targets are multilabel if all values are 0 or 1, else
     regression. One target is a class if its values are names, or integers with at most
     ``MOST_NUMBERED_CLASSES`` different values, each twice on average; else
-    regression.
+    regression. Labels are texts unless every one is spelled as numbers are
+    (:attr:`TargetColumn.labels`). Numbers are also missing where one of
+    ``MISSING_NUMBERS`` stands.
 
     Args:
         columns: The targets.
@@ -203,15 +286,39 @@ def encode_targets(
     if not columns or len(set(names)) != len(names):
         raise ConfigError(f"targets must be different columns, got {list(names)}.")
     chosen = _kind(columns, kind, classes)
-    mask = np.array([[v is not None for v in c.values] for c in columns]).T
     if chosen in ("binary", "multiclass"):
-        labels = tuple(classes) if classes is not None else _classes(columns[0], chosen)
-        numbers = _class_numbers(columns[0], labels)
-        return Targets(chosen, names, numbers, mask, labels)
-    for column in columns:
-        _check_numbers(column, binary=chosen == "multilabel")
-    rows = [[0.0 if v is None else v for v in c.values] for c in columns]
-    return Targets(chosen, names, np.array(rows, dtype=np.float32).T.copy(), mask)
+        (column,) = columns
+        labels = tuple(classes) if classes is not None else _classes(column, chosen)
+        values = _class_numbers(column, labels)
+        mask = np.array([[v is not None] for v in column.values])
+        return Targets(chosen, names, values, mask, labels, _missing(columns, mask))
+    table = np.array([_checked(c, binary=chosen == "multilabel") for c in columns]).T
+    mask = ~np.isnan(table)
+    y = np.where(mask, table, 0).astype(np.float32)
+    return Targets(chosen, names, y, mask, missing=_missing(columns, mask))
+
+
+def _missing(
+    columns: Sequence[TargetColumn], mask: NDArray[np.bool_]
+) -> dict[str, int]:
+    """Count what stands in the rows that have no target."""
+    found: Counter[str] = Counter()
+    for i in np.flatnonzero(~mask.any(axis=1)).tolist():
+        for column in columns:
+            value = column.values[i]
+            found[column.spelled.get(i, "") if value is None else str(value)] += 1
+    return dict(found.most_common())
+
+
+def missing_words(missing: Mapping[str, int]) -> str:
+    """Say what stands for missing targets, and how often.
+
+    Example:
+        >>> missing_words({"": 3, "NA": 2})
+        " (3 empty, 2 'NA')"
+    """
+    words = [f"{n} {repr(text) if text else 'empty'}" for text, n in missing.items()]
+    return f" ({', '.join(words)})" if words else ""
 
 
 def _kind(
@@ -220,13 +327,7 @@ def _kind(
     classes: Sequence[Label] | None,
 ) -> TaskKind:
     if kind is None and classes is None:
-        found = _guess(columns)
-        for column in columns if found != "multilabel" else ():
-            values = {value for _, value in column.present}
-            if len(values) == 1:
-                reason = f"all values are {values.pop()}; there is nothing to learn."
-                raise column.wrong("", reason)
-        return found
+        return _guess(columns)
     if kind is None:
         assert classes is not None
         kind = "binary" if len(classes) == 2 else "multiclass"
@@ -240,15 +341,19 @@ def _kind(
 
 
 def _guess(columns: Sequence[TargetColumn]) -> TaskKind:
+    named = any(column.texts for column in columns)
     if len(columns) > 1:
-        values = {value for column in columns for _, value in column.present}
-        return "multilabel" if values <= {0.0, 1.0} else "regression"
+        known = set() if named else {n for c in columns for n in c.numbers if n == n}
+        if known and known <= {0.0, 1.0}:
+            return "multilabel"
+        for column in columns:
+            _check_varied(column, column.values if named else column.numbers)
+        return "regression"
     (column,) = columns
-    values = {value for _, value in column.present}
-    repeated = 2 * len(values) <= len(column.present)
-    if column.texts:
+    if named:
+        values = set(column.labels) - {None}
         place, text = column.texts[0]
-        if not repeated:
+        if 2 * len(values) > len(column.present):
             raise column.wrong(
                 place,
                 f"{text!r} is not a number, and {len(values)} different values in "
@@ -258,24 +363,35 @@ def _guess(columns: Sequence[TargetColumn]) -> TaskKind:
         if all(_COMMA.fullmatch(text) for _, text in column.texts):
             reason = f"{text!r} is not a number.{not_a_number(text)} If these are "
             raise column.wrong(place, f"{reason}names of classes, set kind.")
-        return "binary" if len(values) == 2 else "multiclass"
-    whole = all(float(value).is_integer() for value in values)
-    if whole and repeated and len(values) <= MOST_NUMBERED_CLASSES:
-        return "binary" if len(values) == 2 else "multiclass"
-    return "regression"
+    elif not _are_classes(column):
+        _check_varied(column, column.numbers)
+        return "regression"
+    _check_varied(column, column.labels)
+    count = len(set(column.labels) - {None})
+    return "binary" if count == 2 else "multiclass"
 
 
-def _label(value: object, named: bool) -> Label:
-    """Return a value as label: integers as int, all as strings if some are names."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return str(value) if named or isinstance(value, str) else value  # type: ignore[return-value]
+def _are_classes(column: TargetColumn) -> bool:
+    """Tell whether a column of numbers holds few integers, each twice on average."""
+    pairs = zip(column.labels, column.numbers, strict=True)
+    known = [(label, number) for label, number in pairs if not math.isnan(number)]
+    different = len({label for label, _ in known})
+    whole = all(number.is_integer() for _, number in known)
+    return whole and 2 * different <= len(known) and different <= MOST_NUMBERED_CLASSES
+
+
+def _check_varied(column: TargetColumn, values: Sequence[Value | None]) -> None:
+    """Refuse values that are all the same."""
+    known = {v for v in values if v is not None and v == v}
+    if len(known) == 1:
+        reason = f"all values are {known.pop()}; there is nothing to learn."
+        raise column.wrong("", reason)
 
 
 def _classes(column: TargetColumn, kind: TaskKind) -> tuple[Label, ...]:
     """Return the labels that occur, sorted, each at least twice."""
-    named = bool(column.texts)
-    members = Counter(_label(value, named) for _, value in column.present)
+    found = column.labels
+    members = Counter(label for label in found if label is not None)
     labels: tuple[Label, ...] = tuple(sorted(members))
     if len(labels) < 2 or (kind == "binary" and len(labels) > 2):
         needed = "two" if kind == "binary" else "two or more"
@@ -283,9 +399,8 @@ def _classes(column: TargetColumn, kind: TaskKind) -> tuple[Label, ...]:
         raise column.wrong(
             "", f"kind {kind!r} needs {needed} classes, found {len(labels)}: {shown}."
         )
-    for place, value in column.present:
-        label = _label(value, named)
-        if members[label] == 1:
+    for place, label in zip(column.places, found, strict=True):
+        if label is not None and members[label] == 1:
             raise column.wrong(
                 place,
                 f"class {label!r} has this one member, which cannot be in training and "
@@ -303,22 +418,30 @@ def _class_numbers(
     for i, value in enumerate(column.values):
         if value is None:
             continue
-        label = _label(value, named)
+        label = _text(value) if named else spelled_number(value)
         if label not in number:
             shown = ", ".join(map(str, labels[:10]))
-            reason = f"class {label!r} is unknown; the classes are {shown}."
+            asked = value if label is None else label
+            reason = f"class {asked!r} is unknown; the classes are {shown}."
             raise column.wrong(column.places[i], reason)
         out[i] = number[label]
     return out
 
 
-def _check_numbers(column: TargetColumn, binary: bool) -> None:
-    for place, value in column.present:
-        if isinstance(value, str):
-            reason = f"{value!r} is not a number.{not_a_number(value)}"
-            raise column.wrong(place, reason)
+def _text(value: Value) -> str:
+    """Return a text, or a number as Python writes it."""
+    return value if isinstance(value, str) else str(spelled_number(value))
+
+
+def _checked(column: TargetColumn, binary: bool) -> list[float]:
+    """Return the numbers of a column, NaN where missing; 0 and 1 if ``binary``."""
+    found = column.numbers
+    for place, value in zip(column.places, found, strict=True):
         if abs(value) > _MOST:
             reason = f"{value:g} is beyond what float32 holds; use other units."
             raise column.wrong(place, reason)
-        if binary and value not in (0.0, 1.0):
+        if binary and value not in (0.0, 1.0) and not math.isnan(value):
             raise column.wrong(place, f"{value:g} is neither 0 nor 1 (multilabel).")
+    if all(map(math.isnan, found)):
+        raise column.wrong("", "all values are missing; there is nothing to learn.")
+    return found

@@ -191,7 +191,7 @@ def _downloaded(name: str, folder: Path) -> Path:
                 "www.chrsmrrs.com/graphkerneldatasets, put its text files into "
                 f"tu/{name}/raw below a folder, and set {VARIABLE} to that folder."
             ) from error
-        (draft / sums.name).write_text(_digest(draft / name / "raw"))
+        (draft / sums.name).write_bytes(_digest(draft / name / "raw").encode())
 
     check_private(folder)
     if folder.is_dir():

@@ -315,6 +315,13 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def _kind_of(label: Any) -> str:
+    """Return what numpy would mix up with other labels."""
+    if isinstance(label, bool | np.bool_):
+        return "truth values"
+    return "texts" if isinstance(label, str) else "numbers"
+
+
 class SEKClassifier(ClassifierMixin, GraphEstimator):
     """Classify graphs with SEK-GIN, or another network of this library.
 
@@ -375,6 +382,12 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
             GraphInputError: If a graph is wrong, or there are fewer than two classes.
             ConfigError: If a parameter cannot work.
         """
+        kinds = set() if isinstance(y, np.ndarray) else {_kind_of(value) for value in y}
+        if len(kinds) > 1:
+            raise GraphInputError(
+                f"y holds {' and '.join(sorted(kinds))}, of which some would be the "
+                "same label; make all of one kind."
+            )
         labels = column_or_1d(np.asarray(y))
         check_lengths(X, labels)
         check_classification_targets(labels)

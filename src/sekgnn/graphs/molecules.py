@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,8 @@ from sekgnn.errors import GraphInputError, MissingExtraError
 from sekgnn.graphs.extras import require
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.labelled import LabelledGraph
+
+T = TypeVar("T")
 
 MOST_RING_ATOMS = 20_000
 """Molecules with a longer cycle are refused: rdkit would search its rings for hours."""
@@ -92,14 +95,17 @@ def depict(graph: LabelledGraph) -> tuple[list[str], NDArray[np.float64]] | None
     ):
         if u < v:
             mol.AddBond(u, v, chem.BondType.values[kind])
-    with require("rdkit.rdBase", "mol").BlockLogs():
-        try:
-            mol.UpdatePropertyCache(strict=True)
-        except chem.MolSanitizeException:  # more bonds than an atom can have
-            return None
+
+    def positions() -> NDArray[np.float64]:
+        mol.UpdatePropertyCache(strict=True)  # refuses too many bonds of an atom
         chem.FastFindRings(mol)
         require("rdkit.Chem.rdDepictor", "mol").Compute2DCoords(mol, canonOrient=True)
-    places = mol.GetConformer().GetPositions()[:, :2]
+        found: NDArray[np.float64] = mol.GetConformer().GetPositions()[:, :2]
+        return found
+
+    places = _answer(positions)
+    if places is None:
+        return None
     return [_symbol(atom, "−") for atom in mol.GetAtoms()], places
 
 
@@ -172,13 +178,16 @@ def scaffold(smiles: str) -> str:
     As canonical SMILES without stereochemistry; empty if there is no ring.
 
     Raises:
-        GraphInputError: If rdkit cannot read the molecule.
+        GraphInputError: If rdkit cannot read the molecule, or finds no answer.
         MissingExtraError: If rdkit is not installed.
     """
     murcko = require("rdkit.Chem.Scaffolds.MurckoScaffold", "mol")
-    found: str = murcko.MurckoScaffoldSmiles(
-        mol=_readable(smiles, False), includeChirality=False
+    mol = _readable(smiles, False)
+    found: str | None = _answer(
+        lambda: murcko.MurckoScaffoldSmiles(mol=mol, includeChirality=False)
     )
+    if found is None:
+        raise GraphInputError(f"rdkit finds no scaffold of {smiles!r}; remove the row.")
     return found
 
 
@@ -195,8 +204,10 @@ def descriptors_of(smiles: str) -> list[float]:
     """
     package = require("rdkit.Chem.Descriptors", "mol")
     mol = _readable(smiles, False)
-    found = package.CalcMolDescriptors(mol, missingVal=math.nan, silent=True)
-    return [float(found[name]) for name in descriptor_names()]
+    found: dict[str, float] | None = _answer(
+        lambda: package.CalcMolDescriptors(mol, missingVal=math.nan, silent=True)
+    )
+    return [float((found or {}).get(name, math.nan)) for name in descriptor_names()]
 
 
 def morgan_counts(smiles: str) -> NDArray[np.uint32]:
@@ -207,9 +218,12 @@ def morgan_counts(smiles: str) -> NDArray[np.uint32]:
     """
     package = require("rdkit.Chem.rdFingerprintGenerator", "mol")
     maker = package.GetMorganGenerator(radius=2, fpSize=2048)
-    found: NDArray[np.uint32] = maker.GetCountFingerprintAsNumPy(
-        _readable(smiles, False)
+    mol = _readable(smiles, False)
+    found: NDArray[np.uint32] | None = _answer(
+        lambda: maker.GetCountFingerprintAsNumPy(mol)
     )
+    if found is None:
+        raise GraphInputError(f"rdkit cannot count in {smiles!r}; remove the row.")
     return found
 
 
@@ -239,17 +253,30 @@ def parse_smiles(text: Any, add_hydrogens: bool = False) -> Any | None:
     chem = require("rdkit.Chem", "mol")
     steps = chem.SmilesParserParams()
     steps.sanitize = steps.removeHs = False
-    with require("rdkit.rdBase", "mol").BlockLogs():  # the caller's error says it all
+
+    def molecule() -> Any | None:
         mol = chem.MolFromSmiles(text.strip(), steps) if isinstance(text, str) else None
         if mol is None or _longest_cycle(mol) > MOST_RING_ATOMS:
             return None
-        try:
-            mol = chem.RemoveHs(mol)
-        except chem.MolSanitizeException:
+        mol = chem.RemoveHs(mol)  # sanitises
+        if mol.GetNumAtoms() == 0:
             return None
-    if mol.GetNumAtoms() == 0:
-        return None
-    return chem.AddHs(mol) if add_hydrogens else mol
+        return chem.AddHs(mol) if add_hydrogens else mol
+
+    return _answer(molecule)
+
+
+def _answer(ask: Callable[[], T]) -> T | None:
+    """Return what rdkit answers, or ``None`` whatever it raises; its log is silent.
+
+    It raises errors of its own for what it expects, and all else that is wrong with a
+    molecule in a ``RuntimeError``, ``ValueError``, ``OverflowError``, ...
+    """
+    with require("rdkit.rdBase", "mol").BlockLogs():  # the caller's error says it all
+        try:
+            return ask()
+        except Exception:
+            return None
 
 
 def _readable(smiles: str, add_hydrogens: bool) -> Any:

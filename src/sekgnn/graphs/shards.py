@@ -109,13 +109,34 @@ def _target(records: Sequence[GraphRecord], name: Column) -> NDArray[Any]:
                 f"{record.place}, target {name!r}: a number or a string is needed, got "
                 f"{type(value).__name__}."
             )
+    numbers = [_exact(value) for value in values]
+    if None in numbers:
+        return np.array([_text(value) for value in values], dtype=np.str_)
+    return np.array(numbers, dtype=np.float64)
+
+
+def _exact(value: Any) -> float | None:
+    """Return a number from which a value can be had again, NaN if there is none."""
+    if value is None or value == "":
+        return np.nan
+    if isinstance(value, bool):
+        return None
     try:
-        numbers = [np.nan if value in (None, "") else float(value) for value in values]
-        if not any(isinstance(v, str) and "_" in v for v in values):
-            return np.array(numbers, dtype=np.float64)
+        number = float(value)
     except (ValueError, OverflowError):
-        pass
-    return np.array(["" if v is None else str(v) for v in values], dtype=np.str_)
+        return None
+    if isinstance(value, str):
+        return number if np.isfinite(number) and value == _text(number) else None
+    return number if isinstance(value, float) or int(number) == value else None
+
+
+def _text(value: Any) -> str:
+    """Return a value as a text of its own, empty if there is none."""
+    if value is None or value != value:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value)
 
 
 def num_present(target: NDArray[Any]) -> int:

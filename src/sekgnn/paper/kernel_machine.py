@@ -299,7 +299,8 @@ class FGW(KernelMachine):
     """SVM on fused Gromov-Wasserstein distances (Vayer et al., 2019).
 
     The distance is :class:`~sekgnn.paper.graph_kernels.FusedDistance`. Each takes a
-    search of its own, so the number of rounds is 2 if it is not given.
+    search of its own, so the number of rounds is 2 if it is not given. It ends in a
+    local minimum that depends on the order of the nodes, and so do predictions.
     """
 
     packages: ClassVar[tuple[tuple[str, str], ...]] = (

@@ -223,7 +223,8 @@ describe_models(
             "distance",
             "transport",
             paper="Vayer et al., ICML 2019",
-            equation="k = exp(-γ min_π Σ ((1-α) m_uw + α (d_uv - d_wz)²) π_uw π_vz)",
+            equation="k = exp(-γ min_π Σ ((1-α) m_uw + α (d_uv - d_wz)²) π_uw π_vz); "
+            "a local minimum, which depends on the order of nodes",
             bound="isomorphism",
         ),
         "retgk": _kernel(

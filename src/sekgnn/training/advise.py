@@ -499,11 +499,9 @@ def advise(
         'khop2'
     """
     task = load_data(config, data_root) if data is None else data
-    whole = len(task)
+    missing = task.without_targets()
     task = task.with_targets()
-    notes = []
-    if len(task) < whole:
-        notes.append(f"{whole - len(task)} graphs without a target are left out.")
+    notes = [f"{missing} are left out."] if missing else []
     bar: Stage = stage or (lambda text: None)
     steps = Ladder(task, seconds, threads)
     rungs = ladder(config, any(i.edge_labels is not None for i in steps.items))

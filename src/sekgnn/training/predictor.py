@@ -670,6 +670,6 @@ def evaluate_file(
     predictor.check(task, str(path))
     kept = task.with_targets()
     if len(kept) < len(task):
-        text = f"{task.name}: {len(task) - len(kept)} graphs without a target left out."
+        text = f"{task.name}: {task.without_targets()} are left out."
         warnings.warn(text, GraphInputWarning, stacklevel=2)
     return predictor.metrics(kept)

@@ -273,7 +273,7 @@ def locked(folder: Path) -> Iterator[None]:
     """
     path = folder / _LOCK_FILE
     try:
-        file = path.open("a+")
+        file = path.open("a+b")
     except OSError as error:
         raise OutputError(f"cannot write to {folder}: {error.strerror}.") from error
     with file:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sekgnn.datasets import Split
 from sekgnn.datasets.graph_task import GraphTask
+from sekgnn.datasets.targets import is_missing
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.molecules import scaffold
 from sekgnn.training.config import RunConfig
@@ -61,9 +62,10 @@ def _values(data: GraphTask, column: str) -> list[Any]:
     """Return a column that has a value for every graph."""
     values = list(data.column(column))
     for value, place in zip(values, data.places, strict=True):
-        if value is None or not str(value).strip():
+        if is_missing(value):
+            shown = "empty" if value is None else repr(value)
             raise GraphInputError(
-                f"{data.name}, {place}: column {column!r} is empty, and every graph "
+                f"{data.name}, {place}: column {column!r} is {shown}, and every graph "
                 "needs a value to split by; fill it, or remove the row."
             )
     return values

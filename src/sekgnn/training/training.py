@@ -480,7 +480,7 @@ def _with_targets(config: RunConfig, data: GraphTask) -> GraphTask:
             "positions in split would mean other graphs; remove them from the data."
         )
     if left_out:
-        text = f"{data.name}: {left_out} graphs have no target and are left out."
+        text = f"{data.name}: {data.without_targets()} are left out."
         warnings.warn(text, GraphInputWarning, stacklevel=3)
         reasons = {**data.left_out, "graphs without a target": left_out}
         kept = replace(kept, left_out=reasons)
