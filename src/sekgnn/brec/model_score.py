@@ -13,7 +13,7 @@ from sekgnn.brec.counts import by_category, count_table, json_rows, read_json
 from sekgnn.brec.hotelling import critical_t2
 from sekgnn.checks import check_positive
 from sekgnn.errors import ConfigError
-from sekgnn.files import write_files
+from sekgnn.files import visible_names, write_files
 from sekgnn.parsing import parse_json
 from sekgnn.registry import parameter
 
@@ -352,7 +352,7 @@ def open_record(folder: Path, score: BRECScore) -> BRECScore:
         score.check_same(earlier, folder)
         commits = dict.fromkeys((*earlier.commits, *score.commits))
         score = replace(score, versions=earlier.versions, commits=tuple(commits))
-    elif any(not path.name.startswith(".") for path in folder.iterdir()):
+    elif visible_names(folder):
         raise ConfigError(
             f"{folder} is neither empty nor a record of pairs; choose another folder."
         )

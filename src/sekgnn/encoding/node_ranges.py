@@ -11,7 +11,6 @@ times; what is there is not made again.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -32,7 +31,7 @@ from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dic
 from sekgnn.encoding.tasks import Wanted
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError
-from sekgnn.files import make_folder, write_files
+from sekgnn.files import make_folder, visible_names, write_files
 from sekgnn.graphs.graph import CsrGraph, Graph
 from sekgnn.graphs.graph_file import GraphFile, read_graph_file
 from sekgnn.graphs.packed import PackedGraphs, pack
@@ -362,10 +361,9 @@ def prepare_folder(file: GraphFile, plan: RangePlan, folder: Path) -> None:
         ConfigError: If it holds something else.
         OutputError: If it cannot be made.
     """
-    make_folder(folder)
-    said = folder / MANIFEST_FILE
-    if not said.exists():
-        if any(re.fullmatch(r"[^.].*", p.name) for p in folder.iterdir()):
+    held = visible_names(make_folder(folder))
+    if MANIFEST_FILE not in held:
+        if held:
             raise ConfigError(
                 f"{folder} holds other files; name a new folder for the encodings."
             )
