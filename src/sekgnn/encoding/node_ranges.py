@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ from sekgnn.graphs.graph_file import GraphFile, read_graph_file
 from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress, even_chunks, within
-from sekgnn.parsing import parse_json
+from sekgnn.parsing import Size, parse_as
 from sekgnn.walks.ball import search_level
 
 RANGE_NUMBERS = 1 << 24
@@ -369,7 +369,7 @@ def prepare_folder(file: GraphFile, plan: RangePlan, folder: Path) -> None:
             )
         write_manifest(file, plan, folder, None)
     found = _read_manifest(folder)
-    if (found.get("graph"), found.get("plan")) != (file.fingerprint, plan.to_dict()):
+    if (found["graph"], found["plan"]) != (file.fingerprint, plan.to_dict()):
         raise ConfigError(
             f"{folder} holds encodings of another graph or with other options; name a "
             "new folder."
@@ -395,10 +395,33 @@ def write_manifest(
     write_files(folder, {MANIFEST_FILE: (json.dumps(said, indent=1) + "\n").encode()})
 
 
-def _read_manifest(folder: Path) -> dict[str, Any]:
+class _Line(TypedDict):
+    start: Size
+    stop: Size
+    file: str
+
+
+class _Plan(TypedDict):
+    encoding: dict[str, Any]
+    dtype: Literal["float32", "float64"]
+    range_size: Annotated[int, range(1, 2**62)]
+
+
+class _Manifest(TypedDict):
+    format: str
+    graph: str
+    nodes: Size
+    channels: list[str]
+    length: Size
+    plan: _Plan
+    shards: list[_Line] | None
+
+
+def _read_manifest(folder: Path) -> _Manifest:
     try:
-        found = parse_json((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
-        if isinstance(found, dict) and found.get("format") == "sekgnn encodings":
+        text = (folder / MANIFEST_FILE).read_text(encoding="utf-8")
+        found = parse_as(_Manifest, text)
+        if found["format"] == "sekgnn encodings":
             return found
         cause = "it is something else"
     except (OSError, ValueError) as error:
@@ -434,10 +457,19 @@ class EncodedNodes:
         self.encoding = encoding_from_dict(said["plan"]["encoding"])
         self.shape = said["nodes"], len(said["channels"]), said["length"]
         self.dtype = np.dtype(said["plan"]["dtype"])
-        self.range_size = int(said["plan"]["range_size"])
+        self.range_size = said["plan"]["range_size"]
+        size, lines = self.range_size, said["shards"]
+        whole = len(lines) == -(-len(self) // size) and all(
+            (line["start"], line["stop"]) == (i * size, min((i + 1) * size, len(self)))
+            for i, line in enumerate(lines)
+        )
+        if not whole:
+            raise GraphInputError(
+                f"{folder} holds other nodes than it says; encode again."
+            )
         self._values: list[NDArray[Any]] = []
         self._errors: list[NDArray[Any] | None] = []
-        for line in said["shards"]:
+        for line in lines:
             try:
                 _, arrays = read_arrays(self.folder / line["file"], _MAGIC, check=check)
                 shape = (line["stop"] - line["start"], *self.shape[1:])
