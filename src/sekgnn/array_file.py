@@ -15,17 +15,27 @@ import math
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypedDict
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sekgnn.files import write_atomically
-from sekgnn.parsing import parse_json
+from sekgnn.parsing import Size, parse_as
 
 _ALIGN = 64
 _BEFORE = 16 + 32 + 8  # bytes before the header
 _ROOM = 1 << 16  # bytes for the header of a file whose sizes are not known yet
+
+
+class _Array(TypedDict):
+    dtype: str
+    shape: list[Size]
+
+
+class _Header(TypedDict):
+    arrays: dict[str, _Array]
+    sha256: str
 
 
 class DamagedFileError(Exception):
@@ -146,7 +156,7 @@ def read_arrays(
             raise DamagedFileError("its length is wrong")
     except FileNotFoundError:
         raise
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, TypeError) as error:
         raise DamagedFileError(str(error)) from error
     if check and hashlib.sha256(content.data).hexdigest() != header["sha256"]:
         raise DamagedFileError("its numbers have changed")
@@ -166,10 +176,7 @@ def _read_header(file: BinaryIO, size: int, magic: bytes) -> tuple[dict[str, Any
     text = file.read(length)
     if hashlib.sha256(text).digest() != head[len(magic) : -8]:
         raise DamagedFileError("its header has changed")
-    header = parse_json(text)
-    if not isinstance(header, dict) or not isinstance(header.get("sha256"), str):
-        raise DamagedFileError("its header lacks a digest")
-    return header, _BEFORE + length
+    return dict(parse_as(_Header, text)), _BEFORE + length
 
 
 def _header(about: Mapping[str, Any], arrays: Mapping[str, Any], digest: str) -> bytes:

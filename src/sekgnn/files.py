@@ -10,12 +10,12 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from sekgnn.errors import OutputError
+from sekgnn.errors import ConfigError, OutputError
 
 try:
     import fcntl
@@ -152,6 +152,42 @@ def make_folder(folder: Path, cure: str = "choose another output") -> Path:
     return folder
 
 
+def visible_names(folder: Path) -> list[str]:
+    """Return what an output folder holds already, sorted, without hidden files.
+
+    Whoever made the folder may have left links in it, through which work that goes on
+    there would write to files elsewhere.
+
+    Raises:
+        ConfigError: If it is a file, or there is anything in it, at any depth, but
+            files and folders.
+    """
+    if not folder.exists():
+        return []
+    if not folder.is_dir():
+        raise ConfigError(f"{folder} is a file, not a folder; choose another output.")
+    odd, waiting = [], [str(folder)]
+    while waiting:
+        with suppress(FileNotFoundError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                elif not entry.is_file(follow_symlinks=False):
+                    odd.append(entry.path)
+    _refuse_odd(folder, odd)
+    return sorted(p.name for p in folder.iterdir() if not p.name.startswith("."))
+
+
+def _refuse_odd(folder: Path, odd: Sequence[str]) -> None:
+    if odd:
+        names = ", ".join(os.path.relpath(path, folder) for path in sorted(odd)[:3])
+        more = f" and {len(odd) - 3} more" if len(odd) > 3 else ""
+        raise ConfigError(
+            f"{folder} holds what is neither a file nor a folder, such as a link that "
+            f"leads elsewhere: {names}{more}. Remove it, or choose another output."
+        )
+
+
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a draft to write to, which becomes ``path`` only when complete.
@@ -248,8 +284,11 @@ def write_files(folder: str | os.PathLike[str], files: Mapping[str, bytes]) -> N
     """Write several files to a folder, which must exist, each all or nothing.
 
     Raises:
+        ConfigError: If one of them is a link; then nothing is written.
         OutputError: As :func:`atomic_path`; files before that one are written.
     """
+    places = (os.path.join(folder, name) for name in files)
+    _refuse_odd(Path(folder), [place for place in places if os.path.islink(place)])
     for name, content in files.items():
         with atomic_path(Path(folder) / name) as draft:
             draft.write_bytes(content)

@@ -2,14 +2,45 @@
 
 The parsers of the standard library and of PyYAML fail in many ways on hostile text, and
 aliases let a few lines of YAML stand for gigabytes. Here all that is wrong with a text
-is a ``ValueError`` of one line.
+is a ``ValueError`` of one line, and so is a value of another type than what reads it.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
+import math
+import reprlib
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import MISSING, fields, is_dataclass
+from functools import lru_cache
+from types import NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
+T = TypeVar("T")
+
+Size = Annotated[int, range(2**62)]
+"""A number of things, or a position."""
+
+_WORDS = {
+    bool: "true or false",
+    dict: "an object",
+    float: "a number",
+    int: "an integer",
+    list: "a list",
+    str: "a string",
+}
+_MOST_INTEGER = 1 << 63
 _MOST_DIGITS = 300  # of an integer: more are beyond any float
 _MOST_VALUES = 100_000  # of a YAML text, those that aliases repeat counted again
 
@@ -93,3 +124,133 @@ def _count(node: Any, known: dict[int, int | None]) -> int:
         )
     known[id(node)] = total
     return total
+
+
+def read_as(kind: type[T], value: Any, where: str = "") -> T:
+    """Return what comes from a file as a type, with all that is in it.
+
+    Types are those that dataclasses and TypedDicts declare: JSON lists become tuples
+    where these are asked for, integers numbers, ``null`` a number that is not finite. A
+    dataclass takes no other keys than its own, and those of its ``DERIVED``, which are
+    left out; a TypedDict keeps them as they are. ``Annotated[dict[str, Any], Keys]`` is
+    checked as ``Keys``, and ``Annotated[int, range(n)]`` lies in the range.
+
+    Args:
+        kind: The type.
+        value: Plain values, as parsers return them.
+        where: What errors call it; nothing for a whole file.
+
+    Raises:
+        ValueError: If a key is missing or unknown, or a value of another type.
+
+    Example:
+        >>> read_as(dict[str, tuple[int, ...]], {"a": [1, 2]})
+        {'a': (1, 2)}
+        >>> read_as(dict[str, int], {"a": "1"})
+        Traceback (most recent call last):
+        ...
+        ValueError: a must be an integer, got '1'
+    """
+    found: T = _as(kind, value, where)
+    return found
+
+
+def parse_as(kind: type[T], text: str | bytes) -> T:
+    """Return the value of a JSON text as a type; raise ValueError if it is not one."""
+    return read_as(kind, parse_json(text))
+
+
+def _as(kind: Any, value: Any, where: str) -> Any:
+    origin, inner = get_origin(kind) or kind, get_args(kind)
+    if kind is Any:
+        return value
+    if origin is Annotated:
+        base, told = inner
+        if not isinstance(told, range):
+            return _as(told, value, where)
+        if _as(base, value, where) not in told:
+            raise ValueError(f"{where} must be in {told[0]}..{told[-1]}, got {value}")
+        return value
+    if origin in (Union, UnionType):
+        options = [each for each in inner if each is not NoneType]
+        if value is None and NoneType in inner:
+            return None
+        for each in options[:-1]:
+            with suppress(ValueError):
+                return _as(each, value, where)
+        return _as(options[-1], value, where)
+    if is_dataclass(kind) or is_typeddict(kind):
+        return _with_keys(kind, _plain(dict, value, where), where)
+    if origin in (dict, Mapping):
+        held = inner[1] if inner else Any
+        items = _plain(dict, value, where).items()
+        return {key: _as(held, item, _inside(where, key)) for key, item in items}
+    if origin in (list, tuple):
+        items = _plain(list, value, where)
+        if origin is tuple and inner[-1] is not ...:
+            if len(items) != len(inner):
+                raise ValueError(f"{where} must be {len(inner)} values, got {value!r}")
+            return tuple(map(_as, inner, items, [where] * len(items)))
+        each = inner[0] if inner else Any
+        if each is int and set(map(type, items)) <= {int}:  # splits may be long
+            return origin(items)
+        return origin(_as(each, v, f"{where}[{i}]") for i, v in enumerate(items))
+    if origin is Literal:
+        if type(value) is str and value in inner:
+            return value
+        raise ValueError(f"{where} must be one of {list(inner)}, got {_shown(value)}")
+    if kind is float and value is None:
+        return math.nan
+    return _plain(kind, value, where)
+
+
+def _with_keys(kind: Any, values: dict[str, Any], where: str) -> Any:
+    """Return a dataclass or TypedDict of values."""
+    make, types = kind, _hints(kind)
+    if is_dataclass(kind):
+        own = {item.name: item for item in fields(kind)}
+        needed = {
+            name
+            for name, item in own.items()
+            if item.default is MISSING and item.default_factory is MISSING
+        }
+        known = {*own, *getattr(kind, "DERIVED", ())}
+        for key in values.keys() - known:
+            raise ValueError(f"{_inside(where, key)} is unknown")
+        values = {key: value for key, value in values.items() if key in own}
+    else:
+        needed = kind.__required_keys__
+    for key in sorted(needed - values.keys()):
+        raise ValueError(f"{_inside(where, key)} is missing")
+    found = {
+        key: _as(types.get(key, Any), value, _inside(where, key))
+        for key, value in values.items()
+    }
+    return make(**found) if is_dataclass(kind) else found
+
+
+@lru_cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)
+
+
+def _inside(where: str, key: object) -> str:
+    name = key if isinstance(key, str) and key.isidentifier() else _shown(key)
+    return f"{where}.{name}" if where else str(name)[:60]
+
+
+def _shown(value: object) -> str:
+    """Return a value that may be long or hostile in a few characters."""
+    return reprlib.repr(value)
+
+
+def _plain(kind: Any, value: Any, where: str) -> Any:
+    """Return a value that is of one of the types of JSON."""
+    if kind is float and type(value) is int:
+        return float(value)
+    fits = type(value) is kind or (kind is list and type(value) is tuple)
+    if fits and (kind is not int or abs(value) < _MOST_INTEGER):
+        return value
+    raise ValueError(
+        f"{where or 'it'} must be {_WORDS.get(kind, kind)}, got {_shown(value)}"
+    )

@@ -302,7 +302,12 @@ def make(
             "parameters by name, as in walk_length=8."
         )
     cls = find(given)
-    return build(cls, f"{kind} {cls.name!r}", parameters)
+    try:
+        return build(cls, f"{kind} {cls.name!r}", parameters)
+    except TypeError as error:  # such as a mapping where a word is looked up
+        if find is not known:
+            raise
+        raise ConfigError(f"a parameter of {kind} has a wrong type: {error}.") from None
 
 
 def build(make: Callable[..., V], name: str, parameters: Mapping[str, Any]) -> V:

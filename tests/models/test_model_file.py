@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from tests.models.helpers import VARIANTS, make, suited
 from tests.nn.helpers import dressed
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from sekgnn.errors import ConfigError, ModelFileError, OutputError
 from sekgnn.graphs import petersen_graph
@@ -19,6 +21,7 @@ from sekgnn.models import (
     GIN,
     MODELS,
     SEKGIN,
+    GraphModel,
     build_model,
     load_model,
     load_models,
@@ -201,6 +204,63 @@ def test_a_signed_config_cannot_outgrow_its_weights(
     rewrite(file, {**header, "sha256": module._digest(header, weights)})
     with pytest.raises(ModelFileError, match=r"cannot be built|larger than its|fit"):
         load_model(file)
+
+
+class Largest(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Note the most values of a tensor that takes memory."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.values = 0
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        found = func(*args, **(kwargs or {}))
+        if isinstance(found, torch.Tensor) and found.device.type != "meta":
+            held = found.untyped_storage().nbytes() // found.element_size()
+            self.values = max(self.values, held)
+        return found
+
+
+def bare(name: str) -> GraphModel:
+    """Return a model that scikit-learn fits, before that."""
+    config = {"model": name, "in_channels": 3, "out_channels": 2}
+    if name == "forest":
+        config["encoding"] = make("SEKGIN").to_config()["encoding"]
+    return build_model(config)
+
+
+FITTED = ("forest", "wl", "wwl", "fgw", "retgk", "gntk")
+
+
+@pytest.mark.parametrize("name", sorted({*VARIANTS, *FITTED}))
+def test_what_a_config_claims_takes_no_memory(name: str, tmp_path: Path) -> None:
+    """Any number may be changed to 10^7 or 10^9 and signed: nothing large is made."""
+    import sekgnn.models.model_file as module
+
+    file = tmp_path / "model.safetensors"
+    save_model(bare(name) if name in FITTED else make(name), file)
+    header, weights = module._read(file)
+    config = json.loads(header["config"])
+    most = 2 * module._SPARE + 16 * sum(value.numel() for value in weights.values())
+    for key in config:
+        for value in (10**7, 10**9):
+            changed = {**header, "config": json.dumps({**config, key: value})}
+            changed["sha256"] = module._digest(changed, weights)
+            save_file(weights, str(file), changed)
+            tracemalloc.start()
+            try:
+                with Largest() as largest:
+                    (model,) = load_models(file)
+                assert model.out_channels < most, key
+            except ModelFileError:
+                pass
+            finally:
+                peak = tracemalloc.get_traced_memory()[1]
+                tracemalloc.stop()
+            assert largest.values < most, (key, value)
+            assert peak < 8 * most, (key, value)
 
 
 def test_equal_models_are_equal_files(tmp_path: Path) -> None:

@@ -216,6 +216,20 @@ def test_damaged_graphs_are_refused(name: str, lines: Path, tmp_path: Path) -> N
             load_model(tmp_path / "file.safetensors")
 
 
+@pytest.mark.parametrize("value", [-1, 10**9])
+def test_a_parameter_that_was_not_tried_is_refused(
+    value: int, lines: Path, tmp_path: Path
+) -> None:
+    _, trained = fitted(settings(lines, "ring"))
+    model: Any = trained.model
+    model.chosen.fill_(value)
+    model.save(tmp_path / "file.safetensors")
+    with pytest.raises(ModelFileError, match="not the graphs of a kernel machine"):
+        load_model(tmp_path / "file.safetensors")
+    with pytest.raises(ConfigError, match="rounds must be at most"):
+        make_model(RunConfig(model="wl", rounds=10**9), _task(lines), 0)
+
+
 def test_an_unfitted_machine_says_zero(lines: Path) -> None:
     task = _task(lines)
     model = make_model(RunConfig(model="gntk"), task, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import json
 import os
@@ -9,8 +10,11 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,6 +25,7 @@ from typer.testing import CliRunner
 
 import sekgnn
 from sekgnn.cli.main import app
+from sekgnn.encoding import dask_engine
 from sekgnn.encoding.dask_engine import open_client
 from sekgnn.encoding.node_ranges import RangePlan, encode_graph_file
 from sekgnn.encoding.sharded import encode_shards
@@ -30,9 +35,12 @@ from sekgnn.graphs import pack_pairs, path_graph, random_regular_graph, to_graph
 from sekgnn.transforms import encode_dataset
 
 pytest.importorskip("distributed")
+dask = pytest.importorskip("dask")
+psutil = pytest.importorskip("psutil")
 
 WALKS = WalkEncoding(num_shells=1, walk_length=4)
 SHARDS = 12
+PARTS = ("cert", "key")
 
 _SCHEDULER = """
 import sys
@@ -49,6 +57,19 @@ def client() -> Iterator[Any]:
     """Return a client of two worker processes."""
     with open_client(workers=2) as found:
         yield found
+
+
+@pytest.fixture(scope="module")
+def key(client: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return the settings of Dask that let others in, as a user would give them."""
+    folder = tmp_path_factory.mktemp("key")
+    own = client.security
+    (folder / "cert.pem").write_text(own.tls_ca_file)
+    (folder / "key.pem").write_text(own.tls_client_key)
+    found = {"ca-file": str(folder / "cert.pem")}
+    for role in ("client", "worker"):
+        found |= {f"{role}.{part}": str(folder / f"{part}.pem") for part in PARTS}
+    return {f"distributed.comm.tls.{name}": path for name, path in found.items()}
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +177,11 @@ def test_damaged_shards_are_found_and_made_again(
 
 
 def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(
-    client: Any, source: Path, serial: dict[str, bytes], tmp_path: Path
+    client: Any,
+    key: dict[str, str],
+    source: Path,
+    serial: dict[str, bytes],
+    tmp_path: Path,
 ) -> None:
     def fill() -> None:
         def full(file: Any) -> None:
@@ -169,14 +194,16 @@ def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(
 
     client.run(fill)
     place = ["--scheduler", client.scheduler.address]
-    said = CliRunner().invoke(
-        app,
-        ["encode", str(source), "--output", str(tmp_path / "out"), "--engine", "dask",
-         "--num-shells", "1", "--walk-length", "4", "--shard-size", "5", *place],
-    )  # fmt: skip
+    with dask.config.set(key):
+        said = CliRunner().invoke(
+            app,
+            ["encode", str(source), "--output", str(tmp_path / "out"),
+             "--engine", "dask", "--num-shells", "1", "--walk-length", "4",
+             "--shard-size", "5", *place],
+        )  # fmt: skip
     try:
         assert said.exit_code == 2
-        (error,) = (x for x in said.stderr.splitlines() if not x.startswith("note"))
+        (error,) = said.stderr.splitlines()
         assert "No space left on device; free some space" in error
         while any((tmp_path / "out").glob("*.tmp.npz")):  # of the other worker
             time.sleep(0.1)
@@ -199,7 +226,9 @@ def test_datasets_are_encoded_alike(client: Any, tmp_path: Path) -> None:
     assert encode_dataset(graphs, WALKS, client=client, cache_dir=tmp_path).from_cache
 
 
-def test_unusable_workers_are_refused(client: Any, tmp_path: Path) -> None:
+def test_unusable_workers_are_refused(
+    client: Any, key: dict[str, str], tmp_path: Path
+) -> None:
     """Without the library, with another version of it, without an extra."""
     absent, older, lacking = (
         tmp_path / name for name in ("absent", "older", "lacking")
@@ -216,6 +245,8 @@ def test_unusable_workers_are_refused(client: Any, tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("smiles\nCCO\nCC\n")
     command = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-dashboard"]
     command += ["--no-nanny", "--nthreads", "1", client.scheduler.address]
+    for flag, name in (("ca-file", "ca-file"), *((x, f"worker.{x}") for x in PARTS)):
+        command += [f"--tls-{flag}", key[f"distributed.comm.tls.{name}"]]
     src = str(Path(sekgnn.__file__).parent.parent)
     odd = [
         subprocess.Popen(
@@ -239,6 +270,72 @@ def test_unusable_workers_are_refused(client: Any, tmp_path: Path) -> None:
     assert "has no sekgnn (not here)" in said and "has sekgnn 0.0.1" in said
     assert "lacks the extra 'mol' (no rdkit)" in said and "\n" not in said
     assert not list((tmp_path / "out").glob("shard*"))
+
+
+def test_who_has_no_key_runs_nothing(client: Any) -> None:
+    """Nor with a key of one's own; and no page of logs or calls is served."""
+    distributed = pytest.importorskip("distributed")
+    processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    doors = [
+        (found.laddr.ip, found.laddr.port)
+        for process in processes
+        for found in process.net_connections("tcp")
+        if found.status == psutil.CONN_LISTEN
+    ]
+    places = [client.scheduler.address, *client.scheduler_info()["workers"]]
+    assert len(doors) > len(places) == 3
+    assert {ip for ip, _ in doors} == {"127.0.0.1"}
+    for strange in (None, distributed.Security(), distributed.Security.temporary()):
+        for port in (address.rpartition(":")[2] for address in places):
+            for form in ("tcp", "tls"):
+                with pytest.raises((OSError, TypeError, RuntimeError)):
+                    call(f"{form}://127.0.0.1:{port}", strange)
+    for ip, port in doors:
+        for page in ("info/main/workers.html", "info/main/logs.html", "health"):
+            with pytest.raises(OSError):  # other protocol, or 404
+                urllib.request.urlopen(f"http://{ip}:{port}/{page}", timeout=5)
+    assert call(places[0], client.security) == "OK"
+    for address in (places[0], places[0].replace("tls", "tcp")):
+        with pytest.raises(ConfigError, match="certificates"), open_client(address):
+            pass
+
+
+def call(address: str, security: Any) -> Any:
+    """Ask a scheduler or worker who it is, in a loop of its own."""
+    core = pytest.importorskip("distributed.core")
+
+    async def ask() -> Any:
+        options = security.get_connection_args("client") if security else {}
+        async with core.rpc(address, connection_args=options, timeout=2) as other:
+            return (await other.identity())["id"] and "OK"
+
+    return asyncio.run(ask())
+
+
+@pytest.mark.parametrize(
+    ("address", "opened"),
+    [
+        ("tcp://10.0.0.1:8786", True),
+        ("tcp://[2001:db8::1]:8786", True),
+        ("tcp://127.0.0.1:8786", False),
+        ("tcp://[::1]:8786", False),
+        ("tls://10.0.0.1:8786", False),
+    ],
+)
+def test_an_open_scheduler_is_told(
+    address: str, opened: bool, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def there(*_: object) -> Iterator[Any]:
+        yield SimpleNamespace(scheduler=SimpleNamespace(address=address))
+
+    monkeypatch.setattr(dask_engine, "open_client", there)
+    said = CliRunner().invoke(
+        app,
+        ["encode", str(source), "--output", str(source.parent / "serial"),
+         "--engine", "dask", "--scheduler", address],
+    )  # fmt: skip
+    assert ("asks for no key" in said.stderr) == opened
 
 
 def test_the_documented_slurm_job_runs(own_cache: Path, tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ FOLD = FoldRecord(
     members={"network 1": {"test_auroc": math.nan}, "forest": {"test_f1": 0.0}},
 )
 RECORD = RunRecord(
-    config={"data": "ä", "lr": 0.00123456789},
-    data={"name": "ä", "classes": None},
+    config={"data": "ä", "model": "gin", "lr": 0.00123456789},
+    data={"name": "ä", "targets": ["y"], "classes": None},
     model={"model": "GIN", "dropout": 0.123456789},
     num_parameters=3,
     protocol="nested",

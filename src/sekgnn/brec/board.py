@@ -8,14 +8,15 @@ import platform
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
-from sekgnn.brec.counts import json_rows, read_json
+from sekgnn.brec.counts import json_rows
 from sekgnn.brec.exact_score import ExactScore, described, score_exact
 from sekgnn.datasets.brec import BREC
 from sekgnn.errors import ConfigError, OutputError
 from sekgnn.files import atomic_path
 from sekgnn.parallel import Progress, usable_cores
+from sekgnn.parsing import parse_as
 from sekgnn.provenance import package_versions, source_commit
 from sekgnn.wl import (
     SEK,
@@ -173,6 +174,7 @@ class Row:
 class Board:
     """The record of a run of the scoreboard, in the order of :data:`BOARD`."""
 
+    DERIVED: ClassVar[tuple[str, ...]] = ("false_separations",)
     rows: tuple[Row, ...]
     versions: dict[str, str]
     commit: str | None
@@ -197,15 +199,7 @@ class Board:
     @classmethod
     def from_json(cls, text: str) -> Board:
         """Return what :meth:`to_json` wrote; raise ValueError for another text."""
-
-        def make(content: dict[str, Any]) -> Board:
-            rows = tuple(
-                Row(**{**row, "score": ExactScore.from_dict(row["score"])})
-                for row in content["rows"]
-            )
-            return cls(rows, content["versions"], content["commit"], content["machine"])
-
-        return read_json(text, "a scoreboard", make)
+        return parse_as(cls, text)
 
 
 def run_board(

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from sekgnn.datasets.brec import CATEGORIES
-from sekgnn.parsing import parse_json
-
-T = TypeVar("T")
 
 
 class ScoredPair(Protocol):
@@ -54,15 +51,3 @@ def json_rows(head: Mapping[str, Any], name: str, rows: Sequence[Any]) -> str:
     lines = [f" {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
     body = ",\n".join(f"  {json.dumps(row, ensure_ascii=False)}" for row in rows)
     return "\n".join(["{", *lines, f' "{name}": [', body, " ]", "}"]) + "\n"
-
-
-def read_json(text: str, what: str, make: Callable[[Any], T]) -> T:
-    """Return what ``make`` makes of the JSON value in ``text``, a record of ``what``.
-
-    Raises:
-        ValueError: If the text is not of that form.
-    """
-    try:
-        return make(parse_json(text))
-    except (TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"not the record of {what} ({error})") from error

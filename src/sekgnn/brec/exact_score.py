@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from sekgnn.graphs.families import cycle_graph, path_graph
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.parallel import Progress, run_chunks
+from sekgnn.parsing import read_as
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.by_name import make_test
 from sekgnn.wl.refinement import Refinement, WLTest, refine
@@ -58,6 +59,7 @@ class ExactScore:
         pairs: One entry per pair, in the order in which they were given.
     """
 
+    DERIVED: ClassVar = ("separated", "false_separations", "by_category")
     test: dict[str, Any]
     title: str
     copies: int
@@ -105,9 +107,7 @@ class ExactScore:
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> ExactScore:
         """Return what :meth:`to_dict` gave."""
-        known = {item.name: content[item.name] for item in fields(cls)}
-        pairs = tuple(ExactPair(**pair) for pair in content["pairs"])
-        return cls(**known | {"pairs": pairs})
+        return read_as(cls, content)
 
 
 def score_exact(

@@ -6,15 +6,16 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from sekgnn.brec.counts import by_category, count_table, json_rows, read_json
+from sekgnn.brec.counts import by_category, count_table, json_rows
 from sekgnn.brec.hotelling import critical_t2
 from sekgnn.checks import check_positive
 from sekgnn.errors import ConfigError
-from sekgnn.files import write_files
-from sekgnn.parsing import parse_json
+from sekgnn.files import visible_names, write_files
+from sekgnn.parsing import parse_as, read_as
 from sekgnn.registry import parameter
 
 INVARIANT = 1e-3
@@ -213,6 +214,7 @@ class BRECScore:
         pairs: One entry per pair, in the order in which they were given.
     """
 
+    DERIVED: ClassVar = CategoryCount._fields
     model: str
     transform: str | None
     protocol: RPCProtocol
@@ -304,19 +306,12 @@ class BRECScore:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> BRECScore:
         """Return what :meth:`to_dict` gave."""
-        return cls(
-            model=content["model"],
-            transform=content["transform"],
-            protocol=RPCProtocol(**content["protocol"]),
-            versions=content["versions"],
-            commits=tuple(content["commits"]),
-            pairs=tuple(PairScore(**row) for row in content["pairs"]),
-        )
+        return read_as(cls, content)
 
     @classmethod
     def from_json(cls, text: str) -> BRECScore:
         """Return what :meth:`to_json` wrote; raise ValueError for another text."""
-        return read_json(text, "a BREC score", cls.from_dict)
+        return parse_as(cls, text)
 
     def check_same(self, other: BRECScore, where: object) -> None:
         """Raise ConfigError if the pairs of two scores do not belong together.
@@ -352,7 +347,7 @@ def open_record(folder: Path, score: BRECScore) -> BRECScore:
         score.check_same(earlier, folder)
         commits = dict.fromkeys((*earlier.commits, *score.commits))
         score = replace(score, versions=earlier.versions, commits=tuple(commits))
-    elif any(not path.name.startswith(".") for path in folder.iterdir()):
+    elif visible_names(folder):
         raise ConfigError(
             f"{folder} is neither empty nor a record of pairs; choose another folder."
         )
@@ -373,7 +368,7 @@ def finished_pairs(folder: Path, graphs: Mapping[int, str]) -> dict[int, PairSco
         file = pair_file(folder, index)
         if not file.exists():
             continue
-        done[index] = _read(file, lambda text: PairScore(**parse_json(text)))
+        done[index] = _read(file, partial(parse_as, PairScore))
         if done[index].graphs != fingerprint:
             raise ConfigError(
                 f"{file} holds pair {index} with other graphs; choose another folder."
@@ -396,7 +391,7 @@ def _read(file: Path, make: Any) -> Any:
     """Return what ``make`` makes of the text of a file."""
     try:
         return make(file.read_text("utf-8"))
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError) as error:
         raise ConfigError(
             f"{file} cannot be continued: {error}; remove it or choose another folder."
         ) from error

@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch_geometric.transforms import Compose
 
-from sekgnn.brec.counts import json_rows, read_json
+from sekgnn.brec.counts import json_rows
 from sekgnn.brec.model_score import BRECScore, RPCProtocol
 from sekgnn.brec.scoring import score, unscored
 from sekgnn.datasets.brec import BREC
@@ -23,6 +23,7 @@ from sekgnn.errors import ConfigError, OutputError
 from sekgnn.graphs import path_graph
 from sekgnn.models import GraphModel, build_model
 from sekgnn.parallel import Progress
+from sekgnn.parsing import parse_as
 from sekgnn.training.build import make_model
 from sekgnn.training.config import RunConfig
 from sekgnn.transforms import AddKHopEdges, AddSubstructureEncoding
@@ -93,6 +94,7 @@ class TrainedRow:
             not chosen on pairs of BREC.
     """
 
+    DERIVED: ClassVar = ("outside",)
     name: str
     recipe: Recipe
     subset: tuple[int, ...] | None
@@ -132,21 +134,7 @@ class TrainedBoard:
     @classmethod
     def from_json(cls, text: str) -> TrainedBoard:
         """Return what :meth:`to_json` wrote; raise ValueError for another text."""
-
-        def make(content: Any) -> TrainedBoard:
-            return cls(
-                tuple(
-                    TrainedRow(
-                        row["name"],
-                        Recipe(**row["recipe"]),
-                        None if row["subset"] is None else tuple(row["subset"]),
-                        BRECScore.from_dict(row["score"]),
-                    )
-                    for row in content["rows"]
-                )
-            )
-
-        return read_json(text, "trained networks", make)
+        return parse_as(cls, text)
 
     @classmethod
     def read(cls, path: Path) -> TrainedBoard:

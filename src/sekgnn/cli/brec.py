@@ -22,7 +22,7 @@ from sekgnn.cli.options import (
 from sekgnn.cli.progress import progress_bar
 from sekgnn.cli.wl_options import Flag, build_test, flags_of_tests, said_defaults
 from sekgnn.errors import ConfigError, GraphInputError
-from sekgnn.files import write_files
+from sekgnn.files import make_folder, visible_names, write_files
 from sekgnn.registry import parameter
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ def _run_all(settings: dict[str, Any], output: Path, json: bool, shown: bool) ->
     from sekgnn.graphs.extras import require
 
     require("igraph", "iso")
-    output.mkdir(parents=True, exist_ok=True)
+    visible_names(make_folder(output))
     partial = output / "exact.partial.json"
     with ExitStack() as stack, resumable():
 

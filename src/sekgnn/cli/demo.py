@@ -20,7 +20,7 @@ from sekgnn.cli.failures import say
 from sekgnn.cli.options import QUIET, option
 from sekgnn.cli.progress import progress_bar
 from sekgnn.errors import OutputError
-from sekgnn.files import write_atomically
+from sekgnn.files import make_folder, visible_names, write_atomically
 
 if TYPE_CHECKING:
     from sekgnn.graphs import Graph
@@ -67,7 +67,7 @@ def demo(
     check_positive("--graphs", graphs)
     check_positive("--seed", seed, 0)
     check_positive("--epochs", epochs, 0)
-    output.mkdir(parents=True, exist_ok=True)
+    visible_names(make_folder(output))
 
     say(f"1. Encode {graphs} random graphs")
     with progress_bar("drawing graphs") as progress:

@@ -156,7 +156,7 @@ def encode(
                 options["shard_size"] = shard_size
             options |= {"targets": target or (), "threads": threads}
             work = partial(encode_shards, sources, output, made, **options)
-        client = _client(engine, scheduler, workers, shown)
+        client = _client(engine, scheduler, workers)
         bar, began = progress_bar("encoding", shown=shown), clock()
         with patient(force), resumable(), client as own, bar as progress:
             found = work(client=own, progress=progress)
@@ -223,18 +223,20 @@ def _check_engine(engine: str, cluster: dict[str, Any], threads: int | None) -> 
 
 
 @contextmanager
-def _client(
-    engine: str, scheduler: str | None, workers: int | None, shown: bool
-) -> Iterator[Any]:
-    """Give a client of Dask, and say where its dashboard is; ``None`` without Dask."""
-    from sekgnn.encoding.dask_engine import open_client
+def _client(engine: str, scheduler: str | None, workers: int | None) -> Iterator[Any]:
+    """Give a client of Dask, or ``None`` without it."""
+    from sekgnn.encoding.dask_engine import is_open, open_client
 
     if engine == "serial":
         yield None
         return
     with open_client(scheduler, workers) as client:
-        if shown:
-            note(f"dashboard at {client.dashboard_link} (its pages need bokeh)")
+        if is_open(client):
+            note(
+                f"{client.scheduler.address} asks for no key: whoever reaches it can "
+                "run code as you; give scheduler, workers and client certificates "
+                "(docs/scale.md, Who may use the workers)."
+            )
         yield client
 
 

@@ -1,8 +1,8 @@
 """Work in pieces on the workers of a Dask cluster.
 
-Dask schedules, moves tasks off workers that die and draws the dashboard. Here is what
-it does not know: that workers need this version of the library, how much to hand out at
-a time, and how to say in one line what went wrong.
+Dask schedules and moves tasks off workers that die. Here is what it does not know: that
+workers need this version of the library, how much to hand out at a time, who may not
+have a word with them, and how to say in one line what went wrong.
 """
 
 from __future__ import annotations
@@ -22,6 +22,11 @@ from sekgnn.parallel import usable_cores
 ALLOWED_FAILURES = 20
 """Workers that may die under one task before it is given up; Dask's own is 3."""
 
+_NO_PAGES: dict[str, list[str]] = {  # of logs and calls, which would ask for no key
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+}
+_NO_KEY = (TypeError, RuntimeError, AssertionError)  # Dask's, of a tls:// address
 _AHEAD = 3  # tasks handed out per thread, so that no worker waits for the next one
 _SHOWN = 3  # unusable workers named in an error
 
@@ -34,9 +39,14 @@ def open_client(
 ) -> Iterator[Any]:
     """Give a ``distributed.Client`` of a scheduler, or of new workers on this machine.
 
+    Whoever can talk to a scheduler or a worker runs code as its user. What is started
+    here listens on this machine alone, and talks to who holds a key that is made for it
+    and never leaves its processes.
+
     Args:
-        scheduler: Address such as ``tcp://host:8786``, or the path of a scheduler file;
-            ``None`` starts a cluster here, which ends with the block.
+        scheduler: Address such as ``tls://host:8786``, or the path of a scheduler file;
+            ``None`` starts a cluster here, which ends with the block. Certificates are
+            those of Dask's own configuration (``distributed.comm.tls``).
         workers: Processes of one thread each on this machine; ``None`` for one per
             usable core.
 
@@ -52,23 +62,31 @@ def open_client(
     try:
         if scheduler is None:
             count = usable_cores() if workers is None else workers
-            cluster = distributed.LocalCluster(
-                n_workers=check_positive("workers", count),
-                threads_per_worker=1,
-                dashboard_address="127.0.0.1:0",
-                silence_logs=logging.CRITICAL,
-            )
-            with cluster, distributed.Client(cluster) as client:
+            require("cryptography", "dask")
+            with (
+                require("dask", "dask").config.set(_NO_PAGES),
+                distributed.LocalCluster(
+                    n_workers=check_positive("workers", count),
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    security=distributed.Security.temporary(),
+                    dashboard_address=None,
+                    silence_logs=logging.CRITICAL,
+                ) as cluster,
+                distributed.Client(cluster) as client,
+            ):
                 yield client
             return
         form = "scheduler_file" if scheduler.endswith(".json") else "address"
         try:
             client = distributed.Client(**{form: scheduler}, timeout=10)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, *_NO_KEY) as error:
             cause = " ".join(str(error).split())
             raise ConfigError(
-                f"no Dask scheduler answers at {scheduler} ({cause}); start one with "
-                "'dask scheduler', and workers with 'dask worker ADDRESS'."
+                f"no Dask scheduler answers at {scheduler} ({cause[:200]}); start one "
+                "with 'dask scheduler', and workers with 'dask worker ADDRESS'. If it "
+                "asks for a key, name certificates in Dask's configuration "
+                "(docs/scale.md)."
             ) from error
         try:
             yield client
@@ -76,6 +94,15 @@ def open_client(
             client.close(timeout=2)
     finally:
         logger.setLevel(level)
+
+
+def is_open(client: Any) -> bool:
+    """Return whether other machines may run code on the workers without a key."""
+    address = client.scheduler.address
+    if not address.startswith("tcp://"):
+        return False
+    host = require("distributed", "dask").comm.get_address_host(address)
+    return not host.startswith(("127.", "::1", "localhost"))
 
 
 def run_on_workers(

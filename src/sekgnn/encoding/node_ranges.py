@@ -11,12 +11,11 @@ times; what is there is not made again.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,14 +31,14 @@ from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dic
 from sekgnn.encoding.tasks import Wanted
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError
-from sekgnn.files import make_folder, write_files
+from sekgnn.files import make_folder, visible_names, write_files
 from sekgnn.graphs.graph import CsrGraph, Graph
 from sekgnn.graphs.graph_file import GraphFile, read_graph_file
 from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.graphs.row_check import check_array
 from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress, even_chunks, within
-from sekgnn.parsing import parse_json
+from sekgnn.parsing import Size, parse_as
 from sekgnn.walks.ball import search_level
 
 RANGE_NUMBERS = 1 << 24
@@ -363,16 +362,15 @@ def prepare_folder(file: GraphFile, plan: RangePlan, folder: Path) -> None:
         ConfigError: If it holds something else.
         OutputError: If it cannot be made.
     """
-    make_folder(folder)
-    said = folder / MANIFEST_FILE
-    if not said.exists():
-        if any(re.fullmatch(r"[^.].*", p.name) for p in folder.iterdir()):
+    held = visible_names(make_folder(folder))
+    if MANIFEST_FILE not in held:
+        if held:
             raise ConfigError(
                 f"{folder} holds other files; name a new folder for the encodings."
             )
         write_manifest(file, plan, folder, None)
     found = _read_manifest(folder)
-    if (found.get("graph"), found.get("plan")) != (file.fingerprint, plan.to_dict()):
+    if (found["graph"], found["plan"]) != (file.fingerprint, plan.to_dict()):
         raise ConfigError(
             f"{folder} holds encodings of another graph or with other options; name a "
             "new folder."
@@ -398,10 +396,33 @@ def write_manifest(
     write_files(folder, {MANIFEST_FILE: (json.dumps(said, indent=1) + "\n").encode()})
 
 
-def _read_manifest(folder: Path) -> dict[str, Any]:
+class _Line(TypedDict):
+    start: Size
+    stop: Size
+    file: str
+
+
+class _Plan(TypedDict):
+    encoding: dict[str, Any]
+    dtype: Literal["float32", "float64"]
+    range_size: Annotated[int, range(1, 2**62)]
+
+
+class _Manifest(TypedDict):
+    format: str
+    graph: str
+    nodes: Size
+    channels: list[str]
+    length: Size
+    plan: _Plan
+    shards: list[_Line] | None
+
+
+def _read_manifest(folder: Path) -> _Manifest:
     try:
-        found = parse_json((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
-        if isinstance(found, dict) and found.get("format") == "sekgnn encodings":
+        text = (folder / MANIFEST_FILE).read_text(encoding="utf-8")
+        found = parse_as(_Manifest, text)
+        if found["format"] == "sekgnn encodings":
             return found
         cause = "it is something else"
     except (OSError, ValueError) as error:
@@ -434,30 +455,27 @@ class EncodedNodes:
             raise GraphInputError(
                 f"{folder} is not complete; repeat the command that makes it."
             )
-        try:
-            self.encoding = encoding_from_dict(said["plan"]["encoding"])
-            self.shape = said["nodes"], len(said["channels"]), said["length"]
-            self.dtype = np.dtype(said["plan"]["dtype"])
-            self.range_size = int(said["plan"]["range_size"])
-            ranges = even_chunks(self.shape[0], self.range_size)
-            lines = [
-                (self.folder / line["file"], (line["start"], line["stop"]), bounds)
-                for line, bounds in zip(said["shards"], ranges, strict=True)
-            ]
-        except (KeyError, TypeError, ValueError) as error:
+        self.encoding = encoding_from_dict(said["plan"]["encoding"])
+        self.shape = said["nodes"], len(said["channels"]), said["length"]
+        self.dtype = np.dtype(said["plan"]["dtype"])
+        self.range_size = said["plan"]["range_size"]
+        size, lines = self.range_size, said["shards"]
+        whole = len(lines) == -(-len(self) // size) and all(
+            (line["start"], line["stop"]) == (i * size, min((i + 1) * size, len(self)))
+            for i, line in enumerate(lines)
+        )
+        if not whole:
             raise GraphInputError(
-                f"{self.folder / MANIFEST_FILE} is damaged ({error}); repeat the "
-                "command that made it."
-            ) from None
+                f"{folder} holds other nodes than it says; encode again."
+            )
         self._values: list[NDArray[Any]] = []
         self._errors: list[NDArray[Any] | None] = []
-        for file, nodes, bounds in lines:
+        for line in lines:
+            file = self.folder / line["file"]
             try:
                 _, arrays = read_arrays(file, _MAGIC, check=check)
-                if nodes != bounds:
-                    raise DamagedFileError("its nodes are not those of its place")
                 for name in {"values", *arrays}:
-                    shape = bounds[1] - bounds[0], *self.shape[1:]
+                    shape = line["stop"] - line["start"], *self.shape[1:]
                     check_array(name, arrays[name], self.dtype, *shape)
             except (OSError, DamagedFileError, GraphInputError, KeyError) as error:
                 raise GraphInputError(

@@ -21,7 +21,7 @@ from sekgnn.encoding.dask_engine import run_on_workers
 from sekgnn.encoding.encoder import Encoding, encode
 from sekgnn.encoding.substructure import SubstructureEncoding, make_encoding
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
-from sekgnn.files import make_folder
+from sekgnn.files import make_folder, visible_names
 from sekgnn.graphs.packed import GRAPH_ARRAYS, PackedGraphs
 from sekgnn.graphs.read_options import DEFAULTS, ReadOptions
 from sekgnn.graphs.records import (
@@ -282,8 +282,7 @@ def _begin(folder: Path, manifest: dict[str, Any]) -> Path:
 
     A complete folder is left as it is.
     """
-    make_folder(folder)
-    held = [file.name for file in folder.iterdir() if file.name[0] != "."]
+    held = visible_names(make_folder(folder))
     if MANIFEST_FILE in held:
         before = read_manifest(folder)
         for name, value in manifest["parameters"].items():

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 import torch
@@ -29,11 +29,13 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from sekgnn.checks import check_positive, nearest
 from sekgnn.datasets import Split, list_task
 from sekgnn.datasets.graph_task import set_targets, set_weights
-from sekgnn.datasets.targets import TaskKind
+from sekgnn.datasets.targets import Label, TaskKind
 from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
 from sekgnn.models import save_model
 from sekgnn.models.model_file import read_about
 from sekgnn.models.options import MODEL_KINDS, OWN
+from sekgnn.parsing import Size, read_as
+from sekgnn.registry import build
 from sekgnn.training.config import CONFIG_HELP, RunConfig, config_fields
 from sekgnn.training.ensemble import fit_members
 from sekgnn.training.predictor import Predictor
@@ -42,6 +44,23 @@ from sekgnn.training.run_folder import check_imported, import_typed
 from sekgnn.training.training import Training
 
 E = TypeVar("E", bound="GraphEstimator")
+
+
+class _Parameters(TypedDict, total=False):
+    class_weight: str | list[tuple[Label, float]] | None
+
+
+_Note = TypedDict(
+    "_Note",
+    {
+        "class": str,
+        "params": _Parameters,
+        "curves": dict[str, list[float]],
+        "kept_epoch": Size,
+        "n_features_in": Size,
+        "flat": bool,
+    },
+)
 
 
 def _parameters() -> dict[str, Any]:
@@ -244,12 +263,17 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
             ModelFileError: If the file is damaged, or of something else.
             ConfigError: If a parameter names what would have to be imported.
         """
-        found = read_about(path).get("estimator")
-        if not isinstance(found, dict) or found.get("class") != cls.__name__:
-            raise ModelFileError(f"{path} holds no {cls.__name__}.")
-        estimator = cls(**found["params"])
+        try:
+            found = read_as(_Note, read_about(path).get("estimator"), "estimator")
+            if found["class"] != cls.__name__:
+                raise ValueError(f"it is a {found['class']}")
+            estimator = build(cls, cls.__name__, found["params"])
+        except ModelFileError:
+            raise
+        except ValueError as error:
+            raise ModelFileError(f"{path} holds no {cls.__name__}: {error}.") from error
         if isinstance(estimator.class_weight, list):
-            estimator.class_weight = {label: w for label, w in estimator.class_weight}
+            estimator.class_weight = dict(estimator.class_weight)
         estimator.predictor_ = Predictor.load(path)
         check_imported(found["params"])  # or else fit() would import them
         estimator.curves_ = found["curves"]

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ from sekgnn.graphs.row_check import (
     checked_once,
 )
 from sekgnn.graphs.table import Column, Part
-from sekgnn.parsing import parse_json
+from sekgnn.parsing import Size, parse_as
 
 MANIFEST_FILE = "manifest.json"
 FORMAT = "sekgnn shards"
@@ -46,6 +46,57 @@ _LOCAL_HEADER = 30  # bytes before a member's name
 _OPEN = 16  # shards mapped at a time
 
 Arrays = Mapping[str, NDArray[Any]]
+
+
+class _Format(TypedDict):
+    format: str
+
+
+class Reader(_Format, total=False):
+    """How to read further graphs like those that a model was trained on."""
+
+    smiles: str | int
+    add_hydrogens: bool
+    features: list[str]
+    descriptors: str
+
+
+class _Line(TypedDict):
+    """What a shard says of itself."""
+
+    file: str
+    graphs: Size
+    nodes: Size
+    edges: Size
+    sha256: str
+    key: str
+    left_out: Size
+    features: list[Size]
+    notes: list[str]
+    targets: list[Size]
+
+
+class _Parameters(TypedDict):
+    encoding: dict[str, Any]
+    dtype: str
+
+
+class _Head(TypedDict):
+    format: str
+    format_version: int
+    complete: bool
+
+
+class _Manifest(_Head):
+    parameters: _Parameters
+    inputs: list[str]
+    reader: Reader
+    shards: list[_Line]
+
+
+class _Complete(_Manifest):
+    targets: list[str]
+    names: tuple[list[str] | None, list[str] | None]
 
 
 def record_arrays(
@@ -211,7 +262,7 @@ class Shard:
                     info.filename.removesuffix(".npy"): _view(file, info, content)
                     for info in archive.infolist()
                 }
-            self.about: dict[str, Any] = parse_json(str(found.pop("about")))
+            self.about = dict(parse_as(_Line, str(found.pop("about"))))
             self.arrays: Arrays = found
             self.node_ptr: NDArray[np.int64] = found["node_ptr"]
             self._check_sizes()
@@ -352,11 +403,14 @@ class Shards:
                 f"{folder} is not complete; repeat the command that encodes it, which "
                 "goes on from what is there."
             )
-        sizes = [line["graphs"] for line in self.manifest["shards"]]
+        lines = self.manifest["shards"]
+        sizes = [line["graphs"] for line in lines]
+        if not any(sizes) or not all(line["features"] for line in lines):
+            raise GraphInputError(f"{folder} holds no graphs; encode again.")
         self.graph_ptr = np.cumsum([0, *sizes], dtype=np.int64)
         self.targets: list[str] = self.manifest["targets"]
-        names = self.manifest["names"]
-        self.names = FeatureNames(*(n and tuple(n) for n in names))
+        node, edge = self.manifest["names"]
+        self.names = FeatureNames(node and tuple(node), edge and tuple(edge))
         self.shard = lru_cache(_OPEN)(self._open)
 
     def __len__(self) -> int:
@@ -433,12 +487,13 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """Return the manifest of a folder, of this version and not damaged."""
     file = folder / MANIFEST_FILE
     try:
-        manifest: dict[str, Any] = parse_json(file.read_text(encoding="utf-8"))
-        known = manifest["format"], manifest["format_version"]
+        text = file.read_text(encoding="utf-8")
+        head = parse_as(_Head, text)
+        known = head["format"], head["format_version"]
         if known == (FORMAT, FORMAT_VERSION):
-            return manifest
+            return dict(parse_as(_Complete if head["complete"] else _Manifest, text))
         reason = f"it is {known[0]!r}, version {known[1]}"
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError) as error:
         reason = str(error)
     raise GraphInputError(f"{file} cannot be read: {reason}.")
 

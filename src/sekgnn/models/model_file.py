@@ -153,8 +153,7 @@ def _build(
             "whatever it is."
         )
     try:
-        with _no_larger_than(weights):
-            model = build_model(config)
+        model = _built(config, weights)
     except ModelFileError as error:
         raise ModelFileError(f"{path} is damaged: {error}.") from None
     except (ValueError, TypeError, AttributeError, RuntimeError, MemoryError) as error:
@@ -163,6 +162,22 @@ def _build(
         ) from error
     _fill(model, weights, path)
     return model.eval()
+
+
+def _built(config: dict[str, Any], weights: dict[str, Tensor]) -> GraphModel:
+    """Return the model of a config, whose tensors first take no memory.
+
+    A layer is counted when it is there, which is too late for one of a few GB.
+    """
+    try:
+        with torch.device("meta"), _no_larger_than(weights):
+            build_model(config)
+    except ModelFileError:
+        raise
+    except Exception:  # told below, unless code of your own reads what has no values
+        pass
+    with _no_larger_than(weights):
+        return build_model(config)
 
 
 def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -36,6 +36,7 @@ Level = Literal["graph", "node", "link"]
 Link = Literal["none", "softmax", "sigmoid"]
 """What turns outputs into predictions: numbers, classes, or labels one by one."""
 _VALIDATED = "chosen on validation graphs"
+_LEVELS = ("num_hops", "num_layers", "rounds", "blocks", "mlp_layers", "return_steps")
 LINKS: tuple[Link, ...] = get_args(Link)
 
 
@@ -182,7 +183,7 @@ class ModelOptions:
         for item in fields(self):
             value = getattr(self, item.name)
             if item.type == "int" or (item.type == "int | None" and value is not None):
-                most = MOST_LEVELS if item.name in ("num_hops", "num_layers") else None
+                most = MOST_LEVELS if item.name in _LEVELS else None
                 checked = check_positive(item.name, value, maximum=most)
                 object.__setattr__(self, item.name, checked)
             if item.metadata["choices"]:

@@ -74,7 +74,7 @@ class PNA(GraphModel):
                 channels,
                 ["mean", "min", "max", "std"],
                 ["identity", "amplification", "attenuation"],
-                torch.tensor([0, 1]),
+                torch.tensor([0, 1], device="cpu"),  # its numbers are read at once
                 edge_dim=self.edge_channels or None,
                 towers=towers,
             )

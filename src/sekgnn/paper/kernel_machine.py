@@ -245,7 +245,8 @@ class KernelMachine(GraphModel):
         graph = torch.repeat_interleave(graph, rows.diff())
         low, high = nodes[:-1][graph], nodes[1:][graph]
         inside = bool(((self.indices >= low) & (self.indices < high)).all())
-        return inside and 0 <= int(self.link) < 2
+        known = not graphs or int(self.chosen) in self.kernel().levels
+        return inside and known and 0 <= int(self.link) < 2
 
 
 def votes(out: Tensor, classes: int) -> Tensor:

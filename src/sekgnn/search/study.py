@@ -24,6 +24,7 @@ import numpy as np
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.errors import ConfigError
+from sekgnn.files import visible_names
 from sekgnn.parallel import Progress
 from sekgnn.provenance import package_versions, source_commit
 from sekgnn.search.findings import (
@@ -48,7 +49,6 @@ from sekgnn.search.validation import Validation, selected_on
 from sekgnn.training.config import RunConfig
 from sekgnn.training.processes import run_processes
 from sekgnn.training.run import PACKAGES
-from sekgnn.training.run_folder import visible_names
 from sekgnn.training.run_record import is_better_high
 
 SAMPLERS = ("tpe", "random", "grid")

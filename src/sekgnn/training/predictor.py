@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,6 +34,7 @@ from sekgnn.models import GraphModel, load_models
 from sekgnn.models.model_file import read_about
 from sekgnn.models.registry import ModuleModel
 from sekgnn.parallel import Progress
+from sekgnn.parsing import parse_as
 from sekgnn.training.batches import JoinedGraphs, JoinedSeeds, encoding_cache
 from sekgnn.training.calibration import Calibration
 from sekgnn.training.config import DEVICES, RunConfig
@@ -54,7 +54,7 @@ from sekgnn.training.run_folder import (
     model_files,
     read_config,
 )
-from sekgnn.training.run_record import RECORD_FILE, RunRecord
+from sekgnn.training.run_record import RECORD_FILE, FoldRecord, RunRecord
 from sekgnn.training.task_note import TaskNote
 from sekgnn.training.training import Training
 
@@ -120,6 +120,12 @@ class Predictor:
             note = TaskNote.from_dict(read_about(file).get("task", {}))
             members = load_models(file)
             for model in members:
+                own = isinstance(model, ModuleModel)
+                if not own and model.out_channels != note.num_outputs:
+                    raise ModelFileError(
+                        f"{file} is damaged: its model has {model.out_channels} "
+                        f"outputs, and its task {note.num_outputs}."
+                    )
                 model.to(available_device(accelerator, model.precision))
             models += members
             notes += [note] * len(members)
@@ -331,9 +337,9 @@ def _read_calibration(folders: Sequence[Path]) -> Calibration | None:
         if not file.is_file():
             return None
         try:
-            values = json.loads(file.read_text(encoding="utf-8"))
-            found.append(Calibration.from_dict(values.get("calibration", {})))
-        except (OSError, ValueError, TypeError, AttributeError) as error:
+            fold = parse_as(FoldRecord, file.read_text(encoding="utf-8"))
+            found.append(Calibration.from_dict(fold.calibration))
+        except (OSError, ValueError, TypeError) as error:
             raise ModelFileError(f"{file} is damaged: {error}.") from error
     return Calibration.joined(found)
 

@@ -19,7 +19,7 @@ from sekgnn.datasets import GraphTask
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.files import make_folder, write_files
 from sekgnn.parallel import Progress
-from sekgnn.parsing import parse_json
+from sekgnn.parsing import parse_as
 from sekgnn.provenance import package_versions, source_commit
 from sekgnn.training.baseline import Baseline, make_baseline, summarise_baseline
 from sekgnn.training.calibration import Calibration, check_enough
@@ -151,7 +151,13 @@ def train(
             folders = fold_folders(place, len(training.splits))
             folds = _run_folds(training, folders, jobs, data_root, data, progress)
             _join_predictions(folders, place)
-        record = _record(training, described, folds, started, threads)
+        try:
+            record = _record(training, described, folds, started, threads)
+        except (LookupError, TypeError) as error:
+            raise GraphInputError(
+                f"a {FOLD_FILE} in {place} is not of this run ({error} is missing or "
+                "wrong); remove it to train this part again."
+            ) from error
         record.save(place)
     return record
 
@@ -294,8 +300,8 @@ def _check_calibration(training: Training) -> None:
 def _read_fold(path: Path) -> FoldRecord:
     """Return the record of a finished fold."""
     try:
-        return FoldRecord(**parse_json(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
+        return parse_as(FoldRecord, path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         raise GraphInputError(
             f"{path} is damaged ({error}); remove it to train this part again."
         ) from error

@@ -14,7 +14,7 @@ import yaml
 
 from sekgnn.checks import check_choice
 from sekgnn.errors import ConfigError, OutputError, ResumeWarning
-from sekgnn.files import write_files
+from sekgnn.files import visible_names, write_files
 from sekgnn.parsing import parse_yaml
 from sekgnn.training.config import RunConfig
 
@@ -146,15 +146,6 @@ def write_config(config: RunConfig, folder: Path) -> None:
     write_files(folder, {CONFIG_FILE: text.encode()})
 
 
-def visible_names(folder: Path) -> list[str]:
-    """Return what a folder holds, if it exists, sorted; hidden files are left out."""
-    if not folder.exists():
-        return []
-    if not folder.is_dir():
-        raise ConfigError(f"{folder} is a file, not a folder; choose another output.")
-    return sorted(p.name for p in folder.iterdir() if not p.name.startswith("."))
-
-
 def fold_folders(place: Path, count: int) -> list[Path]:
     """Return the folders of a run's folds, whose order is that of their names."""
     return _numbered(place, "fold", count)
@@ -269,8 +260,10 @@ def locked(folder: Path) -> Iterator[None]:
 
     Raises:
         FolderInUseError: If another process holds it.
+        ConfigError: If it holds links.
         OutputError: If the folder cannot be written to.
     """
+    visible_names(folder)
     path = folder / _LOCK_FILE
     try:
         file = path.open("a+b")

@@ -6,13 +6,13 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.files import write_files
-from sekgnn.parsing import parse_json
+from sekgnn.parsing import Size, parse_json, read_as
 
 FORMAT = "sekgnn run"
 FORMAT_VERSION = 1
@@ -31,6 +31,55 @@ def is_better_high(metric: str) -> bool:
     """Tell whether a metric, such as ``val_accuracy``, is better the higher it is."""
     metric = metric.partition("[")[0]  # of one target, as in test_r2[logp]
     return metric.split("_", 1)[-1] in HIGHER_IS_BETTER or metric in HIGHER_IS_BETTER
+
+
+class _Named(TypedDict):
+    name: str
+    targets: list[str]
+
+
+class _Data(_Named, total=False):
+    """What ``GraphTask.describe`` says; records of earlier versions say less."""
+
+    fingerprint: str
+    kind: str
+    level: str
+    classes: list[str] | None
+    units: str | None
+    target_units: list[str]
+    left_out: dict[str, int]
+
+
+class _Config(TypedDict):
+    """The key that every config has; the others have the types of their values."""
+
+    model: str
+
+
+class _Baseline(TypedDict, total=False):
+    """What ``summarise_baseline`` says."""
+
+    metric: str
+    each: dict[str, float | None]
+    model: str | None
+    value: float | None
+    left_out: dict[str, str]
+
+
+class _Calibration(TypedDict, total=False):
+    """The part of a ``Calibration`` that is shown."""
+
+    confidence: float | None
+    radii: list[float]
+    graphs: list[int]
+    threshold: float | None
+
+
+class _Tried(TypedDict):
+    """A point of a grid."""
+
+    point: dict[str, Any]
+    chosen: bool
 
 
 @dataclass(frozen=True)
@@ -60,15 +109,15 @@ class FoldRecord:
             ``val_loss``, and ``seconds``; or ``failed``, why it has none of these.
     """
 
-    split: dict[str, list[int]]
+    split: dict[str, list[Size]]
     curves: dict[str, list[float]]
     kept_epoch: int
     metrics: dict[str, float]
     seconds: float
     members: dict[str, dict[str, float]] = field(default_factory=dict)
     baseline: dict[str, dict[str, Any]] = field(default_factory=dict)
-    calibration: dict[str, Any] = field(default_factory=dict)
-    tried: list[dict[str, Any]] = field(default_factory=list)
+    calibration: Annotated[dict[str, Any], _Calibration] = field(default_factory=dict)
+    tried: list[Annotated[dict[str, Any], _Tried]] = field(default_factory=list)
 
     @property
     def point(self) -> dict[str, Any]:
@@ -124,8 +173,8 @@ class RunRecord:
             :func:`~sekgnn.training.baseline.summarise_baseline`.
     """
 
-    config: dict[str, Any]
-    data: dict[str, Any]
+    config: Annotated[dict[str, Any], _Config]
+    data: Annotated[dict[str, Any], _Data]
     model: dict[str, Any]
     num_parameters: int
     protocol: str
@@ -138,7 +187,7 @@ class RunRecord:
     started: str = ""
     seconds: float = 0.0
     device: str = "cpu"
-    baseline: dict[str, Any] = field(default_factory=dict)
+    baseline: Annotated[dict[str, Any], _Baseline] = field(default_factory=dict)
 
     @property
     def headline(self) -> Result:
@@ -244,7 +293,7 @@ class RunRecord:
         try:
             values = parse_json(file.read_text(encoding="utf-8"))
             return cls._from_values(values, file)
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        except (OSError, ValueError) as error:
             if isinstance(error, GraphInputError):
                 raise
             raise GraphInputError(f"{file} is damaged: {error}.") from error
@@ -259,26 +308,16 @@ class RunRecord:
                 f"{FORMAT_VERSION}; read it with the version that wrote it."
             )
         rest = {k: v for k, v in values.items() if not k.startswith("format")}
-        folds = [dict(fold) for fold in rest.pop("folds")]
-        for fold in folds:
-            curves = fold["curves"].items()
-            fold["curves"] = {k: [_number(x) for x in v] for k, v in curves}
-            fold["metrics"] = _numbers(fold["metrics"])
-            members = fold.get("members") or {}
-            fold["members"] = {name: _numbers(own) for name, own in members.items()}
-        results = [
-            {**result, "value": _number(result["value"])}
-            for result in rest.pop("results")
-        ]
-        for result in results if len(folds) > 1 else ():
-            result["spread"] = _number(result["spread"])
-        if not folds or not results:
+        record = read_as(cls, rest)
+        if not record.folds or not record.results:
             raise GraphInputError(f"{file} is damaged: no folds or no results.")
-        return cls(
-            folds=tuple(FoldRecord(**fold) for fold in folds),
-            results=tuple(Result(**result) for result in results),
-            **rest,
+        if len(record.folds) == 1:
+            return record
+        results = (
+            replace(one, spread=math.nan if one.spread is None else one.spread)
+            for one in record.results
         )
+        return replace(record, results=tuple(results))
 
 
 def plain_json(value: Any, digits: int = 17) -> Any:
@@ -292,13 +331,5 @@ def plain_json(value: Any, digits: int = 17) -> Any:
     return value
 
 
-def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
-    return {name: _number(value) for name, value in values.items()}
-
-
 def _short(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.3g}"
-
-
-def _number(value: Any) -> float:
-    return math.nan if value is None else float(value)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from sekgnn.datasets.graph_task import GraphTask, add_graph_features
 from sekgnn.datasets.read_task import TASK_FORMATS, task_format
-from sekgnn.datasets.targets import TASK_KINDS, Label, TaskKind
+from sekgnn.datasets.targets import Label, TaskKind
 from sekgnn.errors import GraphInputError, ModelFileError
-from sekgnn.graphs.shards import read_manifest
+from sekgnn.graphs.shards import Reader, read_manifest
+from sekgnn.parsing import Size, read_as
 from sekgnn.training.objective import Objective
 
 
@@ -42,8 +42,8 @@ class TaskNote:
     units: str = "as given"
     feature_names: tuple[str, ...] | None = None
     edge_feature_names: tuple[str, ...] | None = None
-    reader: dict[str, Any] | None = None
-    max_neighbors: int | None = None
+    reader: Annotated[dict[str, Any], Reader] | None = None
+    max_neighbors: Size | None = None
     sample_seed: int = 0
     comparable: bool = True
     graph_feature_names: tuple[str, ...] = ()
@@ -118,7 +118,7 @@ class TaskNote:
             )
         if known not in (None, "benchmark", form):
             raise GraphInputError(
-                f"the model was trained on {TASK_FORMATS[known]}; {path} is "
+                f"the model was trained on {TASK_FORMATS.get(known, known)}; {path} is "
                 f"{TASK_FORMATS.get(form, form)}, whose features mean something else."
             )
         if kept:
@@ -141,19 +141,31 @@ class TaskNote:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> TaskNote:
+    def from_dict(cls, values: Any) -> TaskNote:
         """Return the note of :meth:`to_dict`; raise ModelFileError if it is not one."""
-        found: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in values.items()
-        }
         try:
-            note = cls(**found)
-        except TypeError as error:
-            raise ModelFileError(f"the model's task cannot be read: {error}") from error
-        if note.kind not in TASK_KINDS:
-            raise ModelFileError(f"the model's task is of unknown kind {note.kind!r}.")
+            note = read_as(cls, values, "task")
+            note._check()
+        except ValueError as error:
+            raise ModelFileError(
+                f"the model's task cannot be read: {error}; get the file again."
+            ) from error
         return note
+
+    def _check(self) -> None:
+        """Raise ValueError if the parts do not fit together."""
+        sizes = {len(self.mean), len(self.scale)}
+        numbers = len(self.targets) if self.kind == "regression" else 0
+        if not self.targets or not sizes <= {0, numbers} or len(sizes) > 1:
+            raise ValueError("targets, mean and scale do not belong together")
+        if self.kind in ("binary", "multiclass") and len(self.classes or ()) < 2:
+            raise ValueError("it has no classes")
+
+    @property
+    def num_outputs(self) -> int:
+        """How many outputs a model of this task has."""
+        labelled = self.kind in ("binary", "multiclass")
+        return len(self.classes or ()) if labelled else len(self.targets)
 
 
 def _labels(names: tuple[str, ...] | None) -> list[int] | None:
