@@ -55,7 +55,7 @@ def test_classes(values: list[Any], kind: str, classes: Any, y: list[int]) -> No
 def test_quantities(values: list[Any]) -> None:
     found = encode_targets([column(values)])
     assert found.kind == "regression" and found.classes is None
-    assert found.y.dtype == np.float32
+    assert found.y.dtype == np.float64
     assert found.y[:, 0].tolist() == [float(v) for v in values]
 
 

@@ -171,8 +171,8 @@ class Targets:
 
     kind: TaskKind
     names: tuple[str, ...]
-    y: NDArray[Any]  # int64 [G] or float32 [G, T]; 0 where missing
-    mask: NDArray[np.bool_]  # false where a target is missing, [G, T]
+    y: NDArray[Any]  # int64 [G], or of regression float64 [G, T], of labels float32
+    mask: NDArray[np.bool_]  # false where a target is missing, [G, T]; y is 0 there
     classes: tuple[Label, ...] | None = None  # the label of every class number
 
 
@@ -211,7 +211,8 @@ def encode_targets(
     for column in columns:
         _check_numbers(column, binary=chosen == "multilabel")
     rows = [[0.0 if v is None else v for v in c.values] for c in columns]
-    return Targets(chosen, names, np.array(rows, dtype=np.float32).T.copy(), mask)
+    dtype = np.float64 if chosen == "regression" else np.float32
+    return Targets(chosen, names, np.array(rows, dtype=dtype).T.copy(), mask)
 
 
 def _kind(
