@@ -18,7 +18,7 @@ class DataNotFoundError(FileNotFoundError):
 
 
 class GraphInputWarning(UserWarning):
-    """Input was usable after a change that the user should know about."""
+    """Input is usable, after a change or with an effect that users should know."""
 
 
 class ModelFileError(ValueError):

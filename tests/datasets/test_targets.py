@@ -119,7 +119,7 @@ def test_words_that_stand_for_missing() -> None:
 def test_quantities(values: list[Any]) -> None:
     found = encode_targets([column(values)])
     assert found.kind == "regression" and found.classes is None
-    assert found.y.dtype == np.float32
+    assert found.y.dtype == np.float64
     assert found.y[:, 0].tolist() == [float(v) for v in values]
 
 

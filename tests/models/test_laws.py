@@ -313,3 +313,20 @@ def test_dropout_drops_in_training_alone() -> None:
     model.train()
     random.seed(0)
     assert not torch.equal(model(data), model(data))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_features_that_are_not_finite_are_refused_with_their_place(value: Any) -> None:
+    items = dressed([path_graph(3), cycle_graph(4)])
+    items[1].x[2, 1] = value
+    model = make("SEKGIN")
+    place = "graph 1 of the batch, node 2, column 1"
+    for batch in (
+        Batch.from_data_list(items),
+        next(iter(HopLoader(items, num_hops=3, batch_size=2))),
+    ):
+        with pytest.raises(GraphInputError, match=place):
+            model(batch)
+    items[1].x[2, 1] = 1e38  # large, but a number
+    items[1].x[:, 0] = 3e38
+    assert not model.prepare(Batch.from_data_list(items)).x.sum().isnan()

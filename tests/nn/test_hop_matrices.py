@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.nn.helpers import dense, dress, dressed, hops_of
+from torch_geometric.data import Data
 
 import sekgnn.nn.hop_matrices as matrices
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import Graph, cycle_graph, path_graph
-from sekgnn.nn import edge_features, hop_csr
+from sekgnn.models import GIN
+from sekgnn.nn import HopLoader, edge_features, hop_csr
 from sekgnn.testing import graphs
 
 
@@ -58,6 +62,35 @@ def test_bad_pairs_are_refused(
         hop_csr(torch.tensor(pairs), torch.tensor(order), 3, 2)
     with pytest.raises(ConfigError, match="num_hops"):
         hop_csr(torch.zeros(2, 0).long(), torch.zeros(0).long(), 3, 0)
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64, torch.bool])
+def test_numbers_of_nodes_are_integers(kind: torch.dtype) -> None:
+    """Whoever reads them: pairs, their hops, edges beside features, a loader."""
+    name = str(kind).removeprefix("torch.")
+    pairs, order = torch.tensor([[0, 1], [1, 0]]), torch.ones(2, dtype=torch.int64)
+    hops = hop_csr(pairs, order, 2, 1)
+    whole = Data(x=torch.ones(2, 1), edge_index=pairs)
+    whole.update({"hop_edge_index": pairs, "hop_order": order})
+    model = GIN(1, 1)
+
+    def refused(field: str) -> Any:
+        return pytest.raises(GraphInputError, match=f"{field} must hold .*{name};")
+
+    with refused("hop_edge_index"):
+        hop_csr(pairs.to(kind), order, 2, 1)
+    with refused("hop_order"):
+        hop_csr(pairs, order.to(kind), 2, 1)
+    with refused("edge_index"):
+        edge_features(pairs.to(kind), torch.ones(2), hops)
+    for field in ("hop_edge_index", "hop_order"):
+        bad = whole.clone().update({field: whole[field].to(kind)})
+        with refused(field):
+            model(bad)
+        with refused(field):
+            next(iter(HopLoader([bad], num_hops=1)))
+    with refused("edge_index"):
+        model(Data(x=torch.ones(2, 1), edge_index=pairs.to(kind)))
 
 
 def test_edge_features_follow_the_pairs() -> None:

@@ -34,7 +34,8 @@ def test_scaled_features_have_mean_0_and_variance_1(
     z = fitted(x, "scale", pieces)(x).numpy()
     spread = table.std(axis=0)
     varies = spread > 1e-14 * abs(table).max(axis=0)
-    expected = (table - table.mean(axis=0)) / np.where(varies, spread, 1)
+    spread = np.maximum(spread, 1e-3 * abs(table.mean(axis=0)))
+    expected = np.where(varies, (table - table.mean(axis=0)) / spread, 0)
     np.testing.assert_allclose(z, expected, rtol=1e-6, atol=1e-8)
 
 
@@ -85,3 +86,20 @@ def test_unfitted_changes_nothing_and_no_rows_are_refused() -> None:
         Standardizer(MAX_ROTATED + 1, "rotate")
     with pytest.raises(ConfigError, match='fusion="concat"'):
         EncodingFusion(2, 3, 4, "mean", standardize="rotate")
+
+
+def test_what_hardly_varies_is_not_amplified_without_bound() -> None:
+    """A constant says nothing; other spreads are a thousandth of the mean or more."""
+    x = torch.full((100, 3), 5.0, dtype=torch.float64)
+    x[:, 1] += 1e-5 * torch.randn(100)
+    x[:, 2] += torch.randn(100)
+    z = fitted(x, "scale")(torch.tensor([[6.0, 6.0, 6.0]]).double())
+    assert z[0, 0] == 0
+    assert z[0, 1] == pytest.approx(1 / 5e-3, rel=1e-3)
+    assert 0.5 < z[0, 2] < 2
+
+
+def test_a_table_that_does_not_vary_has_no_axes() -> None:
+    x = torch.full((100, 3), 1 / 3, dtype=torch.float64)
+    rotation = fitted(x * (1 + 1e-15 * torch.randn(100, 3).double()), "rotate")
+    assert (rotation(x + 5) == 0).all()

@@ -152,6 +152,7 @@ def test_a_value_out_of_range_names_its_key(name: str, values: list[Any]) -> Non
     ("values", "message"),
     [
         ({"val_fraction": 0.5, "test_fraction": 0.5}, "leave nothing to train on"),
+        ({"target": ["z", "y"], "features": ["a", "y"]}, "'y' is a target and among"),
         ({"protocol": "xu2019", "patience": 3}, "leave patience out"),
         ({"protocol": "fixed", "patience": 3}, "leave patience out"),
         ({"keep": "last", "patience": 3}, "leave patience out.*keep=best"),

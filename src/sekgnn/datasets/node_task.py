@@ -266,7 +266,7 @@ def _targets(
             raise GraphInputError(f"{where}: labels are 0 or 1.")
         return "multilabel", table.astype("f4"), np.ones(table.shape, np.bool_), None
     mask = np.isfinite(table)
-    numbers = np.where(mask, table, 0).astype(np.float32)
+    numbers = np.where(mask, table, 0).astype(np.float64)
     return "regression", numbers, mask, None
 
 

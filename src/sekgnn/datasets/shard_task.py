@@ -64,7 +64,7 @@ class ShardTask(GraphTask):
 
     shards: Shards
     positions: Positions  # of these graphs in the folder, [G], rising
-    y: NDArray[Any]  # int64 [G] or float32 [G, T]
+    y: NDArray[Any]  # as in Targets
     num_nodes: Positions  # of every graph, [G]
 
     @property

@@ -250,8 +250,8 @@ class Targets:
 
     kind: TaskKind
     names: tuple[str, ...]
-    y: NDArray[Any]  # int64 [G] or float32 [G, T]; 0 where missing
-    mask: NDArray[np.bool_]  # false where a target is missing, [G, T]
+    y: NDArray[Any]  # int64 [G], or of regression float64 [G, T], of labels float32
+    mask: NDArray[np.bool_]  # false where a target is missing, [G, T]; y is 0 there
     classes: tuple[Label, ...] | None = None  # the label of every class number
     missing: Mapping[str, int] = field(default_factory=dict)
     """What stands for targets of graphs that have none at all, and how often."""
@@ -294,7 +294,8 @@ def encode_targets(
         return Targets(chosen, names, values, mask, labels, _missing(columns, mask))
     table = np.array([_checked(c, binary=chosen == "multilabel") for c in columns]).T
     mask = ~np.isnan(table)
-    y = np.where(mask, table, 0).astype(np.float32)
+    dtype = np.float64 if chosen == "regression" else np.float32
+    y = np.where(mask, table, 0).astype(dtype)
     return Targets(chosen, names, y, mask, missing=_missing(columns, mask))
 
 

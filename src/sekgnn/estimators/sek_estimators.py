@@ -489,7 +489,7 @@ class SEKRegressor(RegressorMixin, GraphEstimator):
         if np.isinf(values).any() or not mask.any(axis=0).all():
             raise GraphInputError("targets must be finite, and not all missing.")
         self.n_outputs_ = values.shape[1]
-        numbers = torch.from_numpy(np.nan_to_num(values).astype(np.float32))
+        numbers = torch.from_numpy(np.nan_to_num(values))
         self._train(X, "regression", numbers, mask, sample_weight=sample_weight)
         return self
 

@@ -22,6 +22,7 @@ from sekgnn.nn import (
     membership,
     pair_layout,
 )
+from sekgnn.nn.hop_matrices import check_index
 from sekgnn.walks.between import STEPS
 
 if TYPE_CHECKING:
@@ -97,9 +98,11 @@ def graph_inputs(data: Any, model: GraphModel) -> GraphInputs:
     ptr = getattr(data, "ptr", None)
     if ptr is None:
         ptr = torch.tensor([0, num_nodes], device=hops.indptr.device)
+    check_index("ptr", ptr)
     x = encoding = edges = multisets = None
     if model.in_channels:
         x = _matrix(data, "x", (model.in_channels,), num_nodes).to(kind)
+        _check_finite(x, ptr)
     if model.encoding is not None:
         shape = model.encoding.num_channels, model.encoding.length
         if model.encoding.ragged:
@@ -173,6 +176,7 @@ def hops_of(data: Any, num_nodes: int, num_hops: int) -> HopCSR:
         found: HopCSR = kept[1]
         return found  # layers read as many of its hops as they need
     if source is None:
+        check_index("edge_index", edges)
         plain = edges[:, edges[0] != edges[1]]
         hops = hop_csr(plain, torch.ones_like(plain[0]), num_nodes, 1)
     else:
@@ -193,6 +197,20 @@ def _ready(data: Any, num_hops: int) -> HopCSR:
     if fields.HOP_T_INDPTR in data:
         columns = data[fields.HOP_T_INDPTR], data[fields.HOP_T_INDICES]
     return HopCSR(*rows, *columns, data[fields.NUM_HOPS])
+
+
+def _check_finite(x: Tensor, ptr: Tensor) -> None:
+    """Raise GraphInputError for features that would make all of a graph NaN."""
+    if bool(x.detach().sum().isfinite()):
+        return
+    bad = (~x.isfinite()).nonzero()
+    if len(bad):  # and not a sum that is too large
+        node, column = bad[0].tolist()
+        graph = int(torch.searchsorted(ptr, node, right=True)) - 1
+        raise GraphInputError(
+            f"x of graph {graph} of the batch, node {node - int(ptr[graph])}, column "
+            f"{column}, is {x[node, column].item()}; features must be finite."
+        )
 
 
 def _matrix(data: Any, name: str, shape: tuple[int, ...], rows: int) -> Tensor:

@@ -347,6 +347,8 @@ class GraphModel(nn.Module):
                     fit(inputs)
             if self.pooled_scale.scale is not None:
                 self.pooled_scale.fit(lambda: (self.pool(part) for part in inputs()))
+                scale = self.pooled_scale.scale
+                scale[scale.isinf()] = 1.0  # what does not vary yet may be learned
                 if self.lift is None:  # the head's share is that of one feature
                     self.pooled_scale.scale *= self.pooled_scale.num_features**0.5
         finally:

@@ -19,6 +19,7 @@ from sekgnn.graphs.cleaning import Undirected
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.hops import HopKernel, HopPairs, hop_pairs
 from sekgnn.nn.graph_store import GraphStore, positions
+from sekgnn.nn.hop_matrices import check_index
 from sekgnn.nn.kernels import (
     cut_indices,
     cut_indptr,
@@ -145,6 +146,8 @@ class HopStore:
         self, edges: Tensor, order: Tensor, pair_ptr: NDArray[np.int64]
     ) -> Rows:
         """Return the rows of pairs that are there already."""
+        check_index("hop_edge_index", edges)
+        check_index("hop_order", order)
         sizes, counts = np.diff(self.node_ptr), np.diff(pair_ptr)
         ends = edges.cpu().numpy()
         hop = order.cpu().numpy()

@@ -138,7 +138,19 @@ def as_hops(
     return hop_edge_index
 
 
+def check_index(name: str, value: Tensor) -> Tensor:
+    """Return a tensor of numbers of nodes or hops; raise GraphInputError for others."""
+    if value.is_floating_point() or value.is_complex() or value.dtype == torch.bool:
+        kind = str(value.dtype).removeprefix("torch.")
+        raise GraphInputError(
+            f"{name} must hold integers, got {kind}; pass {name}.long()."
+        )
+    return value
+
+
 def _check_pairs(edges: Tensor, order: Tensor, num_nodes: int, num_hops: int) -> None:
+    check_index("hop_edge_index", edges)
+    check_index("hop_order", order)
     if edges.dim() != 2 or edges.size(0) != 2 or order.shape != edges.shape[1:]:
         raise GraphInputError(
             "hop_edge_index must have shape [2, M] and hop_order [M], got "
@@ -206,6 +218,7 @@ def edge_features(edge_index: Tensor, edge_attr: Tensor, hops: HopCSR) -> EdgeFe
     Raises:
         GraphInputError: If a pair of hop 1 has no edge, or has two.
     """
+    check_index("edge_index", edge_index)
     if edge_attr.size(0) != edge_index.size(1):
         raise GraphInputError(
             f"edge_attr has {edge_attr.size(0)} rows for {edge_index.size(1)} edges."

@@ -132,11 +132,22 @@ def reset_children(module: nn.Module) -> None:
             reset_children(child)
 
 
-class RowBatchNorm(nn.BatchNorm1d):
-    """Batch normalisation that also trains on a batch of one row or none.
+LIMIT = 100.0
+"""Standard deviations in training beyond which an evaluated channel is cut off.
 
-    PyTorch refuses a single row, which has no variance; here such a batch is normalised
-    by the running statistics and leaves them as they are.
+More than those of any of 10,000 rows can be in training. A channel that is constant in
+training stays so: the mean it had there lags behind the weights, and would be divided
+by next to nothing, layer after layer.
+"""
+
+
+class RowBatchNorm(nn.BatchNorm1d):
+    r"""Batch normalisation for any rows, those unlike the training ones included.
+
+    PyTorch refuses a single row in training, which has no variance; here such a batch
+    is normalised by the running statistics and leaves them as they are. Evaluated
+    channels are cut off at :data:`LIMIT` of the standard deviations that they had in
+    training; ordinary rows are far from it.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -151,7 +162,24 @@ class RowBatchNorm(nn.BatchNorm1d):
                 training=False,
                 eps=self.eps,
             )
+        if not self.training:
+            input = self._limited(input)
         return super().forward(input)
+
+    def _limited(self, input: Tensor) -> Tensor:
+        r"""Return rows that are no further from the mean than the limit.
+
+        After t batches the running variance is :math:`b + (1 - b) v` with
+        :math:`b = (1 - m)^t` for momentum m: it began at 1, and v is what was seen.
+        """
+        mean, var, seen = self.running_mean, self.running_var, self.num_batches_tracked
+        if mean is None or var is None or seen is None or self.momentum is None:
+            return input
+        began = (1 - self.momentum) ** seen.to(var.dtype)
+        rounding = 4 * torch.finfo(var.dtype).eps * began
+        spread = (((var - began).clamp(min=0) + rounding) / (1 - began)).sqrt()
+        most = LIMIT * spread  # infinite before training
+        return input.clamp(mean - most, mean + most)
 
 
 def make_norm(norm: Norm, channels: int) -> nn.Module:

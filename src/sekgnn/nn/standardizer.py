@@ -22,6 +22,12 @@ Rows = Callable[[], Iterable[Tensor]]
 
 MAX_ROTATED = 8192
 _NOISE = 1e-13  # share of the largest variance below which an axis is rounding
+_LEAST_SPREAD = 1e-3
+"""Share of its mean that a feature is divided by at least.
+
+What varies by less in training would be amplified without bound in other graphs. In
+ordinary data spreads are some hundredths of the mean and more.
+"""
 _ROUNDING = 1e-12, 1e-15
 """A float64 feature that varies by less is constant: of its own and the largest size.
 
@@ -40,8 +46,9 @@ class Standardizer(nn.Module):
     * ``"none"``: :math:`z = x`.
 
     :math:`\mu`, :math:`\sigma` and U are those of the rows that :meth:`fit` was given,
-    computed in float64; before that nothing is changed. Features that do not vary are
-    only shifted.
+    computed in float64; before that nothing is changed. Features that do not vary there
+    become 0 everywhere, and :math:`\sigma` is at least a thousandth of :math:`\mu` by
+    ``"scale"``.
 
     Args:
         num_features: F.
@@ -104,7 +111,10 @@ class Standardizer(nn.Module):
         own, whole = max(8 * precision, _ROUNDING[0]), _ROUNDING[1]
         smallest = whole * max(largest.tolist(), default=0.0)
         rounding = (own * largest).clamp(min=smallest)
-        spread = torch.where(spread > rounding, spread, 1.0)
+        varies, constant = spread > rounding, 1.0
+        if self.kind == "scale":  # a rotation takes constants out itself
+            constant, spread = torch.inf, spread.clamp(min=_LEAST_SPREAD * mean.abs())
+        spread = torch.where(varies, spread, constant)
         self.shift.copy_(mean)
         self.scale.copy_(spread)
         if self.axes is None or self.variances is None:
@@ -118,7 +128,7 @@ class Standardizer(nn.Module):
         # an axis is defined up to its sign: let the largest entry be positive
         top = axes.gather(0, axes.abs().argmax(0, keepdim=True))
         axes = axes * torch.where(top < 0, -1.0, 1.0)
-        kept = variances > _NOISE * variances[:1]
+        kept = variances > _NOISE * variances[:1].clamp(min=1)  # if any varies
         self.axes.copy_(axes * kept)
         self.variances.copy_(variances * kept)
 

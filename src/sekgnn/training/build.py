@@ -224,9 +224,10 @@ def _check_same(wanted: dict[str, Any], found: dict[str, Any], path: Any) -> Non
 @torch.no_grad()
 def _rescale(model: GraphModel, before: TaskNote, note: TaskNote) -> None:
     """Let outputs mean the same in the scale of other training targets."""
-    kind: dict[str, Any] = {"dtype": model.head.weight.dtype}
-    old_mean, old_scale = (torch.tensor(v, **kind) for v in (before.mean, before.scale))
-    mean, scale = (torch.tensor(v, **kind) for v in (note.mean, note.scale))
+    old_mean, old_scale, mean, scale = (
+        torch.tensor(values, dtype=torch.float64)
+        for values in (before.mean, before.scale, note.mean, note.scale)
+    )
     ratio = (old_scale / scale).unsqueeze(1)
     model.head.weight.mul_(ratio)
     model.head.bias.copy_((model.head.bias * old_scale + old_mean - mean) / scale)

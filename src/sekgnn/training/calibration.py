@@ -109,7 +109,8 @@ class Calibration:
         ``set_size``, the mean number of classes. With several targets, of each.
         Arguments as in :meth:`fit`, with the names of the targets.
         """
-        scores, radii = conformal_scores(kind, found, y), torch.tensor(self.radii)
+        scores = conformal_scores(kind, found, y)
+        radii = torch.tensor(self.radii, dtype=torch.float64)
         rows: list[tuple[float, float]] = []
         for column, own in enumerate(mask.unbind(1)):
             inside = (scores[own, column] <= radii[column]).double()

@@ -382,6 +382,12 @@ class RunConfig(_ModelKeys):
             raise ConfigError(
                 f"model {self.model!r} sends no messages; leave max_neighbors out."
             )
+        for name in self.features:
+            if name in self.target:
+                raise ConfigError(
+                    f"{name!r} is a target and among features, so the answer would be "
+                    "read; leave it out of features."
+                )
         if self.val_fraction + self.test_fraction >= 1.0:
             raise ConfigError(
                 "val_fraction and test_fraction leave nothing to train on: "

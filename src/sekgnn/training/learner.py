@@ -19,7 +19,7 @@ from sekgnn.models import GraphModel
 from sekgnn.training.batches import BatchLoader, JoinedGraphs
 from sekgnn.training.config import RunConfig
 from sekgnn.training.objective import Objective
-from sekgnn.training.predictions import PredictionCollector
+from sekgnn.training.predictions import PredictionCollector, shortened
 
 SCALE = "target_scale"
 """Key of a checkpoint: the scale of the objective."""
@@ -95,6 +95,13 @@ class GraphLearner(LightningModule):
             world=self.trainer.world_size,
             num_workers=self.config.num_workers,
         )
+
+    def transfer_batch_to_device(
+        self, batch: Any, device: torch.device, dataloader_idx: int
+    ) -> Any:
+        """Return a batch on a device."""
+        batch = shortened(batch, device)
+        return super().transfer_batch_to_device(batch, device, dataloader_idx)
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         """Return the optimiser."""

@@ -101,7 +101,8 @@ class Objective:
             wanted = y.to(out.dtype)
             each = F.binary_cross_entropy_with_logits(out, wanted, reduction="none")
         else:
-            wanted = self.wanted(y.to(out.dtype))
+            exact = y if y.dtype == torch.float64 else y.to(out.dtype)
+            wanted = self.wanted(exact).to(out.dtype)
             losses: dict[str, Any] = {
                 "mse": F.mse_loss,
                 "mae": F.l1_loss,
@@ -156,7 +157,9 @@ class Objective:
             return _class_metrics(self.kind, predicted[own], y[own], threshold)
         rows = self._each(predicted, y, mask)
         return {
-            name: float(torch.tensor([row[name] for row in rows]).double().nanmean())
+            name: float(
+                torch.tensor([row[name] for row in rows], dtype=torch.float64).nanmean()
+            )
             for name in self.metric_names
         }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -116,10 +117,17 @@ def predict_batches(model: GraphModel, batches: Iterable[Any]) -> Predictions:
     try:
         with torch.inference_mode():
             for batch in batches:
-                collector.update(model, batch.to(place))
+                collector.update(model, shortened(batch, place).to(place))
     finally:
         model.train(was_training)
     return collector.ordered()
+
+
+def shortened(batch: Any, device: torch.device) -> Any:
+    """Return a batch whose targets a device can hold: MPS has no float64."""
+    if device.type == "mps" and batch.y is not None and batch.y.is_floating_point():
+        batch.y = batch.y.float()
+    return batch
 
 
 def mean_prediction(models: Sequence[GraphModel], each: Sequence[Tensor]) -> Tensor:
@@ -179,8 +187,8 @@ def predicted_columns(
     rows = np.arange(len(predicted))
     out: dict[str, list[Any]] = {}
     if note.classes is None:
-        for name, column in zip(note.targets, predicted.T, strict=True):
-            out[f"predicted {name}"] = _numbers(column)
+        for i, (name, column) in enumerate(zip(note.targets, predicted.T, strict=True)):
+            out[f"predicted {name}"] = _numbers(column, note, i)
         spreads = () if spread is None else spread.T
     else:
         chosen = predicted.argmax(axis=1) if predicted.size else rows
@@ -197,8 +205,8 @@ def predicted_columns(
     for i, name in enumerate(note.targets):
         radius = calibration.radii[i]
         if note.kind == "regression":
-            out[f"lower {name}"] = _numbers(predicted[:, i] - radius)
-            out[f"upper {name}"] = _numbers(predicted[:, i] + radius)
+            out[f"lower {name}"] = _numbers(predicted[:, i] - radius, note, i)
+            out[f"upper {name}"] = _numbers(predicted[:, i] + radius, note, i)
             continue
         chances, labels = predicted, note.classes or (0, 1)
         if note.classes is None:
@@ -210,8 +218,16 @@ def predicted_columns(
     return out
 
 
-def _numbers(values: NDArray[np.float64]) -> list[str]:
-    return [f"{value:.7g}" for value in values.tolist()]
+def _numbers(
+    values: NDArray[np.float64], note: TaskNote | None = None, target: int = 0
+) -> list[str]:
+    """Return seven digits; more of a target that varies by little of its size."""
+    digits = 7
+    if note is not None and note.mean:
+        size, spread = abs(note.mean[target]), note.scale[target]
+        if size > 1e3 * spread > 0:
+            digits = min(17, 4 + math.ceil(math.log10(size / spread)))
+    return [f"{value:.{digits}g}" for value in values.tolist()]
 
 
 def prediction_table(
@@ -232,11 +248,11 @@ def prediction_table(
         "fold": [fold] * len(found.graph),
     }
     for target, name in enumerate(note.targets):
-        here, values = found.mask[:, target].tolist(), truth[:, target].tolist()
+        here, values = found.mask[:, target].tolist(), truth[:, target].numpy()
         if note.classes is not None:
             shown: list[Any] = [note.classes[int(value)] for value in values]
         else:
-            shown = [f"{float(value):.7g}" for value in values]
+            shown = [*_numbers(values, note, target)]
         pairs = zip(shown, here, strict=True)
         out[f"true {name}"] = [value if own else "" for value, own in pairs]
         out[f"predicted {name}"] = columns[f"predicted {name}"]

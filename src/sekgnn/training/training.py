@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from sekgnn.datasets import GraphTask, NodeTask, Split
@@ -64,6 +65,7 @@ from sekgnn.training.sources import load_data
 from sekgnn.training.task_note import TaskNote
 
 _SEED_NEIGHBORS = 10
+_ABSURD = 100.0  # times the loss of saying the same of all training graphs
 _KEPT = 4  # sets of hops and encodings in memory; each may be as large as the data
 
 
@@ -375,6 +377,7 @@ class Training:
             solve_head(model, objective, *parts())
         if output is not None:
             save_model(model, output / MODEL_FILE, {"task": note.to_dict()})
+        self._compare(history.curves, objective, number)
         return Trained(model, note, history.curves, keep.epoch, history.seconds)
 
     def _fit_at_once(
@@ -408,12 +411,34 @@ class Training:
             for name, value in found.metrics(objective).items():
                 row[f"{watched}_{name}"] = value
         if output is not None:
-            curves = to_csv(["epoch", *row], [[1, *row.values()]])
-            write_files(output, {CURVES_FILE: curves})
+            table = to_csv(["epoch", *row], [[1, *row.values()]])
+            write_files(output, {CURVES_FILE: table})
             save_model(model, output / MODEL_FILE, {"task": note.to_dict()})
         if report is not None:
             report(1, row)
-        return replace(trained, curves={name: [value] for name, value in row.items()})
+        curves = {name: [value] for name, value in row.items()}
+        self._compare(curves, objective, number)
+        return replace(trained, curves=curves)
+
+    def _compare(
+        self, curves: dict[str, list[float]], objective: Objective, number: int
+    ) -> None:
+        """Warn of validation graphs that a model says absurd things of."""
+        if "val_loss" not in curves:
+            return
+        y, mask = self.data.subset(self.splits[number].train).targets()
+        nothing = torch.zeros(len(y), self.data.num_outputs, dtype=torch.float64)
+        total, count = objective.loss_sum(nothing, y, mask)
+        usual = max(float(total) / max(int(count), 1), *curves["train_loss"])
+        last = curves["val_loss"][-1]
+        if last > _ABSURD * usual:
+            text = (
+                f"{self.data.name}: the validation loss ended at {last:.2g}, and that "
+                f"of training was {usual:.2g} at most: some validation graphs are "
+                "unlike all training graphs, in degrees, sizes or targets. Leave them "
+                'out, bring such graphs into training, or try norm "layer".'
+            )
+            warnings.warn(text, GraphInputWarning, stacklevel=3)
 
     def evaluate(
         self, trained: Trained, number: int = 0, part: str = "test"
