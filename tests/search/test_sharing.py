@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,9 +16,9 @@ import pytest
 optuna: Any = pytest.importorskip("optuna")
 
 from sekgnn.datasets.graph_task import GraphTask  # noqa: E402
-from sekgnn.search import SearchSpace, search, storage  # noqa: E402
-from sekgnn.search.storage import Watch, open_storage, quiet_optuna  # noqa: E402
-from sekgnn.search.study import NotNeededError, claim  # noqa: E402
+from sekgnn.search import SearchSpace, search, worker  # noqa: E402
+from sekgnn.search.storage import open_storage, quiet_optuna  # noqa: E402
+from sekgnn.search.worker import Worker  # noqa: E402
 from sekgnn.training.config import RunConfig  # noqa: E402
 
 from .conftest import BASE  # noqa: E402
@@ -25,14 +28,14 @@ SPACE = {"lr": [0.01, 0.02, 0.03], "batch_size": [8, 16], "num_layers": [1, 2]}
 WORK = """
 import json, sys, time
 from sekgnn.paper import CountingDataset
-from sekgnn.search import SearchSpace, search, storage
+from sekgnn.search import SearchSpace, search, worker
 from sekgnn.search.validation import Outcome, Validation
 from sekgnn.training.config import RunConfig
 from sekgnn.paper.counting import counting_data
 
 folder, url, base, space, hang = sys.argv[1:]
 data = counting_data(CountingDataset.generated(num_graphs=40), ["triangle"])
-storage.BEAT_SECONDS = 1
+worker.BEAT_SECONDS = 1
 
 def value(self, config, report):
     print(config.lr, config.batch_size, config.num_layers, flush=True)
@@ -74,8 +77,8 @@ def go(*processes: subprocess.Popen[str]) -> None:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let processes be gone after two seconds, not a minute."""
-    monkeypatch.setattr(storage, "BEAT_SECONDS", 1)
-    monkeypatch.setattr(storage, "GRACE_SECONDS", 2)
+    monkeypatch.setattr(worker, "BEAT_SECONDS", 1)
+    monkeypatch.setattr(worker, "GRACE_SECONDS", 2)
 
 
 @pytest.mark.slow
@@ -113,34 +116,35 @@ def test_the_same_command_continues_after_kill_9(
         pruner="none", data=data, storage=url or None,
     )  # fmt: skip
     assert record.trials == {"complete": 12, "pruned": 0, "fail": 1, "running": 0}
-    assert record.rows[0].reason == "its process is gone"
+    assert record.rows[0]["reason"] == "its process is gone"
     again = [[str(c.lr), str(c.batch_size), str(c.num_layers)] for c in no_training]
     assert again.count(point) == 1
     assert len(again) == 12
 
 
-def test_a_contested_slot_is_nobodys(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Between a trial's look for a free slot and its claim, another claims it too."""
+def make_worker(study: Any, slots: int = 1) -> Worker:
+    """Return a worker that can choose slots, but run no trial."""
+    record: Any = SimpleNamespace(space={}, requested=slots)
+    validation: Any = SimpleNamespace(config=BASE)
+    return Worker(study, record, validation)
+
+
+def test_trials_choose_slots_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    """Were a later one first, an earlier one could choose the same meanwhile."""
     with quiet_optuna():
         study = optuna.create_study(storage=open_storage(str(tmp_path / "study.log")))
-        first, second = study.ask(), study.ask()
-        look = study.get_trials
-        looks: list[int] = []
-
-        def meddle(**options: Any) -> Any:
-            looks.append(1)
-            if len(looks) == 2:
-                second.set_user_attr("slot", 0)
-            return look(**options)
-
-        monkeypatch.setattr(study, "get_trials", meddle)
-        assert claim(study, first, 2) == 1
-        with pytest.raises(NotNeededError):
-            claim(study, study.ask(), 2)
-        study.tell(second, state=optuna.trial.TrialState.FAIL)
-        assert claim(study, study.ask(), 2) == 0  # a failed trial gives its slot back
+        one = make_worker(study, slots=2)
+        first, second, third = study.ask(), study.ask(), study.ask()
+        with ThreadPoolExecutor() as pool:
+            waiting = [pool.submit(one.choose_slot, t) for t in (third, second)]
+            time.sleep(0.5)
+            assert not any(future.done() for future in waiting)
+            assert one.choose_slot(first) == 0
+            assert waiting[1].result(timeout=60) == 1
+            assert waiting[0].result(timeout=60) is None
+        for trial in (first, third):  # a failed trial gives its slot back
+            study.tell(trial, state=optuna.trial.TrialState.FAIL)
+        assert one.choose_slot(study.ask()) == 0
 
 
 @pytest.mark.parametrize("form", ["{}/study.log", "sqlite:///{}/study.db"])
@@ -149,16 +153,16 @@ def test_a_distant_trial_is_gone_when_its_sign_no_longer_changes(
 ) -> None:
     """No two clocks are compared; nor is there a heartbeat that comes too late."""
     clock = [0.0]
-    monkeypatch.setattr("sekgnn.search.storage.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("sekgnn.search.worker.time.monotonic", lambda: clock[0])
     with quiet_optuna():
         study = optuna.create_study(storage=open_storage(form.format(tmp_path)))
-        watch = Watch(study)
+        watch = make_worker(study)
         trial = study.ask({"x": optuna.distributions.FloatDistribution(0, 1)})
         for beat in range(5):
-            clock[0] += storage.GRACE_SECONDS
+            clock[0] += worker.GRACE_SECONDS
             trial.set_user_attr("alive", beat)
             assert watch.trials()[0].state.name == "RUNNING"
-        clock[0] += storage.GRACE_SECONDS + 1
+        clock[0] += worker.GRACE_SECONDS + 1
         assert watch.trials()[0].state.name == "FAIL"
         with pytest.raises(optuna.exceptions.UpdateFinishedTrialError):
             trial.set_user_attr("alive", 9)  # it wakes up, and notices

@@ -18,7 +18,6 @@ from sekgnn.checks import nearest
 from sekgnn.datasets.statistics import PAPER_STATISTICS
 from sekgnn.errors import ConfigError
 from sekgnn.models.options import MODEL_KINDS, model_costs
-from sekgnn.search.space import NAMED_SPACES
 from sekgnn.training.config import RunConfig
 
 TABLES = {
@@ -102,7 +101,10 @@ _TU_GRID: Keys = {
     **_TU_FIXED, "ensemble": 1, "keep": "last", "num_layers": None, "num_hops": None,
     "jump": None,
 }  # fmt: skip
-_GRID = {k: v for k, v in NAMED_SPACES["tu"].items() if isinstance(v, list)}
+_GRID: Keys = {
+    "num_hops": [1, 2, 3, 4], "num_layers": [1, 2, 3, 4],
+    "combine": ["sum", "geometric"], "jump": ["sum", "concat"],
+}  # fmt: skip
 _GRID_POINTS = 12  # of the 64 for SEK-GIN; GIN has only 8
 _QM9_WALKS: Keys = {
     "scope": ["graph", "internal"], "radius": [1, 2], "num_shells": 3,

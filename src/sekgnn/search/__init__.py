@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING
 
 from sekgnn.lazy import lazy_names
-from sekgnn.search.space import NAMED_SPACES, SearchSpace, load_space
+from sekgnn.search.space import SPACE_NAMES, SearchSpace, load_space
 
 if TYPE_CHECKING:
-    from sekgnn.search.findings import SearchRecord
+    from sekgnn.search.record import SearchRecord
     from sekgnn.search.study import search
 
-__all__ = ["NAMED_SPACES", "SearchRecord", "SearchSpace", "load_space", "search"]
+__all__ = ["SPACE_NAMES", "SearchRecord", "SearchSpace", "load_space", "search"]
 
 __getattr__, __dir__ = lazy_names(__name__)

@@ -9,47 +9,20 @@ import itertools
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from sekgnn.checks import check_choice
+from sekgnn.checks import check_choice, nearest
 from sekgnn.errors import ConfigError
 from sekgnn.training.config import RunConfig, typed_value
 from sekgnn.training.run_folder import read_config
 
-NAMED_SPACES: dict[str, dict[str, Any]] = {
-    "tu": {  # section "Graph classification": hidden size max(int(120 / K), 40)
-        "num_hops": [1, 2, 3, 4],
-        "num_layers": [1, 2, 3, 4],
-        "combine": ["sum", "geometric"],
-        "jump": ["sum", "concat"],
-        "hidden_channels": {
-            "of": "num_hops",
-            "values": {hops: max(int(120 / hops), 40) for hops in (1, 2, 3, 4)},
-        },
-    },
-    "counting": {
-        "num_layers, num_hops": [[5, 3], [5, 5], [5, 7], [6, 3], [6, 5], [6, 7]],
-        "batch_size": [32, 64],
-    },
-    "graph_property": {
-        "num_hops": [5, 6],
-        "num_layers": [5, 6, 7],
-        "batch_size": [64, 128],
-    },
-    "qm9": {
-        "num_hops": [5, 6, 7],
-        "num_layers": [4, 6, 8],
-        "combine": ["sum", "geometric"],
-    },
-}
-"""What the paper searched over for SEK-GIN, by experiment.
-
-Values that the paper keeps fixed (lr, epochs, ...) are keys of the config.
-"""
+_SPACES = Path(__file__).with_name("spaces")
+SPACE_NAMES = tuple(sorted(file.stem for file in _SPACES.glob("*.yaml")))
+"""The paper's search spaces for SEK-GIN, which lie beside this file."""
 
 _SECTIONS = {item.name: item.metadata["section"] for item in fields(RunConfig)}
 _TYPES = {item.name: str(item.type).split(" | ")[0] for item in fields(RunConfig)}
@@ -64,7 +37,7 @@ _FIXED = {
     "checkpoint_every": "it changes nothing",
 }
 _UNIT_KEYS = ("loss", "normalize")
-_MOST_LABELS = 10_000
+_MOST_VALUES = 10_000
 
 
 @dataclass(frozen=True)
@@ -72,7 +45,8 @@ class SearchSpace:
     """Keys of a :class:`~sekgnn.training.RunConfig` and the values to try.
 
     Attributes:
-        parts: What :meth:`from_dict` takes, checked, as plain JSON values.
+        parts: What :meth:`from_dict` takes, checked, as plain JSON values. Every part
+            is one parameter of Optuna.
 
     Example:
         >>> space = SearchSpace.from_dict({"num_hops": [1, 2], "lr": [0.1]})
@@ -89,8 +63,7 @@ class SearchSpace:
         """Return a space of plain values, as they stand in a YAML file.
 
         ``key: [a, b]`` are choices, ``"key, other": [[a, x], [b, y]]`` choices of
-        several keys at once, ``key: {low: 1e-4, high: 0.1, log: true}`` is a range, and
-        ``key: {of: other, values: {1: a, 2: b}}`` follows the value of another key.
+        several keys at once, and ``key: {low: 1e-4, high: 0.1, log: true}`` is a range.
 
         Raises:
             ConfigError: If a key is unknown, which suggests the nearest, if it cannot
@@ -99,88 +72,58 @@ class SearchSpace:
         if not values:
             raise ConfigError("the search space is empty; name a key and its choices.")
         parts: dict[str, Any] = {}
-        for name, value in values.items():
-            keys = [_key(part) for part in str(name).split(",")]
+        seen: set[str] = set()
+        for name, part in values.items():
+            keys = [_key(text) for text in str(name).split(",")]
             for key in keys:
-                if any(key in _keys(other) for other in parts) or keys.count(key) > 1:
+                if key in seen:
                     raise ConfigError(f"{key} occurs twice in the search space.")
-            if isinstance(value, Mapping) and len(keys) == 1:
-                parse = _follows if "of" in value else _range
-                parts[keys[0]] = parse(keys[0], value)
-            else:
-                parts[", ".join(keys)] = _choices(keys, value)
-        space = cls(parts)
-        for name, part in parts.items():
-            if _is_table(part):
-                space._check_follows(name, part["of"], part["values"])
-        return space
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values, from which :meth:`from_dict` makes it again."""
-        return dict(self.parts)
+                seen.add(key)
+            is_range = isinstance(part, Mapping) and len(keys) == 1
+            checked = _range(keys[0], part) if is_range else _choices(keys, part)
+            parts[", ".join(keys)] = checked
+        return cls(parts)
 
     @property
     def keys(self) -> tuple[str, ...]:
         """All keys that are set by the space."""
-        return tuple(key for name in self.parts for key in _keys(name))
-
-    @property
-    def free(self) -> dict[str, Any]:
-        """The parts that follow no other: Optuna's parameters."""
-        return {n: part for n, part in self.parts.items() if not _is_table(part)}
+        return tuple(key for name in self.parts for key in name.split(", "))
 
     @property
     def size(self) -> int | None:
-        """Number of points; ``None`` if it is not finite."""
-        labels = [_labels(part) for part in self.free.values()]
-        return None if None in labels else math.prod(len(x) for x in labels if x)
+        """Number of points; ``None`` if it is infinite."""
+        if any(_is_infinite(part) for part in self.parts.values()):
+            return None
+        return math.prod(len(_values(part)) for part in self.parts.values())
 
-    def grid(self, *, ends: bool = False) -> Iterator[dict[str, Any]]:
+    def grid(self) -> Iterator[dict[str, Any]]:
         """Yield the values of Optuna's parameters at every point, each once.
 
-        With ``ends`` both ends stand for all of a range that is not finite.
-
-        Raises:
-            ConfigError: If the space is not finite, without ``ends``.
+        An infinite range is represented by its two ends.
         """
-        labels = []
-        for name, part in self.free.items():
-            found = _labels(part)
-            if found is None and not ends:
-                raise ConfigError(
-                    f"{name} has a range without a step, so the space is infinite; "
-                    "list its choices, give it a step, or choose another sampler."
-                )
-            labels.append((part["low"], part["high"]) if found is None else found)
-        return (
-            dict(zip(self.free, row, strict=True)) for row in itertools.product(*labels)
-        )
+        rows = itertools.product(*map(_values, self.parts.values()))
+        return (dict(zip(self.parts, row, strict=True)) for row in rows)
 
-    def points(self, *, ends: bool = False) -> Iterator[dict[str, Any]]:
+    def points(self) -> Iterator[dict[str, Any]]:
         """Yield every point, as a mapping from keys to values; as :meth:`grid`."""
-        return map(self.point, self.grid(ends=ends))
+        return map(self.point, self.grid())
 
     def point(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values of all keys for values of Optuna's parameters."""
-        found: dict[str, Any] = {}
-        for name, part in self.free.items():
-            keys, value = _keys(name), params[name]
-            if isinstance(part, list):
-                value = part[_label_list(part).index(value)]
-            found |= zip(keys, value if len(keys) > 1 else [value], strict=True)
+        point: dict[str, Any] = {}
         for name, part in self.parts.items():
-            if _is_table(part):
-                other = found[part["of"]]
-                found[name] = next(b for a, b in part["values"] if a == other)
-        values = ((key, found[key]) for key in self.keys)
-        return {k: tuple(v) if isinstance(v, list) else v for k, v in values}
+            keys, value = name.split(", "), params[name]
+            if isinstance(part, list):
+                value = part[_values(part).index(value)]
+            point |= zip(keys, value if len(keys) > 1 else [value], strict=True)
+        return point
 
     def suggest(self, trial: Any) -> dict[str, Any]:
         """Return the point that an Optuna trial proposes."""
         params: dict[str, Any] = {}
-        for name, part in self.free.items():
+        for name, part in self.parts.items():
             if isinstance(part, list):
-                params[name] = trial.suggest_categorical(name, _label_list(part))
+                params[name] = trial.suggest_categorical(name, _values(part))
             elif isinstance(part["low"], int):
                 params[name] = trial.suggest_int(name, **part)
             else:
@@ -196,20 +139,6 @@ class SearchSpace:
                     f"{key} cannot be compared; set monitor to a metric, such as mae."
                 )
 
-    def _check_follows(self, key: str, of: str, table: list[Any]) -> None:
-        """Raise if the other key has no choices, or a choice without a value here."""
-        check_choice(f"'of' of {key}", of, [k for k in self.keys if k != key])
-        name = next(name for name in self.parts if of in _keys(name))
-        labels = _labels(self.parts[name]) if name in self.free else None
-        if labels is None:
-            raise ConfigError(f"{key} can only follow a key with choices.")
-        only = SearchSpace({name: self.parts[name]})
-        for label in labels:
-            value = only.point({name: label})[of]
-            value = list(value) if isinstance(value, tuple) else value
-            if value not in [a for a, _ in table]:
-                raise ConfigError(f"{key} has no value for {of} = {value!r}.")
-
 
 def load_space(name: str | os.PathLike[str]) -> SearchSpace:
     """Return a space of the paper by name, or the one in a YAML file.
@@ -217,13 +146,14 @@ def load_space(name: str | os.PathLike[str]) -> SearchSpace:
     Raises:
         ConfigError: If there is none, or it is wrong.
     """
-    if str(name) in NAMED_SPACES:
-        return SearchSpace.from_dict(NAMED_SPACES[str(name)])
+    if str(name) in SPACE_NAMES:
+        return SearchSpace.from_dict(read_config(_SPACES / f"{name}.yaml"))
     if not Path(name).is_file():
-        try:
-            check_choice("space", str(name), NAMED_SPACES)
-        except ConfigError as error:
-            raise ConfigError(f"there is no file {name}, and {error}") from None
+        known = ", ".join(SPACE_NAMES)
+        raise ConfigError(
+            f"there is no file {name}, nor a space of this name; the paper's are "
+            f"{known}.{nearest(name, SPACE_NAMES)}"
+        )
     return SearchSpace.from_dict(read_config(name))
 
 
@@ -237,16 +167,6 @@ def _key(text: str) -> str:
     return key
 
 
-def _keys(name: str) -> list[str]:
-    """Return the keys that a part sets."""
-    return name.split(", ")
-
-
-def _is_table(part: Any) -> bool:
-    """Return whether a part follows another one."""
-    return isinstance(part, dict) and "of" in part
-
-
 def _choices(keys: list[str], choices: Any) -> list[Any]:
     """Return a checked list of choices; for several keys, a list of lists."""
     name = ", ".join(keys)
@@ -254,94 +174,75 @@ def _choices(keys: list[str], choices: Any) -> list[Any]:
         raise ConfigError(
             f"{name} must have a list of choices, or low and high, got {choices!r}."
         )
-    rows = [(choice,) for choice in choices] if len(keys) == 1 else choices
+    rows = [[choice] for choice in choices] if len(keys) == 1 else choices
     for row in rows:
         if not isinstance(row, list | tuple) or len(row) != len(keys):
             raise ConfigError(
                 f"each choice of {name} must be a list of {len(keys)} values, "
                 f"got {row!r}."
             )
-    checked = [list(map(_value, keys, row)) for row in rows]
+    checked = [[*map(_plain, keys, row)] for row in rows]
     part = [row[0] for row in checked] if len(keys) == 1 else checked
-    labels = _label_list(part)
-    for label in labels:
-        if labels.count(label) > 1:
-            raise ConfigError(f"{name} has the choice {label!r} twice.")
+    for choice in part:
+        if part.count(choice) > 1:
+            raise ConfigError(f"{name} has the choice {choice!r} twice.")
     return part
 
 
-def _range(key: str, values: Mapping[str, Any]) -> dict[str, Any]:
+def _range(key: str, limits: Mapping[str, Any]) -> dict[str, Any]:
     """Return a checked range: arguments of Optuna's ``suggest_int`` or ``_float``."""
-    for name in values:
-        known = ("low", "high", "log", "step", "of", "values")
+    for name in limits:
+        known = ("low", "high", "log", "step")
         check_choice(f"{key} in a search space", name, known)
-    if "low" not in values or "high" not in values:
+    if "low" not in limits or "high" not in limits:
         raise ConfigError(
-            f"{key} needs low and high, or a list of choices, got {dict(values)!r}."
+            f"{key} needs low and high, or a list of choices, got {dict(limits)!r}."
         )
     if _TYPES[key] not in ("int", "float"):
         raise ConfigError(f"{key} is not a number; list its choices.")
     part = {
-        name: typed_value(f"{name} of {key}", values[name], _TYPES[key])
+        name: typed_value(f"{name} of {key}", limits[name], _TYPES[key])
         for name in ("low", "high", "step")
-        if values.get(name) is not None
+        if limits.get(name) is not None
     }
-    low, high, step = part["low"], part["high"], part.get("step")
-    log = values.get("log", False)
+    low, high, step = part["low"], part["high"], part.get("step", 1)
+    log = limits.get("log", False)
     if not isinstance(log, bool):
         raise ConfigError(f"log of {key} must be true or false, got {log!r}.")
-    if not low < high:
-        raise ConfigError(f"{key}: low ({low:g}) must be below high ({high:g}).")
-    if log and (low <= 0 or step is not None):
+    if not (low < high and step > 0):
+        raise ConfigError(
+            f"{key} must have low below high, and step above 0, got {dict(limits)!r}."
+        )
+    if log and (low <= 0 or "step" in part):
         raise ConfigError(f"{key}: log needs low above 0, and no step.")
-    if step is not None and step <= 0:
-        raise ConfigError(f"{key}: step must be above 0, got {step:g}.")
-    _value(key, low), _value(key, high)
+    _plain(key, low), _plain(key, high)
     return {**part, "log": True} if log else part
 
 
-def _follows(key: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a checked table, as pairs: keys of JSON are strings."""
-    table = values.get("values")
-    rows: Any = list(table.items()) if isinstance(table, Mapping) else table
-    paired = isinstance(rows, list) and all(
-        isinstance(row, list | tuple) and len(row) == 2 for row in rows
-    )
-    if set(values) != {"of", "values"} or not paired:
-        raise ConfigError(
-            f"{key} must be written as {{of: other key, values: {{1: a, 2: b}}}}, "
-            f"got {dict(values)!r}."
-        )
-    of = str(values["of"]).strip().replace("-", "_")
-    known = of in _TYPES  # else it is refused later, with what it may be
-    checked = [[_value(of, a) if known else a, _value(key, b)] for a, b in rows]
-    return {"of": of, "values": checked}
+def _is_infinite(part: Any) -> bool:
+    """Return whether a part has no end of values, or more than anyone can try."""
+    if isinstance(part, list):
+        return False
+    step = part.get("step", 1 if isinstance(part["low"], int) else None)
+    return step is None or (part["high"] - part["low"]) / step > _MOST_VALUES
 
 
-def _labels(part: Any) -> Sequence[Any] | None:
-    """Return all values of Optuna's parameter; ``None`` if there is no end of them.
+def _values(part: Any) -> list[Any]:
+    """Return all values of Optuna's parameter; the two ends of an infinite range.
 
-    Or none that could be reached: a range of more than ``_MOST_LABELS``.
+    Choices that Optuna cannot store, such as lists, are their JSON.
     """
     if isinstance(part, list):
-        return _label_list(part)
-    low, high, step = part["low"], part["high"], part.get("step")
-    if (high - low) / (step or 1) > _MOST_LABELS:
-        return None
-    if isinstance(low, int):
-        return range(low, high + 1, step or 1)
-    if step is None:
-        return None
-    low, high, step = (Decimal(str(x)) for x in (low, high, step))
-    return [float(low + i * step) for i in range(int((high - low) / step) + 1)]
+        return [v if isinstance(v, str | int | float) else json.dumps(v) for v in part]
+    low, high = part["low"], part["high"]
+    if _is_infinite(part):
+        return [low, high]
+    first, last, step = (Decimal(str(x)) for x in (low, high, part.get("step", 1)))
+    count = int((last - first) / step) + 1
+    return [type(low)(first + i * step) for i in range(count)]
 
 
-def _label_list(part: list[Any]) -> list[Any]:
-    """Return what Optuna stores for choices: the value itself, or its JSON."""
-    return [v if isinstance(v, str | int | float) else json.dumps(v) for v in part]
-
-
-def _value(key: str, value: Any) -> Any:
+def _plain(key: str, value: Any) -> Any:
     """Return a plain value that a config can hold, whatever its other keys are."""
     try:
         config = RunConfig(**{key: value})

@@ -1,30 +1,26 @@
-"""Where a study is kept, and which of its trials have lost their process.
+"""Optuna's storages: opened, checked, with errors that say what to do.
 
-A trial counts up a user attribute while it lives, in databases and journals alike.
+Databases and journal files hold JSON; no storage that unpickles is ever opened.
 """
 
 from __future__ import annotations
 
-import threading
+import re
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from sekgnn.errors import ConfigError, OutputError
 from sekgnn.graphs.extras import require
 from sekgnn.parsing import parse_json
+from sekgnn.search.record import SearchRecord
 
-Direction = Literal["minimize", "maximize"]
 DATABASE_FILE = "study.db"
-BEAT_SECONDS = 10
-GRACE_SECONDS = 60
 _IDENTITY = "sekgnn"  # user attribute of a study: what its trials have in common
-_ALIVE = "alive"
 _LOCK_SECONDS = 60.0  # how long SQLite waits for another process that writes
-_ATTEMPTS = 5
 
 
 @contextmanager
@@ -61,7 +57,45 @@ def storage_errors(url: str) -> Iterator[None]:
         ) from error
 
 
-def open_storage(url: str) -> Any:
+def open_study(url: str, search: SearchRecord) -> Any:
+    """Return the study of a search, new or with its earlier trials.
+
+    Raises:
+        ConfigError: If it is a study of something else, which names the difference, or
+            cannot be opened.
+    """
+    import optuna
+
+    study = optuna.create_study(
+        storage=open_storage(url),
+        study_name=search.study_name,
+        direction=search.direction,  # type: ignore[arg-type]  # one of its two
+        load_if_exists=True,
+    )
+    here = search.identity
+    if _IDENTITY not in study.user_attrs:
+        if study.get_trials(deepcopy=False):
+            raise ConfigError(
+                f"study {search.study_name!r} in {shown(url)} was not made by sekgnn "
+                "search; choose another name."
+            )
+        study.set_user_attr(_IDENTITY, here)
+    there = study.user_attrs[_IDENTITY]
+    different = [
+        f"{key} ({there.get(key)!r} there, {here.get(key)!r} here)"
+        for key in {**there, **here}
+        if there.get(key) != here.get(key)
+    ]
+    if different:
+        raise ConfigError(
+            f"study {search.study_name!r} is a search of something else: "
+            f"{'; '.join(different[:3])}. Choose another output or study name, or "
+            "repeat its own command."
+        )
+    return study
+
+
+def open_storage(url: str, attempts: int = 5) -> Any:
     """Return Optuna's storage of a URL; a ``.log`` or ``.journal`` file is a journal.
 
     Raises:
@@ -72,175 +106,54 @@ def open_storage(url: str) -> Any:
     from optuna.storages.journal import JournalFileBackend
     from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-    if is_journal(url):
-        _check_complete(Path(url))
-        try:
+    try:
+        if "://" not in url and Path(url).suffix in (".log", ".journal"):
+            _check_last_line(url)
             return JournalStorage(JournalFileBackend(url))
-        except OSError:
-            raise
-        except Exception as error:  # whatever Optuna makes of foreign lines
-            cause = f"{type(error).__name__}: {error}"
-            raise ConfigError(
-                f"the journal {url} is damaged or of something else ({cause[:200]}); "
-                "put a copy of it back, or choose another storage."
-            ) from error
-    if "://" not in url:
-        raise ConfigError(
-            "storage must be a URL such as sqlite:///study.db or "
-            "postgresql://user@host/name, or a journal file that ends with .log, "
-            f"got {url!r}."
-        )
-    waits = {"connect_args": {"timeout": _LOCK_SECONDS}}
-    for left in reversed(range(_ATTEMPTS)):
-        try:
-            return RDBStorage(
-                url,
-                engine_kwargs=dict(waits) if url.startswith("sqlite") else None,
-            )
-        except (ArgumentError, ImportError, ValueError) as error:
-            cause = str(error).splitlines()[0]
-            raise ConfigError(
-                f"storage {shown(url)} cannot be opened: {cause}"
-            ) from None
-        except SQLAlchemyError:  # perhaps another process was making the same tables
-            if not left:
+        waits = {"connect_args": {"timeout": _LOCK_SECONDS}}
+        return RDBStorage(url, waits if url.startswith("sqlite") else None)
+    except OSError:
+        raise
+    except SQLAlchemyError as error:
+        if not isinstance(error, ArgumentError):
+            if not attempts:
                 raise
-            time.sleep(0.2)
-    raise AssertionError("unreachable")
-
-
-def _check_complete(journal: Path) -> None:
-    """Raise if the last line of a journal is cut short; Optuna would write on it.
-
-    Another process may be about to write the rest.
-    """
-    for _ in range(_ATTEMPTS):
-        last = b""
-        with suppress(FileNotFoundError), journal.open("rb") as file:
-            for last in file:  # noqa: B007
-                pass
-        if not last:
-            return
-        with suppress(ValueError):
-            parse_json(last.decode("utf-8"))
-            if last.endswith(b"\n"):
-                return
-        time.sleep(0.2)
+            time.sleep(0.2)  # perhaps another process was making the same tables
+            return open_storage(url, attempts - 1)
+        cause: Exception = error
+    except Exception as error:  # a missing driver, or what Optuna makes of other lines
+        cause = error
+    reason = f"{type(cause).__name__}: {cause}".splitlines()[0][:200]
     raise ConfigError(
-        f"the last line of the journal {journal} is damaged, as if a disk had been "
-        "full; remove that line to continue, or choose another storage."
-    )
+        f"storage {shown(url)} cannot be opened ({reason}). Give a URL such as "
+        "sqlite:///study.db or postgresql://user@host/name, or a journal file that "
+        "ends with .log; if it is damaged, put a copy of it back."
+    ) from cause
 
 
-def open_study(
-    url: str, name: str, direction: Direction, identity: dict[str, Any]
-) -> Any:
-    """Return the study of that name, new or with its earlier trials.
+def _check_last_line(journal: str) -> None:
+    """Raise ValueError if the last line of a journal is cut short, as by a full disk.
 
-    ``identity`` is what all its trials have in common.
-
-    Raises:
-        ConfigError: If it is a study of something else; names what differs.
-        OutputError: If it cannot be read or written.
+    Optuna would write its next line behind it.
     """
-    import optuna
+    from optuna.storages.journal import JournalFileSymlinkLock
 
-    with storage_errors(url):
-        study = optuna.create_study(
-            storage=open_storage(url),
-            study_name=name,
-            direction=direction,
-            load_if_exists=True,
-        )
-        if _IDENTITY not in study.user_attrs:
-            if study.get_trials(deepcopy=False):
-                raise ConfigError(
-                    f"study {name!r} in {shown(url)} was not made by sekgnn search; "
-                    "choose another name."
-                )
-            study.set_user_attr(_IDENTITY, identity)
-        differences = list(_differences(study.user_attrs[_IDENTITY], identity))
-    if differences:
-        raise ConfigError(
-            f"study {name!r} is a search of something else: "
-            f"{'; '.join(differences[:3])}. Choose another output or study name, or "
-            "repeat its own command."
-        )
-    return study
-
-
-def _differences(there: dict[str, Any], here: dict[str, Any]) -> Iterator[str]:
-    for part in sorted({*there, *here}):
-        a, b = there.get(part), here.get(part)
-        if part == "data" and a != b:
-            yield "the training and validation graphs"
-        elif isinstance(a, dict) and isinstance(b, dict):
-            for k in {**a, **b}:
-                if a.get(k) != b.get(k):
-                    yield f"{k} of the {part} ({a.get(k)!r} there, {b.get(k)!r} here)"
-        elif a != b:
-            yield f"{part} ({a!r} there, {b!r} here)"
-
-
-def is_journal(url: str) -> bool:
-    """Return whether a storage is a journal file."""
-    return "://" not in url and Path(url).suffix in (".log", ".journal")
+    if not Path(journal).exists():
+        return
+    lock = JournalFileSymlinkLock(journal)
+    lock.acquire()  # or else another process may be in the middle of a line
+    try:
+        content = Path(journal).read_bytes()
+    finally:
+        lock.release()
+    try:
+        parse_json((content.splitlines() or [b"0"])[-1])
+        if content and not content.endswith(b"\n"):
+            raise ValueError("it has no end")
+    except ValueError as error:
+        raise ValueError(f"the last line is cut short: {error}") from None
 
 
 def shown(url: str) -> str:
     """Return a URL without its password."""
-    head, at, tail = url.rpartition("@")
-    if not at or "://" not in head:
-        return url
-    scheme, _, user = head.partition("://")
-    return f"{scheme}://{user.split(':')[0]}@{tail}"
-
-
-@contextmanager
-def signs_of_life(trial: Any) -> Iterator[None]:
-    """Show other processes that a trial is alive."""
-    end = threading.Event()
-
-    def beat() -> None:
-        count = 0
-        while not end.wait(BEAT_SECONDS):
-            count += 1
-            with suppress(Exception):  # the training itself will notice
-                trial.set_user_attr(_ALIVE, count)
-
-    threading.Thread(target=beat, daemon=True).start()
-    try:
-        yield
-    finally:
-        end.set()
-
-
-class Watch:
-    """Fails the trials of a study whose process is gone.
-
-    No two clocks are compared: a trial is gone if its sign of life has not changed for
-    :data:`GRACE_SECONDS` of this process's own time. (Optuna's heartbeat does not see
-    processes that are killed before their first one, and journals have none.)
-    """
-
-    def __init__(self, study: Any) -> None:
-        self._study = study
-        self._seen: dict[int, tuple[Any, float]] = {}
-
-    def trials(self) -> list[Any]:
-        """Return all trials, after those whose process is gone have been failed."""
-        from optuna.exceptions import UpdateFinishedTrialError
-        from optuna.trial import TrialState
-
-        now = time.monotonic()
-        for trial in self._study.get_trials(deepcopy=False):
-            if trial.state != TrialState.RUNNING:
-                continue
-            sign = trial.user_attrs.get(_ALIVE), len(trial.params)
-            last, since = self._seen.get(trial.number, (None, now))
-            if sign != last:
-                self._seen[trial.number] = sign, now
-            elif now - since > GRACE_SECONDS:
-                with suppress(ValueError, UpdateFinishedTrialError):  # others did so
-                    self._study.tell(trial.number, state=TrialState.FAIL)
-        return list(self._study.get_trials(deepcopy=False))
+    return re.sub(r"^([^:]+://[^:/@]*):.*@", r"\1@", url)

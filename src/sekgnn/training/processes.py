@@ -18,7 +18,7 @@ _POLL_SECONDS = 0.5
 
 
 def run_processes(
-    work: Callable[..., None],
+    work: Callable[..., object],
     arguments: Sequence[tuple[Any, ...]],
     look: Callable[[], object],
     failed: Callable[[Exception], None] | None = None,
@@ -82,7 +82,7 @@ def _end(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def _enter(
-    work: Callable[..., None],
+    work: Callable[..., object],
     arguments: tuple[Any, ...],
     threads: int,
     send: Any,

@@ -1,0 +1,198 @@
+"""The trials of a study, run one after the other by any number of processes.
+
+A study has slots 0, 1, 2, ..., one for each trial that counts. Trials choose theirs in
+the order of Optuna's numbers, which are unique in every storage, so that no slot is
+taken twice. A trial that failed gives its slot back. (In Optuna's own queue and grid
+sampler two processes can take the same point. Its heartbeat knows no journals, and no
+trial that was killed before the first beat.)
+"""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sekgnn.errors import ConfigError
+from sekgnn.parallel import Progress
+from sekgnn.search.record import SearchRecord
+from sekgnn.search.space import SearchSpace
+from sekgnn.search.validation import Validation
+
+BEAT_SECONDS = 10
+GRACE_SECONDS = 60
+_WAIT_SECONDS = 0.5
+
+
+class Worker:
+    """Runs trials until the study has enough, whichever process ran them.
+
+    Args:
+        study: Optuna's study.
+        record: The search: its space, sampler and number of trials.
+        validation: What is optimised.
+        ends: When no more trial is begun, in seconds since the epoch.
+        progress: Called with (done, total) trials.
+    """
+
+    def __init__(
+        self,
+        study: Any,
+        record: SearchRecord,
+        validation: Validation,
+        ends: float = math.inf,
+        progress: Progress | None = None,
+    ) -> None:
+        self.study, self.record, self.validation = study, record, validation
+        self.config, self.space = validation.config, SearchSpace(record.space)
+        self.ends, self.progress = ends, progress
+        self._signs: dict[int, tuple[Any, float]] = {}
+
+    def work(self) -> None:
+        """Run trials until the study is done or the time is over."""
+        parent = multiprocessing.parent_process()
+        while self.unfinished() and time.time() < self.ends:
+            if parent is not None and not parent.is_alive():
+                raise SystemExit(1)
+            live = sum(trial.state.name != "FAIL" for trial in self.trials())
+            if live < self.record.requested:
+                self._run_trial()
+            else:
+                time.sleep(_WAIT_SECONDS)  # for others, which may yet fail
+
+    def unfinished(self) -> bool:
+        """Return whether trials are missing, and report how many are done."""
+        total = self.record.requested
+        done = sum(t.state.name in ("COMPLETE", "PRUNED") for t in self.trials())
+        if self.progress is not None:
+            self.progress(min(done, total), total)
+        return done < total
+
+    def trials(self) -> list[Any]:
+        """Return all trials, after failing those whose process is gone.
+
+        No two clocks are compared: a trial is gone if its sign of life has not changed
+        for :data:`GRACE_SECONDS` of this process's own time.
+        """
+        from optuna.trial import TrialState
+
+        now = time.monotonic()
+        for trial in self.study.get_trials(deepcopy=False):
+            if trial.state != TrialState.RUNNING:
+                continue
+            sign = trial.user_attrs.get("alive"), len(trial.params)
+            last, since = self._signs.setdefault(trial.number, (sign, now))
+            if sign != last:
+                self._signs[trial.number] = sign, now
+            elif now - since > GRACE_SECONDS:
+                number, fail = trial.number, TrialState.FAIL
+                self.study.tell(number, state=fail, skip_if_finished=True)
+        return list(self.study.get_trials(deepcopy=False))
+
+    def _run_trial(self) -> None:
+        """Run one trial and tell the study how it ended."""
+        from optuna.exceptions import TrialPruned, UpdateFinishedTrialError
+        from optuna.trial import TrialState
+
+        trial = self.study.ask()
+        state, value, reason = TrialState.FAIL, None, None
+        try:
+            with _signs_of_life(trial):
+                slot = self.choose_slot(trial)
+                if slot is None:
+                    return
+                self.study.sampler = self._sampler(slot)
+                value = self._value(trial, self.space.suggest(trial))
+                state = TrialState.COMPLETE
+        except TrialPruned:
+            state = TrialState.PRUNED
+        except (ConfigError, MemoryError) as error:
+            state, reason = TrialState.PRUNED, str(error) or "not enough memory"
+        except UpdateFinishedTrialError:  # others thought that this process was gone
+            pass
+        except BaseException as error:
+            reason = f"interrupted by {type(error).__name__}"
+            raise
+        finally:
+            if reason is not None:
+                with suppress(UpdateFinishedTrialError):
+                    trial.set_user_attr("reason", reason)
+            self.study.tell(trial, value, state, skip_if_finished=True)
+
+    def choose_slot(self, trial: Any) -> int | None:
+        """Return the first free slot, or ``None``, once earlier trials have theirs."""
+        while True:
+            earlier = [t for t in self.trials() if t.number < trial.number]
+            taken = [
+                t.user_attrs.get("slot") for t in earlier if t.state.name != "FAIL"
+            ]
+            if None not in taken:
+                break
+            time.sleep(0.1)
+        slots = range(self.record.requested)
+        slot = next((slot for slot in slots if slot not in taken), None)
+        if slot is not None:
+            trial.set_user_attr("slot", slot)
+        return slot
+
+    def _sampler(self, slot: int) -> Any:
+        """Return the sampler of one trial.
+
+        It depends on the slot of the trial alone, so that a continued search, or one of
+        several processes, does not repeat the random numbers of another.
+        """
+        from optuna import samplers
+
+        seed = self.config.seed
+        trial_seed = int(np.random.SeedSequence([seed, slot, 7]).generate_state(1)[0])
+        if self.record.sampler == "tpe":
+            return samplers.TPESampler(seed=trial_seed)
+        sampler = samplers.RandomSampler(seed=trial_seed)
+        if self.record.sampler == "random":
+            return sampler
+        points = list(self.space.grid())
+        order = np.random.default_rng(seed).permutation(len(points))
+        return samplers.PartialFixedSampler(points[order[slot]], sampler)
+
+    def _value(self, trial: Any, point: dict[str, Any]) -> float:
+        """Return the validation value of a point, unless it is pruned."""
+        from optuna.exceptions import TrialPruned
+
+        def report(epoch: int, value: float) -> None:
+            trial.report(value, epoch)
+            if trial.should_prune():
+                raise TrialPruned
+
+        outcome = self.validation.value(replace(self.config, **point), report)
+        if not math.isfinite(outcome.value):
+            raise ConfigError(f"the validation value is {outcome.value}.")
+        trial.set_user_attr("kept_epochs", list(outcome.epochs))
+        trial.set_user_attr("num_parameters", outcome.num_parameters)
+        trial.set_user_attr("seconds", round(outcome.seconds, 3))
+        return outcome.value
+
+
+@contextmanager
+def _signs_of_life(trial: Any) -> Iterator[None]:
+    """Count up a user attribute of a trial, so that other processes see it is alive."""
+    end = threading.Event()
+
+    def beat() -> None:
+        count = 0
+        while not end.wait(BEAT_SECONDS):
+            count += 1
+            with suppress(Exception):  # the training itself will notice
+                trial.set_user_attr("alive", count)
+
+    threading.Thread(target=beat, daemon=True).start()
+    try:
+        yield
+    finally:
+        end.set()
