@@ -1,21 +1,31 @@
 """Check a certificate that ``sekgnn wl A B --certificate FILE`` wrote.
 
-Nothing of sekgnn is used and nothing is hashed: signatures are derived again from the
-two lists of edges, by their definitions, in integers and fractions. Prints OK and the
-verdict (exit code 0), or the first line that does not hold (exit code 1).
+Nothing of sekgnn is used and nothing is hashed: signatures are derived again from both
+lists of edges, in integers and fractions. Prints OK and the verdict, or what is wrong.
 """
 
 import json
 import sys
 from collections import Counter
 from fractions import Fraction
-from functools import cache
+from functools import lru_cache
 from itertools import chain, product
-from math import inf
 
-HOPS, SEK = {"num_hops", "kernel"}, {"num_hops", "kernel", "encodings", "context"}
-TESTS = {"1wl": set(), "khop": HOPS, "subgraph": {"radius", "marked"}, "sek": SEK,
-         "2fwl": set(), "sek2fwl": SEK}  # fmt: skip
+INTEGER, SIZE, FLAG = range(-(2**63), 2**63), range(1, 257), (True, False)
+HOPS = {"num_hops": SIZE, "kernel": ("shortest_path", "diffusion")}
+WALKS = {"encoding": "walks", "scope": ("graph", "ego", "internal"), "multisets": FLAG,
+         "parts": [("f1", "f2", "f3")], "pairs": ("same", "all"), "self_loops": FLAG,
+         "radius": (None, SIZE), "num_shells": SIZE, "walk_length": SIZE}  # fmt: skip
+SEK = HOPS | {"test": ("sek", "sek2fwl"), "encodings": [WALKS], "context": FLAG}
+TESTS = ({"test": ("1wl", "2fwl")}, HOPS | {"test": "khop"}, SEK,
+         {"test": "subgraph", "radius": SIZE, "marked": FLAG})  # fmt: skip
+GRAPH = {"name": str, "num_nodes": range(201), "edges": [[INTEGER]]}
+LABELS = product((None, [INTEGER], [str]), repeat=2)  # of nodes and edges, in both
+GRAPHS = (*([GRAPH | {"node_labels": a, "edge_labels": b}] for a, b in LABELS),)
+CLAIM = {"format": "sekgnn certificate 1", "test": TESTS, "graphs": GRAPHS}
+APART = CLAIM | {"separated": True, "rounds": [[[INTEGER]]], "colour": dict}
+ALIKE = CLAIM | {"separated": False, "partition": [[INTEGER]], "bijection": [[INTEGER]]}
+KNOWN = {}
 
 
 def require(holds, line):
@@ -23,177 +33,167 @@ def require(holds, line):
         raise ValueError(line)
 
 
-class Graph:
-    def __init__(self, data):
-        self.name, self.nodes = data["name"], range(data["num_nodes"])
-        self.labels = data["node_labels"] or [0 for _ in self.nodes]
-        require(len(self.labels) == len(self.nodes), f"{self.name}: a label per node")
-        labels = data["edge_labels"] or [0 for _ in data["edges"]]
-        self.edges = {}
-        for (u, v), label in zip(data["edges"], labels, strict=True):
-            new = {u, v} <= {*self.nodes} and u != v and (u, v) not in self.edges
-            require(new, f"{self.name}: {u} - {v} joins two nodes and is listed once")
-            self.edges[u, v] = self.edges[v, u] = label
-        self.near = [[u for u, w in self.edges if w == v] for v in self.nodes]
-
-    def ball(self, v, radius):  # nodes up to a distance, and their distances
-        found = {v: 0}
-        for u in (queue := [v]):
-            new = [w for w in self.near[u] if w not in found and found[u] < radius]
-            found.update(dict.fromkeys(new, found[u] + 1))
-            queue += new
-        return found
-
-    def hops(self, v, test):  # the nodes at hop 1, ..., K
-        levels = [{v}]
-        for _ in range(test.get("num_hops", 1)):
-            levels.append({w for u in levels[-1] for w in self.near[u]})
-        if test.get("kernel") == "diffusion":
-            return levels[1:]
-        return [levels[k].difference(*levels[:k]) for k in range(1, len(levels))]
-
-    def facts(self, v, test):
-        values = [self.value(v, f) for f in test.get("encodings", [])]
-        return json.loads(json.dumps([self.labels[v], *values], default=str))
-
-    def value(self, v, f):  # multisets of step vectors, or their sums
-        around, centred = self.ball(v, f["radius"] or inf), f["scope"] != "internal"
-        inside = self.nodes if f["scope"] == "graph" else sorted(around)
-        nodes = tuple(u for u in inside if centred or u != v)
-        h = walks(self, nodes, f["walk_length"], f["self_loops"])
-        farthest = inf if f["pairs"] == "all" else not (f["multisets"] or centred)
-        found = {}
-        for i, j in product(self.ball(v, f["radius"] or f["num_shells"]), repeat=2):
-            a, b = around[i], around[j]
-            near = abs(a - b) <= farthest if a * b else a == 0 and centred
-            if near and (part := f"f{1 + (a > 0) + (b > 0)}") in f["parts"]:
-                name = f"{part}: {a} to {b}{', returns' if i == j else ''}"
-                row = *h[i, j], self.labels[i], self.labels[j]
-                found.setdefault(name, []).append(row)
-        if f["multisets"]:
-            return {name: counted(found[name]) for name in sorted(found)}
-        rows = ((name, zip(*found[name], strict=True)) for name in sorted(found))
-        sums = {name: [*map(sum, columns)][:-2] for name, columns in rows}
-        return {name: row for name, row in sums.items() if any(row)}
+def fits(value, shape):  # one of several, integers of a range, lists, keys or a type
+    if isinstance(shape, tuple):
+        return any(fits(value, one) for one in shape)
+    if isinstance(shape, range):
+        return type(value) is int and value in shape
+    if isinstance(shape, list):
+        return type(value) is list and all(fits(item, shape[0]) for item in value)
+    if isinstance(shape, dict) and type(value) is dict and {*value} == {*shape}:
+        return all(fits(value[key], shape[key]) for key in shape)
+    return type(value) is shape or (type(value) is type(shape) and value == shape)
 
 
-@cache
-def walks(g, nodes, length, loops):  # H_ij at steps 1 to l
-    near = {i: [j for j in g.near[i] if j in nodes] + [i] * loops for i in nodes}
-    now = {i: {j: Fraction(i == j) for j in nodes} for i in nodes}
-    found = {pair: [] for pair in product(nodes, nodes)}
-    for _ in range(length):
-        rows = {i: [now[k] for k in near[i]] for i in nodes}
-        now = {i: {j: sum(x[j] for x in row) / Fraction(len(row) or 1) for j in nodes}
-               for i, row in rows.items()}  # fmt: skip
-        for i, j in found:
-            found[i, j].append(now[i][j])
-    return found
+def number(value):  # the same for equal values; 1, 1.0, true and "1" are four
+    return KNOWN.setdefault(json.dumps(value, sort_keys=True, default=str), len(KNOWN))
 
 
 def counted(members):
     return [[*member, n] for member, n in sorted(Counter(members).items())]
 
 
-def numbered(graphs, values):  # integers, equal for equal ones
-    table = {}
-    rows = ([table.setdefault(repr(v), len(table)) for v in part] for part in values)
-    return list(zip(graphs, rows, strict=True))
+class Graph:
+    def __init__(self, test, name, num_nodes, edges, node_labels, edge_labels):
+        self.test, self.name, self.nodes = test, json.dumps(name), range(num_nodes)
+        self.edges, self.walks = {}, lru_cache(16)(self.walks)
+        self.labels = [0] * num_nodes if node_labels is None else node_labels
+        require(len(self.labels) == num_nodes, f"{self.name}: a label per node")
+        labels = [0] * len(edges) if edge_labels is None else edge_labels
+        for (u, v), label in zip(edges, labels, strict=True):
+            new = {u, v} <= {*self.nodes} and u != v and (u, v) not in self.edges
+            require(new, f"{self.name}: {u} - {v} joins two nodes and is listed once")
+            self.edges[u, v] = self.edges[v, u] = label
+        self.near = [[u for u, w in self.edges if w == v] for v in self.nodes]
+
+    def ball(self, v, radius):  # nodes up to a distance, and their distances
+        found, level = {v: 0}, {v}
+        for distance in range(1, radius + 1):
+            level = {w for u in level for w in self.near[u]} - {*found}
+            found |= dict.fromkeys(level, distance)
+        return found
+
+    def hops(self, v):  # the nodes at hop 1, ..., K
+        steps, level = range(1, self.test.get("num_hops", 1) + 1), {v}
+        if self.test.get("kernel") == "diffusion":
+            return [level := {w for u in level for w in self.near[u]} for _ in steps]
+        ball = self.ball(v, len(steps))
+        return [[u for u in ball if ball[u] == k] for k in steps]
+
+    def walks(self, nodes, length, loops):  # H_ij after 1, ..., l steps
+        near = {i: [j for j in self.near[i] if j in nodes] + [i] * loops for i in nodes}
+        steps = [{(i, j): Fraction(i == j) for i, j in product(nodes, repeat=2)}]
+        for _ in range(length):
+            h = {(i, j): sum(steps[-1][k, j] for k in near[i]) for i, j in steps[0]}
+            steps += [{(i, j): Fraction(h[i, j], len(near[i]) or 1) for i, j in h}]
+        return steps[1:]
+
+    def values(self, v):  # of f: multisets of step vectors, or their sums
+        for f in self.test.get("encodings", []):
+            centred, sums, found = f["scope"] != "internal", not f["multisets"], {}
+            around = self.ball(v, f["radius"] or len(self.nodes))
+            nodes = tuple(u for u in sorted(around) if centred or u != v)
+            walk = self.walks(nodes, f["walk_length"], f["self_loops"])
+            far = len(around) if f["pairs"] == "all" else sums and not centred
+            ball = self.ball(v, f["radius"] or f["num_shells"])
+            for (i, a), (j, b) in product(ball.items(), repeat=2):
+                near = abs(a - b) <= far if a * b else a == 0 and centred
+                if near and (part := f"f{1 + (a > 0) + (b > 0)}") in f["parts"]:
+                    name = f"{part}: {a} to {b}{', returns' if i == j else ''}"
+                    ends = () if sums else (self.labels[i], self.labels[j])
+                    found.setdefault(name, []).append((*(h[i, j] for h in walk), *ends))
+            for name, rows in found.items():
+                columns = zip(*rows, strict=True)
+                found[name] = [*map(sum, columns)] if sums else counted(rows)
+            yield {name: rows for name, rows in found.items() if any(rows)}
+
+    def first(self):  # numbers of what the colours of round 0 stand for
+        self.facts = [[self.labels[v], *self.values(v)] for v in self.nodes]
+        c = [number(facts) for facts in self.facts]
+        if self.test.get("context"):
+            around = ([c[u] for hop in self.hops(v) for u in hop] for v in self.nodes)
+            c = [number((c[v], sorted(others))) for v, others in enumerate(around)]
+        if "2fwl" not in self.test["test"]:
+            return c
+        edges, both = self.edges, product(enumerate(c), repeat=2)
+        return [number((edges.get((u, v), u == v), a, b)) for (u, a), (v, b) in both]
+
+    def next(self, c):  # numbers of what the colours of the next round stand for
+        read = self.refined if self.test["test"] == "subgraph" else self.seen
+        return [number((own, read(item, c))) for item, own in enumerate(c)]
+
+    def seen(self, item, c):  # the multisets that a step reads
+        if "2fwl" in self.test["test"]:
+            n, (u, v) = len(self.nodes), divmod(item, len(self.nodes))
+            return [counted((c[u * n + w], c[w * n + v]) for w in self.nodes)]
+        if self.test["test"] == "subgraph":
+            ball = self.ball(item, self.test["radius"])
+            return [counted((d, c[u]) for u, d in ball.items())]
+        near, *others = self.hops(item)
+        edges = counted((self.edges[item, u], c[u]) for u in near)
+        return [edges, *(counted((c[u],) for u in hop) for hop in others)]
+
+    def refined(self, v, c):  # the stable colours of 1-WL in the ego-net of a node
+        net, kind, classes = self.ball(v, self.test["radius"]), self.edges, 0
+        c = {u: number((c[u], d * self.test["marked"])) for u, d in net.items()}
+        while classes < (classes := len({*c.values()})):
+            near = {u: [(kind[u, w], c[w]) for w in self.near[u] if w in c] for u in c}
+            c = {u: number((c[u], counted(near[u]))) for u in c}
+        return sorted(c.values())
 
 
-def first_signatures(test, graphs):  # what the colours of round 0 stand for
-    out = [[g.facts(v, test) for v in g.nodes] for g in graphs]
-    if test.get("context"):
-        out = [[(c[v], sorted(c[u] for u in chain(*g.hops(v, test)))) for v in g.nodes]
-               for g, c in numbered(graphs, out)]  # fmt: skip
-    if "2fwl" not in test["test"]:
-        return out
-    return [[(u == v, g.edges.get((u, v)), a, b) for u, a in enumerate(c)
-             for v, b in enumerate(c)] for g, c in numbered(graphs, out)]  # fmt: skip
+def check_separated(graphs, claim):
+    for t, classes in enumerate(rounds := claim["rounds"]):
+        both = zip(graphs, classes, rounds[t - 1], strict=True)
+        known = ((now, g.next(c) if t else g.first()) for g, now, c in both)
+        table = {pair for part in known for pair in zip(*part, strict=True)}
+        alike = len(table) == len(dict(table)) == len({known for _, known in table})
+        require(alike, f"a colour for every signature of round {t}, and only one")
+    graph = [0, 1].index(claim["colour"]["graph"])
+    g, own = graphs[graph], [part[graph] for part in rounds]
+    objects = [*product(g.nodes, repeat=1 + ("2fwl" in g.test["test"]))]
+    item = objects.index((*claim["colour"]["nodes"],))
+    counts = [part.count(own[-1][item]) for part in rounds[-1]]
+    path = [{"was": c[item], "sees": g.seen(item, c)} for c in own[:-1]]
+    true = {"class": own[-1][item], "counts": counts, "graph": graph, "unfolding": path}
+    true |= {"nodes": objects[item], "facts": [g.facts[v] for v in objects[item]]}
+    require(number(claim["colour"]) == number(true), "the colour and how it unfolds")
+    require(counts[0] != counts[1], "a colour that is not equally often in both")
+    return "separates", f"colour {own[-1][item]} of round {t} occurs {counts} times"
 
 
-def seen(test, g, item, c):  # the multisets that a step reads
-    if "2fwl" in test["test"]:
-        n, (u, v) = len(g.nodes), divmod(item, len(g.nodes))
-        return [counted((c[u * n + w], c[w * n + v]) for w in g.nodes)]
-    if test["test"] == "subgraph":
-        return [counted((d, c[u]) for u, d in g.ball(item, test["radius"]).items())]
-    first, *others = g.hops(item, test)
-    edges = counted((g.edges[item, u], c[u]) for u in first)
-    return [edges, *(counted((c[u],) for u in hop) for hop in others)]
-
-
-def next_signatures(test, graphs, colours):  # of the next round
-    both = list(zip(graphs, colours, strict=True))
-    if test["test"] != "subgraph":
-        return [[(c[i], seen(test, g, i, c)) for i in range(len(c))] for g, c in both]
-    nets = [(g, c, g.ball(v, test["radius"])) for g, c in both for v in g.nodes]
-    now = ([(c[u], d * test["marked"]) for u, d in net.items()] for _, c, net in nets)
-    rows, count = numbered(nets, now), 0
-    while count < (count := len({*chain(*(row for _, row in rows))})):  # 1-WL inside
-        now = ((g, dict(zip(net, row, strict=True))) for (g, _, net), row in rows)
-        now = ([(c[u], counted((g.edges[u, w], c[w]) for w in g.near[u] if w in c))
-                for u in c] for g, c in now)  # fmt: skip
-        rows = numbered(nets, now)
-    inner = (sorted(row) for _, row in rows)
-    return [[(own, next(inner)) for own in c] for c in colours]
-
-
-def check_alike(line, keys, values):  # equal keys go with equal values
-    table = {}
-    for g, both in enumerate(zip(keys, values, strict=True)):
-        for i, (key, value) in enumerate(zip(*both, strict=True)):
-            same = table.setdefault(repr(key), value) == value
-            require(same, f"{line}: object {i} of graph {g}")
-
-
-def check_separated(test, graphs, rounds, colour):
-    known = first_signatures(test, graphs)
-    for t, classes in enumerate(rounds):
-        known = next_signatures(test, graphs, rounds[t - 1]) if t else known
-        check_alike(f"one signature per colour of round {t}", classes, known)
-        check_alike(f"one colour per signature in round {t}", known, classes)
-    number, g, nodes = colour["class"], graphs[colour["graph"]], colour["nodes"]
-    counts = [part.count(number) for part in rounds[-1]]
-    require(colour["counts"] == counts, f"colour {number} occurs {colour['counts']}")
-    require(counts[0] != counts[1], f"colour {number} is not equally often in both")
-    item = sum(v * len(g.nodes) ** k for k, v in enumerate(reversed(nodes)))
-    own = [classes[colour["graph"]] for classes in rounds]
-    true = {*nodes} <= {*g.nodes} and own[-1][item] == number
-    require(true, f"{nodes} of {g.name} has colour {number}")
-    true = [{"was": c[item], "sees": seen(test, g, item, c)} for c in own[:-1]]
-    require(colour["unfolding"] == true, f"the unfolding of colour {number}")
-    true = [g.facts(v, test) for v in nodes]
-    require(colour["facts"] == true, f"label and walks of {nodes} of {g.name}")
-    return f"separates: colour {number} of round {t} occurs {counts} times"
-
-
-def check_stable(test, graphs, partition, bijection):
-    mine, (first, second) = {b: a for a, b in bijection}, partition
-    require({*first} == {*mine.values()} and {*second} == {*mine}, "all classes")
-    require(len({*first}) == len(mine) == len(bijection), "a bijection")
-    for a, b in bijection:
-        require(first.count(a) == second.count(b), f"classes {a}, {b} of equal size")
-    classes = [first, [mine[b] for b in second]]
-    check_alike("first signatures", classes, first_signatures(test, graphs))
-    check_alike("next signatures", classes, next_signatures(test, graphs, classes))
-    return f"does not separate: {len(mine)} classes are stable, of equal size in both"
+def check_stable(graphs, claim):
+    (first, second), back = claim["partition"], {b: a for a, b in claim["bijection"]}
+    classes = [first, [back[b] for b in second]]
+    require(len({*first}) == len(claim["bijection"]), "a bijection between classes")
+    require(sorted(first) == sorted(classes[1]), "classes of equal size")
+    both = zip(graphs, classes, strict=True)
+    table = (zip(c, g.first(), g.next(c), strict=True) for g, c in both)
+    require(len({*chain(*table)}) == len(back), "first and next signature of classes")
+    return "does not separate", f"{len(back)} classes are stable, of equal size in both"
 
 
 def check(claim):
-    test, graphs = claim["test"], [Graph(data) for data in claim["graphs"]]
-    require(claim["format"] == "sekgnn certificate 1", "format 1 of certificates")
-    require({*test} - {"test"} == TESTS[test["test"]], "the parameters of the test")
+    test = fits(claim, (APART, ALIKE)) and claim["test"]
+    require(test and test.get("encodings") != [], "known keys, types and ranges")
     for f in test.get("encodings", []):
-        require(f["encoding"] == "walks", "no encoding but walks")
-    if claim["separated"] is True:
-        return check_separated(test, graphs, claim["rounds"], claim["colour"])
-    return check_stable(test, graphs, claim["partition"], claim["bijection"])
+        parts = {*f["parts"]} - ({"f1", "f2"} if f["scope"] == "internal" else set())
+        whole = f["multisets"] or (f["pairs"] == "same" and len({*f["parts"]}) == 3)
+        place = (f["scope"] == "graph") == (f["radius"] is None)
+        require(parts and whole and place, "parameters of an encoding that agree")
+    first, second = graphs = [Graph(test, **data) for data in claim["graphs"]]
+    says, why = (check_separated if claim["separated"] else check_stable)(graphs, claim)
+    return f"{test['test']} {says} {first.name} and {second.name}: {why} ({test})."
+
+
+def once(pairs):
+    require(len(dict(pairs)) == len(pairs), "a key that stands once")
+    return dict(pairs)
 
 
 if __name__ == "__main__":
     try:
         with open(sys.argv[1], encoding="utf-8") as file:
-            print(f"OK: the test {check(json.load(file))}.")
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
+            print(f"OK: {check(json.load(file, object_pairs_hook=once))}")
+    except Exception as error:
         sys.exit(f"this does not hold: {error}")
