@@ -17,17 +17,17 @@ from tests.search.conftest import BASE
 from tests.training.helpers import config, records, write_lines
 
 from sekgnn.brec import RPCProtocol, score
-from sekgnn.datasets import CountingDataset
 from sekgnn.encoding.node_ranges import RangePlan, encode_graph_file
 from sekgnn.encoding.sharded import encode_shards
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.files import write_files
 from sekgnn.graphs import pack_pairs, random_regular_graph
+from sekgnn.paper import CountingDataset
+from sekgnn.paper.counting import counting_data
 from sekgnn.search.space import SearchSpace
 from sekgnn.search.study import search
 from sekgnn.training.run import train
-from sekgnn.training.sources import counting_data
 
 WALKS = WalkEncoding(num_shells=1, walk_length=4)
 KINDS = ("run", "folds", "ensemble", "search", "shards", "ranges", "brec")
