@@ -2,9 +2,80 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, TypedDict
+
 import pytest
 
-from sekgnn.parsing import parse_json, parse_yaml
+from sekgnn.parsing import Size, parse_json, parse_yaml, read_as
+
+
+class Keys(TypedDict):
+    name: str
+
+
+class Open(Keys, total=False):
+    size: Size
+
+
+@dataclass(frozen=True)
+class Inner:
+    values: dict[str, list[float]]
+    kind: Literal["a", "b"] = "a"
+
+
+@dataclass(frozen=True)
+class Outer:
+    DERIVED: ClassVar = ("total",)
+    inner: tuple[Inner, ...]
+    pair: tuple[str, int | None]
+    about: Annotated[dict[str, Any], Open]
+    label: int | float | str = 0
+
+
+GOOD: dict[str, Any] = {
+    "inner": [{"values": {"x": [1, None, 0.5]}}],
+    "pair": ["p", None],
+    "about": {"name": "n", "own": [1]},
+    "total": 3,
+}
+
+
+def test_a_type_is_read_with_all_that_is_in_it() -> None:
+    found = read_as(Outer, GOOD)
+    assert found.pair == ("p", None) and found.about == {"name": "n", "own": [1]}
+    (inner,) = found.inner
+    assert inner.kind == "a"
+    one, none, half = inner.values["x"]
+    assert (one, half) == (1.0, 0.5) and isinstance(one, float) and none != none
+    assert read_as(Outer, {**GOOD, "label": "1"}).label == "1"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"pair": ["p"]}, "pair must be 2 values"),
+        ({"pair": ["p", True]}, "pair must be an integer, got True"),
+        ({"inner": {}}, "inner must be a list, got {}"),
+        ({"inner": [{}]}, r"inner\[0\]\.values is missing"),
+        (
+            {"inner": [{"values": {"x": ["1"]}}]},
+            r"inner\[0\]\.values\.x\[0\] must",
+        ),
+        ({"inner": [{"values": {}, "kind": 0}]}, "kind must be one of"),
+        ({"about": {}}, r"about\.name is missing"),
+        ({"about": {"name": "n", "size": -1}}, r"about\.size must be in 0\.\."),
+        ({"about": {"name": "n", "size": 1 << 63}}, r"about\.size must be an integer"),
+        ({"label": None}, "label must be a string, got None"),
+        ({"a b\n": 1}, r"'a b\\n' is unknown"),
+    ],
+)
+def test_what_is_not_of_the_type_is_named(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_as(Outer, {**GOOD, **change})
+    with pytest.raises(ValueError, match="it must be an object, got 5"):
+        read_as(Outer, 5)
+
 
 BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 10)

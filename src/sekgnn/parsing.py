@@ -175,7 +175,7 @@ def _as(kind: Any, value: Any, where: str) -> Any:
         options = [each for each in inner if each is not NoneType]
         if value is None and NoneType in inner:
             return None
-        for each in options[:-1]:
+        for each in options[:-1] if value is not None else ():
             with suppress(ValueError):
                 return _as(each, value, where)
         return _as(options[-1], value, where)

@@ -119,7 +119,7 @@ def test_json_round_trip() -> None:
     assert content["pairs"][0]["t2"] == 1 / 3
     assert BRECScore.from_json(result.to_json()) == result
     assert list(result.by_category()) == ["cfi", "my own"]
-    with pytest.raises(ValueError, match="not the record of a BREC score"):
+    with pytest.raises(ValueError, match="commits is missing"):
         BRECScore.from_json('{"model": "GIN()"}')
 
 

@@ -41,7 +41,7 @@ from sekgnn.wl import OneWL
 
 OTHERS: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 1, 2, 10**9, 10**30, 0.5, float("nan"), 1e300),
-    *("", "x", "a\nb", "../x", [], [[]], ["x"], [1, "x"], [None], {}, {"x": 1}),
+    *("", "x", "\x1b[2J", "../x", [], [[]], ["x"], [1, "x"], [None], {}, {"x": 1}),
 )
 
 

@@ -110,7 +110,7 @@ class TrainedRow:
 class TrainedBoard:
     """The rows of all recipes, in the order in which they were first run."""
 
-    rows: tuple[TrainedRow, ...] = ()
+    rows: tuple[TrainedRow, ...]
 
     def with_row(self, row: TrainedRow) -> TrainedBoard:
         """Return the board with a row added, or in the place of one of its name."""
@@ -140,7 +140,7 @@ class TrainedBoard:
     def read(cls, path: Path) -> TrainedBoard:
         """Return the board in a file; an empty one if there is none."""
         if not path.exists():
-            return cls()
+            return cls(())
         try:
             return cls.from_json(path.read_text("utf-8"))
         except (OSError, ValueError) as error:

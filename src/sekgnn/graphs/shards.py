@@ -277,9 +277,9 @@ class Shard:
 
     def _check_sizes(self) -> None:
         """Check the types of all arrays, and that their lengths agree."""
-        if not isinstance(self.about, dict):
-            raise ValueError("it says nothing of itself")
         nodes, entries = self.arrays["indptr"].size - 1, self.arrays["indices"].size
+        if (len(self), nodes) != (self.about["graphs"], self.about["nodes"]):
+            raise ValueError("it holds other graphs than it says")
         check_starts("node_ptr", self.node_ptr, nodes)
         known: dict[str, tuple[Any, ...]] = {
             "indptr": (np.int64, None),

@@ -79,6 +79,12 @@ class Predictor:
         self.models = tuple(models)
         self.notes = tuple(notes)
         self.note = self.notes[0]
+        columns = 1 if self.note.classes else len(self.note.targets)
+        if calibration is not None and calibration.confidence is not None:
+            if len(calibration.radii) != columns:
+                raise ModelFileError(
+                    f"{FOLD_FILE} is damaged: its calibration is not of these targets."
+                )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], accelerator: str = "auto") -> Predictor:
@@ -341,7 +347,10 @@ def _read_calibration(folders: Sequence[Path]) -> Calibration | None:
             found.append(Calibration.from_dict(fold.calibration))
         except (OSError, ValueError, TypeError) as error:
             raise ModelFileError(f"{file} is damaged: {error}.") from error
-    return Calibration.joined(found)
+    try:
+        return Calibration.joined(found)
+    except ValueError as error:
+        raise ModelFileError(f"the {FOLD_FILE} of folds differ: {error}.") from error
 
 
 def _without_targets(data: Any, model: GraphModel) -> Any:

@@ -50,10 +50,14 @@ class _Data(_Named, total=False):
     left_out: dict[str, int]
 
 
-class _Config(TypedDict):
-    """The key that every config has; the others have the types of their values."""
-
+class _Model(TypedDict):
     model: str
+
+
+class _Config(_Model, total=False):
+    """The keys of a config that are shown in words."""
+
+    split_by: list[str]
 
 
 class _Baseline(TypedDict, total=False):
