@@ -7,37 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sekgnn.datasets import read_task
 from sekgnn.errors import GraphInputError
-from sekgnn.graphs import Graph
-from sekgnn.testing import graphs
 
 
 def write(path: Path, *lines: dict[str, Any] | str) -> Path:
     text = [line if isinstance(line, str) else json.dumps(line) for line in lines]
     path.write_text("\n".join(text))
     return path
-
-
-@given(
-    st.lists(graphs(min_nodes=1, max_nodes=6), min_size=1, max_size=4), st.booleans()
-)
-def test_graphs_come_back(
-    tmp_path_factory: pytest.TempPathFactory, many: list[Graph], both: bool
-) -> None:
-    lines: list[dict[str, Any] | str] = []
-    for graph in many:
-        pairs = [e for e in graph.edge_index().T.tolist() if both or e[0] < e[1]]
-        lines.append({"num_nodes": graph.num_nodes, "edges": pairs})
-    file = write(tmp_path_factory.mktemp("json") / "a.jsonl", *lines)
-    task = read_task(file)
-    assert task.kind is None
-    for data, graph in zip(task, many, strict=True):
-        assert Graph.from_edge_index(data.edge_index, data.num_nodes) == graph
-        assert data.x.tolist() == [[1.0]] * graph.num_nodes
 
 
 def test_features_and_targets(tmp_path: Path) -> None:

@@ -242,42 +242,6 @@ def test_other_features_in_a_later_chunk(tmp_path: Path, size: int) -> None:
     assert str(streamed.value) == str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("a.csv", ""),
-        ("a.csv", "smiles\n"),
-        ("a.csv", "smiles\nC1C\n"),
-        ("a.csv", "mol\nC\n"),
-        ("a.csv", "smiles,b\nC\n"),
-        ("a.csv", "smiles\n\udcff\n"),
-        ("a.parquet", "cut short"),
-        ("a.jsonl", "\n\n"),
-        ("a.jsonl", '{"edges": [], "num_nodes": 0}'),
-        ("a.xlsx", ""),
-        ("a", None),
-        ("a.csv", None),
-        ("a.ndjson", None),
-        ("a.parquet", None),
-    ],
-)
-def test_faults_are_told_as_by_read_task(
-    tmp_path: Path, name: str, text: str | None
-) -> None:
-    pytest.importorskip("pyarrow")
-    pytest.importorskip("rdkit")
-    file = tmp_path / name
-    if text is not None:
-        file.write_bytes(text.encode(errors="surrogateescape"))
-    table = file.suffix in (".csv", ".parquet")
-    options: dict[str, Any] = {"skip_invalid": True} if table else {}
-    with pytest.raises(GraphInputError) as whole:
-        read_task(file, **options)
-    with pytest.raises(GraphInputError) as streamed:
-        list(stream_task(file, **options))
-    assert str(streamed.value) == str(whole.value)
-
-
 def test_wrong_parameters_are_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="chunk_size must be at least 1, got 0"):
         stream_task(tmp_path / "a.csv", chunk_size=0)

@@ -129,13 +129,6 @@ def test_wrong_files_are_named(
         read_task(change(folder, part, text))
 
 
-def test_windows_line_ends_and_byte_order_mark(folder: Path) -> None:
-    before = [data.x.tolist() for data in read_task(folder)]
-    for part, text in FILES.items():
-        change(folder, part, "\ufeff" + text.replace("\n", "\r\n"))
-    assert [data.x.tolist() for data in read_task(folder)] == before
-
-
 @pytest.mark.dataset
 @pytest.mark.parametrize("name", ["MUTAG", "ENZYMES", "IMDB-MULTI"])
 def test_the_same_as_pyg(name: str, data_root: Path, tmp_path: Path) -> None:

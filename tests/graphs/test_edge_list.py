@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sekgnn.errors import GraphInputError, GraphInputWarning
-from sekgnn.graphs import Graph, parse_edge_list, path_graph, read_edge_list
+from sekgnn.errors import GraphInputError
+from sekgnn.graphs import Graph, parse_edge_list, path_graph
 from sekgnn.testing import graphs
 
 
@@ -85,24 +82,3 @@ def test_the_node_count() -> None:
         parse_edge_list("# nodes: 3", num_nodes=4)
     with pytest.raises(GraphInputError, match="an integer"):
         parse_edge_list("0 1", num_nodes=-1)
-
-
-def test_loops() -> None:
-    with pytest.warns(GraphInputWarning, match="1 self-loop"):
-        assert parse_edge_list("0 0\n0 1\n1 0") == path_graph(2)
-    with warnings.catch_warnings(), pytest.raises(GraphInputError, match="self-loop"):
-        parse_edge_list("0 0", loops="error")
-
-
-def test_file(tmp_path: Path) -> None:
-    file = tmp_path / "a.edges"
-    file.write_bytes(b"\xef\xbb\xbf# nodes: 3\r\n0 1\r\n1 2\r\n")
-    assert read_edge_list(file, undirected="add") == path_graph(3)
-    file.write_text("0 1\n0 x\n")
-    with pytest.raises(GraphInputError, match=r"a\.edges, line 2"):
-        read_edge_list(file)
-    file.write_bytes(b"0 1\n\xff\xfe")
-    with pytest.raises(GraphInputError, match="not UTF-8 text"):
-        read_edge_list(file)
-    with pytest.raises(GraphInputError, match="does not exist"):
-        read_edge_list(tmp_path / "none")

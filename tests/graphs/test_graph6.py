@@ -100,28 +100,6 @@ def test_damaged_text(text: str, message: str) -> None:
         from_graph6(text)
 
 
-def test_file(tmp_path: Path) -> None:
-    file = tmp_path / "a.g6"
-    file.write_bytes(b"\xef\xbb\xbf>>graph6<<DQc\r\n\r\nBw\r\n\n?")
-    assert read_graph6(file) == [from_graph6("DQc"), from_graph6("Bw"), path_graph(0)]
-    file.write_text(">>graph6<<\nBw\n")
-    assert read_graph6(str(file)) == [from_graph6("Bw")]
-
-
-def test_file_errors(tmp_path: Path) -> None:
-    file = tmp_path / "a.g6"
-    file.write_text("Bw\n\nD!c\n")
-    with pytest.raises(GraphInputError, match=r"a\.g6, line 3: illegal"):
-        read_graph6(file)
-    file.write_text("\n \n")
-    with pytest.raises(GraphInputError, match="no graphs"):
-        read_graph6(file)
-    with pytest.raises(GraphInputError, match="does not exist"):
-        read_graph6(tmp_path / "none.g6")
-    with pytest.raises(GraphInputError, match="is a folder"):
-        read_graph6(tmp_path)
-
-
 def data_file(name: str) -> Path:
     root = os.environ.get("SEKGNN_DATA")
     if not root or not (Path(root) / name).is_file():

@@ -41,12 +41,6 @@ def test_one_column_other_name_and_hydrogens(tmp_path: Path) -> None:
     assert benzene.num_nodes == 12
 
 
-def test_smi(tmp_path: Path) -> None:
-    file = tmp_path / "a.smi"
-    file.write_text("CCO ethanol\n\nCC\tethane and more\n")
-    assert read(file) == ([path_graph(3), path_graph(2)], [1, 2], [])
-
-
 def test_invalid_rows_are_listed_at_once(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from sekgnn.errors import GraphInputError, GraphInputWarning
 from sekgnn.graphs import (
-    Graph,
     complete_graph,
     path_graph,
     read_graphs,
@@ -24,7 +23,6 @@ from sekgnn.graphs import (
 from sekgnn.graphs.read_options import DEFAULTS
 from sekgnn.graphs.records import input_parts, read_records
 from sekgnn.graphs.tu_folder import tu_parts, tu_records
-from sekgnn.testing import graphs
 
 
 def write(folder: Path, name: str = "TOY", **files: str) -> Path:
@@ -32,30 +30,6 @@ def write(folder: Path, name: str = "TOY", **files: str) -> Path:
     for part, text in files.items():
         (folder / f"{name}_{part}.txt").write_bytes(text.encode())
     return folder
-
-
-@settings(max_examples=30)
-@given(
-    st.lists(graphs(min_nodes=1, max_nodes=5), min_size=1, max_size=4), st.booleans()
-)
-def test_round_trip(
-    tmp_path_factory: pytest.TempPathFactory, many: list[Graph], raw: bool
-) -> None:
-    starts = np.cumsum([1] + [g.num_nodes for g in many])
-    edges = [
-        f"{u + start}, {v + start}"
-        for g, start in zip(many, starts, strict=False)
-        for u, v in g.edge_index().T.tolist()
-    ]
-    owners = [str(i) for i, g in enumerate(many, 1) for _ in range(g.num_nodes)]
-    folder = tmp_path_factory.mktemp("tu")
-    write(
-        folder / "raw" if raw else folder,
-        A="\n".join(edges),
-        graph_indicator="\n".join(owners) + "\n",
-        graph_labels="\n".join("1" for _ in many),
-    )
-    assert read_graphs(folder) == many
 
 
 def test_by_hand(tmp_path: Path) -> None:
@@ -67,18 +41,6 @@ def test_by_hand(tmp_path: Path) -> None:
     )
     path = path_graph(2).disjoint_union(path_graph(1))
     assert read_graphs(folder) == [complete_graph(3), path_graph(0), path]
-
-
-def test_rules(tmp_path: Path) -> None:
-    folder = write(tmp_path, A="1, 2\n", graph_indicator="1\n1\n")
-    with pytest.raises(GraphInputError, match="0 -> 1 without 1 -> 0 of graph 0"):
-        read_graphs(folder)
-    assert read_graphs(folder, undirected="add") == [path_graph(2)]
-    write(tmp_path, A="1, 2\n2, 1\n2, 2", graph_indicator="1\n1\n")
-    with pytest.warns(GraphInputWarning, match="node 1 of graph 0"):
-        assert read_graphs(folder) == [path_graph(2)]
-    with pytest.raises(GraphInputError, match="self-loop"):
-        read_graphs(folder, loops="error")
 
 
 @pytest.mark.parametrize(

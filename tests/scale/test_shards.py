@@ -9,8 +9,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import torch
 from hypothesis import given, settings
@@ -24,14 +22,11 @@ from sekgnn.encoding.sharded import encode_shards
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import (
-    GraphRecord,
-    path_graph,
     random_regular_graph,
     to_graph6,
-    write_npz,
 )
 from sekgnn.graphs.read_options import DEFAULTS, ReadOptions
-from sekgnn.graphs.records import input_parts, read_all, read_records
+from sekgnn.graphs.records import read_all, read_records
 from sekgnn.graphs.shards import Shards
 from sekgnn.training.batches import WINDOW, EpochBatches, JoinedGraphs, StreamedGraphs
 from sekgnn.training.run import train
@@ -51,56 +46,6 @@ def graph_lines(path: Path, count: int) -> Path:
             values["x"] = rng.random((n, 2)).round(3).tolist()
             file.write(json.dumps(values) + "\n")
     return path
-
-
-def files(folder: Path) -> dict[str, Path]:
-    """Write the same small data in every format that is read in parts."""
-    rows = [(text, i, "two\nlines" if i % 3 else "") for i, text in enumerate(SMILES)]
-    table = "smiles,y,note\r\n\r\n" + "".join(f'{s},{y},"{n}"\r\n' for s, y, n in rows)
-    out = {name: folder / f"data.{name}" for name in ("csv", "smi", "g6", "parquet")}
-    out["csv"].write_bytes(b"\xef\xbb\xbf" + table.encode())
-    out["smi"].write_text("\n\n".join(f"{text} é" for text in SMILES))
-    graphs = [path_graph(n) for n in range(1, 8)]
-    out["g6"].write_text(">>graph6<<\n" + "\n".join(map(to_graph6, graphs)))
-    smiles, y, _ = zip(*rows, strict=True)
-    pq.write_table(
-        pa.table({"y": y, "smiles": smiles}), out["parquet"], row_group_size=3
-    )
-    out["jsonl"] = graph_lines(folder / "data.jsonl", 7)
-    write_npz(folder / "data.npz", graphs)
-    encode_shards(out["jsonl"], folder / "shards", WALKS, targets=["y"], shard_size=2)
-    tu = {"A": "1,2\n2,1\n3,4\n4,3", "graph_indicator": "1\n1\n2\n2\n3",
-          "graph_labels": "1\n0\n1", "node_labels": "5\n6\n5\n5\n7"}  # fmt: skip
-    (folder / "TU").mkdir()
-    for name, text in tu.items():
-        (folder / "TU" / f"TU_{name}.txt").write_text(text)
-    names = {"npz": "data.npz", "shards": "shards", "tu": "TU"}
-    return out | {name: folder / place for name, place in names.items()}
-
-
-def same(a: GraphRecord, b: GraphRecord) -> bool:
-    return (
-        a.graph == b.graph
-        and (a.row, a.text) == (b.row, b.text)
-        and str(a.targets) == str(b.targets)
-        and all(
-            np.array_equal(x, y) if x is not None and y is not None else x is y
-            for x, y in ((a.x, b.x), (a.edge_attr, b.edge_attr))
-        )
-    )
-
-
-@pytest.mark.parametrize("size", [1, 3, 100])
-def test_parts_of_a_file_are_the_file(tmp_path: Path, size: int) -> None:
-    for name, path in files(tmp_path).items():
-        targets = ["y"] if name in ("csv", "parquet", "jsonl", "shards") else []
-        whole = list(read_records(path, DEFAULTS, targets))
-        parts = [part for part, _ in input_parts(path, DEFAULTS, size)]
-        read = [list(read_records(path, DEFAULTS, targets, part=p)) for p in parts]
-        assert [len(part) for part in read[:-1]] == [size] * (len(parts) - 1), name
-        found = [record for part in read for record in part]
-        assert all(map(same, found, whole)) and len(found) == len(whole), name
-        assert [r.place for r in found] == [r.place for r in whole], name
 
 
 @settings(max_examples=20, deadline=None)
