@@ -92,7 +92,8 @@ def random_splits(graphs: int, count: int) -> list[Split]:
 
 def covered(training: Training, part: str) -> tuple[list[float], list[float]]:
     """Return coverage, and size of intervals or sets, of every split of a training."""
-    shares, sizes = [], []
+    shares: list[float] = []
+    sizes: list[float] = []
     for number in range(len(training.splits)):
         trained = training.fit(number)
         goal = trained.note.objective

@@ -51,6 +51,7 @@ def test_parts_are_disjoint_and_stay_what_they_are(
         assert not plain.calibrating[number].size
         if classes:
             y = first.data.class_numbers
+            assert y is not None
             assert abs(y[apart].mean() - y[split.val].mean()) < 0.15
 
 
