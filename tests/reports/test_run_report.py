@@ -255,7 +255,7 @@ def test_coverage_stands_beside_what_was_asked_for() -> None:
     page = page_of(as_run(record))
     (table,) = [t for t in page.tables if "coverage" in t[0]]
     assert table == [
-        ["target", "coverage", "mean width", "validation graphs"],
+        ["target", "coverage", "mean width", "graphs that calibrate"],
         ["mass", "85.0 %", "3.5", "40"],
         ["logp", "95.0 %", "0.25", "39"],
     ]

@@ -64,8 +64,8 @@ def of_sizes(train: int, val: int, test: int) -> Split:
 def standardised(training: Training, trained: Any, part: str) -> torch.Tensor:
     goal = trained.note.objective
     found = goal.predictions(training.evaluate(trained, 0, part).out)
-    scaled: torch.Tensor = (found - goal.mean[0]) / goal.scale[0]
-    return scaled
+    out: torch.Tensor = (found - goal.mean[0]) / goal.scale[0]
+    return out
 
 
 @pytest.mark.filterwarnings("ignore::sekgnn.errors.GraphInputWarning")

@@ -50,7 +50,7 @@ TABLE_FILE = "table.md"
 Figures = Mapping[str, bytes]
 Pages = Callable[[Sequence[Run], Sequence[TableRow]], dict[str, bytes]]
 """Makes further files of a report, by name."""
-_PARTS = ("train", "val", "test")
+_PARTS = ("train", "val", "calibration", "test")
 _SHOWN = 12  # classes or targets that are named
 _HEADLINE = (
     "Accuracies and coverage in percent. Read a number together with what its epoch "
@@ -250,10 +250,10 @@ def _intervals(record: RunRecord) -> list[str]:
     what = "class in their set" if sets else "value in their interval"
     words = (
         f"How many of the test graphs have their true {what}, beside what was asked "
-        "for. Sizes come from errors on validation graphs."
+        "for. Sizes come from errors on graphs that were kept apart to calibrate them."
     )
     sizes = "mean number of classes" if sets else "mean width"
-    head = ["target", "confidence", "coverage", sizes, "validation graphs"]
+    head = ["target", "confidence", "coverage", sizes, "graphs that calibrate"]
     title = html.heading(3, "Intervals" if not sets else "Sets of classes")
     keep = ("target", "coverage", sizes)
     return [title, html.note(words), html.table(head, rows, keep=keep)]

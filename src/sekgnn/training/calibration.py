@@ -1,9 +1,10 @@
 r"""What validation graphs say about predictions: how far they may be off, where to cut.
 
-Split conformal prediction (Vovk et al., 2005; Lei et al., 2018): of n validation graphs
-with scores :math:`s_i` let q be the :math:`\lceil (n + 1) c \rceil`-th smallest. A new
-graph like them has a score of at most q with probability at least c, whatever the model
-is. With :math:`s = |y - \hat y|` that is the interval :math:`\hat y \pm q`, with
+Split conformal prediction (Vovk et al., 2005; Lei et al., 2018): of n graphs that
+neither trained nor chose anything (an epoch, a penalty, a point of a grid), with scores
+:math:`s_i`, let q be the :math:`\lceil (n + 1) c \rceil`-th smallest. A new graph like
+them has a score of at most q with probability at least c, whatever the model is. With
+:math:`s = |y - \hat y|` that is the interval :math:`\hat y \pm q`, with
 :math:`s = 1 - \hat p_y` the set of classes :math:`\{k : \hat p_k \ge 1 - q\}`.
 """
 
@@ -43,27 +44,15 @@ class Calibration:
 
     @classmethod
     def fit(
-        cls,
-        goal: Objective,
-        confidence: float | None,
-        threshold: str | None,
-        predicted: Tensor,
-        y: Tensor,
+        cls, goal: Objective, confidence: float, predicted: Tensor, y: Tensor,
         mask: Tensor,
-    ) -> Calibration | None:
-        """Calibrate on validation graphs; ``None`` if nothing is asked for.
+    ) -> Calibration:  # fmt: skip
+        """Calibrate on graphs that chose nothing.
 
         Shapes:
             - **predicted:** probabilities :math:`(G, C)`, or values :math:`(G, T)`
             - **y:** :math:`(G)` or :math:`(G, T)`; **mask:** bool :math:`(G, T)`
         """
-        if confidence is None and threshold is None:
-            return None
-        cut = None
-        if threshold is not None:
-            cut = best_threshold(goal, threshold, predicted, y, mask)
-        if confidence is None:
-            return cls(threshold=cut)
         scores = conformal_scores(goal.kind, predicted, y).unbind(1)
         columns = [
             column[own].tolist()
@@ -73,7 +62,6 @@ class Calibration:
             confidence,
             tuple(conformal_radius(own, confidence) for own in columns),
             tuple(len(own) for own in columns),
-            cut,
         )
 
     @classmethod
@@ -185,12 +173,22 @@ def conformal_radius(scores: Sequence[float], confidence: float) -> float:
 
 def check_enough(count: int, confidence: float, where: str) -> None:
     """Raise GraphInputError if so few validation graphs cannot give the confidence."""
-    if _rank(count, confidence) > count:
-        needed = next(n for n in range(1, 10**7) if _rank(n, confidence) <= n)
+    needed = least_graphs(confidence)
+    if count < needed:
         raise GraphInputError(
             f"{where}: confidence {confidence:g} needs {needed} validation graphs, "
             f"there are {count}; use a larger val_fraction or a smaller confidence."
         )
+
+
+def least_graphs(confidence: float) -> int:
+    """Return how many calibrated graphs a confidence needs.
+
+    Example:
+        >>> least_graphs(0.9), least_graphs(0.5)
+        (9, 1)
+    """
+    return next(n for n in range(1, 10**7) if _rank(n, confidence) <= n)
 
 
 def _rank(count: int, confidence: float) -> int:

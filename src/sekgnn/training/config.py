@@ -155,7 +155,7 @@ class RunConfig(_ModelKeys):
     confidence: float | None = key(
         "protocol",
         "share of new graphs whose interval, or set of classes, is to hold the truth; "
-        "conformal, calibrated on the validation graphs",
+        "conformal, calibrated on half of the validation graphs, which choose nothing",
         shown="no intervals",
         above=0,
         high=0.999,
@@ -592,6 +592,15 @@ class RunConfig(_ModelKeys):
         if self.protocol in ("xu2019", "wijesinghe2022"):
             return "test"
         return None if self.protocol == "fixed" or self.refit else "val"
+
+    @property
+    def validation_chooses(self) -> bool:
+        """Whether a model depends on what its validation graphs are."""
+        if not self.has_epochs:
+            return self.model != "forest" or bool(self.grid)
+        steady = self.schedule != "plateau" or self.optimizer == "lbfgs"
+        plain = steady and self.closed_form == "none" and not self.grid
+        return self.keeps_best or not plain
 
     @property
     def keeps_best(self) -> bool:

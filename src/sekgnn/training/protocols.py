@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from sekgnn.datasets.targets import TaskKind
 from sekgnn.errors import GraphInputError
 from sekgnn.models.options import MODEL_KINDS
 from sekgnn.parsing import parse_json
+from sekgnn.training.calibration import least_graphs
 from sekgnn.training.config import RunConfig
 from sekgnn.training.objective import METRICS
 from sekgnn.training.run_record import FoldRecord, Result, is_better_high
@@ -279,6 +281,42 @@ def stratified_folds(
         raise GraphInputError(f"{folds} folds of {count} graphs; use fewer folds.")
     order = _by_class(count, classes, np.random.default_rng(seed))
     return [np.sort(order[i::folds]) for i in range(folds)]
+
+
+def calibration_parts(
+    config: RunConfig, data: GraphTask, splits: Sequence[Split]
+) -> tuple[list[Split], list[Positions]]:
+    """Cut the graphs that calibrate intervals off those that choose.
+
+    Half of the validation graphs of every split, stratified, or as many as the
+    confidence needs; all of them where they choose nothing, and none without intervals.
+
+    Raises:
+        GraphInputError: If there are too few for both.
+    """
+    if config.confidence is None:
+        return list(splits), [split.val[:0] for split in splits]
+    if not config.validation_chooses:
+        return list(splits), [split.val for split in splits]
+    cut, parts, classes = [], [], data.class_numbers
+    for number, split in enumerate(splits):
+        count, needed = split.val.size, least_graphs(config.confidence)
+        size = max(count - count // 2, needed)
+        if count - size < (needed + 1) // 2:
+            raise GraphInputError(
+                f"{data.name}: confidence {config.confidence:g} needs {needed} "
+                f"validation graphs that calibrate and {(needed + 1) // 2} others that "
+                f"choose, there are {count}; use a larger val_fraction or a smaller "
+                "confidence, or choose nothing (keep last with schedule cosine)."
+            )
+        random = np.random.default_rng(np.random.SeedSequence([config.seed, number, 4]))
+        own = None if classes is None else classes[split.val]
+        order = _by_class(count, own, random)
+        apart = np.zeros(count, dtype=np.bool_)
+        apart[order[_steps(count, (size, 0)) == 1]] = True
+        cut.append(replace(split, val=split.val[~apart]))
+        parts.append(split.val[apart])
+    return cut, parts
 
 
 def inner_split(

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from sekgnn.parallel import Progress
 from sekgnn.parsing import parse_as
 from sekgnn.provenance import package_versions, source_commit
 from sekgnn.training.baseline import Baseline, make_baseline, summarise_baseline
-from sekgnn.training.calibration import Calibration, check_enough
+from sekgnn.training.calibration import Calibration, best_threshold, check_enough
 from sekgnn.training.callbacks import EpochReport
 from sekgnn.training.config import RunConfig
 from sekgnn.training.ensemble import Member, fit_members, fit_points
@@ -224,9 +224,14 @@ def run_fold(
     spent = [one["seconds"] for one in tried] or [m.trained.seconds for m in members]
     record = FoldRecord(
         split={
-            part: np.sort(getattr(split, part)).tolist()
-            for part in ("train", "val", "test")
-            if getattr(split, part).size
+            part: np.sort(own).tolist()
+            for part, own in (
+                ("train", split.train),
+                ("val", split.val),
+                ("calibration", training.calibrating[number]),
+                ("test", split.test),
+            )
+            if own.size
         },
         curves=first.curves,
         kept_epoch=first.kept_epoch,
@@ -260,17 +265,22 @@ def run_fold(
 
 
 def _calibrated(members: Sequence[Member], number: int) -> Calibration | None:
-    """Return what the validation graphs say about the mean prediction of members."""
-    training = members[0].training
-    asked = training.config.confidence, training.config.threshold
-    if asked == (None, None):
-        return None
-    found = [own.training.evaluate(own.trained, number, "val") for own in members]
-    goal = members[0].trained.note.objective
-    each = [goal.predictions(part.out) for part in found]
-    mean = mean_prediction([own.trained.model for own in members], each)
-    truth = found[0].y, found[0].mask
-    return Calibration.fit(goal, *asked, mean, *truth)
+    """Return what validation graphs say about the mean prediction of members."""
+    config, goal = members[0].training.config, members[0].trained.note.objective
+
+    def said(part: str) -> tuple[Tensor, Tensor, Tensor]:
+        found = [own.training.evaluate(own.trained, number, part) for own in members]
+        each = [goal.predictions(own.out) for own in found]
+        mean = mean_prediction([own.trained.model for own in members], each)
+        return mean, found[0].y, found[0].mask
+
+    known = Calibration()
+    if config.confidence is not None:
+        known = Calibration.fit(goal, config.confidence, *said("calibration"))
+    if config.threshold is not None:
+        cut = best_threshold(goal, config.threshold, *said("val"))
+        known = replace(known, threshold=cut)
+    return None if known == Calibration() else known
 
 
 def _check_calibration(training: Training) -> None:
@@ -289,11 +299,11 @@ def _check_calibration(training: Training) -> None:
         return
     if data.level != "graph":
         raise GraphInputError("confidence is for targets of graphs, not of nodes.")
-    for number, split in enumerate(training.splits, start=1):
+    for number, chosen in enumerate(training.calibrating, start=1):
         where = (
             data.name if len(training.splits) == 1 else f"{data.name}, fold {number}"
         )
-        for name, column in zip(data.target_names, data.mask[split.val].T, strict=True):
+        for name, column in zip(data.target_names, data.mask[chosen].T, strict=True):
             check_enough(int(column.sum()), confidence, f"{where}, target {name!r}")
 
 

@@ -60,7 +60,7 @@ from sekgnn.training.lightning_trainer import (
 )
 from sekgnn.training.objective import Objective, make_objective
 from sekgnn.training.predictions import Predictions, predict_batches, to_csv
-from sekgnn.training.protocols import make_splits
+from sekgnn.training.protocols import calibration_parts, make_splits
 from sekgnn.training.run_folder import CHECKPOINT_FILE, CURVES_FILE, MODEL_FILE
 from sekgnn.training.sources import load_data
 from sekgnn.training.task_note import TaskNote
@@ -105,6 +105,7 @@ class Training:
         data: The graphs that have a target.
         kind: The kind of task.
         splits: Positions of graphs among them, one split per training.
+        calibrating: Positions of the graphs that calibrate intervals, of each.
 
     Raises:
         ConfigError: If a key cannot work.
@@ -143,7 +144,7 @@ class Training:
         self.kind = self.data.kind
         if splits is None:
             splits = make_splits(config, self.data, data_root)
-        self.splits = list(splits)
+        self.splits, self.calibrating = calibration_parts(config, self.data, splits)
         self.cache = cache
         self._joined: dict[Any, JoinedGraphs] = {}
         self._kept: dict[Any, Any] = {}
@@ -444,8 +445,11 @@ class Training:
     def evaluate(
         self, trained: Trained, number: int = 0, part: str = "test"
     ) -> Predictions:
-        """Return what a fitted model says of a part of a split: train, val or test."""
-        chosen = getattr(self.splits[number], part)
+        """Return what a model says of a part: train, val, calibration or test."""
+        if part == "calibration":
+            chosen = self.calibrating[number]
+        else:
+            chosen = getattr(self.splits[number], part)
         batches = self.prepare().batches(chosen, max(self.config.batch_size, 256))
         return predict_batches(trained.model, batches)
 

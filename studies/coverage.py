@@ -1,0 +1,199 @@
+"""Do conformal intervals hold the truth as often as they say?
+
+``python -m studies.coverage`` fits a ridge on encodings to many random splits of three
+data sets, calibrates it in two ways, counts how often test graphs are covered, and
+writes record and page. ``--page`` writes the page alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from sekgnn.datasets import GraphTask, Split, networkx_task, read_task, tu_dataset
+from sekgnn.datasets.read_task import pyg_task
+from sekgnn.files import write_files
+from sekgnn.graphs.extras import require
+from sekgnn.provenance import package_versions, source_commit
+from sekgnn.training import Training
+from sekgnn.training.calibration import Calibration
+from sekgnn.training.config import RunConfig
+from sekgnn.training.run import PACKAGES
+
+OUTPUT = Path(__file__).parents[1] / "results" / "coverage"
+CONFIDENCE = 0.9
+TRAIN, VALIDATION = 60, 40
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Coverage on one data set.
+
+    Attributes:
+        title: What the data is.
+        graphs: How many there are; those that neither train nor validate test.
+        apart: Share of covered test graphs in every split, calibrated on the half of
+            the validation graphs that chooses nothing: what a run does.
+        shared: The same, calibrated on the graphs that choose the penalty.
+        sizes_apart: Mean width of intervals, or number of classes, in every split.
+        sizes_shared: Likewise.
+    """
+
+    title: str
+    graphs: int
+    apart: list[float]
+    shared: list[float]
+    sizes_apart: list[float]
+    sizes_shared: list[float]
+
+
+def triangles() -> GraphTask:
+    """Return random graphs and their numbers of triangles."""
+    nx = require("networkx", None)
+    graphs = [nx.gnp_random_graph(10 + i % 9, 0.3, seed=i) for i in range(800)]
+    counts = [sum(nx.triangles(graph).values()) // 3 for graph in graphs]
+    return networkx_task(graphs, counts, kind="regression")
+
+
+def molecules() -> GraphTask:
+    """Return the molecules of ``sekgnn example`` and their gaps."""
+    table = Path(str(files("sekgnn.datasets").joinpath("molecules.csv")))
+    return read_task(table, "gap")
+
+
+def mutag() -> GraphTask:
+    """Return MUTAG and its classes."""
+    return pyg_task(tu_dataset("MUTAG"), kind="binary")
+
+
+DATA: dict[str, Callable[[], GraphTask]] = {
+    "triangles of 800 random graphs": triangles,
+    "gap of the 999 molecules of `sekgnn example`": molecules,
+    "MUTAG, sets of classes": mutag,
+}
+
+
+def random_splits(graphs: int, count: int) -> list[Split]:
+    """Return splits drawn one by one, of the sizes that are measured."""
+    out = []
+    for seed in range(count):
+        order = np.random.default_rng(seed).permutation(graphs)
+        parts = np.split(order, [TRAIN, TRAIN + VALIDATION])
+        out.append(Split(*(np.sort(part) for part in parts)))
+    return out
+
+
+def covered(training: Training, part: str) -> tuple[list[float], list[float]]:
+    """Return coverage, and size of intervals or sets, of every split of a training."""
+    shares: list[float] = []
+    sizes: list[float] = []
+    for number in range(len(training.splits)):
+        trained = training.fit(number)
+        goal = trained.note.objective
+        known, tested = (
+            training.evaluate(trained, number, own) for own in (part, "test")
+        )
+        calibration = Calibration.fit(
+            goal, CONFIDENCE, goal.predictions(known.out), known.y, known.mask
+        )
+        found = calibration.metrics(
+            training.kind, ["y"], goal.predictions(tested.out), tested.y, tested.mask
+        )
+        shares.append(found.pop("coverage"))
+        sizes.append(*found.values())
+    return shares, sizes
+
+
+def measure(title: str, data: GraphTask, count: int) -> Measured:
+    """Return the coverage on random splits of ``data``."""
+    splits = random_splits(len(data), count)
+    config = RunConfig(model="ridge", confidence=CONFIDENCE)
+    apart = Training(config, data, splits=splits)
+    shared = Training(RunConfig(model="ridge"), data, splits=splits)
+    mine, sizes = covered(apart, "calibration")
+    theirs, other = covered(shared, "val")
+    return Measured(title, len(data), mine, theirs, sizes, other)
+
+
+def standard_error(values: Sequence[float]) -> float:
+    """Return the standard error of a mean."""
+    return float(np.std(values, ddof=1)) / len(values) ** 0.5
+
+
+def page(found: Sequence[Measured]) -> str:
+    """Return the page in Markdown."""
+
+    def cell(values: Sequence[float]) -> str:
+        return f"{np.mean(values):.3f} ± {standard_error(values):.3f}"
+
+    half = VALIDATION // 2
+    rows = [
+        f"| {one.title} | {len(one.apart)} | {cell(one.apart)} "
+        f"| {np.mean(one.sizes_apart):.3g} | {cell(one.shared)} "
+        f"| {np.mean(one.sizes_shared):.3g} |"
+        for one in found
+    ]
+    return "\n".join([
+        "# Do intervals hold the truth as often as they say?",
+        "",
+        f"A ridge on encodings (`--model ridge --confidence {CONFIDENCE}`), {TRAIN} "
+        f"training graphs, {VALIDATION} validation graphs, all others test; random "
+        "splits. *Apart* is what runs do: one half of the validation graphs chooses "
+        f"the penalty, the other {half} calibrate. *Shared*: all of them do both. ± is "
+        "the standard error over splits. Split conformal prediction promises "
+        f"{CONFIDENCE} or a little more, ⌈(n + 1) · {CONFIDENCE}⌉ / (n + 1), if the "
+        "graphs that calibrate did nothing else.",
+        "",
+        "| data | splits | coverage, apart | width or classes | coverage, shared | "
+        "width or classes |",
+        "| --- | --- | --- | --- | --- | --- |",
+        *rows,
+        "",
+        "Made by `python -m studies.coverage`.",
+        "",
+    ])  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, and write record and page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--splits", type=int, default=200)
+    parser.add_argument("--output", type=Path, default=OUTPUT)
+    parser.add_argument(
+        "--page", action="store_true", help="of the record that is there"
+    )
+    options = parser.parse_args(arguments)
+    record = options.output / "coverage.json"
+    if options.page:
+        values = json.loads(record.read_text(encoding="utf-8"))
+        found = [Measured(**one) for one in values["data"]]
+    else:
+        torch.set_num_threads(1)
+        found = []
+        for title, data in DATA.items():
+            found.append(measure(title, data(), options.splits))
+            print(page(found[-1:]).splitlines()[-3], flush=True)
+    text = {"coverage.md": page(found).encode()}
+    if not options.page:
+        versions = package_versions(PACKAGES)
+        values = {
+            "confidence": CONFIDENCE,
+            "versions": versions,
+            "commit": source_commit(),
+            "data": [asdict(one) for one in found],
+        }
+        text["coverage.json"] = (json.dumps(values, indent=1) + "\n").encode()
+    options.output.mkdir(parents=True, exist_ok=True)
+    write_files(options.output, text)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,137 @@
+"""Graphs that calibrate intervals do nothing else, so intervals keep their word."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from studies.coverage import Measured, covered, page, random_splits
+
+from sekgnn.datasets import networkx_task
+from sekgnn.errors import GraphInputError
+from sekgnn.training.calibration import conformal_radius, least_graphs
+from sekgnn.training.config import RunConfig
+from sekgnn.training.training import Training
+
+GRAPHS = [nx.gnp_random_graph(7 + i % 4, 0.4, seed=i) for i in range(120)]
+COUNTS = [float(sum(nx.triangles(graph).values()) // 3) for graph in GRAPHS]
+SMALL: dict[str, Any] = {
+    "model": "gin",
+    "hidden_channels": 4,
+    "num_layers": 1,
+    "epochs": 4,
+    "confidence": 0.8,
+    "val_fraction": 0.2,
+}
+
+
+def task(counts: list[float], classes: bool = False) -> Any:
+    values = [float(n > 2) for n in counts] if classes else counts
+    return networkx_task(GRAPHS, values, kind="binary" if classes else "regression")
+
+
+@pytest.mark.parametrize("protocol", ["holdout", "nested"])
+@pytest.mark.parametrize("classes", [False, True])
+def test_parts_are_disjoint_and_stay_what_they_are(
+    protocol: str, classes: bool
+) -> None:
+    keys = {**SMALL, "protocol": protocol, "folds": 3}
+    plain = Training(RunConfig(**{**keys, "confidence": None}), task(COUNTS, classes))
+    first, again = (Training(RunConfig(**keys), task(COUNTS, classes)) for _ in "ab")
+    for number, whole in enumerate(plain.splits):
+        split, apart = first.splits[number], first.calibrating[number]
+        assert np.array_equal(split.train, whole.train)
+        assert np.array_equal(split.test, whole.test)
+        assert sorted([*split.val, *apart]) == sorted(whole.val)
+        assert 0 <= apart.size - split.val.size <= 1
+        assert np.array_equal(apart, again.calibrating[number])
+        assert not plain.calibrating[number].size
+        if classes:
+            y = first.data.class_numbers
+            assert y is not None
+            assert abs(y[apart].mean() - y[split.val].mean()) < 0.15
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"keep": "last"},
+        {"keep": "last", "schedule": "cosine"},
+        {"closed_form": "after"},
+        {"patience": 1, "monitor": "mae"},
+    ],
+)
+def test_no_model_depends_on_the_graphs_that_calibrate(more: dict[str, Any]) -> None:
+    """Bit for bit, whatever their targets are."""
+    check_independence(RunConfig(**SMALL, **more))
+
+
+@pytest.mark.filterwarnings("ignore::sekgnn.errors.GraphInputWarning")  # so wrong
+@pytest.mark.parametrize("model", ["ridge", "retgk", "forest"])
+def test_nor_does_one_that_is_fitted_at_once(model: str) -> None:
+    check_independence(RunConfig(model=model, confidence=0.8, val_fraction=0.2))
+
+
+def check_independence(config: RunConfig) -> None:
+    (apart,) = Training(config, task(COUNTS)).calibrating
+    other = [n + 50 * (i in set(apart.tolist())) for i, n in enumerate(COUNTS)]
+    weights = []
+    for counts in (COUNTS, other):
+        training = Training(config, task(counts))
+        assert np.array_equal(training.calibrating[0], apart)
+        weights.append(training.fit().model.state_dict())
+    assert weights[0].keys() == weights[1].keys()
+    for name, value in weights[0].items():
+        assert torch.equal(value, weights[1][name]), name
+
+
+def test_all_calibrate_where_they_choose_nothing() -> None:
+    keys = {**SMALL, "keep": "last", "schedule": "cosine"}
+    training = Training(RunConfig(**keys), task(COUNTS))
+    assert np.array_equal(training.calibrating[0], training.splits[0].val)
+
+
+@pytest.mark.parametrize(("count", "enough"), [(13, False), (14, True)])
+def test_too_few_graphs_are_named(count: int, enough: bool) -> None:
+    """9 calibrate at 0.9 and 5 choose."""
+    keys = {**SMALL, "confidence": 0.9, "val_fraction": count / 120}
+    if enough:
+        training = Training(RunConfig(**keys), task(COUNTS))
+        assert (training.calibrating[0].size, training.splits[0].val.size) == (9, 5)
+        return
+    with pytest.raises(
+        GraphInputError, match=r"needs 9 .* and 5 others .* there are 13"
+    ):
+        Training(RunConfig(**keys), task(COUNTS))
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.9, 0.95])
+def test_the_radius_covers_a_new_score_as_often_as_it_says(confidence: float) -> None:
+    """Exactly, over all places that the new one can have among n + 1."""
+    for count in range(1, 45):
+        scores = list(range(count + 1))
+        inside = [
+            new <= conformal_radius([s for s in scores if s != new], confidence)
+            for new in scores
+        ]
+        assert np.mean(inside) >= confidence - 1e-9
+        finite = conformal_radius(scores[1:], confidence) < np.inf
+        assert finite == (count >= least_graphs(confidence))
+
+
+def test_coverage_of_a_ridge_is_what_was_asked_for() -> None:
+    """The study with other data and fewer splits: 20 graphs give 19 / 21 at 0.9."""
+    splits = random_splits(len(GRAPHS), 40)
+    config = RunConfig(model="ridge", confidence=0.9)
+    shares, sizes = covered(
+        Training(config, task(COUNTS), splits=splits), "calibration"
+    )
+    error = float(np.std(shares, ddof=1)) / len(shares) ** 0.5
+    assert np.mean(shares) > 19 / 21 - 2.5 * error
+    assert min(sizes) > 0
+    text = page([Measured("data", 120, shares, shares, sizes, sizes)])
+    assert f"| data | 40 | {np.mean(shares):.3f} ± {error:.3f} |" in text
