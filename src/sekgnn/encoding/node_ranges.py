@@ -451,7 +451,8 @@ class EncodedNodes:
         """Map every shard."""
         self.folder = Path(folder)
         said = _read_manifest(self.folder)
-        if said.get("shards") is None:
+        lines = said["shards"]
+        if lines is None:
             raise GraphInputError(
                 f"{folder} is not complete; repeat the command that makes it."
             )
@@ -459,7 +460,7 @@ class EncodedNodes:
         self.shape = said["nodes"], len(said["channels"]), said["length"]
         self.dtype = np.dtype(said["plan"]["dtype"])
         self.range_size = said["plan"]["range_size"]
-        size, lines = self.range_size, said["shards"]
+        size = self.range_size
         whole = len(lines) == -(-len(self) // size) and all(
             (line["start"], line["stop"]) == (i * size, min((i + 1) * size, len(self)))
             for i, line in enumerate(lines)
