@@ -107,6 +107,7 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
     random_state: int | np.random.RandomState | None
     threads: int
     with_forest: bool
+    _flat = True  # whether y is one column without a second dimension
 
     def __init__(self, model: str = PARAMETERS["model"], **parameters: Any) -> None:
         for name in parameters:
@@ -249,7 +250,7 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
                 "curves": self.curves_,
                 "kept_epoch": self.kept_epoch_,
                 "n_features_in": self.n_features_in_,
-                "flat": getattr(self, "_flat", True),
+                "flat": self._flat,
             },
         }
         first, *others = self.predictor_.models
@@ -279,11 +280,8 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         estimator.curves_ = found["curves"]
         estimator.kept_epoch_ = found["kept_epoch"]
         estimator.n_features_in_ = found["n_features_in"]
-        estimator._restore(found["flat"])
+        estimator._flat = found["flat"]
         return estimator
-
-    def _restore(self, flat: bool) -> None:
-        """Set what a subclass derives from the predictor, and whether y was flat."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Put the network into the pickle as the bytes of a safe file."""
@@ -371,7 +369,6 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
             ``kept_epoch_`` are of the first network.
 
     Attributes:
-        classes_: The labels.
         curves_: Loss and metrics of every epoch.
         kept_epoch_: The epoch whose weights are used, from 1.
         n_features_in_: Width of the node features.
@@ -387,7 +384,10 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
         (40, 2)
     """
 
-    classes_: NDArray[Any]
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, sorted."""
+        return np.array(self.predictor_.note.classes)
 
     def fit(
         self,
@@ -415,8 +415,8 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
         labels = column_or_1d(np.asarray(y))
         check_lengths(X, labels)
         check_classification_targets(labels)
-        self.classes_, numbers = np.unique(labels, return_inverse=True)
-        if self.classes_.size < 2:
+        classes, numbers = np.unique(labels, return_inverse=True)
+        if classes.size < 2:
             raise GraphInputError("all graphs are of one class; nothing to learn.")
         if isinstance(self.class_weight, Mapping):
             own = compute_sample_weight(self.class_weight, labels)
@@ -424,10 +424,10 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
             sample_weight = own * given
         self._train(
             X,
-            "binary" if self.classes_.size == 2 else "multiclass",
+            "binary" if classes.size == 2 else "multiclass",
             torch.from_numpy(numbers.astype(np.int64)),
             np.ones((labels.size, 1), dtype=np.bool_),
-            tuple(self.classes_.tolist()),
+            tuple(classes.tolist()),
             sample_weight,
         )
         return self
@@ -439,11 +439,9 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
     def predict(self, X: Sequence[Any]) -> NDArray[Any]:
         """Return the most probable label of every graph."""
         check_is_fitted(self, "predictor_")
-        found: NDArray[Any] = self.classes_[self._outputs(X).argmax(axis=1)]
-        return found
-
-    def _restore(self, flat: bool) -> None:
-        self.classes_ = np.array(self.predictor_.note.classes)
+        numbers = self._outputs(X).argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[numbers]
+        return labels
 
 
 class SEKRegressor(RegressorMixin, GraphEstimator):
@@ -456,10 +454,12 @@ class SEKRegressor(RegressorMixin, GraphEstimator):
         curves_: Loss and metrics of every epoch.
         kept_epoch_: The epoch whose weights are used, from 1.
         n_features_in_: Width of the node features.
-        n_outputs_: Number of targets.
     """
 
-    n_outputs_: int
+    @property
+    def n_outputs_(self) -> int:
+        """Number of targets."""
+        return len(self.predictor_.note.targets)
 
     def __sklearn_tags__(self) -> Any:
         """Say that there may be several targets."""
@@ -488,7 +488,6 @@ class SEKRegressor(RegressorMixin, GraphEstimator):
         mask = ~np.isnan(values)
         if np.isinf(values).any() or not mask.any(axis=0).all():
             raise GraphInputError("targets must be finite, and not all missing.")
-        self.n_outputs_ = values.shape[1]
         numbers = torch.from_numpy(np.nan_to_num(values))
         self._train(X, "regression", numbers, mask, sample_weight=sample_weight)
         return self
@@ -497,7 +496,3 @@ class SEKRegressor(RegressorMixin, GraphEstimator):
         """Return a number per graph, ``[G]``, or ``[G, T]`` as in ``fit``."""
         found = self._outputs(X)
         return found[:, 0] if self._flat else found
-
-    def _restore(self, flat: bool) -> None:
-        self.n_outputs_ = len(self.predictor_.note.targets)
-        self._flat = flat
