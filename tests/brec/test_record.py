@@ -9,7 +9,7 @@ import pytest
 import torch
 from tests.brec.models import PAIRS, SmallGIN, TriangleCount
 
-from sekgnn.brec import RPCProtocol, score, scoring
+from sekgnn.brec import RPCProtocol, networks, score
 from sekgnn.errors import ConfigError, OutputError
 
 SHORT = RPCProtocol(epochs=2)
@@ -75,7 +75,7 @@ def test_processes_give_the_same_numbers(tmp_path: Path) -> None:
         torch.set_num_threads(threads)
     assert shared == alone
     assert (tmp_path / "pair-001.json").read_bytes() == before
-    with pytest.raises(ConfigError, match="at the top of a module"):
+    with pytest.raises(ConfigError, match="jobs"):
         score(lambda: SmallGIN(), pairs=PAIRS, jobs=2)
 
 
@@ -83,7 +83,7 @@ def test_other_commits_are_added(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for commit in ("a", "b", "b"):
-        monkeypatch.setattr(scoring, "source_commit", lambda commit=commit: commit)
+        monkeypatch.setattr(networks, "source_commit", lambda commit=commit: commit)
         result = score(TriangleCount, pairs=PAIRS, record=tmp_path)
     assert result.commits == ("a", "b")
 
@@ -114,7 +114,7 @@ def test_the_record_of_another_run_is_refused(tmp_path: Path) -> None:
             transform=lambda data: data,
         )
     swapped = replace(PAIRS[0], first=PAIRS[0].second)
-    with pytest.raises(ConfigError, match="pair 0 with other graphs"):
+    with pytest.raises(ConfigError, match="other graphs"):
         score(SmallGIN, pairs=[swapped], protocol=SHORT, record=tmp_path)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
@@ -125,7 +125,7 @@ def test_a_damaged_record_is_refused(name: str, text: str, tmp_path: Path) -> No
     if name != "run.json":
         score(SmallGIN, pairs=[], protocol=SHORT, record=tmp_path)
     (tmp_path / name).write_text(text)
-    with pytest.raises(ConfigError, match=f"{name} cannot be continued"):
+    with pytest.raises(ConfigError, match=name):
         score(SmallGIN, pairs=PAIRS, protocol=SHORT, record=tmp_path)
     assert (tmp_path / name).read_text() == text
 
@@ -139,13 +139,14 @@ def test_functions_without_a_name_do_not_look_different(tmp_path: Path) -> None:
             record=tmp_path,
             transform=lambda data: data.clone(),
         )
-    assert result.transform is not None and "0x" not in result.transform
+    printed = result.settings["transform"]
+    assert "function" in printed and "0x" not in printed
 
 
 def test_other_folders_and_files_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(ConfigError, match="neither empty nor a record"):
+    with pytest.raises(ConfigError, match="another folder"):
         score(TriangleCount, pairs=PAIRS, record=tmp_path)
-    with pytest.raises(OutputError, match="cannot make the folder"):
+    with pytest.raises(OutputError, match="folder"):
         score(TriangleCount, pairs=PAIRS, record=tmp_path / "notes.txt")
     assert names(tmp_path) == ["notes.txt"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -38,11 +38,10 @@ from sekgnn.training.run_record import LEFT_OUT, is_better_high, plain_json
 from sekgnn.training.sources import load_data
 from sekgnn.training.training import Training
 from sekgnn.transforms.pyg_data import pack_dataset
-from sekgnn.wl import SEK, KHopWL, OneWL, SEKTwoFWL, TwoFWL, WLTest
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.encodings.walks import walk_family
 from sekgnn.wl.graph_classes import graph_keys
 from sekgnn.wl.isomorphism import canonical_digest
+from sekgnn.wl.ladder import Rung, advised
 from sekgnn.wl.refinement import refine
 
 SECONDS = 300.0
@@ -53,27 +52,6 @@ _FORMS = 50_000  # canonical forms that are looked for
 _SCORES = ("accuracy", "balanced_accuracy", "auroc", "mae", "rmse", "r2")
 _ISOMORPHISM = "isomorphism"
 Stage = Callable[[str], "Progress | None"]
-
-
-@dataclass(frozen=True)
-class Rung:
-    """A class of models on the ladder.
-
-    Attributes:
-        test: What no model of the class can tell apart; ``None`` for isomorphism.
-        refines: Names of weaker rungs.
-        keys: Of a config that trains a network of the class; empty if there is none.
-        edges: Whether it sees labels of edges.
-        rounds: Rounds of the test; ``None`` for all.
-    """
-
-    name: str
-    title: str
-    test: WLTest | None
-    refines: tuple[str, ...] = ()
-    keys: dict[str, Any] = field(default_factory=dict)
-    edges: bool = True
-    rounds: int | None = None
 
 
 @dataclass(frozen=True)
@@ -160,59 +138,6 @@ CAVEAT = (
     "could remember every colour; the cross-validated scores say what plain models "
     "reach on graphs they have not seen."
 )
-
-
-def ladder(config: RunConfig, edge_labels: bool) -> list[Rung]:
-    """Return the classes of models by rising cost, each with those it refines.
-
-    Encodings have the shells and steps of ``config``.
-    """
-    walk: dict[str, Any] = {
-        "num_shells": config.num_shells,
-        "walk_length": config.walk_length,
-    }
-    hops = 3
-
-    def sek(name: str, title: str, scope: Sequence[str], radius: Sequence[int],
-            refines: tuple[str, ...], kind: type[SEK] = SEK, model: str = "sek-gin",
-            multisets: bool = False) -> Rung:  # fmt: skip
-        chosen: Any = scope
-        family = walk_family(chosen, radius, multisets=multisets, **walk)
-        keys: dict[str, Any] = {"model": model, "num_hops": hops, "scope": [*scope]}
-        if "internal" in scope:
-            keys["radius"] = [*radius]
-        if multisets:
-            keys["aggregate"] = "learned"
-        return Rung(name, title, kind(hops, family), refines, keys)
-
-    both = ("graph", "internal")
-    rungs = [
-        Rung("features", "node features alone", OneWL(), edges=False, rounds=0),
-        Rung("1wl-nodes", "1-WL without edge features", OneWL(), ("features",),
-             edges=False),
-        Rung("1wl", "1-WL", OneWL(), ("1wl-nodes",), {"model": "gin"}),
-        *(Rung(f"khop{k}", f"K-hop, K = {k}", KHopWL(k), (before,),
-               {"model": "k-gin", "num_hops": k})
-          for k, before in ((2, "1wl"), (hops, "khop2"))),
-        sek("internal1", "internal radius 1", ["internal"], [1], (f"khop{hops}",)),
-        sek("internal12", "internal radius 1 and 2", ["internal"], [1, 2],
-            ("internal1",)),
-        sek("graph", "walks on the graph", ["graph"], [], (f"khop{hops}",)),
-        sek("both", "graph and internal radius 1 and 2", both, [1, 2],
-            ("internal12", "graph")),
-        sek("multisets", "the same with multisets", both, [1, 2], ("both",),
-            multisets=True),
-        Rung("2fwl", "2-FWL", TwoFWL(), (f"khop{hops}",), {"model": "ppgn"}),
-        sek("sek2fwl", "SEK 2-FWL", both, [1, 2], ("2fwl", "both"), SEKTwoFWL,
-            "sek-ppgn"),
-    ]  # fmt: skip
-    if edge_labels:
-        return rungs
-    return [
-        replace(rung, refines=("features",)) if rung.name == "1wl" else rung
-        for rung in rungs
-        if rung.name != "1wl-nodes"
-    ]
 
 
 def labelled_graphs(task: GraphTask) -> tuple[list[LabelledGraph], PackedGraphs, bool]:
@@ -319,10 +244,10 @@ class Ladder:
                 classes = self._refined(rung, before, graphs, tested, progress)
         except (_Slow, GraphInputError, MissingExtraError, MemoryError) as error:
             reason = str(error) or type(error).__name__
-            return Finding(rung.name, rung.title, None, [], int(tested.size),
+            return Finding(rung.key, rung.label, None, [], int(tested.size),
                            clock() - began, left_out=reason)  # fmt: skip
-        self.known[rung.name] = classes
-        return self.finding(rung.name, rung.title, classes, int(tested.size),
+        self.known[rung.key] = classes
+        return self.finding(rung.key, rung.label, classes, int(tested.size),
                             clock() - began)  # fmt: skip
 
     def finding(
@@ -356,7 +281,6 @@ class Ladder:
         progress: Progress | None,
     ) -> Classes:
         """Return the classes before, split by the colours of a test."""
-        assert rung.test is not None
         items = self.items if rung.edges else self.bare
         some = [items[g] for g in tested.tolist()]
         limit = clock() + self.seconds
@@ -504,15 +428,16 @@ def advise(
     notes = [f"{missing} are left out."] if missing else []
     bar: Stage = stage or (lambda text: None)
     steps = Ladder(task, seconds, threads)
-    rungs = ladder(config, any(i.edge_labels is not None for i in steps.items))
+    edges = any(item.edge_labels is not None for item in steps.items)
+    rungs = advised(config.num_shells, config.walk_length, edges)
     findings = []
     isomorphic: Finding | None = None
     for rung in rungs:
-        found = steps.climb(rung, bar(rung.title))
+        found = steps.climb(rung, bar(rung.label))
         cost = encoding_costs(rung, config, steps.packed, threads)
         found = replace(found, encode_seconds=cost[0], encode_bytes=cost[1])
         findings.append(found)
-        if rung.name == "1wl":
+        if rung.key == "1wl":
             isomorphic = steps.find_forms(bar("isomorphism"))
     assert isomorphic is not None
     findings.append(isomorphic)
@@ -527,7 +452,7 @@ def advise(
             "below these floors."
         )
     chosen = _best(findings, rungs)
-    rung = next(item for item in rungs if item.name == chosen)
+    rung = next(item for item in rungs if item.key == chosen)
     kept = config_of(config, rung)
     notes.append(CAVEAT)
     objects = "nodes" if steps.on_nodes else "graphs"
@@ -562,7 +487,7 @@ def _score(found: Finding) -> float:
 
 def _best(findings: Sequence[Finding], rungs: Sequence[Rung]) -> str:
     """Return the cheapest rung to train whose floor no other one is better than."""
-    trained = [rung.name for rung in rungs if rung.keys]
+    trained = [rung.key for rung in rungs if rung.keys]
     usable = [found for found in findings if found.name in trained]
     best = max(_score(found) for found in usable)
     close = 1e-12 * max(1.0, abs(best))
@@ -574,7 +499,7 @@ def _sentence(
 ) -> str:
     """Return the advice in words."""
     by_name = {found.name: found for found in findings}
-    steps = [by_name[rung.name] for rung in rungs if rung.keys]
+    steps = [by_name[rung.key] for rung in rungs if rung.keys]
     steps = [found for found in steps if found.collisions is not None]
     place = next(i for i, found in enumerate(steps) if found.name == chosen)
     mine, left = steps[place], steps[place].collisions or 0

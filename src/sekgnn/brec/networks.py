@@ -9,7 +9,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +19,21 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
-from sekgnn.brec.exact_score import relabelled
+from sekgnn.brec.exact import relabelled
 from sekgnn.brec.hotelling import (
     epsilon_for,
     hotelling_t2,
     relative_spread,
     released_t2,
 )
-from sekgnn.brec.model_score import (
+from sekgnn.brec.protocol import RPCProtocol
+from sekgnn.brec.record import (
     BRECScore,
-    PairScore,
-    RPCProtocol,
+    TrainedPair,
     finished_pairs,
     open_record,
     pair_file,
+    plain,
     write_pair,
 )
 from sekgnn.checks import check_positive
@@ -65,7 +66,7 @@ def score(
     jobs: int = 1,
     progress: Progress | None = None,
     device: str | torch.device = "cpu",
-) -> BRECScore:
+) -> BRECScore[TrainedPair]:
     r"""Count the pairs of BREC that a model tells apart.
 
     BREC's reliable paired comparison (Wang and Zhang, "An Empirical Study of Realized
@@ -161,16 +162,19 @@ def score(
 
 def unscored(
     make_model: MakeModel, transform: Transform | None, protocol: RPCProtocol
-) -> BRECScore:
+) -> BRECScore[TrainedPair]:
     """Return the score of a model before any pair is looked at."""
-    commit = source_commit()
+    model, commit = _example(make_model), source_commit()
     return BRECScore(
-        model=_printed(_example(make_model)),
-        transform=None if transform is None else _printed(transform),
-        protocol=protocol,
+        name=type(model).__name__,
+        label=type(model).__name__,
+        model=_printed(model),
+        settings={
+            "transform": None if transform is None else _printed(transform),
+            "protocol": plain(asdict(protocol)),
+        },
         versions=package_versions(("sekgnn", "torch", "torch_geometric")),
         commits=(commit,) if commit else (),
-        pairs=(),
     )
 
 
@@ -233,7 +237,7 @@ def compare(
     *,
     transform: Transform | None = None,
     device: str | torch.device = "cpu",
-) -> PairScore:
+) -> TrainedPair:
     """Train a new model to tell the two graphs apart, then test whether it does.
 
     The random numbers of torch are seeded from ``protocol.seed`` and ``pair.index``,
@@ -265,7 +269,7 @@ def compare(
         same = _outputs(model, batches, pair.index)  # [2 q, d]
     epsilon = protocol.epsilon or epsilon_for(shown)
     apart, alone = (shown[0::2], shown[1::2]), (same[0::2], same[1::2])  # each [q, d]
-    return PairScore(
+    return TrainedPair(
         index=pair.index,
         category=pair.category,
         graphs=pair_fingerprint(pair),

@@ -1,0 +1,438 @@
+"""The record of a score on BREC: one form for exact tests and for trained networks."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from sekgnn.datasets.brec import CATEGORIES
+from sekgnn.errors import ConfigError, OutputError
+from sekgnn.files import write_files
+from sekgnn.parsing import parse_json
+
+INVARIANT = 1e-3
+"""Largest scatter of the outputs for copies of one graph, relative to their size."""
+
+_RUN_FILE = "run.json"
+_MALFORMED = TypeError, KeyError, AttributeError
+_COLUMNS = {
+    "separated": "separated", "failures": "unreliable", "released": "released",
+    "released_failures": "unreliable", "total": "of",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PairScore:
+    """The outcome for one pair, of a test or of a network.
+
+    Attributes:
+        index: Number of the pair in BREC.
+        category: A key of :data:`sekgnn.datasets.CATEGORIES`, or your own.
+        seconds: Processor time, without copies for a test, without compilation for a
+            network.
+    """
+
+    index: int
+    category: str
+    seconds: float = field(compare=False)
+
+    @property
+    def separated(self) -> bool:
+        """Whether the pair counts as told apart."""
+        raise NotImplementedError
+
+    @property
+    def failures(self) -> int:
+        """How many copies were told apart from their own graph; should be 0."""
+        raise NotImplementedError
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The columns of tables to which the pair adds."""
+        return {"separated": int(self.separated), "total": 1}
+
+
+P = TypeVar("P", bound=PairScore)
+
+
+@dataclass(frozen=True)
+class ExactPair(PairScore):
+    """The verdict of a test on one pair.
+
+    Attributes:
+        round: The round in which the graphs were told apart; ``None`` for never.
+        false_separations: Relabelled copies that were told apart from their graph,
+            in the rounds that decided the pair.
+    """
+
+    round: int | None
+    false_separations: int
+
+    @property
+    def separated(self) -> bool:
+        """Whether the graphs were told apart."""
+        return self.round is not None
+
+    @property
+    def failures(self) -> int:
+        """The false separations."""
+        return self.false_separations
+
+
+@dataclass(frozen=True)
+class TrainedPair(PairScore):
+    """The statistics of a network on one pair.
+
+    Attributes:
+        graphs: Fingerprint of the two graphs.
+        t2: T² between the two graphs.
+        t2_reliability: T² between copies of one graph.
+        released_t2: The statistic of BREC's released code between the two graphs.
+        released_reliability: The same between copies of one graph.
+        spread: Scatter of the outputs for copies of one graph, relative to their size.
+        threshold: What the statistics are compared with.
+        epsilon: Relative size of rounding errors in T².
+        loss: Mean loss of the last epoch; ``None`` if nothing was trained.
+        epochs: Epochs trained.
+    """
+
+    graphs: str
+    t2: float
+    t2_reliability: float
+    released_t2: float
+    released_reliability: float
+    spread: float
+    threshold: float
+    epsilon: float
+    loss: float | None
+    epochs: int
+
+    @property
+    def failures(self) -> int:
+        """1 if copies of one graph were told apart, else 0."""
+        return int(not self.t2_reliability < self.threshold)
+
+    @property
+    def separated(self) -> bool:
+        """Whether T² is above the threshold for the pair, and below it for copies."""
+        return self.t2 > self.threshold and not self.failures
+
+    @property
+    def released_separated(self) -> bool:
+        """Whether the released code calls the pair correct.
+
+        Its statistic is above the threshold, and not close to that between copies of
+        one graph, as ``torch.isclose(..., atol=1e-6)`` has it.
+        """
+        apart = abs(self.released_t2 - self.released_reliability)
+        close = apart <= 1e-6 + 1e-5 * abs(self.released_reliability)
+        return self.released_t2 > self.threshold and not close
+
+    @property
+    def released_failures(self) -> int:
+        """1 if the pair fails the reliability check of the released code, else 0."""
+        return int(not self.released_reliability < self.threshold)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The columns of tables to which the pair adds.
+
+        ``released`` is the final score of the released code, which subtracts the pairs
+        that fail its reliability check, correct or not.
+        """
+        failed = self.released_failures
+        return {
+            "separated": int(self.separated),
+            "failures": self.failures,
+            "released": self.released_separated - failed,
+            "released_failures": failed,
+            "total": 1,
+        }
+
+    @property
+    def invariant(self) -> bool:
+        """Whether copies of one graph had the same output, up to rounding errors."""
+        return self.spread < INVARIANT
+
+
+@dataclass(frozen=True)
+class BRECScore(Generic[P]):
+    """The score of a test or a network on some or all pairs of BREC.
+
+    Attributes:
+        name: Short name, unique on a scoreboard.
+        label: Name in tables.
+        model: The test or the network as it prints.
+        settings: Everything else that two runs must share to be parts of one score: of
+            a test its parameters, the copies and their seed; of a network ``protocol``
+            and ``transform``, and its recipe if it was made from one.
+        versions: Versions of the libraries that computed it.
+        commits: Commits of the package; several if another one continued the run.
+        machine: The machine, if known.
+        pairs: The pairs, in the order in which they were given.
+        subset: Numbers of the pairs on which a recipe was chosen; ``None`` if it was
+            not chosen on pairs of BREC.
+        memory: How the memory of a test grows, as :class:`sekgnn.wl.ladder.Rung`.
+        peak: Bytes that a test takes for the pair with the most nodes; ``None`` if not
+            measured (``benchmarks/brec_memory.py`` does).
+    """
+
+    name: str
+    label: str
+    model: str
+    settings: dict[str, Any]
+    versions: dict[str, str]
+    commits: tuple[str, ...]
+    machine: str = ""
+    pairs: tuple[P, ...] = ()
+    subset: tuple[int, ...] | None = None
+    memory: str = ""
+    peak: int | None = None
+
+    @property
+    def separated(self) -> int:
+        """Number of pairs told apart, the BREC score if these are all 400."""
+        return sum(pair.separated for pair in self.pairs)
+
+    @property
+    def failures(self) -> int:
+        """False separations of a test, or pairs that failed the reliability check."""
+        return sum(pair.failures for pair in self.pairs)
+
+    @property
+    def reliable(self) -> bool:
+        """Whether no copy was told apart from its graph."""
+        return self.failures == 0
+
+    @property
+    def invariant(self) -> bool:
+        """Whether a network always gave copies of one graph the same output."""
+        return not any(self._variant())
+
+    @property
+    def seconds(self) -> float:
+        """Processor time of all pairs."""
+        return round(sum(pair.seconds for pair in self.pairs), 3)
+
+    @property
+    def outside(self) -> BRECScore[P]:
+        """The score on the pairs that the recipe was not chosen on."""
+        return self.without(self.subset or ())
+
+    def without(self, numbers: Iterable[int]) -> BRECScore[P]:
+        """Return the score on the pairs that do not have these numbers."""
+        left = {*numbers}
+        return replace(self, pairs=tuple(p for p in self.pairs if p.index not in left))
+
+    def counts(self) -> Counter[str]:
+        """Return the totals of all columns."""
+        return _total(self.pairs)
+
+    def by_category(self) -> dict[str, Counter[str]]:
+        """Return the totals of each category that occurs, in the order of tables."""
+        given = {pair.category for pair in self.pairs}
+        order = [*CATEGORIES, *sorted(given - {*CATEGORIES})]
+        return {
+            name: _total(pair for pair in self.pairs if pair.category == name)
+            for name in order
+            if name in given
+        }
+
+    def table(self) -> str:
+        """Return the counts as text, and below them how far to trust them."""
+        total = self.counts()
+        heads = [_COLUMNS[key] for key in total]
+        lines: list[tuple[str, Iterable[object]]] = [("category", heads)]
+        for name, counts in self.by_category().items():
+            lines.append((CATEGORIES.get(name, name), counts.values()))
+        lines.append(("total", total.values()))
+        text = [
+            f"{name:<20}"
+            + "".join(
+                f"{cell:>{max(6, len(head) + 2)}}"
+                for head, cell in zip(heads, cells, strict=True)
+            )
+            for name, cells in lines
+        ]
+        return "\n".join([*text, "", self.sentence()])
+
+    def sentence(self) -> str:
+        """Say in words how far the score can be trusted."""
+        total = len(self.pairs)
+        if "copies" in self.settings:
+            return (
+                f"{self.model}: {self.separated} of {total} pairs in "
+                f"{self.seconds:.1f} s; {self.failures} false separations among "
+                f"{2 * total * self.settings['copies']} relabelled copies."
+            )
+        if self.failures:
+            return (
+                f"NOT RELIABLE: in {self.failures} of {total} pairs the model told "
+                "copies of one and the same graph apart. Its output depends on the "
+                "order of nodes or on chance; do not rely on the separated pairs."
+            )
+        if not self.invariant:
+            return (
+                f"NOT INVARIANT: in {len([*self._variant()])} of {total} pairs the "
+                "output changed between copies of one and the same graph, though not "
+                "its mean. It depends on the order of nodes or on chance; more pairs "
+                "or seeds would show more."
+            )
+        return "Reliable: copies of one graph were never told apart."
+
+    def _variant(self) -> Iterator[PairScore]:
+        for pair in self.pairs:
+            if isinstance(pair, TrainedPair) and not pair.invariant:
+                yield pair
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain JSON values, the counts among them."""
+        content = asdict(self)
+        pairs = content.pop("pairs")
+        counts = {"failures": self.failures, **self.counts()}
+        return content | counts | {"by_category": self.by_category(), "pairs": pairs}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> AnyScore:
+        """Return what :meth:`to_dict` gave, as it is or read from JSON."""
+        values = {item.name: content[item.name] for item in fields(cls)}
+        for name in ("commits", "subset"):
+            if values[name] is not None:
+                values[name] = tuple(values[name])
+        pairs = tuple(map(_pair, content["pairs"]))
+        return cls(**values | {"pairs": pairs})
+
+    def check_same(self, other: AnyScore, where: object) -> None:
+        """Raise ConfigError unless both are parts of one score.
+
+        ``where`` names the place of the other one.
+        """
+        mine = {"model": self.model, **self.settings}
+        theirs = {"model": other.model, **other.settings}
+        for part in {**mine, **theirs}:
+            was, now = theirs.get(part), mine.get(part)
+            if was != now:
+                raise ConfigError(
+                    f"{where} was written with another {part}; choose another one, or "
+                    f"remove it to start again. It says\n{was}\nand this run has\n{now}"
+                )
+
+
+AnyScore = BRECScore[Any]
+"""A score of either kind of pairs."""
+
+
+def _total(pairs: Iterable[PairScore]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for pair in pairs:
+        total.update(pair.counts)
+    return total
+
+
+def _pair(content: Mapping[str, Any]) -> PairScore:
+    kind = TrainedPair if "t2" in content else ExactPair
+    return kind(**content)
+
+
+def plain(value: Any) -> Any:
+    """Return a value as it comes back from JSON: lists for tuples."""
+    return json.loads(json.dumps(value))
+
+
+def to_json(scores: Sequence[AnyScore]) -> str:
+    """Return scores as JSON text, a line for each."""
+    lines = [json.dumps(score.to_dict(), ensure_ascii=False) for score in scores]
+    return '{"scores": [\n' + ",\n".join(lines) + "\n]}\n"
+
+
+def from_json(text: str) -> tuple[AnyScore, ...]:
+    """Return what :func:`to_json` wrote; raise ValueError for any other text."""
+    try:
+        return tuple(map(BRECScore.from_dict, parse_json(text)["scores"]))
+    except _MALFORMED as error:
+        raise ValueError(f"it does not hold scores on BREC ({error})") from error
+
+
+def read_scores(path: Path, cure: str) -> tuple[AnyScore, ...]:
+    """Return the scores in a file; none if it does not exist.
+
+    Raises:
+        OutputError: If the file holds something else; ``cure`` says what to do then.
+    """
+    if not path.exists():
+        return ()
+    try:
+        return from_json(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise OutputError(f"{path} cannot be continued: {error}. {cure}") from error
+
+
+def open_record(folder: Path, score: BRECScore[TrainedPair]) -> BRECScore[TrainedPair]:
+    """Start a record of finished pairs in a folder, or continue the one in it.
+
+    Returns:
+        The score, without pairs, with the commits of all runs that wrote to the record.
+
+    Raises:
+        ConfigError: If the folder holds a record of something else, or no record.
+        OutputError: If it cannot be written to.
+    """
+    file = folder / _RUN_FILE
+    if file.exists():
+        earlier = _read(file, BRECScore.from_dict)
+        score.check_same(earlier, folder)
+        commits = dict.fromkeys((*earlier.commits, *score.commits))
+        score = replace(score, versions=earlier.versions, commits=tuple(commits))
+    elif any(not path.name.startswith(".") for path in folder.iterdir()):
+        raise ConfigError(
+            f"{folder} is neither empty nor a record of pairs; choose another folder."
+        )
+    write_files(folder, {_RUN_FILE: json.dumps(score.to_dict()).encode()})
+    return score
+
+
+def finished_pairs(folder: Path, graphs: Mapping[int, str]) -> dict[int, TrainedPair]:
+    """Return the finished pairs of a record by number.
+
+    ``graphs`` holds the fingerprints of the pairs that are wanted.
+
+    Raises:
+        ConfigError: If a file is damaged, or of other graphs.
+    """
+    done = {}
+    for index, fingerprint in graphs.items():
+        file = pair_file(folder, index)
+        if not file.exists():
+            continue
+        pair = _read(file, lambda content: TrainedPair(**content))
+        if pair.graphs != fingerprint:
+            raise ConfigError(
+                f"{file} holds pair {index} with other graphs; choose another folder."
+            )
+        done[index] = pair
+    return done
+
+
+def pair_file(folder: Path, index: int) -> Path:
+    """Return the file of one pair in a record."""
+    return folder / f"pair-{index:03d}.json"
+
+
+def write_pair(folder: Path, pair: TrainedPair) -> None:
+    """Add a finished pair to a record; all or nothing."""
+    text = json.dumps(asdict(pair)) + "\n"
+    write_files(folder, {pair_file(folder, pair.index).name: text.encode()})
+
+
+def _read(file: Path, make: Callable[[Any], Any]) -> Any:
+    """Return ``make`` of the JSON value in a file."""
+    try:
+        return make(parse_json(file.read_text("utf-8")))
+    except (OSError, ValueError, *_MALFORMED) as error:
+        raise ConfigError(
+            f"{file} cannot be continued: {error}; remove it or choose another folder."
+        ) from error
