@@ -187,7 +187,7 @@ def test_all_writes_record_page_and_figure(
     assert {file: (folder / file).read_bytes() for file in FILES} == before
     for args, words in (
         (("--no-run",), "give --all too"),
-        (("--all", "--no-run", "-o", tmp_path), "exact.json cannot be read"),
+        (("--all", "--no-run", "-o", tmp_path), "no exact.json"),
     ):
         wrong = run("brec", *args)
         assert wrong.exit_code == 2 and wrong.stderr.count("\n") == 1

@@ -8,7 +8,7 @@ import pickle
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -30,17 +30,16 @@ from sekgnn.brec.protocol import RPCProtocol
 from sekgnn.brec.record import (
     BRECScore,
     TrainedPair,
-    finished_pairs,
-    open_record,
     pair_file,
     plain,
-    write_pair,
+    to_json,
+    with_finished_pairs,
 )
 from sekgnn.checks import check_positive
 from sekgnn.datasets.brec import BREC, BRECPair
 from sekgnn.datasets.pyg import as_data
 from sekgnn.errors import ConfigError
-from sekgnn.files import make_folder
+from sekgnn.files import make_folder, write_files
 from sekgnn.graphs import Graph
 from sekgnn.kernel import cpu_clock
 from sekgnn.parallel import Progress
@@ -134,18 +133,17 @@ def score(
     if jobs > 1:
         _check_sent(make_model, transform)
     result = unscored(make_model, transform, settings)
-    with _folder(record) as place, locked(Path(place)):
-        folder = Path(place)
-        result = open_record(folder, result)
-        done = finished_pairs(folder, graphs)
+    with _folder(record) as folder, locked(folder):
+        result = with_finished_pairs(result, folder, graphs)
+        done = {pair.index for pair in result.pairs}
         waiting = [pair for pair in chosen if pair.index not in done]
 
         def tell() -> None:
-            found = sum(pair_file(folder, index).exists() for index in graphs)
-            if progress is not None and found:
-                progress(found, len(chosen))
+            count = sum(pair_file(folder, index).exists() for index in graphs)
+            if progress is not None and count:
+                progress(count, len(chosen))
 
-        work = make_model, settings, transform, device, folder
+        work = make_model, settings, transform, device, folder, result
         if done:
             tell()
         if jobs == 1:
@@ -156,8 +154,7 @@ def score(
             waiting.sort(key=lambda pair: -pair.first.num_nodes)
             shares = [waiting[i::jobs] for i in range(min(jobs, len(waiting)))]
             run_processes(_score_share, [(*work, share) for share in shares], tell)
-        done = finished_pairs(folder, graphs)
-    return replace(result, pairs=tuple(done[index] for index in graphs))
+        return with_finished_pairs(result, folder, graphs)
 
 
 def unscored(
@@ -184,22 +181,24 @@ def _score_share(
     transform: Transform | None,
     device: str | torch.device,
     folder: Path,
+    score: BRECScore[TrainedPair],
     pairs: Sequence[BRECPair],
 ) -> None:
     """Compare some pairs, perhaps in a new process, and write each when it is done."""
     for pair in pairs:
         found = compare(make_model, pair, protocol, transform=transform, device=device)
-        write_pair(folder, found)
+        text = to_json([replace(score, pairs=(found,))])
+        write_files(folder, {pair_file(folder, pair.index).name: text.encode()})
 
 
-def _folder(
-    record: str | os.PathLike[str] | None,
-) -> AbstractContextManager[str | os.PathLike[str]]:
-    """Return the folder of the record, made if needed; one for this run if ``None``."""
-    if record is None:
-        return tempfile.TemporaryDirectory()
-    make_folder(Path(record))
-    return nullcontext(record)
+@contextmanager
+def _folder(record: str | os.PathLike[str] | None) -> Iterator[Path]:
+    """Give the folder of finished pairs, or a temporary one."""
+    if record is not None:
+        yield make_folder(Path(record))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
 
 
 def _check_sent(*things: object) -> None:

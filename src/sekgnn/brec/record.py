@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from sekgnn.datasets.brec import CATEGORIES
 from sekgnn.errors import ConfigError, OutputError
-from sekgnn.files import write_files
 from sekgnn.parsing import parse_json
 
 INVARIANT = 1e-3
 """Largest scatter of the outputs for copies of one graph, relative to their size."""
 
-_RUN_FILE = "run.json"
-_MALFORMED = TypeError, KeyError, AttributeError
 _COLUMNS = {
     "separated": "separated", "failures": "unreliable", "released": "released",
     "released_failures": "unreliable", "total": "of",
@@ -49,6 +46,11 @@ class PairScore:
     def failures(self) -> int:
         """How many copies were told apart from their own graph; should be 0."""
         raise NotImplementedError
+
+    @property
+    def invariant(self) -> bool:
+        """Whether copies of one graph had the same output, up to rounding errors."""
+        return self.failures == 0
 
     @property
     def counts(self) -> dict[str, int]:
@@ -211,7 +213,7 @@ class BRECScore(Generic[P]):
     @property
     def invariant(self) -> bool:
         """Whether a network always gave copies of one graph the same output."""
-        return not any(self._variant())
+        return all(pair.invariant for pair in self.pairs)
 
     @property
     def seconds(self) -> float:
@@ -277,17 +279,12 @@ class BRECScore(Generic[P]):
             )
         if not self.invariant:
             return (
-                f"NOT INVARIANT: in {len([*self._variant()])} of {total} pairs the "
-                "output changed between copies of one and the same graph, though not "
-                "its mean. It depends on the order of nodes or on chance; more pairs "
-                "or seeds would show more."
+                f"NOT INVARIANT: in {sum(not pair.invariant for pair in self.pairs)} of "
+                f"{total} pairs the output changed between copies of one and the same "
+                "graph, though not its mean. It depends on the order of nodes or on "
+                "chance; more pairs or seeds would show more."
             )
         return "Reliable: copies of one graph were never told apart."
-
-    def _variant(self) -> Iterator[PairScore]:
-        for pair in self.pairs:
-            if isinstance(pair, TrainedPair) and not pair.invariant:
-                yield pair
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values, the counts among them."""
@@ -353,7 +350,7 @@ def from_json(text: str) -> tuple[AnyScore, ...]:
     """Return what :func:`to_json` wrote; raise ValueError for any other text."""
     try:
         return tuple(map(BRECScore.from_dict, parse_json(text)["scores"]))
-    except _MALFORMED as error:
+    except (TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"it does not hold scores on BREC ({error})") from error
 
 
@@ -371,68 +368,36 @@ def read_scores(path: Path, cure: str) -> tuple[AnyScore, ...]:
         raise OutputError(f"{path} cannot be continued: {error}. {cure}") from error
 
 
-def open_record(folder: Path, score: BRECScore[TrainedPair]) -> BRECScore[TrainedPair]:
-    """Start a record of finished pairs in a folder, or continue the one in it.
-
-    Returns:
-        The score, without pairs, with the commits of all runs that wrote to the record.
-
-    Raises:
-        ConfigError: If the folder holds a record of something else, or no record.
-        OutputError: If it cannot be written to.
-    """
-    file = folder / _RUN_FILE
-    if file.exists():
-        earlier = _read(file, BRECScore.from_dict)
-        score.check_same(earlier, folder)
-        commits = dict.fromkeys((*earlier.commits, *score.commits))
-        score = replace(score, versions=earlier.versions, commits=tuple(commits))
-    elif any(not path.name.startswith(".") for path in folder.iterdir()):
-        raise ConfigError(
-            f"{folder} is neither empty nor a record of pairs; choose another folder."
-        )
-    write_files(folder, {_RUN_FILE: json.dumps(score.to_dict()).encode()})
-    return score
-
-
-def finished_pairs(folder: Path, graphs: Mapping[int, str]) -> dict[int, TrainedPair]:
-    """Return the finished pairs of a record by number.
-
-    ``graphs`` holds the fingerprints of the pairs that are wanted.
-
-    Raises:
-        ConfigError: If a file is damaged, or of other graphs.
-    """
-    done = {}
-    for index, fingerprint in graphs.items():
-        file = pair_file(folder, index)
-        if not file.exists():
-            continue
-        pair = _read(file, lambda content: TrainedPair(**content))
-        if pair.graphs != fingerprint:
-            raise ConfigError(
-                f"{file} holds pair {index} with other graphs; choose another folder."
-            )
-        done[index] = pair
-    return done
-
-
 def pair_file(folder: Path, index: int) -> Path:
-    """Return the file of one pair in a record."""
+    """Return the file of one pair in a folder of finished pairs."""
     return folder / f"pair-{index:03d}.json"
 
 
-def write_pair(folder: Path, pair: TrainedPair) -> None:
-    """Add a finished pair to a record; all or nothing."""
-    text = json.dumps(asdict(pair)) + "\n"
-    write_files(folder, {pair_file(folder, pair.index).name: text.encode()})
+def with_finished_pairs(
+    score: BRECScore[TrainedPair], folder: Path, graphs: Mapping[int, str]
+) -> BRECScore[TrainedPair]:
+    """Return a score with the pairs in a folder, and the commits that computed them.
 
+    ``graphs`` are fingerprints by number, in the order of the pairs that are wanted.
 
-def _read(file: Path, make: Callable[[Any], Any]) -> Any:
-    """Return ``make`` of the JSON value in a file."""
-    try:
-        return make(parse_json(file.read_text("utf-8")))
-    except (OSError, ValueError, *_MALFORMED) as error:
-        raise ConfigError(
-            f"{file} cannot be continued: {error}; remove it or choose another folder."
-        ) from error
+    Raises:
+        ConfigError: If a file is of another score, or of other graphs.
+        OutputError: If there is any other file, or a damaged one.
+    """
+    found: dict[int, TrainedPair] = {}
+    commits: list[str] = []
+    for file in sorted(folder.glob("[!.]*")):
+        for earlier in read_scores(file, "Remove it, or choose another folder."):
+            score.check_same(earlier, folder)
+            commits += earlier.commits
+            found |= {pair.index: pair for pair in earlier.pairs}
+    for index in found.keys() & graphs.keys():
+        if found[index].graphs != graphs[index]:
+            raise ConfigError(
+                f"{folder} holds pair {index} with other graphs; choose another folder."
+            )
+    return replace(
+        score,
+        commits=tuple(dict.fromkeys((*commits, *score.commits))),
+        pairs=tuple(found[index] for index in graphs if index in found),
+    )

@@ -170,6 +170,7 @@ def brec(
     --numbers or --category the row grows.
     """
     from sekgnn.brec.exact import score_exact
+    from sekgnn.brec.record import read_scores
     from sekgnn.datasets.brec import BREC
 
     check_positive("--copies", 1 if copies is None else copies, 0)
@@ -199,7 +200,12 @@ def brec(
         )
     if no_run:
         folder = output or _FOLDER
-        _write_board(_read_board(folder), folder, json, shown)
+        scores = read_scores(folder / "exact.json", "Leave out --no-run to make it.")
+        if not scores:
+            raise GraphInputError(
+                f"{folder} has no exact.json; leave out --no-run to make it."
+            )
+        _write_board(scores, folder, json, shown)
         return
     if "self_loops" in options:  # networks take both; for a test the last one holds
         options["self_loops"] = options["self_loops"][-1]
@@ -239,19 +245,6 @@ def _run_all(settings: dict[str, Any], output: Path, json: bool, shown: bool) ->
         scores = run_board(ladder.BOARD, partial=partial, progress=row, **settings)
     _write_board(scores, output, json, shown)
     partial.unlink(missing_ok=True)
-
-
-def _read_board(output: Path) -> tuple[AnyScore, ...]:
-    """Return the scores that were written to a folder."""
-    from sekgnn.brec.record import from_json
-
-    record = output / "exact.json"
-    try:
-        return from_json(record.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise GraphInputError(
-            f"{record} cannot be read: {error}. Leave out --no-run to make it."
-        ) from error
 
 
 def _write_board(
