@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from sekgnn.brec import BRECScore, ExactPair, TrainedPair
@@ -176,18 +176,8 @@ def test_frontier_by_brute_force(rows: list[BRECScore[ExactPair]], memory: str) 
     assert bool(found) == bool(within)
 
 
-def test_figure_shows_and_names_every_row(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figure_shows_and_names_every_row(figures: list[Figure]) -> None:
     """Names are whole, those of the frontier in ink, and none covers another."""
-    from matplotlib.figure import Figure
-
-    figures: list[Figure] = []
-    save = Figure.savefig
-
-    def keep(self: Figure, *args: Any, **options: Any) -> None:
-        save(self, *args, **options)
-        figures.append(self)
-
-    monkeypatch.setattr(Figure, "savefig", keep)
     close = [make_row(f"x{i}", "n²", 4.2 + i / 50, 8 - i % 2) for i in range(9)]
     for board, best in (
         (BOARD, "ac"),
