@@ -1,4 +1,4 @@
-"""The BREC score of any PyG model: for each pair train, then compare."""
+"""The BREC score of any PyG model: train on each pair, then compare its graphs."""
 
 from __future__ import annotations
 
@@ -86,15 +86,14 @@ def score(
     * Copies and weights follow from the seed and the number of the pair, so a pair's
       result does not depend on which others are scored. Copies need not be different.
     * A model without trainable weights is compared as it is.
-    * A model with a method ``fit_inputs``, as :class:`~sekgnn.models.GraphModel` has
-      one, is given copies of both graphs to fit the scale of its inputs to before it is
-      trained.
+    * A model with a method ``fit_inputs``, such as
+      :class:`~sekgnn.models.GraphModel`, first fits the scale of its inputs to copies
+      of both graphs.
 
-    By the nature of a 5 % test, a model whose output is random fails the reliability
-    check in about one pair of twenty (in fewer if its outputs scatter in fewer than d
-    directions), so over all of BREC it is sure to fail; one that respects isomorphism
-    never does. The result also has the ``spread`` of the outputs
-    among copies of one graph, which shows chance in a single pair.
+    A model with random outputs fails the reliability check, a 5 % test, in about one
+    pair of twenty (in fewer if its outputs scatter in fewer than d directions), so it
+    surely fails over all of BREC; one that respects isomorphism never does. The
+    ``spread`` of the outputs among copies of one graph shows chance in a single pair.
 
     Args:
         make_model: Returns a new ``nn.Module``, which takes a PyG ``Batch`` and returns
@@ -102,15 +101,15 @@ def score(
             ``protocol.copies``.
         pairs: The pairs to score; all of BREC if left out.
         data_root: The data folder for this; by default what ``SEKGNN_DATA`` names.
-        transform: Applied once to the ``Data`` of each copy, as
+        transform: Applied once to the ``Data`` of each copy, such as
             :class:`~sekgnn.transforms.AddSubstructureEncoding`. It must not depend on
-            the order of nodes. What it makes is given in the model's precision.
+            the order of nodes. Its results are cast to the model's precision.
         protocol: The settings; BREC's own by default.
-        record: A folder, which gets a small file for each finished pair. Pairs that it
-            holds are taken from it, provided model, transform and protocol print as
-            they did: an interrupted run goes on and ends with the same result.
-        jobs: Pairs that are trained side by side, each in a process of its own;
-            ``make_model`` and ``transform`` must then be names of a module.
+        record: A folder for a small file per finished pair. Pairs in it are not trained
+            again, provided model, transform and protocol print as they did: an
+            interrupted run continues and ends with the same result.
+        jobs: Number of processes that train pairs side by side; ``make_model`` and
+            ``transform`` must then be defined at the top of a module.
         progress: Called with (done, total) pairs.
         device: Where the model runs.
 
@@ -184,10 +183,10 @@ def _score_share(
     score: BRECScore[TrainedPair],
     pairs: Sequence[BRECPair],
 ) -> None:
-    """Compare some pairs, perhaps in a new process, and write each when it is done."""
+    """Score some pairs, perhaps in a new process, and write each when it is done."""
     for pair in pairs:
-        found = compare(make_model, pair, protocol, transform=transform, device=device)
-        text = to_json([replace(score, pairs=(found,))])
+        done = compare(make_model, pair, protocol, transform=transform, device=device)
+        text = to_json([replace(score, pairs=(done,))])
         write_files(folder, {pair_file(folder, pair.index).name: text.encode()})
 
 
@@ -202,7 +201,7 @@ def _folder(record: str | os.PathLike[str] | None) -> Iterator[Path]:
 
 
 def _check_sent(*things: object) -> None:
-    """Raise if other processes cannot be given these."""
+    """Raise if these objects cannot be sent to other processes."""
     try:
         pickle.dumps(things)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -213,7 +212,7 @@ def _check_sent(*things: object) -> None:
 
 
 def _example(make_model: MakeModel) -> torch.nn.Module:
-    """Return one model, without using up random numbers."""
+    """Return a model without consuming random numbers."""
     with torch.random.fork_rng([]):
         model = make_model()
     if not isinstance(model, torch.nn.Module):
@@ -225,7 +224,7 @@ def _example(make_model: MakeModel) -> torch.nn.Module:
 
 
 def _printed(thing: object) -> str:
-    """Return how ``thing`` prints, without addresses, which change with every run."""
+    """Return the ``repr`` without addresses, which change with every run."""
     return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(thing))
 
 
@@ -239,9 +238,9 @@ def compare(
 ) -> TrainedPair:
     """Train a new model to tell the two graphs apart, then test whether it does.
 
-    The random numbers of torch are seeded from ``protocol.seed`` and ``pair.index``,
-    and put back afterwards; so are those of the GPU, if that is the device. A model
-    that draws from elsewhere is not repeatable. ``transform`` is applied once to the
+    The random numbers of torch, and of the GPU in use, are seeded from
+    ``protocol.seed`` and ``pair.index`` and restored afterwards. A model that draws
+    from elsewhere is not repeatable. ``transform`` is applied once to the
     ``Data`` of each copy, which has ``x`` (ones, ``[n, 1]``), ``edge_index`` and
     ``num_nodes``.
 
@@ -250,21 +249,21 @@ def compare(
             with d below ``protocol.copies``.
     """
     begin = cpu_clock()
-    place = torch.device(device)
+    device = torch.device(device)
     drawing, training = np.random.SeedSequence([protocol.seed, pair.index]).spawn(2)
     rng = np.random.default_rng(drawing)
     different, alike = draw_copies(pair, protocol.copies, rng)
-    with torch.random.fork_rng(_gpus(place)):
+    with torch.random.fork_rng(_gpus(device)):
         torch.manual_seed(int(training.generate_state(1, np.uint64)[0]))
-        model = make_model().to(place)
+        model = make_model().to(device)
         size = protocol.batch_size
-        batches = _batches(different, size, transform, model, place)
+        batches = _batches(different, size, transform, model, device)
         fit = getattr(model, "fit_inputs", None)
         if fit is not None:
             fit(lambda: batches[:1])  # as many copies of the one graph as of the other
         loss, epochs = _train(model, batches, protocol, pair.index)
         shown = _outputs(model, batches, pair.index)  # [2 q, d]
-        batches = _batches(alike, size, transform, model, place)
+        batches = _batches(alike, size, transform, model, device)
         same = _outputs(model, batches, pair.index)  # [2 q, d]
     epsilon = protocol.epsilon or epsilon_for(shown)
     apart, alone = (shown[0::2], shown[1::2]), (same[0::2], same[1::2])  # each [q, d]
@@ -288,7 +287,7 @@ def compare(
 def draw_copies(
     pair: BRECPair, count: int, rng: np.random.Generator
 ) -> tuple[list[Graph], list[Graph]]:
-    """Draw the relabelled copies that a model is shown of one pair, q of each graph.
+    """Draw the relabelled copies of one pair that a model sees, q of each graph.
 
     The relabellings are uniform and independent. (Upstream keeps the original as first
     copy and insists on different adjacency matrices, which a very symmetric graph does
@@ -310,11 +309,11 @@ def pair_fingerprint(pair: BRECPair) -> str:
     return f"{pair.first.fingerprint()[:16]}-{pair.second.fingerprint()[:16]}"
 
 
-def _gpus(place: torch.device) -> list[int]:
-    """Return the GPUs whose random state must be put back."""
-    if place.type != "cuda":
+def _gpus(device: torch.device) -> list[int]:
+    """Return the GPUs whose random state must be restored."""
+    if device.type != "cuda":
         return []
-    return [torch.cuda.current_device() if place.index is None else place.index]
+    return [torch.cuda.current_device() if device.index is None else device.index]
 
 
 def _batches(
@@ -322,7 +321,7 @@ def _batches(
     size: int,
     transform: Transform | None,
     model: nn.Module,
-    place: torch.device,
+    device: torch.device,
 ) -> list[Batch]:
     """Collate the copies in the model's precision, ``size`` at a time, in order."""
     data = [as_data(graph) for graph in graphs]
@@ -331,7 +330,7 @@ def _batches(
     kind = next((weight.dtype for weight in model.parameters()), torch.float32)
 
     def placed(value: Tensor) -> Tensor:
-        return value.to(place, kind if value.is_floating_point() else value.dtype)
+        return value.to(device, kind if value.is_floating_point() else value.dtype)
 
     return [
         Batch.from_data_list(data[start : start + size]).apply(placed)
@@ -381,28 +380,28 @@ def _decided(output: Tensor, protocol: RPCProtocol) -> bool:
     """
     if protocol.decided is None:
         return False
-    found = output.double().cpu()
-    size = float(found.square().mean().sqrt())
-    apart = float((found[0::2] - found[1::2]).mean(0).norm())
+    values = output.double().cpu()
+    size = float(values.square().mean().sqrt())
+    apart = float((values[0::2] - values[1::2]).mean(0).norm())
     epsilon = protocol.epsilon or epsilon_for(output.cpu().numpy())
     return apart > protocol.decided * size or apart < epsilon * size or size == 0
 
 
 @torch.no_grad()
 def _outputs(model: nn.Module, batches: list[Batch], index: int) -> NDArray[Any]:
-    """Return the outputs for all copies, ``[2 q, d]``, in evaluation mode.
+    """Return the outputs for all copies in evaluation mode, ``[2 q, d]``.
 
     They are float64 if the model's are, else float32.
     """
     model.eval()
-    found = torch.cat([output.cpu() for output in _forward(model, batches, index)])
-    return (found if found.dtype == torch.float64 else found.float()).numpy()
+    outputs = torch.cat([output.cpu() for output in _forward(model, batches, index)])
+    return (outputs if outputs.dtype == torch.float64 else outputs.float()).numpy()
 
 
 def _forward(
     model: nn.Module, batches: Iterable[Batch], index: int
 ) -> Iterator[Tensor]:
-    """Yield the checked output for each batch, of which the model gets a copy."""
+    """Yield the checked output for a copy of each batch."""
     for batch in batches:
         output: Any = model(copy.copy(batch))
         shape = list(output.shape) if isinstance(output, Tensor) else type(output)

@@ -13,7 +13,7 @@ from sekgnn.registry import parameter
 
 @dataclass(frozen=True)
 class RPCProtocol:
-    r"""How one pair is compared; the defaults are those of BREC's released code.
+    r"""Settings for one pair; the defaults are those of BREC's released code.
 
     A fresh model is trained for each pair, on relabelled copies of its two graphs, to
     give them different directions: the loss is
@@ -34,10 +34,10 @@ class RPCProtocol:
             in BREC.
         epsilon: Relative size of rounding errors in T²; ``None`` for 1e-6 where the
             model's outputs are float32 and 1e-10 where they are float64.
-        threshold: What T² must exceed; ``None`` for the 95 % point of T² for the
+        threshold: Least T² of a pair told apart; ``None`` for the 95 % point of T² for the
             model's output dimension, to two decimals: 72.34 for 32 copies and 16
             dimensions, as in BREC.
-        seed: Everything random follows from it and the number of the pair.
+        seed: Seed of everything random, together with the number of the pair.
 
     Raises:
         ConfigError: If a value cannot work.

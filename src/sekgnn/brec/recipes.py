@@ -29,16 +29,16 @@ from sekgnn.training.config import RunConfig
 from sekgnn.transforms import AddKHopEdges, AddSubstructureEncoding
 
 OUT_CHANNELS = 16
-"""Numbers that a network gives for a graph, as in BREC."""
+"""Outputs of a network per graph, as in BREC."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A network and its options, the same for all pairs.
+    """A network and its options, the same for all pairs of BREC.
 
     Attributes:
         config: Name and arguments, as ``model.to_config()`` gives them.
-        dtype: Precision of the network and of the encodings that it reads.
+        dtype: Precision of the network and of its encodings.
     """
 
     config: Mapping[str, Any]
@@ -75,7 +75,7 @@ class Recipe:
         return build_model(self.config).to(getattr(torch, self.dtype))
 
     def transform(self) -> Compose:
-        """Return the transform that writes what the network reads."""
+        """Return the transform that adds the network's encodings and hops."""
         model = self.make_model()
         steps: list[Any] = []
         if model.encoding is not None:
@@ -147,7 +147,7 @@ def _scores(output: Path) -> dict[str, AnyScore]:
 
 
 def pairs_folder(output: Path, name: str) -> Path:
-    """Return where the finished pairs of a row are kept until the row is written."""
+    """Return the folder for finished pairs of a score that is not written yet."""
     digest = hashlib.sha256(name.encode()).hexdigest()[:12]
     return output.with_name(f"{output.stem}.{digest}.partial")
 

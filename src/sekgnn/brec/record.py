@@ -278,11 +278,12 @@ class BRECScore(Generic[P]):
                 "order of nodes or on chance; do not rely on the separated pairs."
             )
         if not self.invariant:
+            variant = sum(not pair.invariant for pair in self.pairs)
             return (
-                f"NOT INVARIANT: in {sum(not pair.invariant for pair in self.pairs)} of "
-                f"{total} pairs the output changed between copies of one and the same "
-                "graph, though not its mean. It depends on the order of nodes or on "
-                "chance; more pairs or seeds would show more."
+                f"NOT INVARIANT: in {variant} of {total} pairs the output changed "
+                "between copies of one and the same graph, though not its mean. It "
+                "depends on the order of nodes or on chance; more pairs or seeds would "
+                "show more."
             )
         return "Reliable: copies of one graph were never told apart."
 
@@ -365,7 +366,7 @@ def read_scores(path: Path, cure: str) -> tuple[AnyScore, ...]:
     try:
         return from_json(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise OutputError(f"{path} cannot be continued: {error}. {cure}") from error
+        raise OutputError(f"{path} cannot be read: {error}. {cure}") from error
 
 
 def pair_file(folder: Path, index: int) -> Path:

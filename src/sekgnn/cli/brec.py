@@ -1,4 +1,4 @@
-"""``sekgnn brec``: how many pairs of BREC does a test, or a network, separate?"""
+"""``sekgnn brec``: the BREC score of a test or a network."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FOLDER = Path("results/brec")
 
 @dataclass(frozen=True)
 class _Row:
-    """Options of a row of the scoreboard."""
+    """Options of a score of a network."""
 
     name: str | None = parameter(None, "name of the row", shown="that of the model")
     subset: str | None = parameter(
@@ -70,7 +70,7 @@ def _sections() -> dict[str, list[Any]]:
 
 
 def _all_flags() -> list[Flag]:
-    """Return the options of tests, some of which networks have, then the others'."""
+    """Return the options of tests, some shared with networks, then of networks."""
     networks = {item.name: item for item in _sections()["Which network"]}
     return [
         *(_shared(item, networks.get(item.key)) for item in flags_of_tests()),
@@ -79,7 +79,7 @@ def _all_flags() -> list[Flag]:
 
 
 def _shared(item: Flag, key: Any) -> Flag:
-    """Return the flag of a test, which says what it is to networks, too."""
+    """Return the flag of a test with a note on its meaning for networks."""
     about = dict(item.metadata)
     if key is not None:
         about["help"] += ", networks"
@@ -97,7 +97,7 @@ def _default(item: Any) -> str:
 
 
 def _flags_of_networks() -> list[Flag]:
-    """Return the options of networks that tests do not have, below their headings."""
+    """Return the options that only networks have, below their headings."""
     of_tests = {item.metadata.get("flag") for item in flags_of_tests()}
     return [
         Flag(

@@ -1,7 +1,8 @@
-"""What do these data need? Which test tells graphs with different targets apart.
+"""Advice on models: which tests tell apart graphs with different targets.
 
-Tests run by rising cost, exactly, over the whole dataset. Graphs that no longer share a
-colour with one of another target are done; of isomorphic ones a costlier test sees one.
+Tests run by rising cost, exactly, over the whole dataset. A graph is done once it
+shares its colour with no graph of another target; a costlier test sees only one of
+several isomorphic graphs.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from sekgnn.wl.ladder import Rung, advised
 from sekgnn.wl.refinement import refine
 
 SECONDS = 300.0
-"""How long one test may take before it is left out."""
+"""Time limit of one test; a slower one is left out."""
 _SAMPLE = 256  # graphs whose encoding is timed
 _BASELINE = 5000  # graphs that ridge and forest are validated on
 _FORMS = 50_000  # canonical forms that are looked for
@@ -56,16 +57,16 @@ Stage = Callable[[str], "Progress | None"]
 
 @dataclass(frozen=True)
 class Finding:
-    """What a rung cannot tell apart.
+    """What a test leaves together.
 
     Attributes:
         collisions: Graphs, or nodes, that share a colour with one of another target.
-        floors: Per target, ``accuracy``, or ``mae`` and ``rmse``, that no model of the
-            class can be better than.
-        tested: Graphs that the test had to look at.
+        floors: Best possible ``accuracy``, or ``mae`` and ``rmse``, of a model of the
+            class, for each target.
+        tested: Graphs that the test looked at.
         encode_seconds: Estimated time to encode all graphs for a network of the class.
         encode_bytes: Estimated size of hops and encodings.
-        left_out: Why there is no answer; then collisions and floors are empty.
+        left_out: Why the test gave no answer; collisions and floors are then empty.
     """
 
     name: str
@@ -81,15 +82,15 @@ class Finding:
 
 @dataclass(frozen=True)
 class Advice:
-    """What the data need.
+    """Advice on a dataset.
 
     Attributes:
-        data: What is known about the data (``GraphTask.describe``).
+        data: Facts about the data (``GraphTask.describe``).
         objects: ``"graphs"`` or ``"nodes"``.
-        count: How many of them have a target.
+        count: Number of those with a target.
         findings: One per rung, by rising cost; isomorphism is the last.
-        chosen: Name of the rung that is advised.
-        config: Keys to train with, those that are not defaults.
+        chosen: Key of the advised rung.
+        config: Config keys to train with, without defaults.
         baseline: Metrics of ridge and forest, validated across folds.
     """
 
@@ -105,7 +106,7 @@ class Advice:
 
     @property
     def finding(self) -> Finding:
-        """The finding of the rung that is advised."""
+        """The finding of the advised rung."""
         return next(item for item in self.findings if item.name == self.chosen)
 
     def yaml(self) -> str:
@@ -113,7 +114,7 @@ class Advice:
         return json_yaml(self.config)
 
     def command(self) -> str:
-        """Return the command that trains what is advised."""
+        """Return the command that trains the advised model."""
         words = ["sekgnn", "train", str(self.config.get("data", "DATA"))]
         for name, value in self.config.items():
             flag = f"--{name.replace('_', '-')}"
@@ -141,11 +142,10 @@ CAVEAT = (
 
 
 def labelled_graphs(task: GraphTask) -> tuple[list[LabelledGraph], PackedGraphs, bool]:
-    """Return the graphs with their features as labels, packed, all at once.
+    """Return the graphs with their features as labels, the same graphs packed, a flag.
 
-    Features that are the same on all nodes, or on all edges, are no labels. The last
-    value tells whether edge features are left out, as those of the two directions of an
-    edge differ.
+    Features that are the same on all nodes, or on all edges, are no labels. The flag is
+    true if edge features are left out because the two directions of an edge differ.
     """
     packed = pack_dataset(task.graphs, "error", "drop")
     nodes = _labels("x", [data.x.numpy() for data in task.graphs])
@@ -197,13 +197,13 @@ def _labels(name: str, parts: Sequence[NDArray[Any]]) -> NDArray[np.int64] | Non
 
 
 class _Slow(Exception):
-    """A test takes longer than it may."""
+    """A test exceeded its time limit."""
 
 
 class Ladder:
-    """The partitions that the rungs make of graphs, or nodes.
+    """Partitions of graphs, or nodes, by the tests of the ladder.
 
-    A test may take ``seconds``; ``threads`` are those of compiled kernels.
+    Each test may take ``seconds``; compiled kernels use ``threads``.
     """
 
     def __init__(
@@ -231,7 +231,7 @@ class Ladder:
         self.forms: NDArray[np.int64] | None = None
 
     def climb(self, rung: Rung, progress: Progress | None = None) -> Finding:
-        """Run the test of a rung where it can matter, and say what it leaves."""
+        """Run a test where it can matter, and return what it leaves together."""
         began = clock()
         weaker = [self.known[name] for name in rung.refines if name in self.known]
         before = joined(self.start, *weaker)
@@ -262,7 +262,7 @@ class Ladder:
     def _worth_it(
         self, graphs: NDArray[np.int64], before: Classes
     ) -> NDArray[np.int64]:
-        """Return one of each isomorphism class that has another one in its class."""
+        """Return one graph per isomorphism class, unless it is alone in its class."""
         if self.forms is None or self.on_nodes:
             return graphs
         own, forms = before[graphs], self.forms[graphs]
@@ -280,7 +280,7 @@ class Ladder:
         tested: NDArray[np.int64],
         progress: Progress | None,
     ) -> Classes:
-        """Return the classes before, split by the colours of a test."""
+        """Return the earlier classes, split by the colours of a test."""
         items = self.items if rung.edges else self.bare
         some = [items[g] for g in tested.tolist()]
         limit = clock() + self.seconds
@@ -313,7 +313,7 @@ class Ladder:
     def find_forms(self, progress: Progress | None = None) -> Finding:
         """Find isomorphic graphs, or nodes in one orbit, where 1-WL leaves conflicts.
 
-        What is isomorphic with different targets cannot be told apart by anything.
+        Nothing can tell isomorphic graphs with different targets apart.
         """
         before, began = joined(self.start, self.known.get("1wl", self.start)), clock()
         open_ = np.flatnonzero(in_conflict(before, self.y, self.mask))
@@ -341,7 +341,7 @@ class Ladder:
                             int(open_.size), clock() - began)  # fmt: skip
 
     def _marked(self, place: int) -> LabelledGraph:
-        """Return a graph, or that of a node with the node marked."""
+        """Return a graph; for a node, its graph with the node marked."""
         item = self.items[int(self.owner[place])]
         if not self.on_nodes:
             return item
@@ -386,7 +386,7 @@ def encoding_costs(
 
 
 def config_of(config: RunConfig, rung: Rung) -> RunConfig:
-    """Return the config that trains a network of a rung."""
+    """Return the config that trains a network as strong as a rung."""
     return RunConfig.from_dict({**config.to_dict(), **rung.keys})
 
 
@@ -399,16 +399,16 @@ def advise(
     threads: int | None = None,
     stage: Stage | None = None,
 ) -> Advice:
-    """Say which tests tell apart what has different targets, and what to train.
+    """Find the tests that tell different targets apart, and the model to train.
 
     Args:
-        config: Names the data and its targets; ``folds``, ``split_by``, ``seed`` and
-            ``baseline`` say how ridge and forest are validated.
-        data: Graphs and targets; what ``config`` names if ``None``.
+        config: Names the data and its targets; ridge and forest are validated by its
+            ``folds``, ``split_by``, ``seed`` and ``baseline``.
+        data: Graphs and targets; by default those that ``config`` names.
         data_root: The data folder of benchmarks; by default what ``SEKGNN_DATA`` names.
-        seconds: How long one test may take before it is left out.
+        seconds: Time limit of one test; a slower one is left out.
         threads: Threads of compiled kernels; ``None`` for all usable cores.
-        stage: Starts a progress bar.
+        stage: Starts a progress bar with a title.
 
     Raises:
         ConfigError: If there is no such data or target.
@@ -433,10 +433,10 @@ def advise(
     findings = []
     isomorphic: Finding | None = None
     for rung in rungs:
-        found = steps.climb(rung, bar(rung.label))
+        finding = steps.climb(rung, bar(rung.label))
         cost = encoding_costs(rung, config, steps.packed, threads)
-        found = replace(found, encode_seconds=cost[0], encode_bytes=cost[1])
-        findings.append(found)
+        finding = replace(finding, encode_seconds=cost[0], encode_bytes=cost[1])
+        findings.append(finding)
         if rung.key == "1wl":
             isomorphic = steps.find_forms(bar("isomorphism"))
     assert isomorphic is not None
@@ -476,32 +476,32 @@ def advise(
     )
 
 
-def _score(found: Finding) -> float:
-    """Return how good a floor is, to be compared: the mean over targets."""
-    if not found.floors:
+def _score(finding: Finding) -> float:
+    """Return the quality of a floor, higher is better: its mean over targets."""
+    if not finding.floors:
         return -math.inf
-    values = [f["accuracy"] if "accuracy" in f else -f["mae"] for f in found.floors]
+    values = [f["accuracy"] if "accuracy" in f else -f["mae"] for f in finding.floors]
     finite = [value for value in values if not math.isnan(value)]
     return sum(finite) / len(finite) if finite else 0.0
 
 
 def _best(findings: Sequence[Finding], rungs: Sequence[Rung]) -> str:
-    """Return the cheapest rung to train whose floor no other one is better than."""
+    """Return the cheapest trainable rung with the best floor."""
     trained = [rung.key for rung in rungs if rung.keys]
-    usable = [found for found in findings if found.name in trained]
-    best = max(_score(found) for found in usable)
+    usable = [finding for finding in findings if finding.name in trained]
+    best = max(_score(finding) for finding in usable)
     close = 1e-12 * max(1.0, abs(best))
-    return next(found.name for found in usable if _score(found) >= best - close)
+    return next(finding.name for finding in usable if _score(finding) >= best - close)
 
 
 def _sentence(
     findings: Sequence[Finding], rungs: Sequence[Rung], chosen: str, objects: str
 ) -> str:
     """Return the advice in words."""
-    by_name = {found.name: found for found in findings}
+    by_name = {finding.name: finding for finding in findings}
     steps = [by_name[rung.key] for rung in rungs if rung.keys]
-    steps = [found for found in steps if found.collisions is not None]
-    place = next(i for i, found in enumerate(steps) if found.name == chosen)
+    steps = [finding for finding in steps if finding.collisions is not None]
+    place = next(i for i, finding in enumerate(steps) if finding.name == chosen)
     mine, left = steps[place], steps[place].collisions or 0
     parts = []
     if place == 0 and not left:
@@ -516,13 +516,13 @@ def _sentence(
         )
     else:
         idle = []
-        for before, found in pairwise(steps[:place]):
-            if found.collisions == before.collisions:
-                idle.append(found.title)
+        for before, finding in pairwise(steps[:place]):
+            if finding.collisions == before.collisions:
+                idle.append(finding.title)
         if idle:
             verb = "adds" if len(idle) == 1 else "add"
             parts.append(f"{' and '.join(idle)} {verb} nothing here")
-        best = min(steps[:place], key=lambda found: found.collisions or 0)
+        best = min(steps[:place], key=lambda finding: finding.collisions or 0)
         before_mine = best.collisions or 0
         number = f"{'' if left else 'the last '}{before_mine - left:,}"
         parts.append(
@@ -548,7 +548,7 @@ def _sentence(
 def _baseline(
     config: RunConfig, task: GraphTask, progress: Progress | None
 ) -> dict[str, Any]:
-    """Return what ridge and forest reach, validated across folds."""
+    """Return cross-validated metrics of ridge and forest."""
     count = len(task)
     if count > _BASELINE:
         chosen = np.random.default_rng(config.seed).permutation(count)[:_BASELINE]
@@ -585,7 +585,7 @@ def _baseline(
 
 
 def rows(advice: Advice) -> Iterator[list[str]]:
-    """Yield the cells of a row per rung, for tables; the first row is the heading."""
+    """Yield the rows of a table: the heading, then one for each rung."""
     names = advice.data["targets"]
     metrics = list(advice.findings[0].floors[0]) if advice.findings[0].floors else []
     shown = [(t, m) for t in range(len(names)) for m in metrics]
@@ -597,24 +597,24 @@ def rows(advice: Advice) -> Iterator[list[str]]:
     yield ["what a model sees", "collisions", *(said(m, t) for t, m in shown),
            "tested", "test, s", "encode, s", "memory"]  # fmt: skip
 
-    def number(found: Finding, target: int, metric: str) -> str:
-        value = found.floors[target][metric] if found.floors else math.nan
+    def number(finding: Finding, target: int, metric: str) -> str:
+        value = finding.floors[target][metric] if finding.floors else math.nan
         if math.isnan(value):
             return ""
         return f"{100 * value:.2f} %" if metric == "accuracy" else f"{value:.4g}"
 
-    for found in advice.findings:
-        reason = f" (left out: {found.left_out})" if found.left_out else ""
-        size = f"{found.encode_bytes / 2**20:,.1f} MiB"
-        if found.encode_bytes >= 1 << 29:
-            size = gib(found.encode_bytes)
-        has_cost = found.encode_bytes > 0
+    for finding in advice.findings:
+        reason = f" (left out: {finding.left_out})" if finding.left_out else ""
+        size = f"{finding.encode_bytes / 2**20:,.1f} MiB"
+        if finding.encode_bytes >= 1 << 29:
+            size = gib(finding.encode_bytes)
+        has_cost = finding.encode_bytes > 0
         yield [
-            found.title + reason,
-            "" if found.collisions is None else f"{found.collisions:,}",
-            *(number(found, t, m) for t, m in shown),
-            f"{found.tested:,}",
-            f"{found.seconds:.2f}",
-            f"{found.encode_seconds:.2f}" if has_cost else "",
+            finding.title + reason,
+            "" if finding.collisions is None else f"{finding.collisions:,}",
+            *(number(finding, t, m) for t, m in shown),
+            f"{finding.tested:,}",
+            f"{finding.seconds:.2f}",
+            f"{finding.encode_seconds:.2f}" if has_cost else "",
             size if has_cost else "",
         ]
