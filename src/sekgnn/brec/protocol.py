@@ -34,7 +34,7 @@ class RPCProtocol:
             in BREC.
         epsilon: Relative size of rounding errors in T²; ``None`` for 1e-6 where the
             model's outputs are float32 and 1e-10 where they are float64.
-        threshold: Least T² of a pair told apart; ``None`` for the 95 % point of T² for the
+        threshold: Bound that T² must exceed; ``None`` for the 95 % point of T² for the
             model's output dimension, to two decimals: 72.34 for 32 copies and 16
             dimensions, as in BREC.
         seed: Seed of everything random, together with the number of the pair.

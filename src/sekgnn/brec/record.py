@@ -223,12 +223,9 @@ class BRECScore(Generic[P]):
     @property
     def outside(self) -> BRECScore[P]:
         """The score on the pairs that the recipe was not chosen on."""
-        return self.without(self.subset or ())
-
-    def without(self, numbers: Iterable[int]) -> BRECScore[P]:
-        """Return the score on the pairs that do not have these numbers."""
-        left = {*numbers}
-        return replace(self, pairs=tuple(p for p in self.pairs if p.index not in left))
+        chosen = {*(self.subset or ())}
+        pairs = tuple(pair for pair in self.pairs if pair.index not in chosen)
+        return replace(self, pairs=pairs)
 
     def counts(self) -> Counter[str]:
         """Return the totals of all columns."""
