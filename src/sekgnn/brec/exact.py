@@ -132,8 +132,9 @@ def run_board(
         raise ConfigError("the scoreboard needs at least one pair.")
     numbers = [pair.index for pair in chosen]
     kept: dict[str, AnyScore] = {}
+    cure = "Remove it to start again."
     if partial is not None:
-        kept = {s.name: s for s in read_scores(partial, "Remove it to start again.")}
+        kept = {s.name: s for s in read_scores(partial, cure, trained=False)}
     scores: list[AnyScore] = []
     for rung in rungs:
         new = unscored((*rung.after, rung.test), copies, seed)

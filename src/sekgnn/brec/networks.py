@@ -166,6 +166,7 @@ def unscored(
         label=type(model).__name__,
         model=_printed(model),
         settings={
+            "dtype": str(_precision(model)).removeprefix("torch."),
             "transform": None if transform is None else _printed(transform),
             "protocol": plain(asdict(protocol)),
         },
@@ -327,7 +328,7 @@ def _batches(
     data = [as_data(graph) for graph in graphs]
     if transform is not None:
         data = [transform(item) for item in data]
-    kind = next((weight.dtype for weight in model.parameters()), torch.float32)
+    kind = _precision(model)
 
     def placed(value: Tensor) -> Tensor:
         return value.to(device, kind if value.is_floating_point() else value.dtype)
@@ -336,6 +337,10 @@ def _batches(
         Batch.from_data_list(data[start : start + size]).apply(placed)
         for start in range(0, len(data), size)
     ]
+
+
+def _precision(model: nn.Module) -> torch.dtype:
+    return next((weight.dtype for weight in model.parameters()), torch.float32)
 
 
 def _train(

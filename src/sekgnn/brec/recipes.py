@@ -112,7 +112,7 @@ def run_recipe(
     settings = RPCProtocol() if protocol is None else protocol
     transform = recipe.transform()
     score = unscored(recipe.make_model, transform, settings)
-    about = {"dtype": recipe.dtype, **score.settings, "config": plain(recipe.config)}
+    about = score.settings | {"config": plain(recipe.config)}
     score = replace(score, name=name, label=name, settings=about, subset=subset)
     before = _scores(output).get(name)
     if before is not None:
@@ -142,7 +142,7 @@ def run_recipe(
 
 
 def _scores(output: Path) -> dict[str, AnyScore]:
-    scores = read_scores(output, "Choose another file.")
+    scores = read_scores(output, "Choose another file.", trained=True)
     return {score.name: score for score in scores}
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, TypedDict, TypeVar
 
 from sekgnn.datasets.brec import CATEGORIES
 from sekgnn.errors import ConfigError, OutputError
-from sekgnn.parsing import parse_json
+from sekgnn.files import visible_names
+from sekgnn.parsing import parse_json, read_as
 
 INVARIANT = 1e-3
 """Largest scatter of the outputs for copies of one graph, relative to their size."""
@@ -56,6 +57,18 @@ class PairScore:
     def counts(self) -> dict[str, int]:
         """The columns of tables to which the pair adds."""
         return {"separated": int(self.separated), "total": 1}
+
+
+class _OfTest(TypedDict):
+    tests: list[dict[str, Any]]
+    copies: int
+    seed: int
+
+
+class _OfNetwork(TypedDict):
+    dtype: str
+    transform: str | None
+    protocol: dict[str, Any]
 
 
 P = TypeVar("P", bound=PairScore)
@@ -170,8 +183,8 @@ class BRECScore(Generic[P]):
         label: Name in tables.
         model: The test or the network as it prints.
         settings: Everything else that two runs must share to be parts of one score: of
-            a test its parameters, the copies and their seed; of a network ``protocol``
-            and ``transform``, and its recipe if it was made from one.
+            a test its parameters, the copies and their seed; of a network ``dtype``,
+            ``transform`` and ``protocol``, and ``config`` if it was made from a recipe.
         versions: Versions of the libraries that computed it.
         commits: Commits of the package; several if another one continued the run.
         machine: The machine, if known.
@@ -183,10 +196,11 @@ class BRECScore(Generic[P]):
             measured (``benchmarks/brec_memory.py`` does).
     """
 
+    DERIVED: ClassVar = (*_COLUMNS, "by_category")
     name: str
     label: str
     model: str
-    settings: dict[str, Any]
+    settings: Annotated[dict[str, Any], _OfTest | _OfNetwork]
     versions: dict[str, str]
     commits: tuple[str, ...]
     machine: str = ""
@@ -194,6 +208,11 @@ class BRECScore(Generic[P]):
     subset: tuple[int, ...] | None = None
     memory: str = ""
     peak: int | None = None
+
+    @property
+    def trained(self) -> bool:
+        """Whether it is the score of a network."""
+        return "protocol" in self.settings
 
     @property
     def separated(self) -> int:
@@ -262,7 +281,7 @@ class BRECScore(Generic[P]):
     def sentence(self) -> str:
         """Say in words how far the score can be trusted."""
         total = len(self.pairs)
-        if "copies" in self.settings:
+        if not self.trained:
             return (
                 f"{self.model}: {self.separated} of {total} pairs in "
                 f"{self.seconds:.1f} s; {self.failures} false separations among "
@@ -293,13 +312,12 @@ class BRECScore(Generic[P]):
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> AnyScore:
-        """Return what :meth:`to_dict` gave, as it is or read from JSON."""
-        values = {item.name: content[item.name] for item in fields(cls)}
-        for name in ("commits", "subset"):
-            if values[name] is not None:
-                values[name] = tuple(values[name])
-        pairs = tuple(map(_pair, content["pairs"]))
-        return cls(**values | {"pairs": pairs})
+        """Return what :meth:`to_dict` gave; raise ValueError for anything else."""
+        score = read_as(cls, {**content, "pairs": ()})
+        kind: Any = TrainedPair if score.trained else ExactPair
+        rows = read_as(list[Any], content.get("pairs"), "pairs")
+        pairs = (read_as(kind, row, f"pairs[{i}]") for i, row in enumerate(rows))
+        return replace(score, pairs=tuple(pairs))
 
     def check_same(self, other: AnyScore, where: object) -> None:
         """Raise ConfigError unless both are parts of one score.
@@ -315,6 +333,10 @@ class BRECScore(Generic[P]):
                     f"{where} was written with another {part}; choose another one, or "
                     f"remove it to start again. It says\n{was}\nand this run has\n{now}"
                 )
+
+
+class _File(TypedDict):
+    scores: list[dict[str, Any]]
 
 
 AnyScore = BRECScore[Any]
@@ -346,14 +368,12 @@ def to_json(scores: Sequence[AnyScore]) -> str:
 
 def from_json(text: str) -> tuple[AnyScore, ...]:
     """Return what :func:`to_json` wrote; raise ValueError for any other text."""
-    try:
-        return tuple(map(BRECScore.from_dict, parse_json(text)["scores"]))
-    except (TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"it does not hold scores on BREC ({error})") from error
+    content = read_as(_File, parse_json(text))
+    return tuple(map(BRECScore.from_dict, content["scores"]))
 
 
-def read_scores(path: Path, cure: str) -> tuple[AnyScore, ...]:
-    """Return the scores in a file; none if it does not exist.
+def read_scores(path: Path, cure: str, *, trained: bool) -> tuple[AnyScore, ...]:
+    """Return the scores in a file, of networks or of tests; none without a file.
 
     Raises:
         OutputError: If the file holds something else; ``cure`` says what to do then.
@@ -361,7 +381,11 @@ def read_scores(path: Path, cure: str) -> tuple[AnyScore, ...]:
     if not path.exists():
         return ()
     try:
-        return from_json(path.read_text("utf-8"))
+        scores = from_json(path.read_text("utf-8"))
+        if any(score.trained != trained for score in scores):
+            kind = "networks" if trained else "tests"
+            raise ValueError(f"it does not hold scores of {kind}")
+        return scores
     except (OSError, ValueError) as error:
         raise OutputError(f"{path} cannot be read: {error}. {cure}") from error
 
@@ -384,8 +408,9 @@ def with_finished_pairs(
     """
     found: dict[int, TrainedPair] = {}
     commits: list[str] = []
-    for file in sorted(folder.glob("[!.]*")):
-        for earlier in read_scores(file, "Remove it, or choose another folder."):
+    cure = "Remove it, or choose another folder."
+    for name in visible_names(folder):
+        for earlier in read_scores(folder / name, cure, trained=True):
             score.check_same(earlier, folder)
             commits += earlier.commits
             found |= {pair.index: pair for pair in earlier.pairs}

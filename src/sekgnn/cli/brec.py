@@ -200,7 +200,8 @@ def brec(
         )
     if no_run:
         folder = output or _FOLDER
-        scores = read_scores(folder / "exact.json", "Leave out --no-run to make it.")
+        cure = "Leave out --no-run to make it."
+        scores = read_scores(folder / "exact.json", cure, trained=False)
         if not scores:
             raise GraphInputError(
                 f"{folder} has no exact.json; leave out --no-run to make it."
