@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.measure import status
 
-from sekgnn.brec.board import BOARD, Board
+from sekgnn.brec.record import from_json, to_json
 from sekgnn.datasets.brec import BREC
 from sekgnn.files import write_files
 from sekgnn.graphs import Graph, LabelledGraph, complete_graph
@@ -23,6 +23,7 @@ from sekgnn.graphs.families import cfi_pair
 from sekgnn.graphs.graph6 import from_graph6, to_graph6
 from sekgnn.reports.brec_page import brec_page
 from sekgnn.wl.batch import Batch
+from sekgnn.wl.ladder import BOARD
 from sekgnn.wl.refinement import WLTest, refine
 
 
@@ -43,9 +44,9 @@ def peak_memory(key: str, first: Graph, second: Graph) -> int:
 
 def measure(key: str, *graphs: Graph) -> int:
     """Run the tests of a row in this process and return how much its memory grew."""
-    entry = next(entry for entry in BOARD if entry.key == key)
+    rung = next(rung for rung in BOARD if rung.key == key)
     grown = []
-    for test in (*entry.after, entry.test):
+    for test in (*rung.after, rung.test):
         run(test, *cfi_pair(complete_graph(3)))
         Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
         before = status("VmRSS")
@@ -69,14 +70,13 @@ def main() -> None:
     if options.measure:
         print(measure(options.measure, *map(from_graph6, sys.stdin.read().split())))
         return
-    board = Board.from_json((options.results / "exact.json").read_text("utf-8"))
     pair = max(BREC(), key=lambda pair: pair.first.num_nodes)
-    rows = []
-    for row in board.rows:
-        rows.append(replace(row, peak=peak_memory(row.key, pair.first, pair.second)))
-        print(f"{(rows[-1].peak or 0) / 2**20:>8.1f} MB  {row.label}", flush=True)
-    board = replace(board, rows=tuple(rows))
-    pages = {"exact.md": brec_page(board), "exact.json": board.to_json()}
+    scores = []
+    for score in from_json((options.results / "exact.json").read_text("utf-8")):
+        peak = peak_memory(score.name, pair.first, pair.second)
+        scores.append(replace(score, peak=peak))
+        print(f"{peak / 2**20:>8.1f} MB  {score.label}", flush=True)
+    pages = {"exact.md": brec_page(scores), "exact.json": to_json(scores)}
     write_files(options.results, {k: text.encode() for k, text in pages.items()})
 
 

@@ -48,9 +48,9 @@ MILLION, SMALLER = 1_000_000, 50_000
 
 
 def brec_rows(data_root: str, repeats: int, quick: bool) -> list[dict[str, Any]]:
-    from sekgnn.brec.board import BOARD
-    from sekgnn.brec.exact_score import score_exact
+    from sekgnn.brec.exact import score_exact
     from sekgnn.datasets import BREC
+    from sekgnn.wl.ladder import BOARD
 
     pairs = BREC(data_root)
     small = BREC.of(pairs[i] for i in (0, 60, 110, 160, 260))

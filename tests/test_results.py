@@ -11,9 +11,7 @@ import pytest
 from studies.default_quality import TASKS, quality_page
 from studies.results_page import TABLES, with_tables
 
-from sekgnn.brec.board import BOARD, Board
-from sekgnn.brec.exact_score import described
-from sekgnn.brec.trained import TrainedBoard
+from sekgnn.brec.record import from_json, plain
 from sekgnn.paper.paper_numbers import ablation_steps, paper_number, paper_number_of
 from sekgnn.paper.queue import look
 from sekgnn.paper.recipes import Recipe, recipes
@@ -31,6 +29,7 @@ from sekgnn.reports.run_table import table_markdown, table_rows
 from sekgnn.training.config import RunConfig
 from sekgnn.training.run_folder import load_config, read_config
 from sekgnn.training.run_record import RunRecord
+from sekgnn.wl.ladder import BOARD
 
 ROOT = Path(__file__).parents[1]
 RUNS = ROOT / "results" / "runs"
@@ -98,17 +97,20 @@ def test_every_record_is_of_its_config(path: Path) -> None:
 def test_the_scoreboard_is_of_todays_tests() -> None:
     """Renamed parameters are renamed in the record too, and the page is made of it."""
     folder = ROOT / "results" / "brec"
-    board = Board.from_json((folder / "exact.json").read_text("utf-8"))
-    tests = [json.loads(json.dumps(described(e.test, e.after))) for e in BOARD]
-    assert [row.score.test for row in board.rows] == tests
-    assert (folder / "exact.md").read_text("utf-8") == brec_page(board)
+    scores = from_json((folder / "exact.json").read_text("utf-8"))
+    for score, rung in zip(scores, BOARD, strict=True):
+        tests = [test.to_dict() for test in (*rung.after, rung.test)]
+        assert score.settings["tests"] == plain(tests)
+        named = (score.name, score.label, score.memory)
+        assert named == (rung.key, rung.label, rung.memory)
+    assert (folder / "exact.md").read_text("utf-8") == brec_page(scores)
 
 
 @pytest.mark.parametrize("file", sorted(ROOT.glob("results/brec/trained*.json")))
 def test_the_page_of_trained_networks_is_made_of_the_record(file: Path) -> None:
-    board = TrainedBoard.read(file)
-    assert board.rows and all(row.score.commits for row in board.rows)
-    assert file.with_suffix(".md").read_text("utf-8") == trained_page(board)
+    scores = from_json(file.read_text("utf-8"))
+    assert scores and all(score.commits for score in scores)
+    assert file.with_suffix(".md").read_text("utf-8") == trained_page(scores)
 
 
 def test_what_is_learned_is_made_of_the_records() -> None:
@@ -140,20 +142,21 @@ def test_a_table_shows_means_over_seeds_and_what_is_missing() -> None:
 
 
 def test_trained_networks_on_brec_on_the_page() -> None:
-    board = TrainedBoard.read(ROOT / "results" / "brec" / "trained.json")
+    file = ROOT / "results" / "brec" / "trained.json"
+    scores = from_json(file.read_text("utf-8"))
     expected = [
         [
-            row.name,
-            *(str(c.separated) for c in row.score.by_category().values()),
-            str(row.score.separated),
-            str(row.score.failures),
+            score.name,
+            *(str(c["separated"]) for c in score.by_category().values()),
+            str(score.separated),
+            str(score.failures),
         ]
-        for row in board.rows
-        if len(row.score.pairs) == 400
+        for score in scores
+        if len(score.pairs) == 400
     ]
     _, _, *rows = table("network")
     assert rows == expected
-    best = max(row.score.separated for row in board.rows)
+    best = max(score.separated for score in scores)
     readme = (ROOT / "README.md").read_text("utf-8")
     assert f"SEK-PPGN with learned multisets {best} by BREC's protocol" in readme
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from sekgnn.brec.exact_score import ExactScore
 from sekgnn.datasets import BRECPair, rook_shrikhande
 from sekgnn.graphs import LabelledGraph, csl_graph, cycle_graph, path_graph
 from sekgnn.wl import Colouring, OneWL, WLTest
@@ -39,9 +38,3 @@ class NodeNumbers(WLTest):
 
     def memory(self, sizes: Sequence[int]) -> int:
         return 0
-
-
-def timeless(score: ExactScore) -> ExactScore:
-    """Return the score without its times, which no two runs share."""
-    pairs = tuple(replace(pair, seconds=0.0) for pair in score.pairs)
-    return replace(score, seconds=0.0, pairs=pairs)

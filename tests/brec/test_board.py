@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.brec.exact_cases import PAIRS, timeless
+from tests.brec.exact_cases import PAIRS
 
-from sekgnn.brec import board
-from sekgnn.brec.board import BOARD, MEMORY_CLASSES, Board, Entry, run_board
-from sekgnn.brec.exact_score import ExactScore, score_exact
+from sekgnn.brec import BRECScore, ExactPair, exact
+from sekgnn.brec.exact import run_board, score_exact
+from sekgnn.brec.record import from_json, to_json
 from sekgnn.datasets import BREC
 from sekgnn.errors import ConfigError, OutputError
 from sekgnn.wl import (
@@ -26,12 +26,13 @@ from sekgnn.wl import (
     WLTest,
     make_test,
 )
+from sekgnn.wl.ladder import BOARD, MEMORY_CLASSES, Rung, advised, explored
 
 SMALL = BREC.of(PAIRS)
-ENTRIES = (
-    Entry("1wl", "1-WL", OneWL(), "n·ball"),
-    Entry("khop2", "K-hop, K = 2", KHopWL(2), "n·ball"),
-    Entry("2fwl", "2-FWL", TwoFWL(), "n²"),
+RUNGS = (
+    Rung("1wl", "1-WL", OneWL(), "n·ball"),
+    Rung("khop2", "K-hop, K = 2", KHopWL(2), "n·ball"),
+    Rung("2fwl", "2-FWL", TwoFWL(), "n²"),
 )
 # basic and simple regular pairs that a row separates, from the table of known results
 KNOWN = {
@@ -57,22 +58,16 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the titles of the tests that were run."""
     ran: list[str] = []
 
-    def score(test: WLTest, **options: Any) -> ExactScore:
+    def score(test: WLTest, **options: Any) -> BRECScore[ExactPair]:
         ran.append(str(test))
         return score_exact(test, **options)
 
-    monkeypatch.setattr(board, "score_exact", score)
+    monkeypatch.setattr(exact, "score_exact", score)
     return ran
 
 
-def still(board: Board) -> Board:
-    """Return the record without times."""
-    rows = tuple(replace(row, score=timeless(row.score)) for row in board.rows)
-    return replace(board, rows=rows)
-
-
 def test_rows_are_well_formed() -> None:
-    keys, labels = [e.key for e in BOARD], [e.label for e in BOARD]
+    keys, labels = [r.key for r in BOARD], [r.label for r in BOARD]
     assert len(set(keys)) == len(set(labels)) == len(BOARD)
     assert {*KNOWN, "isomorphism"} <= set(keys)
     classes = [e.memory for e in BOARD]
@@ -83,18 +78,35 @@ def test_rows_are_well_formed() -> None:
     assert len({(str(e.test), str(e.after)) for e in BOARD}) == len(BOARD)
 
 
-@pytest.mark.parametrize("entry", BOARD, ids=[entry.key for entry in BOARD])
-def test_every_row_can_be_made_again_from_its_record(entry: Entry) -> None:
-    content = json.loads(json.dumps(entry.test.to_dict()))
-    assert make_test(content.pop("test"), **content) == entry.test
+LADDERS = BOARD, explored(), advised(4, 16), advised(2, 5, edge_labels=True)
+
+
+@pytest.mark.parametrize("ladder", LADDERS)
+def test_rungs_come_after_those_that_they_refine(ladder: tuple[Rung, ...]) -> None:
+    keys = [rung.key for rung in ladder]
+    assert len(set(keys)) == len({rung.label for rung in ladder}) == len(keys)
+    for i, rung in enumerate(ladder):
+        assert not {*rung.refines} & {*keys[i:]}
+
+
+def test_a_label_stands_for_one_test_on_all_ladders() -> None:
+    rungs = {(r.label, r.test, r.after) for ladder in LADDERS[:3] for r in ladder}
+    assert len(rungs) == len({label for label, *_ in rungs})
+    assert {"1wl", "2fwl"} <= set.intersection(*({r.key for r in x} for x in LADDERS))
+
+
+@pytest.mark.parametrize("rung", BOARD, ids=[rung.key for rung in BOARD])
+def test_every_row_can_be_made_again_from_its_record(rung: Rung) -> None:
+    content = json.loads(json.dumps(rung.test.to_dict()))
+    assert make_test(content.pop("test"), **content) == rung.test
 
 
 def test_memory_grows_as_the_class_says() -> None:
     """Ten times the nodes, at least so much more memory for n² and n³."""
-    for entry in BOARD:
-        ratio = entry.test.memory([2000, 2000]) / entry.test.memory([200, 200])
-        least = {"n²": 90, "n³": 900}.get(entry.memory, 9)
-        assert ratio >= least, entry.key
+    for rung in BOARD:
+        ratio = rung.test.memory([2000, 2000]) / rung.test.memory([200, 200])
+        least = {"n²": 90, "n³": 900}.get(rung.memory, 9)
+        assert ratio >= least, rung.key
 
 
 def test_known_results_are_of_the_published_settings() -> None:
@@ -122,67 +134,66 @@ def test_known_results_are_of_the_published_settings() -> None:
 @pytest.mark.dataset
 @pytest.mark.parametrize("key", KNOWN)
 def test_known_numbers(data_root: Path, key: str) -> None:
-    entry = next(entry for entry in BOARD if entry.key == key)
+    rung = next(rung for rung in BOARD if rung.key == key)
     pairs = BREC(data_root).select("basic", "simple_regular")
-    score = score_exact(entry.test, pairs=pairs, copies=0)
+    score = score_exact(rung.test, pairs=pairs, copies=0)
     basic, simple = KNOWN[key]
     assert score.by_category() == {
-        "basic": (basic, 60),
-        "simple_regular": (simple, 50),
+        "basic": {"separated": basic, "total": 60},
+        "simple_regular": {"separated": simple, "total": 50},
     }
 
 
 def test_a_run_holds_every_row(asked: list[str]) -> None:
     labels: list[str] = []
-    board = run_board(
-        ENTRIES, pairs=SMALL, copies=2, seed=3, progress=lambda x: labels.append(x)
+    scores = run_board(
+        RUNGS, pairs=SMALL, copies=2, seed=3, progress=lambda x: labels.append(x)
     )
-    assert labels == [entry.label for entry in ENTRIES]
-    for row, entry in zip(board.rows, ENTRIES, strict=True):
-        expected = score_exact(entry.test, pairs=PAIRS, copies=2, seed=3)
-        assert (row.key, row.label, row.memory) == (
-            entry.key, entry.label, entry.memory,
-        )  # fmt: skip
-        assert timeless(row.score) == timeless(expected)
-    assert board.false_separations == 0
-    assert {"python", "sekgnn", "numpy"} <= set(board.versions)
-    assert Board.from_json(board.to_json()) == board
+    assert labels == [rung.label for rung in RUNGS]
+    for score, rung in zip(scores, RUNGS, strict=True):
+        expected = score_exact(rung.test, pairs=PAIRS, copies=2, seed=3)
+        assert score == replace(
+            expected, name=rung.key, label=rung.label, memory=rung.memory
+        )
+        assert score.reliable
+        assert {"python", "sekgnn", "numpy"} <= set(score.versions)
+    assert from_json(to_json(scores)) == scores
 
 
 def test_an_interrupted_run_goes_on(asked: list[str], tmp_path: Path) -> None:
     partial = tmp_path / "partial.json"
-    whole = run_board(ENTRIES, pairs=SMALL)
+    whole = run_board(RUNGS, pairs=SMALL)
 
     def interrupt(label: str) -> None:
-        if label == ENTRIES[1].label:
+        if label == RUNGS[1].label:
             raise Interrupted
 
     asked.clear()
     with pytest.raises(Interrupted):
-        run_board(ENTRIES, pairs=SMALL, partial=partial, progress=interrupt)
+        run_board(RUNGS, pairs=SMALL, partial=partial, progress=interrupt)
     assert asked == ["1wl"]
     assert list(tmp_path.iterdir()) == [partial]
-    kept = Board.from_json(partial.read_text("utf-8"))
-    assert [row.key for row in kept.rows] == ["1wl"]
+    (kept,) = from_json(partial.read_text("utf-8"))
+    assert kept.name == "1wl"
     asked.clear()
-    resumed = run_board(ENTRIES, pairs=SMALL, partial=partial)
+    resumed = run_board(RUNGS, pairs=SMALL, partial=partial)
     assert asked == ["khop(num_hops=2)", "2fwl"]
-    assert still(resumed) == still(whole)
-    assert resumed.rows[0] == kept.rows[0]
-    assert Board.from_json(partial.read_text("utf-8")) == resumed
+    assert resumed == whole
+    assert resumed[0].seconds == kept.seconds
+    assert partial.read_text("utf-8") == to_json(resumed)
     asked.clear()
-    assert run_board(ENTRIES, pairs=SMALL, partial=partial) == resumed
+    assert run_board(RUNGS, pairs=SMALL, partial=partial) == resumed
     assert asked == []
 
 
 def test_rows_left_out_stay_in_the_file(asked: list[str], tmp_path: Path) -> None:
     partial = tmp_path / "partial.json"
-    whole = run_board(ENTRIES, pairs=SMALL, partial=partial)
-    part = run_board(ENTRIES[1:2], pairs=SMALL, partial=partial)
-    assert part.rows == whole.rows[1:2]
-    assert len(Board.from_json(partial.read_text("utf-8")).rows) == 3
+    whole = run_board(RUNGS, pairs=SMALL, partial=partial)
+    part = run_board(RUNGS[1:2], pairs=SMALL, partial=partial)
+    assert part == whole[1:2]
+    assert len(from_json(partial.read_text("utf-8"))) == 3
     asked.clear()
-    assert run_board(ENTRIES, pairs=SMALL, partial=partial) == whole
+    assert run_board(RUNGS, pairs=SMALL, partial=partial) == whole
     assert asked == []
 
 
@@ -193,20 +204,20 @@ def test_rows_left_out_stay_in_the_file(asked: list[str], tmp_path: Path) -> Non
         {"copies": 2},
         {"pairs": BREC.of(PAIRS[1:])},
         {"pairs": BREC.of(PAIRS[::-1])},
-        {"entries": (replace(ENTRIES[0], test=KHopWL(3)),)},
+        {"rungs": (replace(RUNGS[0], test=KHopWL(3)),)},
     ],
 )
 def test_what_was_asked_otherwise_is_run_again(
     asked: list[str], tmp_path: Path, changed: dict[str, Any]
 ) -> None:
     partial = tmp_path / "partial.json"
-    options: dict[str, Any] = {"entries": ENTRIES[:1], "pairs": SMALL}
+    options: dict[str, Any] = {"rungs": RUNGS[:1], "pairs": SMALL}
     run_board(**options, partial=partial)
     asked.clear()
-    board = run_board(**options | changed, partial=partial)
+    scores = run_board(**options | changed, partial=partial)
     assert len(asked) == 1
-    assert still(board) == still(run_board(**options | changed))
-    assert Board.from_json(partial.read_text("utf-8")) == board
+    assert scores == run_board(**options | changed)
+    assert partial.read_text("utf-8") == to_json(scores)
 
 
 @pytest.mark.parametrize("what", ["versions", "commit"])
@@ -214,18 +225,18 @@ def test_rows_of_other_code_are_not_taken(
     asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     partial = tmp_path / "partial.json"
-    run_board(ENTRIES[:2], pairs=SMALL, partial=partial)
+    run_board(RUNGS[:2], pairs=SMALL, partial=partial)
     asked.clear()
     if what == "commit":
-        monkeypatch.setattr(board, "source_commit", lambda: "other")
+        monkeypatch.setattr(exact, "source_commit", lambda: "other")
     else:
-        monkeypatch.setattr(board, "package_versions", lambda names: {"numpy": "0"})
-    run_board(ENTRIES[:1], pairs=SMALL, partial=partial)
+        monkeypatch.setattr(exact, "package_versions", lambda names: {"numpy": "0"})
+    run_board(RUNGS[:1], pairs=SMALL, partial=partial)
     assert asked == ["1wl"]
-    assert len(Board.from_json(partial.read_text("utf-8")).rows) == 1
+    assert len(from_json(partial.read_text("utf-8"))) == 1
 
 
-DAMAGED = ["", "{", "[]", "{}", "7", "null", '{"rows": 1}', '{"rows": [{"key": "a"}]}']
+DAMAGED = ("", "{", "[]", "{}", "7", "null", '{"scores": 1}', '{"scores": [{"a": 1}]}')
 
 
 @pytest.mark.parametrize("text", [*DAMAGED, "cut"])
@@ -234,18 +245,18 @@ def test_a_damaged_record_is_refused_and_kept(
 ) -> None:
     partial = tmp_path / "partial.json"
     if text == "cut":
-        run_board(ENTRIES[:1], pairs=SMALL, partial=partial)
+        run_board(RUNGS[:1], pairs=SMALL, partial=partial)
         text = partial.read_text("utf-8")[:-20]
         asked.clear()
     partial.write_text(text)
-    with pytest.raises(OutputError, match=r"cannot be continued: .*again"):
-        run_board(ENTRIES, pairs=SMALL, partial=partial)
+    with pytest.raises(OutputError, match="Remove it"):
+        run_board(RUNGS, pairs=SMALL, partial=partial)
     assert (asked, partial.read_text()) == ([], text)
     with pytest.raises(ValueError):
-        Board.from_json(text)
+        from_json(text)
 
 
 def test_no_pairs(asked: list[str]) -> None:
-    with pytest.raises(ConfigError, match="at least one pair"):
-        run_board(ENTRIES, pairs=BREC.of([]))
+    with pytest.raises(ConfigError, match="one pair"):
+        run_board(RUNGS, pairs=BREC.of([]))
     assert asked == []

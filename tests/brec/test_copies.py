@@ -6,7 +6,7 @@ import igraph
 import numpy as np
 from tests.brec.models import HEXAGON, PAIRS, TRIANGLES
 
-from sekgnn.brec.scoring import draw_copies
+from sekgnn.brec.networks import draw_copies
 from sekgnn.graphs import Graph
 
 

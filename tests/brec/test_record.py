@@ -9,7 +9,7 @@ import pytest
 import torch
 from tests.brec.models import PAIRS, SmallGIN, TriangleCount
 
-from sekgnn.brec import RPCProtocol, score, scoring
+from sekgnn.brec import RPCProtocol, networks, score
 from sekgnn.errors import ConfigError, OutputError
 
 SHORT = RPCProtocol(epochs=2)
@@ -38,7 +38,7 @@ def test_an_interrupted_run_ends_with_the_same_result(tmp_path: Path) -> None:
         score(
             make_model, pairs=PAIRS, protocol=SHORT, record=record, progress=interrupt
         )
-    assert names(record) == ["pair-000.json", "pair-001.json", "run.json"]
+    assert names(record) == ["pair-000.json", "pair-001.json"]
 
     made = 0
     calls: list[tuple[int, int]] = []
@@ -75,7 +75,7 @@ def test_processes_give_the_same_numbers(tmp_path: Path) -> None:
         torch.set_num_threads(threads)
     assert shared == alone
     assert (tmp_path / "pair-001.json").read_bytes() == before
-    with pytest.raises(ConfigError, match="at the top of a module"):
+    with pytest.raises(ConfigError, match="jobs"):
         score(lambda: SmallGIN(), pairs=PAIRS, jobs=2)
 
 
@@ -83,7 +83,7 @@ def test_other_commits_are_added(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for commit in ("a", "b", "b"):
-        monkeypatch.setattr(scoring, "source_commit", lambda commit=commit: commit)
+        monkeypatch.setattr(networks, "source_commit", lambda commit=commit: commit)
         result = score(TriangleCount, pairs=PAIRS, record=tmp_path)
     assert result.commits == ("a", "b")
 
@@ -114,20 +114,18 @@ def test_the_record_of_another_run_is_refused(tmp_path: Path) -> None:
             transform=lambda data: data,
         )
     swapped = replace(PAIRS[0], first=PAIRS[0].second)
-    with pytest.raises(ConfigError, match="pair 0 with other graphs"):
+    with pytest.raises(ConfigError, match="other graphs"):
         score(SmallGIN, pairs=[swapped], protocol=SHORT, record=tmp_path)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"model": 1}', "\x00"])
-@pytest.mark.parametrize("name", ["run.json", "pair-000.json"])
-def test_a_damaged_record_is_refused(name: str, text: str, tmp_path: Path) -> None:
-    if name != "run.json":
-        score(SmallGIN, pairs=[], protocol=SHORT, record=tmp_path)
-    (tmp_path / name).write_text(text)
-    with pytest.raises(ConfigError, match=f"{name} cannot be continued"):
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"scores": [1]}', "\x00"])
+def test_a_damaged_record_is_refused(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "pair-000.json"
+    file.write_text(text)
+    with pytest.raises(OutputError, match=file.name):
         score(SmallGIN, pairs=PAIRS, protocol=SHORT, record=tmp_path)
-    assert (tmp_path / name).read_text() == text
+    assert file.read_text() == text
 
 
 def test_functions_without_a_name_do_not_look_different(tmp_path: Path) -> None:
@@ -139,13 +137,14 @@ def test_functions_without_a_name_do_not_look_different(tmp_path: Path) -> None:
             record=tmp_path,
             transform=lambda data: data.clone(),
         )
-    assert result.transform is not None and "0x" not in result.transform
+    printed = result.settings["transform"]
+    assert "function" in printed and "0x" not in printed
 
 
 def test_other_folders_and_files_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(ConfigError, match="neither empty nor a record"):
+    with pytest.raises(OutputError, match=r"notes\.txt"):
         score(TriangleCount, pairs=PAIRS, record=tmp_path)
-    with pytest.raises(OutputError, match="cannot make the folder"):
+    with pytest.raises(OutputError, match="folder"):
         score(TriangleCount, pairs=PAIRS, record=tmp_path / "notes.txt")
     assert names(tmp_path) == ["notes.txt"]

@@ -35,7 +35,7 @@ def test_page_and_words(run: Run, table: Path, tmp_path: Path) -> None:
     page = tmp_path / "advice.html"
     result = run("advise", table, "--target", "y", "--no-baseline", "-o", page)
     assert result.exit_code == 0, result.stderr
-    for word in ("K-hop, K = 2", "least MAE", "isomorphism", "necessary", "train"):
+    for word in ("K-hop 1-WL, K = 2", "least MAE", "isomorphism", "necessary", "train"):
         assert word in result.stdout
     text = page.read_text(encoding="utf-8")
     HTMLParser().feed(text)

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.brec.exact_cases import PAIRS, timeless
+from tests.brec.exact_cases import PAIRS
 
-from sekgnn.brec import board, scoring
-from sekgnn.brec.board import Board, Entry
-from sekgnn.brec.exact_score import ExactScore, score_exact
-from sekgnn.brec.model_score import BRECScore, PairScore
-from sekgnn.brec.trained import TrainedBoard
+from sekgnn.brec import BRECScore, ExactPair, TrainedPair, exact, networks
+from sekgnn.brec.exact import score_exact
+from sekgnn.brec.record import from_json
 from sekgnn.datasets import BREC, brec
 from sekgnn.reports.brec_page import brec_page, brec_png, trained_page
-from sekgnn.wl import KHopWL, OneWL, TwoFWL, WLTest
+from sekgnn.wl import KHopWL, OneWL, TwoFWL, WLTest, ladder
+from sekgnn.wl.ladder import Rung
 
 from .conftest import Run
 
 FILES = {"exact.json", "exact.md", "exact.png"}
-ENTRIES = (
-    Entry("1wl", "1-WL", OneWL(), "n·ball"),
-    Entry("khop2", "K-hop, K = 2", KHopWL(2), "n·ball"),
-    Entry("2fwl", "2-FWL", TwoFWL(), "n²"),
+RUNGS = (
+    Rung("1wl", "1-WL", OneWL(), "n·ball"),
+    Rung("khop2", "K-hop, K = 2", KHopWL(2), "n·ball"),
+    Rung("2fwl", "2-FWL", TwoFWL(), "n²"),
 )
 
 
@@ -38,7 +38,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
             super(BREC, self).__init__(PAIRS)
 
     monkeypatch.setattr(brec, "BREC", SmallBREC)
-    monkeypatch.setattr(board, "BOARD", ENTRIES)
+    monkeypatch.setattr(ladder, "BOARD", RUNGS)
 
 
 def printed_table(text: str) -> dict[str, tuple[int, int]]:
@@ -99,8 +99,8 @@ def test_the_score_is_the_library_s(run: Run, small: None) -> None:
     expected = score_exact("khop", num_hops=2, pairs=PAIRS, copies=3, seed=5)
     found = run(*args, "--json", "--threads", 1)
     assert (found.exit_code, found.stdout.count("\n")) == (0, 1)
-    score = ExactScore.from_dict(json.loads(found.stdout))
-    assert timeless(score) == timeless(expected)
+    score = BRECScore.from_dict(json.loads(found.stdout))
+    assert score == expected
     words = run(*args)
     assert printed_table(words.stdout)["total"] == (expected.separated, 4)
     assert words.stdout.split("\n\n")[0] == expected.table().split("\n\n")[0]
@@ -166,16 +166,17 @@ def test_all_writes_record_page_and_figure(
     result = run("brec", "--all", "--output", folder, "--copies", 2, "--seed", 4)
     assert result.exit_code == 0, result.output
     assert {file.name for file in folder.iterdir()} == FILES
-    record = Board.from_json((folder / "exact.json").read_text("utf-8"))
-    assert [row.key for row in record.rows] == [entry.key for entry in ENTRIES]
-    for row, entry in zip(record.rows, ENTRIES, strict=True):
-        expected = score_exact(entry.test, pairs=PAIRS, copies=2, seed=4)
-        assert timeless(row.score) == timeless(expected)
+    record = from_json((folder / "exact.json").read_text("utf-8"))
+    for score, rung in zip(record, RUNGS, strict=True):
+        expected = score_exact(rung.test, pairs=PAIRS, copies=2, seed=4)
+        assert score == replace(
+            expected, name=rung.key, label=rung.label, memory=rung.memory
+        )
     assert (folder / "exact.md").read_text("utf-8") == brec_page(record)
     assert (folder / "exact.png").read_bytes() == brec_png(record)
     *lines, last = result.stdout.splitlines()
     assert [line.split()[0] for line in lines] == ["1", "3", "3"]
-    assert [line.split(" s  ")[1] for line in lines] == [e.label for e in ENTRIES]
+    assert [line.split(" s  ")[1] for line in lines] == [e.label for e in RUNGS]
     assert last.startswith("0 false separations; wrote exact.json, exact.md and")
     assert str(folder) in last
     # page and figure again, without a test: the record stays as it is
@@ -186,7 +187,7 @@ def test_all_writes_record_page_and_figure(
     assert {file: (folder / file).read_bytes() for file in FILES} == before
     for args, words in (
         (("--no-run",), "give --all too"),
-        (("--all", "--no-run", "-o", tmp_path), "exact.json cannot be read"),
+        (("--all", "--no-run", "-o", tmp_path), "no exact.json"),
     ):
         wrong = run("brec", *args)
         assert wrong.exit_code == 2 and wrong.stderr.count("\n") == 1
@@ -197,8 +198,8 @@ def test_all_as_json(run: Run, small: None, tmp_path: Path) -> None:
     result = run("brec", "--all", "-o", tmp_path, "--json", "--category", "basic")
     assert result.exit_code == 0
     assert result.stdout == (tmp_path / "exact.json").read_text("utf-8")
-    record = Board.from_json(result.stdout)
-    assert [p.index for p in record.rows[0].score.pairs] == [3, 5]
+    record = from_json(result.stdout)
+    assert [p.index for p in record[0].pairs] == [3, 5]
 
 
 def test_the_same_command_continues(
@@ -206,13 +207,13 @@ def test_the_same_command_continues(
 ) -> None:
     ran: list[str] = []
 
-    def fragile(test: WLTest, **options: object) -> ExactScore:
+    def fragile(test: WLTest, **options: object) -> BRECScore[ExactPair]:
         if len(ran) == 2:
             raise KeyboardInterrupt
         ran.append(test.name)
         return score_exact(test, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(board, "score_exact", fragile)
+    monkeypatch.setattr(exact, "score_exact", fragile)
     older = tmp_path / "exact.md"
     older.write_text("older")
     cut = run("brec", "--all", "-o", tmp_path)
@@ -270,20 +271,21 @@ def test_a_network_adds_a_row(run: Run, small: None, tmp_path: Path) -> None:
         "networks.json",
         "networks.md",
     }
-    record = TrainedBoard.from_json(output.read_text("utf-8"))
-    first, second = record.rows
+    record = from_json(output.read_text("utf-8"))
+    first, second = record
     assert (first.name, first.subset, second.name) == ("gin", None, "SEK")
-    assert (first.score.separated, second.score.separated) == (1, 4)
+    assert (first.separated, second.separated) == (1, 4)
     assert second.subset == (3, 7, 8, 9)
-    assert second.score.protocol.seed == 5 and second.score.protocol.lr == 0.01
-    assert second.recipe.config["encoding"]["radius"] == [1, 2]
-    assert second.recipe.config["encoding"]["self_loops"] == [True, False]
-    assert {pair.epsilon for pair in second.score.pairs} == {1e-10}
+    protocol, config = (second.settings[key] for key in ("protocol", "config"))
+    assert protocol["seed"] == 5 and protocol["lr"] == 0.01
+    assert config["encoding"]["radius"] == [1, 2]
+    assert config["encoding"]["self_loops"] == [True, False]
+    assert second.settings["dtype"] == "float64"
     assert output.with_suffix(".md").read_text("utf-8") == trained_page(record)
-    assert sek.stdout.startswith(second.score.table())
+    assert sek.stdout.startswith(second.table())
     assert "Outside the 4 pairs that it was chosen on: 1 of 1" in sek.stdout
     again = run(*SEK, *more, "-o", output, "--json")
-    assert BRECScore.from_dict(json.loads(again.stdout)) == second.score
+    assert BRECScore.from_dict(json.loads(again.stdout)) == second
     assert run(*SEK, *more, "-o", output, "--quiet").output == ""
 
 
@@ -305,15 +307,15 @@ def test_the_same_command_continues_a_network(
     whole, cut = tmp_path / "whole.json", tmp_path / "cut.json"
     assert run(*SEK, "-o", whole).exit_code == 0
     ran: list[int] = []
-    usual = scoring.compare
+    usual = networks.compare
 
-    def fragile(make: Any, pair: Any, *args: Any, **more: Any) -> PairScore:
+    def fragile(make: Any, pair: Any, *args: Any, **more: Any) -> TrainedPair:
         if len(ran) == 2:
             raise KeyboardInterrupt
         ran.append(pair.index)
         return usual(make, pair, *args, **more)
 
-    monkeypatch.setattr(scoring, "compare", fragile)
+    monkeypatch.setattr(networks, "compare", fragile)
     first = run(*SEK, "-o", cut)
     assert (first.exit_code, first.stdout) == (130, "")
     assert "the same command continues" in first.stderr
@@ -321,7 +323,7 @@ def test_the_same_command_continues_a_network(
     done, ran[:] = ran[:], []
     assert run(*SEK, "-o", cut, "--jobs", 1).exit_code == 0
     assert sorted(done + ran) == [3, 5, 7, 9]
-    records = [TrainedBoard.from_json(path.read_text("utf-8")) for path in (whole, cut)]
+    records = [from_json(path.read_text("utf-8")) for path in (whole, cut)]
     assert records[0] == records[1]
     assert {path.suffix for path in tmp_path.iterdir()} == {".json", ".md"}
 

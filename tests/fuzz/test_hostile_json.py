@@ -23,9 +23,8 @@ from tests.reports.run_records import holdout
 from tests.training.helpers import config, records, write_lines
 
 from sekgnn.brec import RPCProtocol, score
-from sekgnn.brec.board import Entry, run_board
-from sekgnn.brec.trained import TrainedBoard
-from sekgnn.cli.brec import _read_board
+from sekgnn.brec.exact import run_board
+from sekgnn.brec.record import AnyScore, read_scores, to_json
 from sekgnn.cli.train import print_results, results_json
 from sekgnn.datasets import BREC, read_task
 from sekgnn.encoding.node_ranges import EncodedNodes
@@ -33,11 +32,13 @@ from sekgnn.errors import OutputError
 from sekgnn.estimators import SEKClassifier
 from sekgnn.graphs import cycle_graph, path_graph
 from sekgnn.models import model_file as model_files
+from sekgnn.reports.brec_page import brec_page, trained_page
 from sekgnn.reports.run_report import write_report
 from sekgnn.training.predictor import evaluate_file
 from sekgnn.training.run import train
 from sekgnn.training.run_record import RunRecord
 from sekgnn.wl import OneWL
+from sekgnn.wl.ladder import Rung
 
 OTHERS: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 1, 2, 10**9, 10**30, 0.5, float("nan"), 1e300),
@@ -250,19 +251,18 @@ def test_records_of_pairs(tmp_path: Path) -> None:
 
 
 def test_scoreboards(tmp_path: Path) -> None:
-    entry = Entry("1wl", "1-WL", OneWL(), "n·ball")
-    board = run_board([entry], pairs=BREC.of(PAIRS))
-    file = tmp_path / "exact.json"
-    attack(
-        "exact.json",
-        json.loads(board.to_json()),
-        to_file(file),
-        partial(_read_board, tmp_path),
-    )
+    rung = Rung("1wl", "1-WL", OneWL())
+    exact = to_json(run_board([rung], pairs=BREC.of(PAIRS)))
     trained = Path(__file__).parents[2] / "results" / "brec" / "trained.json"
-    if trained.is_file():
-        rows = json.loads(trained.read_text())["rows"][:1]
-        rows[0]["score"]["pairs"] = rows[0]["score"]["pairs"][:3]
-        file = tmp_path / "trained.json"
-        put = to_file(file)
-        attack("trained.json", {"rows": rows}, put, partial(TrainedBoard.read, file))
+    whole = json.loads(trained.read_text())["scores"][0]
+    networks = {"scores": [whole | {"pairs": whole["pairs"][:3]}]}
+
+    def read(file: Path, page: Callable[[tuple[AnyScore, ...]], str]) -> None:
+        scores = read_scores(file, "Choose another.", trained=page is trained_page)
+        if scores:
+            page(scores)
+            scores[0].table()
+
+    for good, page in ((json.loads(exact), brec_page), (networks, trained_page)):
+        file = tmp_path / f"{page.__name__}.json"
+        attack(file.name, good, to_file(file), partial(read, file, page))

@@ -5,40 +5,51 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from sekgnn.brec.board import MEMORY_CLASSES, Board, Row
-from sekgnn.brec.exact_score import ExactPair, ExactScore
-from sekgnn.brec.model_score import BRECScore, PairScore, RPCProtocol
-from sekgnn.brec.trained import Recipe, TrainedBoard, TrainedRow
+from sekgnn.brec import BRECScore, ExactPair, TrainedPair
+from sekgnn.brec.record import from_json, to_json
 from sekgnn.datasets import CATEGORIES
 from sekgnn.reports.brec_page import brec_page, brec_png, frontier, trained_page
 from sekgnn.reports.figures import INK
+from sekgnn.wl.ladder import MEMORY_CLASSES
 
 PAIRS = 9  # of each record made here
 
 
 def make_row(
     key: str, memory: str, seconds: float, separated: int, wrong: int = 0
-) -> Row:
-    """Return a row whose first ``separated`` pairs are told apart."""
+) -> BRECScore[ExactPair]:
+    """Return a score whose first ``separated`` pairs are told apart."""
     names = list(CATEGORIES)
     pairs = tuple(
-        ExactPair(i, names[i % 5], i if i < separated else None, int(i < wrong), 0.5)
+        ExactPair(
+            i,
+            names[i % 5],
+            seconds / PAIRS,
+            i if i < separated else None,
+            i < wrong,
+        )
         for i in range(PAIRS)
     )
-    score = ExactScore({"test": key}, f"{key}(K=1)", 2, 7, seconds, pairs)
-    return Row(key, f"test {key}", memory, 2**20 + 2**19, score)
+    return BRECScore(
+        key,
+        f"test {key}",
+        f"{key}(K=1)",
+        {"tests": [key], "copies": 2, "seed": 7},
+        {"python": "3.x", "numpy": "9.9"},
+        ("abc123",),
+        "x86, 5 cores",
+        pairs,
+        memory=memory,
+        peak=2**20 + 2**19,
+    )
 
 
-def make_board(*rows: Row) -> Board:
-    return Board(rows, {"python": "3.x", "numpy": "9.9"}, "abc123", "x86, 5 cores")
-
-
-BOARD = make_board(
+BOARD = (
     make_row("a", "n·ball", 0.5, 3),
     make_row("b", "n·ball", 2.0, 2),
     make_row("c", "n²", 4.25, 8, wrong=3),
@@ -67,14 +78,16 @@ def test_the_table_repeats_the_record() -> None:
         "seconds", "memory", "MB",
     ]  # fmt: skip
     assert len(head) == 1 + len(CATEGORIES) + 4
-    for cells, row in zip(rows, BOARD.rows, strict=True):
-        counts = row.score.by_category()
-        by_category = [str(counts[c][0]) if c in counts else "" for c in CATEGORIES]
+    for cells, row in zip(rows, BOARD, strict=True):
+        counts = row.by_category()
+        by_category = [
+            str(counts[c]["separated"]) if c in counts else "" for c in CATEGORIES
+        ]
         assert cells[0] == row.label
         assert cells[1:8] == by_category
         assert cells[6:8] == ["", ""]  # categories without pairs
-        assert cells[8] == f"**{row.score.separated}**"
-        assert float(cells[9]) == row.score.seconds
+        assert cells[8] == f"**{row.separated}**"
+        assert float(cells[9]) == row.seconds
         assert cells[10] == (row.memory or "–")
         assert cells[11] == ("–" if row.peak is None else "1.5")
 
@@ -104,18 +117,18 @@ def test_the_words_count_too() -> None:
         "python 3.x, numpy 9.9; commit abc123; x86, 5 cores; seed of the copies 7."
         in (page)
     )
-    for row in BOARD.rows:
-        assert f"- `{row.key}`: `{row.score.title}`" in page
+    for row in BOARD:
+        assert f"- `{row.name}`: `{row.model}`" in page
     assert "![separated pairs against time](exact.png)" in page
     assert page.endswith("\n")
-    one = replace(BOARD.rows[0], score=replace(BOARD.rows[0].score, copies=1))
-    single = brec_page(replace(make_board(one), commit=None))
+    one = replace(BOARD[0], settings={"copies": 1, "seed": 7}, commits=())
+    single = brec_page([one])
     assert "with 1 relabelled copy of itself: **0 false separations** in 18 " in single
     assert "commit unknown" in single
 
 
 def test_the_page_is_that_of_the_json() -> None:
-    again = Board.from_json(BOARD.to_json())
+    again = from_json(to_json(BOARD))
     assert again == BOARD
     assert brec_page(again) == brec_page(BOARD)
 
@@ -128,69 +141,57 @@ ROWS = st.lists(
         st.integers(0, 4),
     ),
     max_size=8,
-).map(lambda rows: [replace(row, key=f"k{i}") for i, row in enumerate(rows)])
+).map(lambda rows: [replace(row, name=f"k{i}") for i, row in enumerate(rows)])
 
 
-def beats(first: Row, second: Row) -> bool:
+def beats(first: BRECScore[ExactPair], second: BRECScore[ExactPair]) -> bool:
     """Tell whether ``first`` is at least as good in both, and better in one."""
-    fast = first.score.seconds - second.score.seconds
-    more = first.score.separated - second.score.separated
+    fast = first.seconds - second.seconds
+    more = first.separated - second.separated
     return fast <= 0 and more >= 0 and (fast < 0 or more > 0)
 
 
-def equal(first: Row, second: Row) -> bool:
-    a, b = first.score, second.score
-    return (a.seconds, a.separated) == (b.seconds, b.separated)
+def equal(first: BRECScore[ExactPair], second: BRECScore[ExactPair]) -> bool:
+    return (first.seconds, first.separated) == (second.seconds, second.separated)
 
 
 @given(ROWS, st.sampled_from(MEMORY_CLASSES))
-def test_frontier_by_brute_force(rows: list[Row], memory: str) -> None:
+def test_frontier_by_brute_force(rows: list[BRECScore[ExactPair]], memory: str) -> None:
     """No row of the frontier is beaten; every other allowed one is, or has a twin."""
     allowed = MEMORY_CLASSES[: MEMORY_CLASSES.index(memory) + 1]
     within = [row for row in rows if row.memory in allowed]
     found = frontier(rows, memory)
-    keys = [row.key for row in found]
-    assert len(set(keys)) == len(keys) and set(keys) <= {row.key for row in within}
+    keys = [row.name for row in found]
+    assert len(set(keys)) == len(keys) and set(keys) <= {row.name for row in within}
     for i, row in enumerate(within):
-        if row.key in keys:
+        if row.name in keys:
             assert not any(beats(other, row) for other in within)
             assert not any(equal(other, row) for other in within[:i])
         else:
             assert any(beats(other, row) for other in found) or any(
                 equal(other, row) for other in found
             )
-    seconds = [row.score.seconds for row in found]
+    seconds = [row.seconds for row in found]
     assert seconds == sorted(set(seconds))
     assert bool(found) == bool(within)
 
 
-@pytest.mark.parametrize("board", [BOARD, make_board(BOARD.rows[4])])
-def test_figure_is_a_png(board: Board) -> None:
-    assert brec_png(board).startswith(b"\x89PNG\r\n\x1a\n")
-
-
-def test_figure_shows_and_names_every_row(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figure_shows_and_names_every_row(figures: list[Figure]) -> None:
     """Names are whole, those of the frontier in ink, and none covers another."""
-    from matplotlib.figure import Figure
-
-    figures: list[Figure] = []
-    save = Figure.savefig
-
-    def keep(self: Figure, *args: Any, **options: Any) -> None:
-        save(self, *args, **options)
-        figures.append(self)
-
-    monkeypatch.setattr(Figure, "savefig", keep)
     close = [make_row(f"x{i}", "n²", 4.2 + i / 50, 8 - i % 2) for i in range(9)]
-    for board, best in ((BOARD, "ac"), (make_board(*BOARD.rows, *close), "ax")):
+    for board, best in (
+        (BOARD, "ac"),
+        ((*BOARD, *close), "ax"),
+        (BOARD[4:], ""),
+    ):
         brec_png(board)
         figures[-1].draw_without_rendering()
         axes: Any = figures[-1].axes[0]
         dots = [tuple(dot) for c in axes.collections for dot in c.get_offsets()]
-        wanted = [(max(r.score.seconds, 1e-3), r.score.separated) for r in board.rows]
+        wanted = [(max(r.seconds, 1e-3), r.separated) for r in board]
         assert sorted(dots) == sorted(wanted)
         names = {text.get_text().replace("\xa0", " "): text for text in axes.texts}
-        assert set(names) == {row.label for row in board.rows}
+        assert set(names) == {row.label for row in board}
         ink = {name for name, text in names.items() if text.get_color() == INK}
         assert {name.split()[1][0] for name in ink} == set(best)
         boxes = [Text.get_window_extent(text) for text in axes.texts]  # without arrows
@@ -206,23 +207,23 @@ def test_figure_shows_and_names_every_row(monkeypatch: pytest.MonkeyPatch) -> No
 def test_trained_networks_show_both_statistics() -> None:
     """A line for each: ours, and the released score with its own failures."""
 
-    def pair(i: int, category: str, t2: float, released: float) -> PairScore:
-        return PairScore(
-            i, category, "", t2, 0.0, released, 0.0, 0.0, 72.34, 1e-10, 0.5, 3, 1.5
+    def pair(i: int, category: str, t2: float, released: float) -> TrainedPair:
+        return TrainedPair(
+            i, category, 1.5, "", t2, 0.0, released, 0.0, 0.0, 72.34, 1e-10, 0.5, 3
         )
 
     pairs = pair(0, "basic", 99, 99), pair(1, "basic", 99, 1), pair(9, "cfi", 99, 1)
     failed = replace(pair(10, "cfi", 99, 99), t2_reliability=99.0)
     score = BRECScore(
-        "GIN(8)", None, RPCProtocol(seed=77), {"torch": "9.9"}, ("ab", "cd"),
-        (*pairs, failed),
-    )  # fmt: skip
-    recipe = Recipe({"model": "gin"}, "float64")
-    rows = (
-        TrainedRow("plain", recipe, None, score),
-        TrainedRow("x", recipe, (0,), score),
+        "plain",
+        "plain",
+        "GIN(8)",
+        {"dtype": "float64", "transform": None, "protocol": {"seed": 77}},
+        {"torch": "9.9"},
+        ("ab", "cd"),
+        pairs=(*pairs, failed),
     )
-    page = trained_page(TrainedBoard(rows))
+    page = trained_page([score, replace(score, name="x", label="x", subset=(0,))])
     head, *lines = tables(page)["What trained networks separate on BREC"]
     cells = [dict(zip(head, line, strict=True)) for line in lines]
     assert [line["statistic"] for line in cells] == ["T²", "released"] * 2

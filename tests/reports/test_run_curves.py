@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from matplotlib.image import imread
 from tests.reports.run_records import folds, holdout
 
@@ -29,22 +31,12 @@ def with_curves(**curves: list[float]) -> RunRecord:
 
 def curves_png(record: RunRecord, name: str) -> bytes:
     """Return all figures of a run, one after the other."""
-    drawn = curve_pngs(record, name)
-    for png in drawn.values():
-        pixels(png)
-    assert [*drawn] == (
-        ["loss"] if watched_metric(record) is None else ["loss", "metric"]
-    )
-    return b"".join(drawn.values())
+    return b"".join(curve_pngs(record, name).values())
 
 
-def pixels(png: bytes) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-    """Check that a PNG is of plausible size and not empty, and return it."""
-    image = np.asarray(imread(io.BytesIO(png), format="png"))
-    height, width = image.shape[:2]
-    assert 250 < height < 2500 and 400 < width < 2500
-    assert image[..., :3].min() < 0.5 < image[..., :3].max()
-    return image
+def lines(axes: Any) -> list[Any]:
+    """Return the lines of a panel that are curves."""
+    return [x for x in axes.lines if "chosen" not in str(x.get_label())]
 
 
 @pytest.mark.parametrize(
@@ -64,13 +56,53 @@ def pixels(png: bytes) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
     ],
     ids=str,
 )
-def test_every_run_can_be_drawn(record: RunRecord) -> None:
-    curves_png(record, "a run")
+def test_a_figure_shows_every_curve_and_kept_epoch(
+    record: RunRecord, figures: list[Figure]
+) -> None:
+    metric = watched_metric(record)
+    panels = [["train_loss", f"{watched_part(record)}_loss"]]
+    panels += [] if metric is None else [[metric]]
+    assert [*curve_pngs(record, "a run")] == ["loss", "metric"][: len(panels)]
+    for figure, names in zip(figures, panels, strict=True):
+        (axes,) = figure.axes
+        curves = [
+            [value if math.isfinite(value) else NAN for value in fold.curves[name]]
+            for name in names
+            for fold in record.folds
+            if fold.curves.get(name)
+        ]
+        drawn = [line.get_ydata().tolist() for line in lines(axes)]
+        for curve in curves:
+            assert any(np.array_equal(curve, y, equal_nan=True) for y in drawn)
+        known = any(math.isfinite(value) for curve in curves for value in curve)
+        said = [text.get_text() for text in axes.texts]
+        assert said == ([] if known else ["no finite values"])
+        assert (axes.get_yscale() == "log") == needs_log(list(map(np.array, curves)))
+        kept = [
+            (fold.kept_epoch, fold.curves[names[-1]][fold.kept_epoch - 1])
+            for fold in record.folds
+            if 0 < fold.kept_epoch <= len(fold.curves.get(names[-1], ()))
+        ]
+        dots: Any = [group.get_offsets() for group in axes.collections]
+        assert [tuple(dot) for group in dots for dot in group] == [
+            point for point in kept if math.isfinite(point[1])
+        ]
+
+
+def test_a_png_is_of_plausible_size_and_not_empty() -> None:
+    for png in curve_pngs(folds(), "a run").values():
+        image = np.asarray(imread(io.BytesIO(png), format="png"))
+        height, width = image.shape[:2]
+        assert 250 < height < 2500 and 400 < width < 2500
+        assert image[..., :3].min() < 0.5 < image[..., :3].max()
 
 
 @pytest.mark.parametrize("name", ["$x", "$\\frac$", "a_b^c", "図", "x" * 300, "\x00\n"])
-def test_names_are_no_mathematics(name: str) -> None:
+def test_names_are_no_mathematics(name: str, figures: list[Figure]) -> None:
     curves_png(holdout(), name)
+    for figure in figures:
+        first = figure.get_suptitle().split("\n")[0].replace(r"\$", "").rstrip("…")
+        assert "$" not in first and first in name.replace("$", "") and len(first) < 60
 
 
 def test_figures_differ_where_the_data_differ() -> None:
@@ -127,10 +159,15 @@ def test_log_scale_is_for_positive_values_over_a_decade(
     assert needs_log([]) is False
 
 
-def test_folds_of_different_length() -> None:
+def test_folds_of_different_length(figures: list[Figure]) -> None:
     long = FoldRecord({}, {"train_loss": [3.0, 2.0, 1.0], "val_loss": [3.0] * 3}, 3,
                       {}, 1.0)  # fmt: skip
     short = FoldRecord({}, {"train_loss": [3.0], "val_loss": [3.0]}, 1, {}, 1.0)
     none = FoldRecord({}, {}, 0, {}, 0.0)
-    for parts in ((long, short), (short, long), (long, none), (none, none)):
+    for parts, mean in (((long, short), [3.0]), ((short, long), [3.0]),
+                        ((long, none), None), ((none, none), None)):  # fmt: skip
+        figures.clear()
         curves_png(holdout(folds=parts), "a")
+        named = {str(line.get_label()): line for line in lines(figures[0].axes[0])}
+        thick = named.get("train_loss, mean of 2 folds")
+        assert (None if thick is None else thick.get_ydata().tolist()) == mean

@@ -26,11 +26,12 @@ from sekgnn.graphs import (
     rook_graph,
     shrikhande_graph,
 )
-from sekgnn.training.advise import Advice, Finding, Ladder, advise, ladder, rows
+from sekgnn.training.advise import Advice, Finding, Ladder, advise, rows
 from sekgnn.training.config import RunConfig
 from sekgnn.training.floors import floors, in_conflict, joined
 from sekgnn.wl import Isomorphism, ThreeFWL, WLTest, partition
 from sekgnn.wl.graph_classes import graph_keys
+from sekgnn.wl.ladder import advised
 
 QUICK = RunConfig(baseline=False, walk_length=4)
 HEXAGON = nx.cycle_graph(6)
@@ -183,16 +184,15 @@ def test_ladder_agrees_with_whole_partitions(
     steps = Ladder(task)
     items = [LabelledGraph(item.graph) for item in steps.items]
     seen: dict[str, Finding] = {}
-    for rung in ladder(QUICK, False):
-        if rung.name == "1wl":
+    for rung in advised(QUICK.num_shells, QUICK.walk_length):
+        if rung.key == "1wl":
             steps.climb(rung)
             steps.find_forms()
             continue
-        if rung.name in ("multisets", "sek2fwl"):
+        if rung.key in ("multisets", "sek2fwl"):
             continue
         own = steps.climb(rung)
         if rung.rounds is None:
-            assert rung.test is not None
             classes = partition(items, rung.test)
             expected = floors("regression", classes, steps.y, steps.mask)
             assert own.floors[0] == pytest.approx(expected[0])
@@ -201,7 +201,7 @@ def test_ladder_agrees_with_whole_partitions(
         for weaker in rung.refines:
             if weaker in seen:
                 assert own.floors[0]["mae"] <= seen[weaker].floors[0]["mae"] + 1e-12
-        seen[rung.name] = own
+        seen[rung.key] = own
     names = list(range(5))
     rng.shuffle(names)
     order = dict(enumerate(names))
@@ -283,7 +283,7 @@ def test_corners() -> None:
 def test_a_test_that_takes_too_long_is_left_out() -> None:
     task = networkx_task([HEXAGON, TRIANGLES] * 600, [0, 1] * 600)
     slow = Ladder(task, seconds=1e-9)
-    found = slow.climb(ladder(QUICK, False)[0])
+    found = slow.climb(advised(QUICK.num_shells, QUICK.walk_length)[0])
     assert found.collisions is None and "more than 1e-09 s" in found.left_out
 
 

@@ -30,12 +30,14 @@ from sekgnn.graphs import (
 )
 from sekgnn.wl import Batch, Verdict, compare
 from sekgnn.wl.explorer import content as page_parts
-from sekgnn.wl.explorer import gallery_pages, ladder
+from sekgnn.wl.explorer import gallery_pages
 from sekgnn.wl.explorer.content import rungs_of
 from sekgnn.wl.explorer.gallery import PAIRS
 from sekgnn.wl.explorer.page import node_places, packaged, page_content
+from sekgnn.wl.ladder import explored
 
 WEB = Path(__file__).parents[2] / "web" / "explorer"
+SEES_EGO_NETS = ("ego", "internal", "sek")
 HOSTILE = "</script><script>alert(1)</script><!-- $title & \" ' \u2028 <img src=x>"
 
 
@@ -104,7 +106,7 @@ def test_a_page_holds_every_round_of_every_test(case: str) -> None:
         row, col = graph.edge_index().tolist()
         expected = {(u, v) for u, v in zip(row, col, strict=True) if u < v}
         assert {tuple(edge) for edge in drawn["edges"]} == expected
-    rungs = ladder()
+    rungs = explored()
     assert content["start"] == [rung.test.name for rung in rungs].index("2fwl")
     for rung, seen in zip(rungs, content["tests"], strict=True):
         verdict = compare(*graphs, rung.test, names=("first <", "second &"))
@@ -255,8 +257,8 @@ def test_classes_beyond_the_histogram_are_marked() -> None:
 
 def test_a_test_of_its_own_is_shown_and_chosen() -> None:
     content = page_content(compare(*CASES["two triangles"], "khop", num_hops=2))
-    assert [test["label"] for test in content["tests"]][-1] == "khop(num_hops=2)"
-    assert content["start"] == len(ladder())
+    assert [test["label"] for test in content["tests"]][-1] == "K-hop 1-WL, K = 2"
+    assert content["start"] == len(explored())
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -338,14 +340,15 @@ def test_the_gallery_shows_what_it_says() -> None:
         assert (content["about"], content["home"]) == (pair.about, "index.html")
         stops[pair.file] = {t["label"]: t["round"] for t in content["tests"]}
     rook, csl, rings, isomers, doob, cfi = (stops[pair.file] for pair in PAIRS)
-    blind = ("1-WL", "K-hop 1-WL", "Subgraph 1-WL", "SEK, graph", "2-FWL")
+    hops = "K-hop 1-WL, K = 4"
+    blind = [rung.label for rung in explored() if rung.key not in SEES_EGO_NETS]
     for regular in (rook, doob):
         assert {regular[label] for label in blind} == {None}
         assert regular["SEK, ego"] == regular["SEK, internal"] == 0
-    assert (csl["1-WL"], csl["K-hop 1-WL"]) == (None, 1)
+    assert (csl["1-WL"], csl[hops]) == (None, 1)
     assert rings.pop("1-WL") is None and None not in rings.values()
-    assert (isomers["1-WL"], isomers["K-hop 1-WL"]) == (3, 1)
-    assert cfi.pop("3-FWL") == 3 and set(cfi.values()) == {None}
+    assert (isomers["1-WL"], isomers[hops]) == (3, 1)
+    assert cfi.pop("3-FWL (4-WL)") == 3 and set(cfi.values()) == {None}
     hamming, other = PAIRS[4].graphs()
     assert intersection_array(hamming) == intersection_array(other)
     assert len(intersection_array(hamming)) == 4  # one for every distance 0..3

@@ -9,7 +9,7 @@ import pytest
 
 from sekgnn.graphs import LabelledGraph, path_graph, rook_graph, shrikhande_graph
 from sekgnn.wl import Verdict, compare
-from sekgnn.wl.explorer import ladder
+from sekgnn.wl.ladder import explored
 
 HOSTILE = "<img src=x onerror=\"document.title='run'\"></script><b>"
 NAMES = ("first", "second")
@@ -99,7 +99,7 @@ def test_tests_are_switched_and_say_where_they_stop(
     browser: Any, tmp_path: Path, regular: Verdict
 ) -> None:
     with Opened(browser, tmp_path / "a.html", regular) as page:
-        for i, rung in enumerate(ladder()):
+        for i, rung in enumerate(explored()):
             page.locator("#ladder input").nth(i).check()
             verdict = compare(rook_graph(4), shrikhande_graph(), rung.test, names=NAMES)
             head = page.locator("#verdict").inner_text()

@@ -1,4 +1,4 @@
-"""The BREC scoreboard: how many of its 400 pairs something can tell apart.
+"""The BREC scoreboard: how many of its 400 pairs a test or a network tells apart.
 
 ``score`` gives any PyG model its BREC score, ``score_exact`` any exact test. Importing
 this room does not load torch; what needs it is loaded when first asked for.
@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING
 from sekgnn.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from sekgnn.brec.exact_score import ExactScore, score_exact
+    from sekgnn.brec.exact import score_exact
     from sekgnn.brec.hotelling import critical_t2, hotelling_t2, released_t2
-    from sekgnn.brec.model_score import BRECScore, PairScore, RPCProtocol
-    from sekgnn.brec.scoring import score
+    from sekgnn.brec.networks import score
+    from sekgnn.brec.protocol import RPCProtocol
+    from sekgnn.brec.record import BRECScore, ExactPair, PairScore, TrainedPair
 
 __all__ = [
     "BRECScore",
-    "ExactScore",
+    "ExactPair",
     "PairScore",
     "RPCProtocol",
+    "TrainedPair",
     "critical_t2",
     "hotelling_t2",
     "released_t2",

@@ -1,4 +1,4 @@
-"""``sekgnn advise``: what do these data need?"""
+"""``sekgnn advise``: which models can learn these targets?"""
 
 from __future__ import annotations
 
@@ -75,23 +75,23 @@ def advise(
         )
     config = merged_config(data, None, keys)
     with progress_stages(shown=not (quiet or json)) as stage:
-        found = ask(
+        advice = ask(
             config, data_root=data_root, seconds=limit, threads=threads, stage=stage
         )
     if output is not None:
         from sekgnn.reports.advice_page import advice_page
 
-        content = advice_page(found).encode()
+        content = advice_page(advice).encode()
         write_atomically(output, lambda file: file.write(content))
     if json:
-        say(json_format.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False))
+        say(json_format.dumps(advice.to_dict(), ensure_ascii=False, allow_nan=False))
     elif not quiet:
-        _print(found)
+        _print(advice)
         if output is not None:
             say(f"wrote {output}")
 
 
-def _print(found: Advice) -> None:
+def _print(advice: Advice) -> None:
     """Print the table, the scores, the advice and the command."""
     from rich.box import SIMPLE
     from rich.console import Console
@@ -100,19 +100,19 @@ def _print(found: Advice) -> None:
     from sekgnn.reports.advice_page import baseline_rows
     from sekgnn.training.advise import rows
 
-    about = found.data
-    head, *body = rows(found)
-    title = f"{about['name']}: {', '.join(about['targets'])} · {found.count:,}"
-    table = Table(title=f"{title} {found.objects}", box=SIMPLE)
+    about = advice.data
+    head, *body = rows(advice)
+    title = f"{about['name']}: {', '.join(about['targets'])} · {advice.count:,}"
+    table = Table(title=f"{title} {advice.objects}", box=SIMPLE)
     for name in head:
         table.add_column(name, justify="left" if name == head[0] else "right")
     for row in body:
         table.add_row(*row)
     Console(width=max(shutil.get_terminal_size().columns, 120)).print(table)
-    for name, metric, value in baseline_rows(found.baseline):
+    for name, metric, value in baseline_rows(advice.baseline):
         say(f"{name:<8}{metric:<24}{value}")
-    if "left_out" in found.baseline:
-        say(f"ridge and forest are left out: {found.baseline['left_out']}")
-    for note in found.notes:
+    if "left_out" in advice.baseline:
+        say(f"ridge and forest are left out: {advice.baseline['left_out']}")
+    for note in advice.notes:
         say(f"note: {note}")
-    say(f"\n{found.sentence}\n{found.command()}")
+    say(f"\n{advice.sentence}\n{advice.command()}")

@@ -1,4 +1,4 @@
-"""``sekgnn brec``: how many pairs of BREC does a test, or a network, separate?"""
+"""``sekgnn brec``: the BREC score of a test or a network."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from sekgnn.files import make_folder, visible_names, write_files
 from sekgnn.registry import parameter
 
 if TYPE_CHECKING:
-    from sekgnn.brec.board import Board
+    from sekgnn.brec.record import AnyScore
     from sekgnn.parallel import Progress
 
 _UNUSED = ("edge_features", "max_neighbors")  # BREC's graphs are small and plain
@@ -35,7 +35,7 @@ _FOLDER = Path("results/brec")
 
 @dataclass(frozen=True)
 class _Row:
-    """Options of a row of the scoreboard."""
+    """Options of a score of a network."""
 
     name: str | None = parameter(None, "name of the row", shown="that of the model")
     subset: str | None = parameter(
@@ -53,7 +53,7 @@ class _Row:
 
 def _sections() -> dict[str, list[Any]]:
     """Return the fields that describe a network, its training and its row."""
-    from sekgnn.brec.model_score import RPCProtocol
+    from sekgnn.brec.protocol import RPCProtocol
     from sekgnn.training.config import config_fields
 
     keys = [
@@ -70,7 +70,7 @@ def _sections() -> dict[str, list[Any]]:
 
 
 def _all_flags() -> list[Flag]:
-    """Return the options of tests, some of which networks have, then the others'."""
+    """Return the options of tests, some shared with networks, then of networks."""
     networks = {item.name: item for item in _sections()["Which network"]}
     return [
         *(_shared(item, networks.get(item.key)) for item in flags_of_tests()),
@@ -79,7 +79,7 @@ def _all_flags() -> list[Flag]:
 
 
 def _shared(item: Flag, key: Any) -> Flag:
-    """Return the flag of a test, which says what it is to networks, too."""
+    """Return the flag of a test with a note on its meaning for networks."""
     about = dict(item.metadata)
     if key is not None:
         about["help"] += ", networks"
@@ -97,7 +97,7 @@ def _default(item: Any) -> str:
 
 
 def _flags_of_networks() -> list[Flag]:
-    """Return the options of networks that tests do not have, below their headings."""
+    """Return the options that only networks have, below their headings."""
     of_tests = {item.metadata.get("flag") for item in flags_of_tests()}
     return [
         Flag(
@@ -169,7 +169,8 @@ def brec(
     and trained.md. The same command continues an interrupted run; with other
     --numbers or --category the row grows.
     """
-    from sekgnn.brec.exact_score import score_exact
+    from sekgnn.brec.exact import score_exact
+    from sekgnn.brec.record import read_scores
     from sekgnn.datasets.brec import BREC
 
     check_positive("--copies", 1 if copies is None else copies, 0)
@@ -198,8 +199,14 @@ def brec(
             "of a single test."
         )
     if no_run:
-        board = _read_board(output or _FOLDER)
-        _write_board(board, output or _FOLDER, json, shown)
+        folder = output or _FOLDER
+        cure = "Leave out --no-run to make it."
+        scores = read_scores(folder / "exact.json", cure, trained=False)
+        if not scores:
+            raise GraphInputError(
+                f"{folder} has no exact.json; leave out --no-run to make it."
+            )
+        _write_board(scores, folder, json, shown)
         return
     if "self_loops" in options:  # networks take both; for a test the last one holds
         options["self_loops"] = options["self_loops"][-1]
@@ -223,8 +230,9 @@ def brec(
 
 def _run_all(settings: dict[str, Any], output: Path, json: bool, shown: bool) -> None:
     """Run the whole scoreboard and write its page."""
-    from sekgnn.brec.board import BOARD, run_board
+    from sekgnn.brec.exact import run_board
     from sekgnn.graphs.extras import require
+    from sekgnn.wl import ladder
 
     require("igraph", "iso")
     visible_names(make_folder(output))
@@ -235,45 +243,36 @@ def _run_all(settings: dict[str, Any], output: Path, json: bool, shown: bool) ->
             stack.close()  # the bar of the row before
             return stack.enter_context(progress_bar(label, shown=shown))
 
-        board = run_board(BOARD, partial=partial, progress=row, **settings)
-    _write_board(board, output, json, shown)
+        scores = run_board(ladder.BOARD, partial=partial, progress=row, **settings)
+    _write_board(scores, output, json, shown)
     partial.unlink(missing_ok=True)
 
 
-def _read_board(output: Path) -> Board:
-    """Return the scoreboard that was written to a folder."""
-    from sekgnn.brec.board import Board
-
-    record = output / "exact.json"
-    try:
-        return Board.from_json(record.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise GraphInputError(
-            f"{record} cannot be read: {error}. Leave out --no-run to make it."
-        ) from error
-
-
-def _write_board(board: Board, output: Path, json: bool, shown: bool) -> None:
-    """Write record, page and figure, and say what they hold."""
+def _write_board(
+    scores: tuple[AnyScore, ...], output: Path, json: bool, shown: bool
+) -> None:
+    """Write record, page and figure, and print what they hold."""
+    from sekgnn.brec.record import to_json
     from sekgnn.reports.brec_page import brec_page, brec_png
 
+    text = to_json(scores)
     files = {
-        "exact.png": brec_png(board),
-        "exact.md": brec_page(board).encode(),
-        "exact.json": board.to_json().encode(),
+        "exact.png": brec_png(scores),
+        "exact.md": brec_page(scores).encode(),
+        "exact.json": text.encode(),
     }
     write_files(output, files)
     if json:
-        say(board.to_json(), nl=False)
+        say(text, nl=False)
         return
     if not shown:
         return
-    for entry in board.rows:
-        score = entry.score
-        say(f"{score.separated:>4}  {score.seconds:>8.2f} s  {entry.label}")
+    for score in scores:
+        say(f"{score.separated:>4}  {score.seconds:>8.2f} s  {score.label}")
+    wrong = sum(score.failures for score in scores)
     say(
-        f"{board.false_separations} false separations; wrote exact.json, exact.md and "
-        f"exact.png to {output}"
+        f"{wrong} false separations; wrote exact.json, exact.md and exact.png to "
+        f"{output}"
     )
 
 
@@ -287,7 +286,7 @@ def _run_network(
     shown: bool,
 ) -> None:
     """Train a network on every pair, and add its row to the board in ``output``."""
-    from sekgnn.brec.model_score import RPCProtocol
+    from sekgnn.brec.protocol import RPCProtocol
     from sekgnn.datasets.brec import BREC
 
     encodings = options.pop("encodings", None)
@@ -310,7 +309,8 @@ def _run_network(
         pairs = pairs.select(*category)
     import torch
 
-    from sekgnn.brec.trained import Recipe, pair_numbers, pairs_folder, run_recipe
+    from sekgnn.brec.recipes import Recipe, pair_numbers, pairs_folder, run_recipe
+    from sekgnn.brec.record import to_json
     from sekgnn.reports.brec_page import trained_page
 
     if row.numbers is not None:
@@ -321,7 +321,7 @@ def _run_network(
     name = row.name or config.model
     torch.set_num_threads(threads or row.jobs)
     with progress_bar("pairs", shown=shown) as progress, resumable():
-        board = run_recipe(
+        scores = run_recipe(
             name,
             recipe,
             output,
@@ -335,22 +335,22 @@ def _run_network(
     write_files(
         output.parent,
         {
-            page.name: trained_page(board).encode(),
-            output.name: board.to_json().encode(),
+            page.name: trained_page(scores).encode(),
+            output.name: to_json(scores).encode(),
         },
     )
     shutil.rmtree(pairs_folder(output, name), ignore_errors=True)
-    (found,) = (each for each in board.rows if each.name == name)
+    score = next(each for each in scores if each.name == name)
     if json:
-        say(json_format.dumps(found.score.to_dict()))
+        say(json_format.dumps(score.to_dict()))
         return
     if not shown:
         return
-    say(found.score.table())
-    if found.subset is not None:
-        rest = found.outside.counts()
+    say(score.table())
+    if score.subset is not None:
+        rest = score.outside.counts()
         say(
-            f"Outside the {len(found.subset)} pairs that it was chosen on: "
-            f"{rest.separated} of {rest.total} (released: {rest.released})."
+            f"Outside the {len(score.subset)} pairs that it was chosen on: "
+            f"{rest['separated']} of {rest['total']} (released: {rest['released']})."
         )
     say(f"wrote {output} and {page.name}")

@@ -1,4 +1,4 @@
-"""The adviser's page: what these data need, in one file of HTML."""
+"""The adviser's page, one file of HTML."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DUPLICATES = (
 
 
 def advice_page(advice: Advice) -> str:
-    """Return a page of HTML that needs no other file."""
+    """Return a self-contained page of HTML."""
     head, *body = rows(advice)
     about = advice.data
     known = {
@@ -56,7 +56,7 @@ def advice_page(advice: Advice) -> str:
 
 
 def baseline_rows(baseline: dict[str, Any]) -> list[list[str]]:
-    """Return a row of cells per metric of ridge and forest."""
+    """Return a row of cells for each metric of ridge and forest."""
     out = []
     for name in ("ridge", "forest"):
         for metric, found in baseline.get(name, {}).items():

@@ -1,18 +1,14 @@
-"""The scoreboards as pages: exact tests, with a figure, and trained networks."""
+"""BREC's scoreboards as pages: exact tests, with a figure, and trained networks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from sekgnn.brec.board import MEMORY_CLASSES, Board, Row
-from sekgnn.brec.model_score import CategoryCount
+from sekgnn.brec.record import AnyScore
 from sekgnn.datasets.brec import CATEGORIES
 from sekgnn.reports.figures import GREY, INK, draw_png, name_points
-
-if TYPE_CHECKING:
-    from sekgnn.brec.trained import TrainedBoard, TrainedRow
+from sekgnn.wl.ladder import MEMORY_CLASSES
 
 _SHORT = {
     "basic": "basic",
@@ -27,26 +23,27 @@ assert list(_SHORT) == list(CATEGORIES)
 _COLOURS = {"n·ball": "#228833", "n²": "#4477aa", "n³": "#ee6677", "": "#777777"}
 
 
-def frontier(rows: Sequence[Row], memory: str) -> list[Row]:
-    """Return the rows that no other beats within a class of memory, the fastest first.
+def frontier(scores: Sequence[AnyScore], memory: str) -> list[AnyScore]:
+    """Return the scores that none beats within a class of memory, the fastest first.
 
-    A row is beaten if another one, of this class of memory or a smaller one, separates
-    at least as many pairs in at most its time, and is better in one of the two. Of rows
-    that are equal in both, the first stays.
+    A score is beaten if another one, of this class of memory or a smaller one,
+    separates at least as many pairs in at most its time, and is better in one of the
+    two. Of scores that are equal in both, the first stays.
     """
     allowed = MEMORY_CLASSES[: MEMORY_CLASSES.index(memory) + 1]
-    best: list[Row] = []
-    within = [row for row in rows if row.memory in allowed]
-    for row in sorted(within, key=lambda r: (r.score.seconds, -r.score.separated)):
-        if not best or row.score.separated > best[-1].score.separated:
-            best.append(row)
+    best: list[AnyScore] = []
+    within = [score for score in scores if score.memory in allowed]
+    for score in sorted(within, key=lambda s: (s.seconds, -s.separated)):
+        if not best or score.separated > best[-1].separated:
+            best.append(score)
     return best
 
 
-def brec_page(board: Board) -> str:
+def brec_page(scores: Sequence[AnyScore]) -> str:
     """Return the page: every test by category, then what each class of memory gets."""
-    pairs = len(board.rows[0].score.pairs)
-    copies = board.rows[0].score.copies
+    first = scores[0]
+    pairs, copies = len(first.pairs), first.settings["copies"]
+    wrong = sum(score.failures for score in scores)
     lines = [
         "# What exact tests separate on BREC",
         "",
@@ -55,14 +52,14 @@ def brec_page(board: Board) -> str:
         "",
         f"Each graph was also compared with {copies} relabelled "
         f"{'copy' if copies == 1 else 'copies'} of itself: "
-        f"**{board.false_separations} false separations** in "
-        f"{2 * pairs * copies * len(board.rows)} comparisons.",
+        f"**{wrong} false separations** in "
+        f"{2 * pairs * copies * len(scores)} comparisons.",
         "",
         "## Every test",
         "",
         *_lines(
             ["test", *_SHORT.values(), "total", "seconds", "memory", "MB"],
-            [_cells(row) for row in board.rows],
+            [_cells(score) for score in scores],
         ),
         "",
         "*seconds*: processor time of all verdicts, one thread, without the copies "
@@ -79,62 +76,73 @@ def brec_page(board: Board) -> str:
         "",
     ]
     for memory in MEMORY_CLASSES:
-        rows = frontier(board.rows, memory)
-        if rows:
-            best = rows[-1].score.separated
-            lines += [f"### Memory at most {memory}: {best} of {pairs}", ""]
+        best = frontier(scores, memory)
+        if best:
+            most = best[-1].separated
+            lines += [f"### Memory at most {memory}: {most} of {pairs}", ""]
             lines += _lines(
                 ["test", "pairs", "seconds", "MB"],
-                [[row.label, row.score.separated, *_costs(row)] for row in rows],
+                [[score.label, score.separated, *_costs(score)] for score in best],
             )
             lines.append("")
-    versions = ", ".join(f"{name} {text}" for name, text in board.versions.items())
-    seeds = sorted({row.score.seed for row in board.rows})
+    seeds = sorted({score.settings["seed"] for score in scores})
     lines += [
         "## Made with",
         "",
-        f"{versions}; commit {board.commit or 'unknown'}; {board.machine}; seed of the "
-        f"copies {', '.join(map(str, seeds))}.",
+        f"{_origin(first)}; {first.machine}; seed of the copies "
+        f"{', '.join(map(str, seeds))}.",
         "",
         "Exact parameters of every row, by the name used in `exact.json`:",
         "",
-        *(f"- `{row.key}`: `{row.score.title}`" for row in board.rows),
+        *(f"- `{score.name}`: `{score.model}`" for score in scores),
         "",
     ]
     return "\n".join(lines)
 
 
-def _lines(head: list[str], rows: list[list[Any]]) -> list[str]:
+def _lines(head: list[str], rows: Iterable[list[Any]]) -> list[str]:
     """Return the lines of a Markdown table."""
     body = [f"| {' | '.join(map(str, cells))} |" for cells in rows]
     return [f"| {' | '.join(head)} |", "|---" * len(head) + "|", *body]
 
 
-def _cells(row: Row) -> list[Any]:
-    counts = row.score.by_category()
-    cells = [counts[name][0] if name in counts else "" for name in _SHORT]
-    seconds, size = _costs(row)
-    total = f"**{row.score.separated}**"
-    return [row.label, *cells, total, seconds, row.memory or "–", size]
+def _by_category(score: AnyScore, column: str) -> list[Any]:
+    """Return a cell per category, empty where there are no pairs."""
+    counts = score.by_category()
+    return [counts[key][column] if key in counts else "" for key in _SHORT]
 
 
-def _costs(row: Row) -> tuple[str, str]:
+def _cells(score: AnyScore) -> list[Any]:
+    seconds, size = _costs(score)
+    cells = [score.label, *_by_category(score, "separated"), f"**{score.separated}**"]
+    return [*cells, seconds, score.memory or "–", size]
+
+
+def _costs(score: AnyScore) -> tuple[str, str]:
     """Return seconds and megabytes."""
-    size = "–" if row.peak is None else f"{row.peak / 2**20:.1f}"
-    return f"{row.score.seconds:.2f}", size
+    size = "–" if score.peak is None else f"{score.peak / 2**20:.1f}"
+    return f"{score.seconds:.2f}", size
 
 
-def brec_png(board: Board) -> bytes:
+def _origin(score: AnyScore) -> str:
+    versions = ", ".join(f"{name} {text}" for name, text in score.versions.items())
+    return f"{versions}; commit {', '.join(score.commits) or 'unknown'}"
+
+
+def brec_png(scores: Sequence[AnyScore]) -> bytes:
     """Return a PNG of separated pairs against time, with every frontier."""
 
-    def point(row: Row) -> tuple[float, int]:
-        return max(row.score.seconds, 1e-3), row.score.separated
+    def points(shown: Iterable[AnyScore]) -> list[tuple[float, int]]:
+        return [(max(score.seconds, 1e-3), score.separated) for score in shown]
+
+    def columns(shown: list[AnyScore]) -> Iterable[Sequence[float]]:
+        return zip(*points(shown), strict=True) if shown else ((), ())
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         for memory in (*MEMORY_CLASSES, ""):
             axes.scatter(
-                *_columns([point(row) for row in board.rows if row.memory == memory]),
+                *columns([score for score in scores if score.memory == memory]),
                 color=_COLOURS[memory],
                 label=f"memory {memory}" if memory else "isomorphism",
                 zorder=3,
@@ -142,10 +150,10 @@ def brec_png(board: Board) -> bytes:
         axes.set_xscale("log")
         best: set[str] = set()
         for i, memory in enumerate(MEMORY_CLASSES):  # the wider lie below
-            rows = frontier(board.rows, memory)
-            best |= {row.key for row in rows}
+            line = frontier(scores, memory)
+            best |= {score.name for score in line}
             axes.step(
-                *_columns([point(row) for row in rows]),
+                *columns(line),
                 where="post",
                 color=_COLOURS[memory],
                 linewidth=1 + 2 * i,
@@ -153,29 +161,25 @@ def brec_png(board: Board) -> bytes:
                 zorder=2 - i / 10,
             )
         axes.set_xlabel("seconds of processor time for all pairs")
-        axes.set_ylabel(f"pairs separated, of {len(board.rows[0].score.pairs)}")
+        axes.set_ylabel(f"pairs separated, of {len(scores[0].pairs)}")
         axes.set_title("Exact tests on BREC, and the frontier of each class of memory")
         axes.grid(alpha=0.25)
         axes.legend(loc="lower right", fontsize=9)
         axes.margins(0.06, 0.08)
-        order = sorted(board.rows, key=lambda row: (row.key not in best, *point(row)))
+        order = sorted(scores, key=lambda s: (s.name not in best, *points([s])[0]))
         name_points(
             axes,
-            [point(row) for row in order],
-            [row.label for row in order],
-            [INK if row.key in best else GREY for row in order],
+            points(order),
+            [score.label for score in order],
+            [INK if score.name in best else GREY for score in order],
         )
 
     return draw_png((12, 9), draw)
 
 
-def _columns(points: list[tuple[float, int]]) -> tuple[list[float], list[int]]:
-    return [x for x, _ in points], [y for _, y in points]
-
-
-def trained_page(board: TrainedBoard) -> str:
+def trained_page(scores: Sequence[AnyScore]) -> str:
     """Return the page: every recipe by category and statistic, then what it is."""
-    from sekgnn.brec.trained import pair_text
+    from sekgnn.brec.recipes import pair_text
 
     head = ["recipe", "statistic", *_SHORT.values(), "total", "of", "unreliable",
             "outside its subset", "seconds"]  # fmt: skip
@@ -186,9 +190,7 @@ def trained_page(board: TrainedBoard) -> str:
         "holds every pair. For each pair a new network is trained on relabelled copies "
         "of both graphs; the recipe is the same for all pairs.",
         "",
-        f"| {' | '.join(head)} |",
-        "|---" * len(head) + "|",
-        *(line for row in board.rows for line in _trained_lines(row)),
+        *_lines(head, (cells for score in scores for cells in _statistics(score))),
         "",
         "*T²*: Hotelling's statistic with its factor q; a pair counts if it is above "
         "the threshold for the pair and below it for copies of one graph. *released*: "
@@ -200,39 +202,36 @@ def trained_page(board: TrainedBoard) -> str:
         "## Recipes",
         "",
     ]
-    for row in board.rows:
-        score = row.score
-        settings = ", ".join(f"{k} {v}" for k, v in asdict(score.protocol).items())
-        versions = ", ".join(f"{name} {text}" for name, text in score.versions.items())
-        floors = ", ".join(f"{x:g}" for x in sorted({p.epsilon for p in score.pairs}))
-        subset = "none declared" if row.subset is None else pair_text(row.subset)
+    for score in scores:
+        settings = score.settings
+        protocol = ", ".join(f"{k} {v}" for k, v in settings["protocol"].items())
+        epsilons = {pair.epsilon for pair in score.pairs}
+        floors = ", ".join(f"{x:g}" for x in sorted(epsilons))
+        subset = "none declared" if score.subset is None else pair_text(score.subset)
         lines += [
-            f"### {row.name}",
+            f"### {score.label}",
             "",
             f"- `{score.model}`",
-            f"- {row.recipe.dtype}, rounding errors taken as {floors}; {settings}",
+            f"- {settings['dtype']}, rounding errors taken as {floors}; {protocol}",
             f"- pairs it was chosen on: {subset}",
-            f"- {versions}; commit {', '.join(score.commits) or 'unknown'}",
+            f"- {_origin(score)}",
             "",
         ]
     return "\n".join(lines)
 
 
-def _trained_lines(row: TrainedRow) -> list[str]:
-    """Return the two lines of a recipe."""
-    counts, total = row.score.by_category(), row.score.counts()
-    outside = row.outside.counts()
-
-    def line(name: str, statistic: str, good: str, bad: str, seconds: str) -> str:
-        def shown(count: CategoryCount) -> str:
-            return str(getattr(count, good))
-
-        cells = [shown(counts[key]) if key in counts else "" for key in _SHORT]
-        rest = "–" if row.subset is None else f"{shown(outside)} of {outside.total}"
-        last = [f"**{shown(total)}**", total.total, getattr(total, bad), rest, seconds]
-        return f"| {' | '.join(map(str, [name, statistic, *cells, *last]))} |"
-
-    return [
-        line(row.name, "T²", "separated", "failures", f"{row.score.seconds:.0f}"),
-        line("", "released", "released", "released_failures", ""),
-    ]
+def _statistics(score: AnyScore) -> list[list[Any]]:
+    """Return the cells of the two rows of a recipe: T², and the released code's."""
+    total, outside = score.counts(), score.outside.counts()
+    seconds = f"{score.seconds:.0f}"
+    rows = []
+    for name, statistic, good, bad, time in (
+        (score.label, "T²", "separated", "failures", seconds),
+        ("", "released", "released", "released_failures", ""),
+    ):
+        rest = "–"
+        if score.subset is not None:
+            rest = f"{outside[good]} of {outside['total']}"
+        cells = [name, statistic, *_by_category(score, good), f"**{total[good]}**"]
+        rows.append([*cells, total["total"], total[bad], rest, time])
+    return rows

@@ -1,4 +1,4 @@
-"""Finished runs, found in their folders and given names that differ."""
+"""Finished runs in their folders, under distinct names."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _LONGEST = 80  # of a name that becomes part of a file name
 
 @dataclass(frozen=True)
 class Run:
-    """A run and what to call it.
+    """A run under a name.
 
     Attributes:
         name: The folder's name; with folders above it if another run has the same.
-        slug: The name as part of a file name; no two runs of a report share one.
+        slug: The name as part of a file name, unique in a report.
         predictions: Its file of predictions, or ``None``.
     """
 
@@ -62,7 +62,7 @@ def load_runs(paths: Iterable[str | os.PathLike[str]]) -> list[Run]:
 
 
 def distinct_names(files: list[Path]) -> list[str]:
-    """Return the last folders of every path, as many as it takes to tell them apart.
+    """Return the last folders of every path, enough to tell them apart.
 
     Example:
         >>> distinct_names([Path("/a/x/record.json"), Path("/b/x/record.json")])
@@ -86,7 +86,7 @@ def distinct_names(files: list[Path]) -> list[str]:
 
 
 def safe_names(names: Iterable[str]) -> list[str]:
-    """Return names that may be part of a file name anywhere, no two alike.
+    """Return distinct names that may be part of a file name on any system.
 
     Example:
         >>> safe_names(["a/b c", "a-b-c", "..", ""])
@@ -97,7 +97,7 @@ def safe_names(names: Iterable[str]) -> list[str]:
 
 
 def _numbered(names: list[str]) -> list[str]:
-    """Return names of which no two are alike, on any file system."""
+    """Return names made distinct by numbers, on any file system."""
     taken: set[str] = set()
     out = []
     for name in names:

@@ -1,7 +1,7 @@
-"""Pieces of a page of HTML that needs nothing from elsewhere.
+"""Building blocks of a self-contained HTML page.
 
-All text is escaped. The one script sorts tables; the page's policy names its digest, so
-that nothing else would run or be fetched even if something were not escaped.
+All text is escaped. The only script sorts tables; the page's policy names its digest,
+so nothing else would run or be fetched even if something were not escaped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _POLICY = (
 
 
 def page(title: str, body: Iterable[str]) -> str:
-    """Return a whole page: a title in plain text, and pieces of HTML."""
+    """Return a whole page from a title in plain text and pieces of HTML."""
     content = "\n".join(body)
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -49,7 +49,7 @@ def page(title: str, body: Iterable[str]) -> str:
 
 
 def text(plain: str) -> str:
-    """Return text of a cell: words stay whole, but those too long for a phone.
+    """Return the text of a cell; only words too long for a phone may be broken.
 
     Example:
         >>> text("sek-gin")
@@ -78,8 +78,8 @@ def table(
 ) -> str:
     """Return a table of plain text; a click on a heading sorts it.
 
-    What is the same in all of several rows is said once, above the table, but for
-    columns in ``keep``. The first cell of a row links to its anchor in ``links``.
+    A column with one value in several rows becomes a line above the table, unless it
+    is in ``keep``. The first cell of a row links to its anchor in ``links``.
     """
     columns = [*zip(*rows, strict=True)] if rows else [()] * len(head)
     own = [set(column) for column in columns]
@@ -118,7 +118,7 @@ def table(
 
 
 def _in_all_rows(values: Mapping[str, str]) -> str:
-    """Return what the rows of a table have in common, in one line."""
+    """Return one line with the values that all rows share."""
     said = []
     for name, value in values.items():
         words = f"<b>{text(name)}</b> {text(value)}"
@@ -150,23 +150,23 @@ def note(plain: str) -> str:
 
 
 def box(kind: str, pieces: Iterable[str]) -> str:
-    """Return pieces beside each other: ``cards`` or ``side``, which are narrower."""
+    """Return pieces side by side: ``cards``, or ``side``, which is narrower."""
     return f'<div class="{kind}">\n{chr(10).join(pieces)}\n</div>'
 
 
 def folded(title: str, pieces: Iterable[str]) -> str:
-    """Return pieces that show after a click on their title."""
+    """Return pieces hidden until a click on their title."""
     content = "\n".join(pieces)
     return f"<details><summary>{escape(title)}</summary>\n{content}\n</details>"
 
 
 def code(plain: str) -> str:
-    """Return text to be copied."""
+    """Return text to copy."""
     return f"<pre><code>{escape(plain)}</code></pre>"
 
 
 def picture(png: bytes, plain: str) -> str:
-    """Return a PNG that is part of the page, with a description."""
+    """Return a PNG inside the page, with a description."""
     content = base64.b64encode(png).decode("ascii")
     source = f"data:image/png;base64,{content}"
     return f'<figure><img alt="{escape(plain)}" src="{source}"></figure>'

@@ -1,4 +1,4 @@
-"""Runs on the same folds, compared fold by fold: is one really better?"""
+"""Comparison of runs on the same folds, fold by fold."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NOTE = (
 
 @dataclass(frozen=True)
 class PairedDifference:
-    r"""How two runs differ on the same test folds.
+    r"""The difference of two runs on the same test folds.
 
     With :math:`d_f` the first run's number in fold f minus the second's, the difference
     is :math:`\bar d = \sum_f d_f / F` and its standard error
@@ -50,7 +50,7 @@ class PairedDifference:
 
     @property
     def verdict(self) -> str:
-        """Which run is better, unless that may be chance."""
+        """The better run, unless the difference may be chance."""
         if self.difference == 0 or abs(self.difference) < _ENOUGH * self.error:
             return "not significant"
         higher = self.difference > 0
@@ -85,7 +85,7 @@ def paired_differences(
 
 
 def fold_values(record: RunRecord, result: Result) -> NDArray[np.float64]:
-    """Return the number of every fold, ``[F]``, whose mean is a result of the run."""
+    """Return the numbers of the folds whose mean is a result, ``[F]``."""
     values = []
     for fold in record.folds:
         curve = fold.curves.get(result.metric, ())
@@ -101,7 +101,7 @@ def fold_values(record: RunRecord, result: Result) -> NDArray[np.float64]:
 
 
 def _same(record: RunRecord) -> tuple[Any, ...]:
-    """Return what two runs must share: graphs, targets and test folds."""
+    """Return what comparable runs share: graphs, targets and test folds."""
     tests = tuple(tuple(fold.split.get("test", ())) for fold in record.folds)
     targets = tuple(record.data.get("targets") or ())
     return record.data.get("fingerprint"), targets, tests
@@ -125,7 +125,7 @@ def paired_cells(
 
 
 def paired_markdown(pairs: Sequence[PairedDifference]) -> str:
-    """Return the comparisons for a Markdown file; nothing if there are none."""
+    """Return the comparisons as a section of Markdown; empty if there are none."""
     if not pairs:
         return ""
     table = markdown_table(*paired_cells(pairs))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +20,7 @@ from sekgnn.files import from_cell
 from sekgnn.reports.figures import (
     CARD,
     GREY,
+    INK,
     MARK,
     TRAIN,
     WATCHED,
@@ -36,39 +38,35 @@ _MOST_BARS = 60
 _MOST_WRITTEN = 12  # classes up to which counts fit into their cells
 
 _TRUE, _PREDICTED = "true ", "predicted "
-_LOWER, _UPPER = "lower ", "upper "
 
 Floats = NDArray[np.float64]
 _DECADE = 10.0  # more than this between smallest and largest is drawn on a log scale
 
 
 def curve_pngs(record: RunRecord, name: str) -> dict[str, bytes]:
-    """Return a PNG of the losses, and one of the watched part's headline metric.
+    """Return a PNG ``loss``, and one ``metric`` if a headline metric was watched.
 
-    Their names are ``loss`` and ``metric``; the second is there if it was watched.
     Folds are thin lines, their mean a thick one, as far as all folds go. Dots mark the
     epochs whose weights were kept, a dashed line the one epoch that the protocol chose
     for all folds. Values that are not finite are gaps.
     """
-    part = watched_part(record)
     metric = watched_metric(record)
-    panels = {"loss": {"train_loss": TRAIN, f"{part}_loss": WATCHED}}
+    panels = {"loss": ("Loss", ["train_loss", f"{watched_part(record)}_loss"])}
     if metric is not None:
-        panels["metric"] = {metric: WATCHED}
+        panels["metric"] = (metric, [metric])
 
-    def draw(figure: Any, title: str, colours: dict[str, str]) -> None:
+    def draw(figure: Any, title: str, names: list[str]) -> None:
         from matplotlib.ticker import PercentFormatter
 
         axes = figure.subplots()
-        _curves(axes, record, colours)
+        _curves(axes, record, names)
         if "accuracy" in title:
             axes.yaxis.set_major_formatter(PercentFormatter(1.0))
         heading(figure, name, as_text(title))
 
-    titles = {"loss": "Loss", "metric": metric or ""}
     return {
-        which: draw_png(CARD, partial(draw, title=titles[which], colours=colours))
-        for which, colours in panels.items()
+        panel: draw_png(CARD, partial(draw, title=title, names=names))
+        for panel, (title, names) in panels.items()
     }
 
 
@@ -115,24 +113,25 @@ def needs_log(curves: Sequence[Floats]) -> bool:
     return bool(values.max() / values.min() > _DECADE)
 
 
-def _curves(axes: Any, record: RunRecord, colours: dict[str, str]) -> None:
-    """Draw some curves of all folds into one panel."""
+def _curves(axes: Any, record: RunRecord, names: list[str]) -> None:
+    """Draw some curves of all folds into one panel; the last is of the watched part."""
     drawn: list[Floats] = []
-    marked = list(colours)[-1]  # the watched part
-    for name, colour in colours.items():
+    for name in names:
+        colour = TRAIN if name == "train_loss" else WATCHED
         curves = [
             _finite(np.asarray(fold.curves[name], dtype=np.float64))
             for fold in record.folds
             if fold.curves.get(name)
         ]
         drawn += curves
-        several = len(curves) > 1
+        if len(curves) > 1:
+            for curve in curves:
+                _line(axes, curve, color=colour, linewidth=0.6, alpha=0.45)
+            name = f"{name}, mean of {len(curves)} folds"
+            curves = [common_mean(curves)]
         for curve in curves:
-            _line(axes, curve, colour, thin=several, label=None if several else name)
-        if several:
-            text = f"{name}, mean of {len(curves)} folds"
-            _line(axes, common_mean(curves), colour, thin=False, label=text)
-    _mark_kept(axes, record.folds, marked)
+            _line(axes, curve, color=colour, linewidth=2.0, label=as_text(name))
+    _mark_kept(axes, record.folds, names[-1])
     epoch = record.headline.epoch
     if epoch is not None and len(record.folds) > 1:
         text = f"epoch {epoch}, chosen for all folds"
@@ -149,19 +148,9 @@ def _curves(axes: Any, record: RunRecord, colours: dict[str, str]) -> None:
     axes.legend(frameon=False, fontsize=9)
 
 
-def _line(
-    axes: Any, curve: Floats, colour: str, *, thin: bool, label: str | None
-) -> None:
-    lonely = np.isfinite(curve).sum() <= 1  # a line needs two points
-    axes.plot(
-        np.arange(1, len(curve) + 1),
-        curve,
-        color=colour,
-        linewidth=0.6 if thin else 2.0,
-        alpha=0.45 if thin else 1.0,
-        marker="." if lonely else None,
-        label=None if label is None else as_text(label),
-    )
+def _line(axes: Any, curve: Floats, **style: Any) -> None:
+    dot = "." if np.isfinite(curve).sum() <= 1 else None  # a line needs two points
+    axes.plot(np.arange(1, len(curve) + 1), curve, marker=dot, **style)
 
 
 def _mark_kept(axes: Any, folds: Sequence[FoldRecord], name: str) -> None:
@@ -171,11 +160,12 @@ def _mark_kept(axes: Any, folds: Sequence[FoldRecord], name: str) -> None:
         for fold in folds
         if 1 <= fold.kept_epoch <= len(fold.curves.get(name, ()))
     ]
-    points = [(epoch, value) for epoch, value in points if np.isfinite(value)]
+    points = [point for point in points if np.isfinite(point[1])]
     if points:
-        x, y = zip(*points, strict=True)
-        label = f"kept: epoch {x[0]}" if len(folds) == 1 else "kept epochs"
-        axes.scatter(x, y, s=26, color=MARK, zorder=4, label=label)
+        label = "kept epochs" if len(folds) > 1 else f"kept: epoch {points[0][0]}"
+        axes.scatter(
+            *zip(*points, strict=True), s=26, color=MARK, zorder=4, label=label
+        )
 
 
 def _finite(curve: Floats) -> Floats:
@@ -202,12 +192,13 @@ class Predictions:
 
     def interval(self, target: str) -> tuple[Floats, Floats] | None:
         """Return lower and upper ends, float64 ``[R]`` each, if there are any."""
-        if not {_LOWER + target, _UPPER + target} <= self.columns.keys():
+        ends = [f"{end} {target}" for end in ("lower", "upper")]
+        if not {*ends} <= self.columns.keys():
             return None
-        return self._column(_LOWER + target), self._column(_UPPER + target)
+        return self._column(ends[0]), self._column(ends[1])
 
     def _column(self, name: str) -> Floats:
-        """Return a column of numbers; missing ones are NaN.
+        """Return a column of numbers, NaN where one is missing.
 
         Raises:
             GraphInputError: If a value is not a number.
@@ -215,7 +206,7 @@ class Predictions:
         out = np.full(len(self.columns[name]), np.nan)
         for i, text in enumerate(self.columns[name]):
             try:
-                out[i] = float(text) if text.strip() else np.nan
+                out[i] = float(text.strip() or "nan")
             except ValueError:
                 raise GraphInputError(
                     f"{self.source}: column {name!r}, row {i + 1}: {text!r} is not a "
@@ -229,32 +220,32 @@ def read_predictions(path: str | os.PathLike[str]) -> Predictions:
 
     Raises:
         GraphInputError: If the file cannot be read, lacks a column, or a row has more
-            or fewer fields than the head.
+            or fewer fields than the header.
     """
     try:
         with Path(path).open(encoding="utf-8", newline="") as file:
             rows = [[*map(from_cell, row)] for row in csv.reader(file) if row]
     except (OSError, ValueError, csv.Error) as error:
         raise GraphInputError(f"{path} cannot be read: {error}.") from error
-    head = rows[0] if rows else []
+    head, *body = rows or [[]]
     targets = tuple(name.removeprefix(_TRUE) for name in head if name.startswith(_TRUE))
     needed = ["fold", *(_PREDICTED + target for target in targets)]
-    missing = [repr(name) for name in needed if name not in head]
-    if not targets or missing:
-        lacks = missing[0] if targets else "true values"
+    missing = (
+        [name for name in needed if name not in head] if targets else ["true values"]
+    )
+    if missing:
         raise GraphInputError(
-            f"{path} must have the columns fold and, per target, true and predicted; "
-            f"it lacks {lacks}."
+            f"{path} must have the columns fold and, for each target, true and "
+            f"predicted; it lacks {', '.join(missing)}."
         )
     if len(set(head)) != len(head):
         raise GraphInputError(f"{path}: two columns have the same name.")
-    for number, row in enumerate(rows[1:], start=1):
+    for number, row in enumerate(body, start=1):
         if len(row) != len(head):
             raise GraphInputError(
                 f"{path}: row {number} has {len(row)} fields, the header {len(head)}."
             )
-    cells = zip(*rows[1:], strict=True) if rows[1:] else [()] * len(head)
-    columns = dict(zip(head, map(list, cells), strict=True))
+    columns = {name: [row[i] for row in body] for i, name in enumerate(head)}
     return Predictions(str(path), targets, columns)
 
 
@@ -302,14 +293,12 @@ def confusion_counts(
         >>> counts.tolist()
         [[1, 1], [1, 0]]
     """
-    pairs = [(t, p) for t, p in zip(true, predicted, strict=True) if t and p]
+    rows = zip(true, predicted, strict=True)
+    pairs = Counter(row for row in rows if all(row))
     seen = sorted({label for pair in pairs for label in pair} - set(classes))
     labels = [*dict.fromkeys(classes), *seen]
-    place = {label: i for i, label in enumerate(labels)}
-    counts = np.zeros((len(labels), len(labels)), dtype=np.int64)
-    for t, p in pairs:
-        counts[place[t], place[p]] += 1
-    return labels, counts
+    counts = [[pairs[t, p] for p in labels] for t in labels]
+    return labels, np.array(counts, np.int64).reshape(len(labels), -1)
 
 
 def auroc(true: Floats, score: Floats) -> float:
@@ -322,13 +311,14 @@ def auroc(true: Floats, score: Floats) -> float:
         >>> auroc(np.array([0.0, 1.0, 1.0]), np.array([0.2, 0.2, 0.9]))
         0.75
     """
+    from scipy.stats import rankdata
+
     known = np.isfinite(true) & np.isfinite(score)
     positive, score = true[known] > 0.5, score[known]
     p, n = int(positive.sum()), int((~positive).sum())
     if not p or not n:
         return math.nan
-    _, place, size = np.unique(score, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(size) - (size - 1) / 2)[place]  # from 1, the mean of ties
+    ranks = rankdata(score)  # from 1, the mean of ties
     return float((ranks[positive].sum() - p * (p + 1) / 2) / (p * n))
 
 
@@ -419,21 +409,14 @@ def _confusion(record: RunRecord, predictions: Predictions, name: str) -> bytes:
             axes.set_xticks(range(len(labels)), names, rotation=turn)
             axes.set_yticks(range(len(labels)), names)
         axes.set(xlabel="predicted", ylabel="true")
-        if len(labels) <= _MOST_WRITTEN:
-            _write_counts(axes, counts, shares)
+        for (i, j), count in np.ndenumerate(counts):
+            if len(labels) <= _MOST_WRITTEN:
+                percent = f"\n{100 * shares[i, j]:.1f} %" if totals[i] else ""
+                ink = "white" if shares[i, j] > 0.55 else INK
+                axes.text(j, i, f"{count}{percent}", ha="center", va="center",
+                          color=ink, size=9)  # fmt: skip
 
     return draw_png((size + 1.2, size + 0.9), draw)
-
-
-def _write_counts(axes: Any, counts: NDArray[np.int64], shares: Floats) -> None:
-    for i, row in enumerate(counts):
-        for j, count in enumerate(row):
-            percent = f"\n{100 * shares[i, j]:.1f} %" if row.sum() else ""
-            dark = shares[i, j] > 0.55
-            axes.text(
-                j, i, f"{count}{percent}", ha="center", va="center",
-                color="white" if dark else "#222222", size=9,
-            )  # fmt: skip
 
 
 def _bars(record: RunRecord, predictions: Predictions, name: str) -> bytes:

@@ -1,7 +1,7 @@
 """The report on finished runs: one page of HTML, a table and figures in a folder.
 
-The page needs nothing from elsewhere (:mod:`sekgnn.reports.html`). It holds the table,
-then every run with all it takes to repeat it.
+The page is one file (:mod:`sekgnn.reports.html`). It holds the table, then every run
+with everything needed to repeat it.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ _HEADLINE = (
 
 @dataclass(frozen=True)
 class Report:
-    """What was written.
+    """The report that was written.
 
     Attributes:
         rows: The table.
         pairs: Runs on the same folds, compared.
-        left_out: Runs that have none of the metrics asked for.
+        left_out: Runs without any of the requested metrics.
         unfinished: Folders of runs that have not finished.
     """
 
@@ -146,9 +146,9 @@ def run_page(
     figures: Mapping[str, Figures] | None = None,
     pairs: Sequence[PairedDifference] = (),
 ) -> str:
-    """Return a page of HTML that needs no other file.
+    """Return a self-contained page of HTML.
 
-    Figures are, per ``slug`` of a run, PNG files by what they show.
+    ``figures`` holds PNG files by their subject, for the ``slug`` of each run.
     """
     anchors = {run.name: f"run-{i}" for i, run in enumerate(runs, start=1)}
     head, body, notes = cells(rows)
@@ -228,7 +228,7 @@ def _of_intervals(metric: str) -> bool:
 
 
 def _intervals(record: RunRecord) -> list[str]:
-    """Show how often intervals, or sets of classes, hold the truth; of each target."""
+    """Show how often intervals, or sets of classes, hold the truth, by target."""
     asked = record.config.get("confidence")
     found = {r.metric: r for r in record.results if r.protocol == record.protocol}
     targets = [str(name) for name in record.data.get("targets") or ()]
@@ -260,7 +260,7 @@ def _intervals(record: RunRecord) -> list[str]:
 
 
 def _folds(record: RunRecord) -> str:
-    """Show how large the parts of every fold are, and what its training gave."""
+    """Show the sizes of every fold's parts and the results of its training."""
     parts = [p for p in _PARTS if any(p in fold.split for fold in record.folds)]
     found = dict.fromkeys(m for fold in record.folds for m in fold.metrics)
     metrics = [name for name in found if not name.endswith("]")]
@@ -279,7 +279,7 @@ def _folds(record: RunRecord) -> str:
 
 
 def _config(record: RunRecord) -> list[str]:
-    """Show the config by section; what this version does not know comes last."""
+    """Show the config by section; unknown keys come last."""
     section = {item.name: str(item.metadata["section"]) for item in config_fields()}
     grey = _defaults(record)
     parts = []
@@ -296,13 +296,13 @@ def _config(record: RunRecord) -> list[str]:
 
 
 def _defaults(record: RunRecord) -> list[str]:
-    """Return the keys of a config that have their default values."""
+    """Return the config keys with default values."""
     defaults = RunConfig().to_dict()
     return [k for k, v in record.config.items() if k in defaults and v == defaults[k]]
 
 
 def config_yaml(record: RunRecord) -> str:
-    """Return the keys of a run's config that are not defaults, one per line."""
+    """Return a run's config as YAML, one key per line, without defaults."""
     defaults = _defaults(record)
     return json_yaml({k: v for k, v in record.config.items() if k not in defaults})
 
@@ -322,7 +322,7 @@ def _provenance(record: RunRecord) -> dict[str, str]:
 
 
 def _listed(value: Any) -> str:
-    """Return a value as people read it."""
+    """Return a value as text for people."""
     if value is None or value == "":
         return NOTHING
     if isinstance(value, bool):

@@ -1,7 +1,8 @@
-"""What do these data need? Which test tells graphs with different targets apart.
+"""Advice on models: which tests tell apart graphs with different targets.
 
-Tests run by rising cost, exactly, over the whole dataset. Graphs that no longer share a
-colour with one of another target are done; of isomorphic ones a costlier test sees one.
+Tests run by rising cost, exactly, over the whole dataset. A graph is done once it
+shares its colour with no graph of another target; a costlier test sees only one of
+several isomorphic graphs.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -38,15 +39,14 @@ from sekgnn.training.run_record import LEFT_OUT, is_better_high, plain_json
 from sekgnn.training.sources import load_data
 from sekgnn.training.training import Training
 from sekgnn.transforms.pyg_data import pack_dataset
-from sekgnn.wl import SEK, KHopWL, OneWL, SEKTwoFWL, TwoFWL, WLTest
 from sekgnn.wl.batch import Batch
-from sekgnn.wl.encodings.walks import walk_family
 from sekgnn.wl.graph_classes import graph_keys
 from sekgnn.wl.isomorphism import canonical_digest
+from sekgnn.wl.ladder import Rung, advised
 from sekgnn.wl.refinement import refine
 
 SECONDS = 300.0
-"""How long one test may take before it is left out."""
+"""Time limit of one test; a slower one is left out."""
 _SAMPLE = 256  # graphs whose encoding is timed
 _BASELINE = 5000  # graphs that ridge and forest are validated on
 _FORMS = 50_000  # canonical forms that are looked for
@@ -56,38 +56,17 @@ Stage = Callable[[str], "Progress | None"]
 
 
 @dataclass(frozen=True)
-class Rung:
-    """A class of models on the ladder.
-
-    Attributes:
-        test: What no model of the class can tell apart; ``None`` for isomorphism.
-        refines: Names of weaker rungs.
-        keys: Of a config that trains a network of the class; empty if there is none.
-        edges: Whether it sees labels of edges.
-        rounds: Rounds of the test; ``None`` for all.
-    """
-
-    name: str
-    title: str
-    test: WLTest | None
-    refines: tuple[str, ...] = ()
-    keys: dict[str, Any] = field(default_factory=dict)
-    edges: bool = True
-    rounds: int | None = None
-
-
-@dataclass(frozen=True)
 class Finding:
-    """What a rung cannot tell apart.
+    """What a test leaves together.
 
     Attributes:
         collisions: Graphs, or nodes, that share a colour with one of another target.
-        floors: Per target, ``accuracy``, or ``mae`` and ``rmse``, that no model of the
-            class can be better than.
-        tested: Graphs that the test had to look at.
+        floors: Best possible ``accuracy``, or ``mae`` and ``rmse``, of a model of the
+            class, for each target.
+        tested: Graphs that the test looked at.
         encode_seconds: Estimated time to encode all graphs for a network of the class.
         encode_bytes: Estimated size of hops and encodings.
-        left_out: Why there is no answer; then collisions and floors are empty.
+        left_out: Why the test gave no answer; collisions and floors are then empty.
     """
 
     name: str
@@ -103,15 +82,15 @@ class Finding:
 
 @dataclass(frozen=True)
 class Advice:
-    """What the data need.
+    """Advice on a dataset.
 
     Attributes:
-        data: What is known about the data (``GraphTask.describe``).
+        data: Facts about the data (``GraphTask.describe``).
         objects: ``"graphs"`` or ``"nodes"``.
-        count: How many of them have a target.
+        count: Number of those with a target.
         findings: One per rung, by rising cost; isomorphism is the last.
-        chosen: Name of the rung that is advised.
-        config: Keys to train with, those that are not defaults.
+        chosen: Key of the advised rung.
+        config: Config keys to train with, without defaults.
         baseline: Metrics of ridge and forest, validated across folds.
     """
 
@@ -127,7 +106,7 @@ class Advice:
 
     @property
     def finding(self) -> Finding:
-        """The finding of the rung that is advised."""
+        """The finding of the advised rung."""
         return next(item for item in self.findings if item.name == self.chosen)
 
     def yaml(self) -> str:
@@ -135,7 +114,7 @@ class Advice:
         return json_yaml(self.config)
 
     def command(self) -> str:
-        """Return the command that trains what is advised."""
+        """Return the command that trains the advised model."""
         words = ["sekgnn", "train", str(self.config.get("data", "DATA"))]
         for name, value in self.config.items():
             flag = f"--{name.replace('_', '-')}"
@@ -162,65 +141,11 @@ CAVEAT = (
 )
 
 
-def ladder(config: RunConfig, edge_labels: bool) -> list[Rung]:
-    """Return the classes of models by rising cost, each with those it refines.
-
-    Encodings have the shells and steps of ``config``.
-    """
-    walk: dict[str, Any] = {
-        "num_shells": config.num_shells,
-        "walk_length": config.walk_length,
-    }
-    hops = 3
-
-    def sek(name: str, title: str, scope: Sequence[str], radius: Sequence[int],
-            refines: tuple[str, ...], kind: type[SEK] = SEK, model: str = "sek-gin",
-            multisets: bool = False) -> Rung:  # fmt: skip
-        chosen: Any = scope
-        family = walk_family(chosen, radius, multisets=multisets, **walk)
-        keys: dict[str, Any] = {"model": model, "num_hops": hops, "scope": [*scope]}
-        if "internal" in scope:
-            keys["radius"] = [*radius]
-        if multisets:
-            keys["aggregate"] = "learned"
-        return Rung(name, title, kind(hops, family), refines, keys)
-
-    both = ("graph", "internal")
-    rungs = [
-        Rung("features", "node features alone", OneWL(), edges=False, rounds=0),
-        Rung("1wl-nodes", "1-WL without edge features", OneWL(), ("features",),
-             edges=False),
-        Rung("1wl", "1-WL", OneWL(), ("1wl-nodes",), {"model": "gin"}),
-        *(Rung(f"khop{k}", f"K-hop, K = {k}", KHopWL(k), (before,),
-               {"model": "k-gin", "num_hops": k})
-          for k, before in ((2, "1wl"), (hops, "khop2"))),
-        sek("internal1", "internal radius 1", ["internal"], [1], (f"khop{hops}",)),
-        sek("internal12", "internal radius 1 and 2", ["internal"], [1, 2],
-            ("internal1",)),
-        sek("graph", "walks on the graph", ["graph"], [], (f"khop{hops}",)),
-        sek("both", "graph and internal radius 1 and 2", both, [1, 2],
-            ("internal12", "graph")),
-        sek("multisets", "the same with multisets", both, [1, 2], ("both",),
-            multisets=True),
-        Rung("2fwl", "2-FWL", TwoFWL(), (f"khop{hops}",), {"model": "ppgn"}),
-        sek("sek2fwl", "SEK 2-FWL", both, [1, 2], ("2fwl", "both"), SEKTwoFWL,
-            "sek-ppgn"),
-    ]  # fmt: skip
-    if edge_labels:
-        return rungs
-    return [
-        replace(rung, refines=("features",)) if rung.name == "1wl" else rung
-        for rung in rungs
-        if rung.name != "1wl-nodes"
-    ]
-
-
 def labelled_graphs(task: GraphTask) -> tuple[list[LabelledGraph], PackedGraphs, bool]:
-    """Return the graphs with their features as labels, packed, all at once.
+    """Return the graphs with their features as labels, the same graphs packed, a flag.
 
-    Features that are the same on all nodes, or on all edges, are no labels. The last
-    value tells whether edge features are left out, as those of the two directions of an
-    edge differ.
+    Features that are the same on all nodes, or on all edges, are no labels. The flag is
+    true if edge features are left out because the two directions of an edge differ.
     """
     packed = pack_dataset(task.graphs, "error", "drop")
     nodes = _labels("x", [data.x.numpy() for data in task.graphs])
@@ -272,13 +197,13 @@ def _labels(name: str, parts: Sequence[NDArray[Any]]) -> NDArray[np.int64] | Non
 
 
 class _Slow(Exception):
-    """A test takes longer than it may."""
+    """A test exceeded its time limit."""
 
 
 class Ladder:
-    """The partitions that the rungs make of graphs, or nodes.
+    """Partitions of graphs, or nodes, by the tests of the ladder.
 
-    A test may take ``seconds``; ``threads`` are those of compiled kernels.
+    Each test may take ``seconds``; compiled kernels use ``threads``.
     """
 
     def __init__(
@@ -306,7 +231,7 @@ class Ladder:
         self.forms: NDArray[np.int64] | None = None
 
     def climb(self, rung: Rung, progress: Progress | None = None) -> Finding:
-        """Run the test of a rung where it can matter, and say what it leaves."""
+        """Run a test where it can matter, and return what it leaves together."""
         began = clock()
         weaker = [self.known[name] for name in rung.refines if name in self.known]
         before = joined(self.start, *weaker)
@@ -319,10 +244,10 @@ class Ladder:
                 classes = self._refined(rung, before, graphs, tested, progress)
         except (_Slow, GraphInputError, MissingExtraError, MemoryError) as error:
             reason = str(error) or type(error).__name__
-            return Finding(rung.name, rung.title, None, [], int(tested.size),
+            return Finding(rung.key, rung.label, None, [], int(tested.size),
                            clock() - began, left_out=reason)  # fmt: skip
-        self.known[rung.name] = classes
-        return self.finding(rung.name, rung.title, classes, int(tested.size),
+        self.known[rung.key] = classes
+        return self.finding(rung.key, rung.label, classes, int(tested.size),
                             clock() - began)  # fmt: skip
 
     def finding(
@@ -337,7 +262,7 @@ class Ladder:
     def _worth_it(
         self, graphs: NDArray[np.int64], before: Classes
     ) -> NDArray[np.int64]:
-        """Return one of each isomorphism class that has another one in its class."""
+        """Return one graph per isomorphism class, unless it is alone in its class."""
         if self.forms is None or self.on_nodes:
             return graphs
         own, forms = before[graphs], self.forms[graphs]
@@ -355,8 +280,7 @@ class Ladder:
         tested: NDArray[np.int64],
         progress: Progress | None,
     ) -> Classes:
-        """Return the classes before, split by the colours of a test."""
-        assert rung.test is not None
+        """Return the earlier classes, split by the colours of a test."""
         items = self.items if rung.edges else self.bare
         some = [items[g] for g in tested.tolist()]
         limit = clock() + self.seconds
@@ -389,7 +313,7 @@ class Ladder:
     def find_forms(self, progress: Progress | None = None) -> Finding:
         """Find isomorphic graphs, or nodes in one orbit, where 1-WL leaves conflicts.
 
-        What is isomorphic with different targets cannot be told apart by anything.
+        Nothing can tell isomorphic graphs with different targets apart.
         """
         before, began = joined(self.start, self.known.get("1wl", self.start)), clock()
         open_ = np.flatnonzero(in_conflict(before, self.y, self.mask))
@@ -417,7 +341,7 @@ class Ladder:
                             int(open_.size), clock() - began)  # fmt: skip
 
     def _marked(self, place: int) -> LabelledGraph:
-        """Return a graph, or that of a node with the node marked."""
+        """Return a graph; for a node, its graph with the node marked."""
         item = self.items[int(self.owner[place])]
         if not self.on_nodes:
             return item
@@ -462,7 +386,7 @@ def encoding_costs(
 
 
 def config_of(config: RunConfig, rung: Rung) -> RunConfig:
-    """Return the config that trains a network of a rung."""
+    """Return the config that trains a network as strong as a rung."""
     return RunConfig.from_dict({**config.to_dict(), **rung.keys})
 
 
@@ -475,16 +399,16 @@ def advise(
     threads: int | None = None,
     stage: Stage | None = None,
 ) -> Advice:
-    """Say which tests tell apart what has different targets, and what to train.
+    """Find the tests that tell different targets apart, and the model to train.
 
     Args:
-        config: Names the data and its targets; ``folds``, ``split_by``, ``seed`` and
-            ``baseline`` say how ridge and forest are validated.
-        data: Graphs and targets; what ``config`` names if ``None``.
+        config: Names the data and its targets; ridge and forest are validated by its
+            ``folds``, ``split_by``, ``seed`` and ``baseline``.
+        data: Graphs and targets; by default those that ``config`` names.
         data_root: The data folder of benchmarks; by default what ``SEKGNN_DATA`` names.
-        seconds: How long one test may take before it is left out.
+        seconds: Time limit of one test; a slower one is left out.
         threads: Threads of compiled kernels; ``None`` for all usable cores.
-        stage: Starts a progress bar.
+        stage: Starts a progress bar with a title.
 
     Raises:
         ConfigError: If there is no such data or target.
@@ -504,15 +428,16 @@ def advise(
     notes = [f"{missing} are left out."] if missing else []
     bar: Stage = stage or (lambda text: None)
     steps = Ladder(task, seconds, threads)
-    rungs = ladder(config, any(i.edge_labels is not None for i in steps.items))
+    edges = any(item.edge_labels is not None for item in steps.items)
+    rungs = advised(config.num_shells, config.walk_length, edges)
     findings = []
     isomorphic: Finding | None = None
     for rung in rungs:
-        found = steps.climb(rung, bar(rung.title))
+        finding = steps.climb(rung, bar(rung.label))
         cost = encoding_costs(rung, config, steps.packed, threads)
-        found = replace(found, encode_seconds=cost[0], encode_bytes=cost[1])
-        findings.append(found)
-        if rung.name == "1wl":
+        finding = replace(finding, encode_seconds=cost[0], encode_bytes=cost[1])
+        findings.append(finding)
+        if rung.key == "1wl":
             isomorphic = steps.find_forms(bar("isomorphism"))
     assert isomorphic is not None
     findings.append(isomorphic)
@@ -527,7 +452,7 @@ def advise(
             "below these floors."
         )
     chosen = _best(findings, rungs)
-    rung = next(item for item in rungs if item.name == chosen)
+    rung = next(item for item in rungs if item.key == chosen)
     kept = config_of(config, rung)
     notes.append(CAVEAT)
     objects = "nodes" if steps.on_nodes else "graphs"
@@ -551,32 +476,32 @@ def advise(
     )
 
 
-def _score(found: Finding) -> float:
-    """Return how good a floor is, to be compared: the mean over targets."""
-    if not found.floors:
+def _score(finding: Finding) -> float:
+    """Return the quality of a floor, higher is better: its mean over targets."""
+    if not finding.floors:
         return -math.inf
-    values = [f["accuracy"] if "accuracy" in f else -f["mae"] for f in found.floors]
+    values = [f["accuracy"] if "accuracy" in f else -f["mae"] for f in finding.floors]
     finite = [value for value in values if not math.isnan(value)]
     return sum(finite) / len(finite) if finite else 0.0
 
 
 def _best(findings: Sequence[Finding], rungs: Sequence[Rung]) -> str:
-    """Return the cheapest rung to train whose floor no other one is better than."""
-    trained = [rung.name for rung in rungs if rung.keys]
-    usable = [found for found in findings if found.name in trained]
-    best = max(_score(found) for found in usable)
+    """Return the cheapest trainable rung with the best floor."""
+    trained = [rung.key for rung in rungs if rung.keys]
+    usable = [finding for finding in findings if finding.name in trained]
+    best = max(_score(finding) for finding in usable)
     close = 1e-12 * max(1.0, abs(best))
-    return next(found.name for found in usable if _score(found) >= best - close)
+    return next(finding.name for finding in usable if _score(finding) >= best - close)
 
 
 def _sentence(
     findings: Sequence[Finding], rungs: Sequence[Rung], chosen: str, objects: str
 ) -> str:
     """Return the advice in words."""
-    by_name = {found.name: found for found in findings}
-    steps = [by_name[rung.name] for rung in rungs if rung.keys]
-    steps = [found for found in steps if found.collisions is not None]
-    place = next(i for i, found in enumerate(steps) if found.name == chosen)
+    by_name = {finding.name: finding for finding in findings}
+    steps = [by_name[rung.key] for rung in rungs if rung.keys]
+    steps = [finding for finding in steps if finding.collisions is not None]
+    place = next(i for i, finding in enumerate(steps) if finding.name == chosen)
     mine, left = steps[place], steps[place].collisions or 0
     parts = []
     if place == 0 and not left:
@@ -591,13 +516,13 @@ def _sentence(
         )
     else:
         idle = []
-        for before, found in pairwise(steps[:place]):
-            if found.collisions == before.collisions:
-                idle.append(found.title)
+        for before, finding in pairwise(steps[:place]):
+            if finding.collisions == before.collisions:
+                idle.append(finding.title)
         if idle:
             verb = "adds" if len(idle) == 1 else "add"
             parts.append(f"{' and '.join(idle)} {verb} nothing here")
-        best = min(steps[:place], key=lambda found: found.collisions or 0)
+        best = min(steps[:place], key=lambda finding: finding.collisions or 0)
         before_mine = best.collisions or 0
         number = f"{'' if left else 'the last '}{before_mine - left:,}"
         parts.append(
@@ -623,7 +548,7 @@ def _sentence(
 def _baseline(
     config: RunConfig, task: GraphTask, progress: Progress | None
 ) -> dict[str, Any]:
-    """Return what ridge and forest reach, validated across folds."""
+    """Return cross-validated metrics of ridge and forest."""
     count = len(task)
     if count > _BASELINE:
         chosen = np.random.default_rng(config.seed).permutation(count)[:_BASELINE]
@@ -660,7 +585,7 @@ def _baseline(
 
 
 def rows(advice: Advice) -> Iterator[list[str]]:
-    """Yield the cells of a row per rung, for tables; the first row is the heading."""
+    """Yield the rows of a table: the heading, then one for each rung."""
     names = advice.data["targets"]
     metrics = list(advice.findings[0].floors[0]) if advice.findings[0].floors else []
     shown = [(t, m) for t in range(len(names)) for m in metrics]
@@ -672,24 +597,24 @@ def rows(advice: Advice) -> Iterator[list[str]]:
     yield ["what a model sees", "collisions", *(said(m, t) for t, m in shown),
            "tested", "test, s", "encode, s", "memory"]  # fmt: skip
 
-    def number(found: Finding, target: int, metric: str) -> str:
-        value = found.floors[target][metric] if found.floors else math.nan
+    def number(finding: Finding, target: int, metric: str) -> str:
+        value = finding.floors[target][metric] if finding.floors else math.nan
         if math.isnan(value):
             return ""
         return f"{100 * value:.2f} %" if metric == "accuracy" else f"{value:.4g}"
 
-    for found in advice.findings:
-        reason = f" (left out: {found.left_out})" if found.left_out else ""
-        size = f"{found.encode_bytes / 2**20:,.1f} MiB"
-        if found.encode_bytes >= 1 << 29:
-            size = gib(found.encode_bytes)
-        has_cost = found.encode_bytes > 0
+    for finding in advice.findings:
+        reason = f" (left out: {finding.left_out})" if finding.left_out else ""
+        size = f"{finding.encode_bytes / 2**20:,.1f} MiB"
+        if finding.encode_bytes >= 1 << 29:
+            size = gib(finding.encode_bytes)
+        has_cost = finding.encode_bytes > 0
         yield [
-            found.title + reason,
-            "" if found.collisions is None else f"{found.collisions:,}",
-            *(number(found, t, m) for t, m in shown),
-            f"{found.tested:,}",
-            f"{found.seconds:.2f}",
-            f"{found.encode_seconds:.2f}" if has_cost else "",
+            finding.title + reason,
+            "" if finding.collisions is None else f"{finding.collisions:,}",
+            *(number(finding, t, m) for t, m in shown),
+            f"{finding.tested:,}",
+            f"{finding.seconds:.2f}",
+            f"{finding.encode_seconds:.2f}" if has_cost else "",
             size if has_cost else "",
         ]

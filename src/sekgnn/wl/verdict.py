@@ -283,7 +283,7 @@ class Verdict:
 
         It is one file that needs neither network nor server: both graphs coloured by
         class, round by round, for this test and those of
-        :func:`sekgnn.wl.explorer.ladder`, and the walks around every node.
+        :func:`sekgnn.wl.ladder.explored`, and the walks around every node.
 
         Args:
             path: Where to write the page; ``None`` to only return it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,9 @@ from sekgnn.wl.encodings.walks import (
     multiset_text,
     step_multisets,
     sum_text,
-    walk_family,
 )
-from sekgnn.wl.fwl import TwoFWL
-from sekgnn.wl.hop_wl import KHopWL, OneWL
-from sekgnn.wl.refinement import WLTest, refine
-from sekgnn.wl.sek import SEK, SubgraphWL
+from sekgnn.wl.ladder import BOARD, Rung, explored
+from sekgnn.wl.refinement import refine
 from sekgnn.wl.verdict import Verdict
 
 STEPS = 8
@@ -44,41 +41,6 @@ _KINDS: tuple[tuple[Scope, int | None], ...] = (
 _SHOWN_CLASSES = 48
 _MOST_PAIRS = 64  # nodes of a graph whose pairs are embedded, too
 _LONGEST_LABEL = 60
-_LABELS = {"3fwl": "3-FWL", "isomorphism": "Isomorphism"}
-
-
-class Rung(NamedTuple):
-    """A test of the page."""
-
-    label: str  # for people
-    about: str  # what a round reads, in a phrase
-    test: WLTest
-
-
-def ladder() -> list[Rung]:
-    """Return the tests that every page shows, with their defaults."""
-    hops, net = KHopWL(), SubgraphWL()
-    k = f"{hops.num_hops} hops"
-    return [
-        Rung("1-WL", "the colours of a node's neighbours", OneWL()),
-        Rung("K-hop 1-WL", f"the colours at each distance up to {hops.num_hops}", hops),
-        Rung("Subgraph 1-WL", f"ego-nets of radius {net.radius}, refined inside", net),
-        Rung(
-            "SEK, graph", f"{k}, started from walks on the whole graph", _sek("graph")
-        ),
-        Rung("SEK, ego", f"{k}, started from walks inside ego-nets", _sek("ego")),
-        Rung(
-            "SEK, internal",
-            f"{k}, started from walks inside ego-nets without their centres",
-            _sek("internal"),
-        ),
-        Rung("SEK, graph + internal", f"{k}, started from both", SEK()),
-        Rung("2-FWL", "pairs of nodes, through every third node", TwoFWL()),
-    ]
-
-
-def _sek(scope: Any) -> SEK:
-    return SEK(encodings=walk_family((scope,)))
 
 
 def rungs_of(verdict: Verdict) -> tuple[list[dict[str, Any]], int]:
@@ -87,20 +49,21 @@ def rungs_of(verdict: Verdict) -> tuple[list[dict[str, Any]], int]:
     A test that cannot be run on graphs of this size is listed with the reason.
     """
     own, batch = verdict.run.test, verdict.run.batch
-    rungs = ladder()
+    rungs = [*explored()]
     if own not in [rung.test for rung in rungs]:
-        label = _LABELS.get(str(own), str(own))
+        labels = {str(rung.test): rung.label for rung in BOARD if not rung.after}
+        label = labels.get(str(own), str(own))
         if len(label) > _LONGEST_LABEL:
             label = f"{label[: _LONGEST_LABEL - 4]} ..."
-        rungs.append(Rung(label, "the test that was asked for", own))
+        rungs.append(Rung("asked", label, own, about="the test that was asked for"))
     out: list[dict[str, Any]] = []
-    for label, about, test in rungs:
-        head = {"label": label, "about": about, "test": str(test)}
+    for rung in rungs:
+        head = {"label": rung.label, "about": rung.about, "test": str(rung.test)}
         try:
-            found = verdict
-            if test != own:
-                found = Verdict(refine(test, batch), verdict.names)
-            out.append({**head, **_seen(found)})
+            seen = verdict
+            if rung.test != own:
+                seen = Verdict(refine(rung.test, batch), verdict.names)
+            out.append({**head, **_seen(seen)})
         except GraphInputError as error:
             out.append({**head, "leftOut": str(error)})
     return out, [rung.test for rung in rungs].index(own)

@@ -1,4 +1,4 @@
-"""The BREC score of any PyG model: for each pair train, then compare."""
+"""The BREC score of any PyG model: train on each pair, then compare its graphs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pickle
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,27 +19,27 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
-from sekgnn.brec.exact_score import relabelled
+from sekgnn.brec.exact import relabelled
 from sekgnn.brec.hotelling import (
     epsilon_for,
     hotelling_t2,
     relative_spread,
     released_t2,
 )
-from sekgnn.brec.model_score import (
+from sekgnn.brec.protocol import RPCProtocol
+from sekgnn.brec.record import (
     BRECScore,
-    PairScore,
-    RPCProtocol,
-    finished_pairs,
-    open_record,
+    TrainedPair,
     pair_file,
-    write_pair,
+    plain,
+    to_json,
+    with_finished_pairs,
 )
 from sekgnn.checks import check_positive
 from sekgnn.datasets.brec import BREC, BRECPair
 from sekgnn.datasets.pyg import as_data
 from sekgnn.errors import ConfigError
-from sekgnn.files import make_folder
+from sekgnn.files import make_folder, write_files
 from sekgnn.graphs import Graph
 from sekgnn.kernel import cpu_clock
 from sekgnn.parallel import Progress
@@ -65,7 +65,7 @@ def score(
     jobs: int = 1,
     progress: Progress | None = None,
     device: str | torch.device = "cpu",
-) -> BRECScore:
+) -> BRECScore[TrainedPair]:
     r"""Count the pairs of BREC that a model tells apart.
 
     BREC's reliable paired comparison (Wang and Zhang, "An Empirical Study of Realized
@@ -86,15 +86,14 @@ def score(
     * Copies and weights follow from the seed and the number of the pair, so a pair's
       result does not depend on which others are scored. Copies need not be different.
     * A model without trainable weights is compared as it is.
-    * A model with a method ``fit_inputs``, as :class:`~sekgnn.models.GraphModel` has
-      one, is given copies of both graphs to fit the scale of its inputs to before it is
-      trained.
+    * A model with a method ``fit_inputs``, such as
+      :class:`~sekgnn.models.GraphModel`, first fits the scale of its inputs to copies
+      of both graphs.
 
-    By the nature of a 5 % test, a model whose output is random fails the reliability
-    check in about one pair of twenty (in fewer if its outputs scatter in fewer than d
-    directions), so over all of BREC it is sure to fail; one that respects isomorphism
-    never does. The result also has the ``spread`` of the outputs
-    among copies of one graph, which shows chance in a single pair.
+    A model with random outputs fails the reliability check, a 5 % test, in about one
+    pair of twenty (in fewer if its outputs scatter in fewer than d directions), so it
+    surely fails over all of BREC; one that respects isomorphism never does. The
+    ``spread`` of the outputs among copies of one graph shows chance in a single pair.
 
     Args:
         make_model: Returns a new ``nn.Module``, which takes a PyG ``Batch`` and returns
@@ -102,15 +101,15 @@ def score(
             ``protocol.copies``.
         pairs: The pairs to score; all of BREC if left out.
         data_root: The data folder for this; by default what ``SEKGNN_DATA`` names.
-        transform: Applied once to the ``Data`` of each copy, as
+        transform: Applied once to the ``Data`` of each copy, such as
             :class:`~sekgnn.transforms.AddSubstructureEncoding`. It must not depend on
-            the order of nodes. What it makes is given in the model's precision.
+            the order of nodes. Its results are cast to the model's precision.
         protocol: The settings; BREC's own by default.
-        record: A folder, which gets a small file for each finished pair. Pairs that it
-            holds are taken from it, provided model, transform and protocol print as
-            they did: an interrupted run goes on and ends with the same result.
-        jobs: Pairs that are trained side by side, each in a process of its own;
-            ``make_model`` and ``transform`` must then be names of a module.
+        record: A folder for a small file per finished pair. Pairs in it are not trained
+            again, provided model, transform and protocol print as they did: an
+            interrupted run continues and ends with the same result.
+        jobs: Number of processes that train pairs side by side; ``make_model`` and
+            ``transform`` must then be defined at the top of a module.
         progress: Called with (done, total) pairs.
         device: Where the model runs.
 
@@ -133,18 +132,17 @@ def score(
     if jobs > 1:
         _check_sent(make_model, transform)
     result = unscored(make_model, transform, settings)
-    with _folder(record) as place, locked(Path(place)):
-        folder = Path(place)
-        result = open_record(folder, result)
-        done = finished_pairs(folder, graphs)
+    with _folder(record) as folder, locked(folder):
+        result = with_finished_pairs(result, folder, graphs)
+        done = {pair.index for pair in result.pairs}
         waiting = [pair for pair in chosen if pair.index not in done]
 
         def tell() -> None:
-            found = sum(pair_file(folder, index).exists() for index in graphs)
-            if progress is not None and found:
-                progress(found, len(chosen))
+            count = sum(pair_file(folder, index).exists() for index in graphs)
+            if progress is not None and count:
+                progress(count, len(chosen))
 
-        work = make_model, settings, transform, device, folder
+        work = make_model, settings, transform, device, folder, result
         if done:
             tell()
         if jobs == 1:
@@ -155,22 +153,25 @@ def score(
             waiting.sort(key=lambda pair: -pair.first.num_nodes)
             shares = [waiting[i::jobs] for i in range(min(jobs, len(waiting)))]
             run_processes(_score_share, [(*work, share) for share in shares], tell)
-        done = finished_pairs(folder, graphs)
-    return replace(result, pairs=tuple(done[index] for index in graphs))
+        return with_finished_pairs(result, folder, graphs)
 
 
 def unscored(
     make_model: MakeModel, transform: Transform | None, protocol: RPCProtocol
-) -> BRECScore:
+) -> BRECScore[TrainedPair]:
     """Return the score of a model before any pair is looked at."""
-    commit = source_commit()
+    model, commit = _example(make_model), source_commit()
     return BRECScore(
-        model=_printed(_example(make_model)),
-        transform=None if transform is None else _printed(transform),
-        protocol=protocol,
+        name=type(model).__name__,
+        label=type(model).__name__,
+        model=_printed(model),
+        settings={
+            "dtype": str(_precision(model)).removeprefix("torch."),
+            "transform": None if transform is None else _printed(transform),
+            "protocol": plain(asdict(protocol)),
+        },
         versions=package_versions(("sekgnn", "torch", "torch_geometric")),
         commits=(commit,) if commit else (),
-        pairs=(),
     )
 
 
@@ -180,26 +181,28 @@ def _score_share(
     transform: Transform | None,
     device: str | torch.device,
     folder: Path,
+    score: BRECScore[TrainedPair],
     pairs: Sequence[BRECPair],
 ) -> None:
-    """Compare some pairs, perhaps in a new process, and write each when it is done."""
+    """Score some pairs, perhaps in a new process, and write each when it is done."""
     for pair in pairs:
-        found = compare(make_model, pair, protocol, transform=transform, device=device)
-        write_pair(folder, found)
+        done = compare(make_model, pair, protocol, transform=transform, device=device)
+        text = to_json([replace(score, pairs=(done,))])
+        write_files(folder, {pair_file(folder, pair.index).name: text.encode()})
 
 
-def _folder(
-    record: str | os.PathLike[str] | None,
-) -> AbstractContextManager[str | os.PathLike[str]]:
-    """Return the folder of the record, made if needed; one for this run if ``None``."""
-    if record is None:
-        return tempfile.TemporaryDirectory()
-    make_folder(Path(record))
-    return nullcontext(record)
+@contextmanager
+def _folder(record: str | os.PathLike[str] | None) -> Iterator[Path]:
+    """Give the folder of finished pairs, or a temporary one."""
+    if record is not None:
+        yield make_folder(Path(record))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
 
 
 def _check_sent(*things: object) -> None:
-    """Raise if other processes cannot be given these."""
+    """Raise if these objects cannot be sent to other processes."""
     try:
         pickle.dumps(things)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -210,7 +213,7 @@ def _check_sent(*things: object) -> None:
 
 
 def _example(make_model: MakeModel) -> torch.nn.Module:
-    """Return one model, without using up random numbers."""
+    """Return a model without consuming random numbers."""
     with torch.random.fork_rng([]):
         model = make_model()
     if not isinstance(model, torch.nn.Module):
@@ -222,7 +225,7 @@ def _example(make_model: MakeModel) -> torch.nn.Module:
 
 
 def _printed(thing: object) -> str:
-    """Return how ``thing`` prints, without addresses, which change with every run."""
+    """Return the ``repr`` without addresses, which change with every run."""
     return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(thing))
 
 
@@ -233,12 +236,12 @@ def compare(
     *,
     transform: Transform | None = None,
     device: str | torch.device = "cpu",
-) -> PairScore:
+) -> TrainedPair:
     """Train a new model to tell the two graphs apart, then test whether it does.
 
-    The random numbers of torch are seeded from ``protocol.seed`` and ``pair.index``,
-    and put back afterwards; so are those of the GPU, if that is the device. A model
-    that draws from elsewhere is not repeatable. ``transform`` is applied once to the
+    The random numbers of torch, and of the GPU in use, are seeded from
+    ``protocol.seed`` and ``pair.index`` and restored afterwards. A model that draws
+    from elsewhere is not repeatable. ``transform`` is applied once to the
     ``Data`` of each copy, which has ``x`` (ones, ``[n, 1]``), ``edge_index`` and
     ``num_nodes``.
 
@@ -247,25 +250,25 @@ def compare(
             with d below ``protocol.copies``.
     """
     begin = cpu_clock()
-    place = torch.device(device)
+    device = torch.device(device)
     drawing, training = np.random.SeedSequence([protocol.seed, pair.index]).spawn(2)
     rng = np.random.default_rng(drawing)
     different, alike = draw_copies(pair, protocol.copies, rng)
-    with torch.random.fork_rng(_gpus(place)):
+    with torch.random.fork_rng(_gpus(device)):
         torch.manual_seed(int(training.generate_state(1, np.uint64)[0]))
-        model = make_model().to(place)
+        model = make_model().to(device)
         size = protocol.batch_size
-        batches = _batches(different, size, transform, model, place)
+        batches = _batches(different, size, transform, model, device)
         fit = getattr(model, "fit_inputs", None)
         if fit is not None:
             fit(lambda: batches[:1])  # as many copies of the one graph as of the other
         loss, epochs = _train(model, batches, protocol, pair.index)
         shown = _outputs(model, batches, pair.index)  # [2 q, d]
-        batches = _batches(alike, size, transform, model, place)
+        batches = _batches(alike, size, transform, model, device)
         same = _outputs(model, batches, pair.index)  # [2 q, d]
     epsilon = protocol.epsilon or epsilon_for(shown)
     apart, alone = (shown[0::2], shown[1::2]), (same[0::2], same[1::2])  # each [q, d]
-    return PairScore(
+    return TrainedPair(
         index=pair.index,
         category=pair.category,
         graphs=pair_fingerprint(pair),
@@ -285,7 +288,7 @@ def compare(
 def draw_copies(
     pair: BRECPair, count: int, rng: np.random.Generator
 ) -> tuple[list[Graph], list[Graph]]:
-    """Draw the relabelled copies that a model is shown of one pair, q of each graph.
+    """Draw the relabelled copies of one pair that a model sees, q of each graph.
 
     The relabellings are uniform and independent. (Upstream keeps the original as first
     copy and insists on different adjacency matrices, which a very symmetric graph does
@@ -307,11 +310,11 @@ def pair_fingerprint(pair: BRECPair) -> str:
     return f"{pair.first.fingerprint()[:16]}-{pair.second.fingerprint()[:16]}"
 
 
-def _gpus(place: torch.device) -> list[int]:
-    """Return the GPUs whose random state must be put back."""
-    if place.type != "cuda":
+def _gpus(device: torch.device) -> list[int]:
+    """Return the GPUs whose random state must be restored."""
+    if device.type != "cuda":
         return []
-    return [torch.cuda.current_device() if place.index is None else place.index]
+    return [torch.cuda.current_device() if device.index is None else device.index]
 
 
 def _batches(
@@ -319,21 +322,25 @@ def _batches(
     size: int,
     transform: Transform | None,
     model: nn.Module,
-    place: torch.device,
+    device: torch.device,
 ) -> list[Batch]:
     """Collate the copies in the model's precision, ``size`` at a time, in order."""
     data = [as_data(graph) for graph in graphs]
     if transform is not None:
         data = [transform(item) for item in data]
-    kind = next((weight.dtype for weight in model.parameters()), torch.float32)
+    kind = _precision(model)
 
     def placed(value: Tensor) -> Tensor:
-        return value.to(place, kind if value.is_floating_point() else value.dtype)
+        return value.to(device, kind if value.is_floating_point() else value.dtype)
 
     return [
         Batch.from_data_list(data[start : start + size]).apply(placed)
         for start in range(0, len(data), size)
     ]
+
+
+def _precision(model: nn.Module) -> torch.dtype:
+    return next((weight.dtype for weight in model.parameters()), torch.float32)
 
 
 def _train(
@@ -378,28 +385,28 @@ def _decided(output: Tensor, protocol: RPCProtocol) -> bool:
     """
     if protocol.decided is None:
         return False
-    found = output.double().cpu()
-    size = float(found.square().mean().sqrt())
-    apart = float((found[0::2] - found[1::2]).mean(0).norm())
+    values = output.double().cpu()
+    size = float(values.square().mean().sqrt())
+    apart = float((values[0::2] - values[1::2]).mean(0).norm())
     epsilon = protocol.epsilon or epsilon_for(output.cpu().numpy())
     return apart > protocol.decided * size or apart < epsilon * size or size == 0
 
 
 @torch.no_grad()
 def _outputs(model: nn.Module, batches: list[Batch], index: int) -> NDArray[Any]:
-    """Return the outputs for all copies, ``[2 q, d]``, in evaluation mode.
+    """Return the outputs for all copies in evaluation mode, ``[2 q, d]``.
 
     They are float64 if the model's are, else float32.
     """
     model.eval()
-    found = torch.cat([output.cpu() for output in _forward(model, batches, index)])
-    return (found if found.dtype == torch.float64 else found.float()).numpy()
+    outputs = torch.cat([output.cpu() for output in _forward(model, batches, index)])
+    return (outputs if outputs.dtype == torch.float64 else outputs.float()).numpy()
 
 
 def _forward(
     model: nn.Module, batches: Iterable[Batch], index: int
 ) -> Iterator[Tensor]:
-    """Yield the checked output for each batch, of which the model gets a copy."""
+    """Yield the checked output for a copy of each batch."""
     for batch in batches:
         output: Any = model(copy.copy(batch))
         shape = list(output.shape) if isinstance(output, Tensor) else type(output)

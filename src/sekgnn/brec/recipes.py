@@ -1,44 +1,44 @@
-"""The scoreboard of trained networks: recipes, their rows, and the record of those."""
+"""Recipes of networks, their scores in a file, and numbers of pairs as text."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
 from torch_geometric.transforms import Compose
 
-from sekgnn.brec.counts import json_rows
-from sekgnn.brec.model_score import BRECScore, RPCProtocol
-from sekgnn.brec.scoring import score, unscored
+from sekgnn.brec.networks import score as score_network
+from sekgnn.brec.networks import unscored
+from sekgnn.brec.protocol import RPCProtocol
+from sekgnn.brec.record import AnyScore, plain, read_scores
 from sekgnn.datasets.brec import BREC
 from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.datasets.pyg import as_data
-from sekgnn.errors import ConfigError, OutputError
+from sekgnn.errors import ConfigError
 from sekgnn.graphs import path_graph
 from sekgnn.models import GraphModel, build_model
 from sekgnn.parallel import Progress
-from sekgnn.parsing import parse_as
 from sekgnn.training.build import make_model
 from sekgnn.training.config import RunConfig
 from sekgnn.transforms import AddKHopEdges, AddSubstructureEncoding
 
 OUT_CHANNELS = 16
-"""Numbers that a network gives for a graph, as in BREC."""
+"""Outputs of a network per graph, as in BREC."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A network and its options, the same for all pairs.
+    """A network and its options, the same for all pairs of BREC.
 
     Attributes:
         config: Name and arguments, as ``model.to_config()`` gives them.
-        dtype: Precision of the network and of the encodings that it reads.
+        dtype: Precision of the network and of its encodings.
     """
 
     config: Mapping[str, Any]
@@ -75,7 +75,7 @@ class Recipe:
         return build_model(self.config).to(getattr(torch, self.dtype))
 
     def transform(self) -> Compose:
-        """Return the transform that writes what the network reads."""
+        """Return the transform that adds the network's encodings and hops."""
         model = self.make_model()
         steps: list[Any] = []
         if model.encoding is not None:
@@ -83,70 +83,6 @@ class Recipe:
         if model.num_hops > 1:
             steps.append(AddKHopEdges(model.num_hops))
         return Compose(steps)
-
-
-@dataclass(frozen=True)
-class TrainedRow:
-    """One recipe and its score, by both statistics, pair by pair.
-
-    Attributes:
-        subset: Numbers of the pairs that the recipe was chosen on; ``None`` if it was
-            not chosen on pairs of BREC.
-    """
-
-    DERIVED: ClassVar = ("outside",)
-    name: str
-    recipe: Recipe
-    subset: tuple[int, ...] | None
-    score: BRECScore
-
-    @property
-    def outside(self) -> BRECScore:
-        """The score on the pairs that the recipe was not chosen on."""
-        return self.score.without(self.subset or ())
-
-
-@dataclass(frozen=True)
-class TrainedBoard:
-    """The rows of all recipes, in the order in which they were first run."""
-
-    rows: tuple[TrainedRow, ...]
-
-    def with_row(self, row: TrainedRow) -> TrainedBoard:
-        """Return the board with a row added, or in the place of one of its name."""
-        rows = {each.name: each for each in self.rows} | {row.name: row}
-        return TrainedBoard(tuple(rows.values()))
-
-    def to_json(self) -> str:
-        """Return everything as JSON text, a line per row."""
-        rows = [
-            {
-                "name": row.name,
-                "recipe": asdict(row.recipe),
-                "subset": row.subset,
-                "outside": row.outside.counts()._asdict(),
-                "score": row.score.to_dict(),
-            }
-            for row in self.rows
-        ]
-        return json_rows({}, "rows", rows)
-
-    @classmethod
-    def from_json(cls, text: str) -> TrainedBoard:
-        """Return what :meth:`to_json` wrote; raise ValueError for another text."""
-        return parse_as(cls, text)
-
-    @classmethod
-    def read(cls, path: Path) -> TrainedBoard:
-        """Return the board in a file; an empty one if there is none."""
-        if not path.exists():
-            return cls(())
-        try:
-            return cls.from_json(path.read_text("utf-8"))
-        except (OSError, ValueError) as error:
-            raise OutputError(
-                f"{path} cannot be added to: {error}. Choose another file."
-            ) from error
 
 
 def run_recipe(
@@ -159,15 +95,15 @@ def run_recipe(
     subset: tuple[int, ...] | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
-) -> TrainedBoard:
-    """Score a recipe, and return the board of a file, if there is one, with its row.
+) -> tuple[AnyScore, ...]:
+    """Score a recipe, and return the scores in a file, if there is one, with this one.
 
-    Pairs that the file has of the recipe are not run again. Finished pairs are kept in
-    :func:`pairs_folder`, which is to be removed when the board is written. ``subset``
-    are numbers of the pairs that the recipe was chosen on.
+    Pairs of the recipe that are in the file are not run again. Finished pairs are kept
+    in :func:`pairs_folder`, to be removed when the scores are written. ``subset`` are
+    the numbers of the pairs on which the recipe was chosen.
 
     Raises:
-        ConfigError: If the row of that name is of another recipe, there are no pairs,
+        ConfigError: If the score of that name is of another recipe, there are no pairs,
             or as :func:`~sekgnn.brec.score`.
         OutputError: If the file holds something else, or pairs cannot be written.
     """
@@ -175,19 +111,17 @@ def run_recipe(
         raise ConfigError("there are no such pairs; choose others.")
     settings = RPCProtocol() if protocol is None else protocol
     transform = recipe.transform()
-    found = unscored(recipe.make_model, transform, settings)
-    before = {row.name: row for row in TrainedBoard.read(output).rows}.get(name)
+    score = unscored(recipe.make_model, transform, settings)
+    about = score.settings | {"config": plain(recipe.config)}
+    score = replace(score, name=name, label=name, settings=about, subset=subset)
+    before = _scores(output).get(name)
     if before is not None:
-        where = f"the row {name!r} of {output}"
-        if before.recipe.dtype != recipe.dtype:
-            raise ConfigError(f"{where} has another dtype; give this one another name.")
-        found.check_same(before.score, where)
-        found = before.score
-        subset = before.subset if subset is None else subset
-    done = {pair.index: pair for pair in found.pairs}
+        score.check_same(before, f"the row {name!r} of {output}")
+        score = replace(before, subset=before.subset if subset is None else subset)
+    done = {pair.index: pair for pair in score.pairs}
     left = [pair for pair in pairs if pair.index not in done]
     if left:
-        new = score(
+        new = score_network(
             recipe.make_model,
             pairs=left,
             transform=transform,
@@ -197,18 +131,23 @@ def run_recipe(
             progress=progress,
         )
         done |= {pair.index: pair for pair in new.pairs}
-        commits = dict.fromkeys((*found.commits, *new.commits))
-        found = replace(
-            new,
-            commits=tuple(commits),
+        score = replace(
+            score,
+            versions=new.versions,
+            commits=tuple(dict.fromkeys((*score.commits, *new.commits))),
             pairs=tuple(done[index] for index in sorted(done)),
         )
-    row = TrainedRow(name, recipe, subset, found)
-    return TrainedBoard.read(output).with_row(row)  # others may have written since
+    scores = _scores(output) | {name: score}  # others may have written since
+    return tuple(scores.values())
+
+
+def _scores(output: Path) -> dict[str, AnyScore]:
+    scores = read_scores(output, "Choose another file.", trained=True)
+    return {score.name: score for score in scores}
 
 
 def pairs_folder(output: Path, name: str) -> Path:
-    """Return where the finished pairs of a row are kept until the row is written."""
+    """Return the folder for finished pairs of a score that is not written yet."""
     digest = hashlib.sha256(name.encode()).hexdigest()[:12]
     return output.with_name(f"{output.stem}.{digest}.partial")
 

@@ -1,0 +1,213 @@
+"""Scores of Weisfeiler-Lehman tests on BREC, one by one or the whole scoreboard."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sekgnn.brec.record import (
+    AnyScore,
+    BRECScore,
+    ExactPair,
+    plain,
+    read_scores,
+    to_json,
+)
+from sekgnn.checks import check_positive
+from sekgnn.datasets.brec import BREC, BRECPair
+from sekgnn.errors import ConfigError
+from sekgnn.files import write_files
+from sekgnn.graphs.families import cycle_graph, path_graph
+from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.labelled import LabelledGraph
+from sekgnn.parallel import Progress, run_chunks, usable_cores
+from sekgnn.provenance import package_versions, source_commit
+from sekgnn.wl.batch import Batch
+from sekgnn.wl.by_name import make_test
+from sekgnn.wl.ladder import BOARD, Rung
+from sekgnn.wl.refinement import Refinement, WLTest, refine
+
+_PACKAGES = ("sekgnn", "numpy", "numba", "igraph")
+
+
+def score_exact(
+    test: str | WLTest,
+    *,
+    after: Sequence[WLTest] = (),
+    pairs: Iterable[BRECPair] | None = None,
+    data_root: str | os.PathLike[str] | None = None,
+    copies: int = 1,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    **parameters: Any,
+) -> BRECScore[ExactPair]:
+    """Run a test on the pairs of BREC, and on relabelled copies of every graph.
+
+    Args:
+        test: A name of :data:`sekgnn.wl.TESTS`, or a test.
+        after: Tests to ask first, the cheapest first: each sees only the pairs that
+            those before it leave together, and so does ``test``.
+        pairs: The pairs; all 400 by default.
+        data_root: The data folder; by default what ``SEKGNN_DATA`` names.
+        copies: Relabelled copies of each graph that must not be separated from it.
+        seed: Seed of the copies.
+        threads: Threads; ``None`` for all usable cores.
+        progress: Called with (done, total) pairs.
+        parameters: Parameters of a test given by name.
+
+    Raises:
+        DataNotFoundError: If BREC is missing.
+        ConfigError: If the test or a parameter is unknown.
+    """
+    tests = (*after, make_test(test, **parameters))
+    check_positive("copies", copies, 0)
+    check_positive("seed", seed, 0)
+    wanted = tuple(BREC(data_root) if pairs is None else pairs)
+    for each in tests:
+        for pair in wanted:
+            each.check_memory([pair.first.num_nodes, pair.second.num_nodes])
+        refine(each, _batch(path_graph(3), cycle_graph(3)), threads=1)  # compiles
+    order = np.argsort([-pair.first.num_nodes for pair in wanted], kind="stable")
+    done: dict[int, ExactPair] = {}
+
+    def work(start: int, stop: int) -> None:
+        for i in order[start:stop].tolist():
+            done[i] = _score_pair(tests, wanted[i], copies, seed)
+
+    run_chunks(work, [(i, i + 1) for i in range(len(wanted))], threads, progress)
+    return replace(
+        unscored(tests, copies, seed), pairs=tuple(done[i] for i in range(len(wanted)))
+    )
+
+
+def unscored(tests: Sequence[WLTest], copies: int, seed: int) -> BRECScore[ExactPair]:
+    """Return the score of tests, the last after the others, before the first pair."""
+    title, commit = ", then ".join(map(str, tests)), source_commit()
+    return BRECScore(
+        name=tests[-1].name,
+        label=title,
+        model=title,
+        settings={
+            "tests": plain([test.to_dict() for test in tests]),
+            "copies": copies,
+            "seed": seed,
+        },
+        versions=package_versions(_PACKAGES),
+        commits=(commit,) if commit else (),
+        machine=f"{platform.machine()}, {usable_cores()} cores",
+    )
+
+
+def run_board(
+    rungs: Sequence[Rung] = BOARD,
+    *,
+    pairs: BREC | None = None,
+    data_root: str | os.PathLike[str] | None = None,
+    copies: int = 1,
+    seed: int = 0,
+    partial: Path | None = None,
+    threads: int | None = None,
+    progress: Callable[[str], Progress | None] | None = None,
+) -> tuple[AnyScore, ...]:
+    """Score every rung of the scoreboard.
+
+    Finished scores are kept in ``partial``, and taken from there if they were made with
+    the same pairs, copies, seed, versions and commit. ``progress`` is called with each
+    label and returns a progress callback.
+
+    Raises:
+        ConfigError: If there are no pairs.
+        OutputError: If ``partial`` is not such a record.
+    """
+    chosen = BREC(data_root) if pairs is None else pairs
+    if not chosen:
+        raise ConfigError("the scoreboard needs at least one pair.")
+    numbers = [pair.index for pair in chosen]
+    kept: dict[str, AnyScore] = {}
+    cure = "Remove it to start again."
+    if partial is not None:
+        kept = {s.name: s for s in read_scores(partial, cure, trained=False)}
+    scores: list[AnyScore] = []
+    for rung in rungs:
+        new = unscored((*rung.after, rung.test), copies, seed)
+        kept = {name: old for name, old in kept.items() if _same_code(old, new)}
+        score = kept.pop(rung.key, new)
+        known = [pair.index for pair in score.pairs]
+        if known != numbers or score.settings != new.settings:
+            found = score_exact(
+                rung.test,
+                after=rung.after,
+                pairs=chosen,
+                copies=copies,
+                seed=seed,
+                threads=threads,
+                progress=None if progress is None else progress(rung.label),
+            )
+            score = replace(found, name=rung.key, label=rung.label, memory=rung.memory)
+        scores.append(score)
+        if partial is not None:
+            text = to_json([*scores, *kept.values()])
+            write_files(partial.parent, {partial.name: text.encode()})
+    return tuple(scores)
+
+
+def _same_code(old: AnyScore, new: AnyScore) -> bool:
+    return (old.versions, old.commits) == (new.versions, new.commits)
+
+
+def relabelled(graph: Graph, rng: np.random.Generator) -> Graph:
+    """Return ``graph`` under random new names.
+
+    Example:
+        >>> from sekgnn.graphs import path_graph
+        >>> sorted(relabelled(path_graph(3), np.random.default_rng(0)).degrees.tolist())
+        [1, 1, 2]
+    """
+    return graph.relabel(rng.permutation(graph.num_nodes))
+
+
+def _score_pair(
+    tests: Sequence[WLTest], pair: BRECPair, copies: int, seed: int
+) -> ExactPair:
+    rng = np.random.default_rng([seed, pair.index])
+    graphs = pair.first, pair.second
+    renamed = [[relabelled(graph, rng) for graph in graphs] for _ in range(copies)]
+    round_, wrong, seconds = None, 0, 0.0
+    for test in tests:
+        begin = time.thread_time()
+        run = _verdict(test, *graphs)
+        seconds += time.thread_time() - begin
+        wrong += sum(_differences(run, _verdict(test, *both)) for both in renamed)
+        round_ = run.separated_at(0, 1)
+        if round_ is not None:
+            break
+    return ExactPair(pair.index, pair.category, round(seconds, 6), round_, wrong)
+
+
+def _verdict(test: WLTest, *graphs: Graph) -> Refinement:
+    batch = _batch(*graphs)
+    return refine(test, batch, keep_history=False, stop_when_apart=True, threads=1)
+
+
+def _differences(run: Refinement, again: Refinement) -> int:
+    """Return how many of two graphs are told apart from their copies.
+
+    Colours are the same in every run, so that the copies are refined by themselves and
+    compared round by round. If all rounds that both runs have agree, they stopped at
+    the same one.
+    """
+    rounds = min(len(run.digests), len(again.digests))
+    differ = run.digests[:rounds] != again.digests[:rounds]  # [rounds, 2, 2]
+    return int(differ.any(axis=(0, 2)).sum())
+
+
+def _batch(*graphs: Graph) -> Batch:
+    return Batch.of(LabelledGraph(graph) for graph in graphs)

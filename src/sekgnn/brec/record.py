@@ -1,0 +1,426 @@
+"""The record of a score on BREC: one form for exact tests and for trained networks."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Generic, TypedDict, TypeVar
+
+from sekgnn.datasets.brec import CATEGORIES
+from sekgnn.errors import ConfigError, OutputError
+from sekgnn.files import visible_names
+from sekgnn.parsing import parse_json, read_as
+
+INVARIANT = 1e-3
+"""Largest scatter of the outputs for copies of one graph, relative to their size."""
+
+_COLUMNS = {
+    "separated": "separated", "failures": "unreliable", "released": "released",
+    "released_failures": "unreliable", "total": "of",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PairScore:
+    """The outcome for one pair, of a test or of a network.
+
+    Attributes:
+        index: Number of the pair in BREC.
+        category: A key of :data:`sekgnn.datasets.CATEGORIES`, or your own.
+        seconds: Processor time, without copies for a test, without compilation for a
+            network.
+    """
+
+    index: int
+    category: str
+    seconds: float = field(compare=False)
+
+    @property
+    def separated(self) -> bool:
+        """Whether the pair counts as told apart."""
+        raise NotImplementedError
+
+    @property
+    def failures(self) -> int:
+        """How many copies were told apart from their own graph; should be 0."""
+        raise NotImplementedError
+
+    @property
+    def invariant(self) -> bool:
+        """Whether copies of one graph had the same output, up to rounding errors."""
+        return self.failures == 0
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The columns of tables to which the pair adds."""
+        return {"separated": int(self.separated), "total": 1}
+
+
+class _OfTest(TypedDict):
+    tests: list[dict[str, Any]]
+    copies: int
+    seed: int
+
+
+class _OfNetwork(TypedDict):
+    dtype: str
+    transform: str | None
+    protocol: dict[str, Any]
+
+
+P = TypeVar("P", bound=PairScore)
+
+
+@dataclass(frozen=True)
+class ExactPair(PairScore):
+    """The verdict of a test on one pair.
+
+    Attributes:
+        round: The round in which the graphs were told apart; ``None`` for never.
+        false_separations: Relabelled copies that were told apart from their graph,
+            in the rounds that decided the pair.
+    """
+
+    round: int | None
+    false_separations: int
+
+    @property
+    def separated(self) -> bool:
+        """Whether the graphs were told apart."""
+        return self.round is not None
+
+    @property
+    def failures(self) -> int:
+        """The false separations."""
+        return self.false_separations
+
+
+@dataclass(frozen=True)
+class TrainedPair(PairScore):
+    """The statistics of a network on one pair.
+
+    Attributes:
+        graphs: Fingerprint of the two graphs.
+        t2: T² between the two graphs.
+        t2_reliability: T² between copies of one graph.
+        released_t2: The statistic of BREC's released code between the two graphs.
+        released_reliability: The same between copies of one graph.
+        spread: Scatter of the outputs for copies of one graph, relative to their size.
+        threshold: What the statistics are compared with.
+        epsilon: Relative size of rounding errors in T².
+        loss: Mean loss of the last epoch; ``None`` if nothing was trained.
+        epochs: Epochs trained.
+    """
+
+    graphs: str
+    t2: float
+    t2_reliability: float
+    released_t2: float
+    released_reliability: float
+    spread: float
+    threshold: float
+    epsilon: float
+    loss: float | None
+    epochs: int
+
+    @property
+    def failures(self) -> int:
+        """1 if copies of one graph were told apart, else 0."""
+        return int(not self.t2_reliability < self.threshold)
+
+    @property
+    def separated(self) -> bool:
+        """Whether T² is above the threshold for the pair, and below it for copies."""
+        return self.t2 > self.threshold and not self.failures
+
+    @property
+    def released_separated(self) -> bool:
+        """Whether the released code calls the pair correct.
+
+        Its statistic is above the threshold, and not close to that between copies of
+        one graph, as ``torch.isclose(..., atol=1e-6)`` has it.
+        """
+        apart = abs(self.released_t2 - self.released_reliability)
+        close = apart <= 1e-6 + 1e-5 * abs(self.released_reliability)
+        return self.released_t2 > self.threshold and not close
+
+    @property
+    def released_failures(self) -> int:
+        """1 if the pair fails the reliability check of the released code, else 0."""
+        return int(not self.released_reliability < self.threshold)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The columns of tables to which the pair adds.
+
+        ``released`` is the final score of the released code, which subtracts the pairs
+        that fail its reliability check, correct or not.
+        """
+        failed = self.released_failures
+        return {
+            "separated": int(self.separated),
+            "failures": self.failures,
+            "released": self.released_separated - failed,
+            "released_failures": failed,
+            "total": 1,
+        }
+
+    @property
+    def invariant(self) -> bool:
+        """Whether copies of one graph had the same output, up to rounding errors."""
+        return self.spread < INVARIANT
+
+
+@dataclass(frozen=True)
+class BRECScore(Generic[P]):
+    """The score of a test or a network on some or all pairs of BREC.
+
+    Attributes:
+        name: Short name, unique on a scoreboard.
+        label: Name in tables.
+        model: The test or the network as it prints.
+        settings: Everything else that two runs must share to be parts of one score: of
+            a test its parameters, the copies and their seed; of a network ``dtype``,
+            ``transform`` and ``protocol``, and ``config`` if it was made from a recipe.
+        versions: Versions of the libraries that computed it.
+        commits: Commits of the package; several if another one continued the run.
+        machine: The machine, if known.
+        pairs: The pairs, in the order in which they were given.
+        subset: Numbers of the pairs on which a recipe was chosen; ``None`` if it was
+            not chosen on pairs of BREC.
+        memory: How the memory of a test grows, as :class:`sekgnn.wl.ladder.Rung`.
+        peak: Bytes that a test takes for the pair with the most nodes; ``None`` if not
+            measured (``benchmarks/brec_memory.py`` does).
+    """
+
+    DERIVED: ClassVar = (*_COLUMNS, "by_category")
+    name: str
+    label: str
+    model: str
+    settings: Annotated[dict[str, Any], _OfTest | _OfNetwork]
+    versions: dict[str, str]
+    commits: tuple[str, ...]
+    machine: str = ""
+    pairs: tuple[P, ...] = ()
+    subset: tuple[int, ...] | None = None
+    memory: str = ""
+    peak: int | None = None
+
+    @property
+    def trained(self) -> bool:
+        """Whether it is the score of a network."""
+        return "protocol" in self.settings
+
+    @property
+    def separated(self) -> int:
+        """Number of pairs told apart, the BREC score if these are all 400."""
+        return sum(pair.separated for pair in self.pairs)
+
+    @property
+    def failures(self) -> int:
+        """False separations of a test, or pairs that failed the reliability check."""
+        return sum(pair.failures for pair in self.pairs)
+
+    @property
+    def reliable(self) -> bool:
+        """Whether no copy was told apart from its graph."""
+        return self.failures == 0
+
+    @property
+    def invariant(self) -> bool:
+        """Whether a network always gave copies of one graph the same output."""
+        return all(pair.invariant for pair in self.pairs)
+
+    @property
+    def seconds(self) -> float:
+        """Processor time of all pairs."""
+        return round(sum(pair.seconds for pair in self.pairs), 3)
+
+    @property
+    def outside(self) -> BRECScore[P]:
+        """The score on the pairs that the recipe was not chosen on."""
+        chosen = {*(self.subset or ())}
+        pairs = tuple(pair for pair in self.pairs if pair.index not in chosen)
+        return replace(self, pairs=pairs)
+
+    def counts(self) -> Counter[str]:
+        """Return the totals of all columns."""
+        return _total(self.pairs)
+
+    def by_category(self) -> dict[str, Counter[str]]:
+        """Return the totals of each category that occurs, in the order of tables."""
+        given = {pair.category for pair in self.pairs}
+        order = [*CATEGORIES, *sorted(given - {*CATEGORIES})]
+        return {
+            name: _total(pair for pair in self.pairs if pair.category == name)
+            for name in order
+            if name in given
+        }
+
+    def table(self) -> str:
+        """Return the counts as text, and below them how far to trust them."""
+        total = self.counts()
+        heads = [_COLUMNS[key] for key in total]
+        lines: list[tuple[str, Iterable[object]]] = [("category", heads)]
+        for name, counts in self.by_category().items():
+            lines.append((CATEGORIES.get(name, name), counts.values()))
+        lines.append(("total", total.values()))
+        text = [
+            f"{name:<20}"
+            + "".join(
+                f"{cell:>{max(6, len(head) + 2)}}"
+                for head, cell in zip(heads, cells, strict=True)
+            )
+            for name, cells in lines
+        ]
+        return "\n".join([*text, "", self.sentence()])
+
+    def sentence(self) -> str:
+        """Say in words how far the score can be trusted."""
+        total = len(self.pairs)
+        if not self.trained:
+            return (
+                f"{self.model}: {self.separated} of {total} pairs in "
+                f"{self.seconds:.1f} s; {self.failures} false separations among "
+                f"{2 * total * self.settings['copies']} relabelled copies."
+            )
+        if self.failures:
+            return (
+                f"NOT RELIABLE: in {self.failures} of {total} pairs the model told "
+                "copies of one and the same graph apart. Its output depends on the "
+                "order of nodes or on chance; do not rely on the separated pairs."
+            )
+        if not self.invariant:
+            variant = sum(not pair.invariant for pair in self.pairs)
+            return (
+                f"NOT INVARIANT: in {variant} of {total} pairs the output changed "
+                "between copies of one and the same graph, though not its mean. It "
+                "depends on the order of nodes or on chance; more pairs or seeds would "
+                "show more."
+            )
+        return "Reliable: copies of one graph were never told apart."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain JSON values, the counts among them."""
+        content = asdict(self)
+        pairs = content.pop("pairs")
+        counts = {"failures": self.failures, **self.counts()}
+        return content | counts | {"by_category": self.by_category(), "pairs": pairs}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> AnyScore:
+        """Return what :meth:`to_dict` gave; raise ValueError for anything else."""
+        score = read_as(cls, {**content, "pairs": ()})
+        kind: Any = TrainedPair if score.trained else ExactPair
+        rows = read_as(list[Any], content.get("pairs"), "pairs")
+        pairs = (read_as(kind, row, f"pairs[{i}]") for i, row in enumerate(rows))
+        return replace(score, pairs=tuple(pairs))
+
+    def check_same(self, other: AnyScore, where: object) -> None:
+        """Raise ConfigError unless both are parts of one score.
+
+        ``where`` names the place of the other one.
+        """
+        mine = {"model": self.model, **self.settings}
+        theirs = {"model": other.model, **other.settings}
+        for part in {**mine, **theirs}:
+            was, now = theirs.get(part), mine.get(part)
+            if was != now:
+                raise ConfigError(
+                    f"{where} was written with another {part}; choose another one, or "
+                    f"remove it to start again. It says\n{was}\nand this run has\n{now}"
+                )
+
+
+class _File(TypedDict):
+    scores: list[dict[str, Any]]
+
+
+AnyScore = BRECScore[Any]
+"""A score of either kind of pairs."""
+
+
+def _total(pairs: Iterable[PairScore]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for pair in pairs:
+        total.update(pair.counts)
+    return total
+
+
+def _pair(content: Mapping[str, Any]) -> PairScore:
+    kind = TrainedPair if "t2" in content else ExactPair
+    return kind(**content)
+
+
+def plain(value: Any) -> Any:
+    """Return a value as it comes back from JSON: lists for tuples."""
+    return json.loads(json.dumps(value))
+
+
+def to_json(scores: Sequence[AnyScore]) -> str:
+    """Return scores as JSON text, a line for each."""
+    lines = [json.dumps(score.to_dict(), ensure_ascii=False) for score in scores]
+    return '{"scores": [\n' + ",\n".join(lines) + "\n]}\n"
+
+
+def from_json(text: str) -> tuple[AnyScore, ...]:
+    """Return what :func:`to_json` wrote; raise ValueError for any other text."""
+    content = read_as(_File, parse_json(text))
+    return tuple(map(BRECScore.from_dict, content["scores"]))
+
+
+def read_scores(path: Path, cure: str, *, trained: bool) -> tuple[AnyScore, ...]:
+    """Return the scores in a file, of networks or of tests; none without a file.
+
+    Raises:
+        OutputError: If the file holds something else; ``cure`` says what to do then.
+    """
+    if not path.exists():
+        return ()
+    try:
+        scores = from_json(path.read_text("utf-8"))
+        if any(score.trained != trained for score in scores):
+            kind = "networks" if trained else "tests"
+            raise ValueError(f"it does not hold scores of {kind}")
+        return scores
+    except (OSError, ValueError) as error:
+        raise OutputError(f"{path} cannot be read: {error}. {cure}") from error
+
+
+def pair_file(folder: Path, index: int) -> Path:
+    """Return the file of one pair in a folder of finished pairs."""
+    return folder / f"pair-{index:03d}.json"
+
+
+def with_finished_pairs(
+    score: BRECScore[TrainedPair], folder: Path, graphs: Mapping[int, str]
+) -> BRECScore[TrainedPair]:
+    """Return a score with the pairs in a folder, and the commits that computed them.
+
+    ``graphs`` are fingerprints by number, in the order of the pairs that are wanted.
+
+    Raises:
+        ConfigError: If a file is of another score, or of other graphs.
+        OutputError: If there is any other file, or a damaged one.
+    """
+    found: dict[int, TrainedPair] = {}
+    commits: list[str] = []
+    cure = "Remove it, or choose another folder."
+    for name in visible_names(folder):
+        for earlier in read_scores(folder / name, cure, trained=True):
+            score.check_same(earlier, folder)
+            commits += earlier.commits
+            found |= {pair.index: pair for pair in earlier.pairs}
+    for index in found.keys() & graphs.keys():
+        if found[index].graphs != graphs[index]:
+            raise ConfigError(
+                f"{folder} holds pair {index} with other graphs; choose another folder."
+            )
+    return replace(
+        score,
+        commits=tuple(dict.fromkeys((*commits, *score.commits))),
+        pairs=tuple(found[index] for index in graphs if index in found),
+    )
