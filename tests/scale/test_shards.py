@@ -13,6 +13,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.graphs.test_reading import same
 from threadpoolctl import threadpool_limits
 
 from sekgnn.datasets import read_task
