@@ -164,7 +164,7 @@ def test_fewer_molecules_than_qm9_are_refused_without_limit(
 ) -> None:
     with pytest.raises(GraphInputError, match=r"nodes 5\.1667 \(paper: 18\.0\)"):
         QM9Dataset(folder, cache_dir=tmp_path)
-    assert not list(tmp_path.glob("qm9*"))
+    assert not list(tmp_path.glob("qm9-*"))
 
 
 def test_the_cache_holds_the_same(
@@ -182,18 +182,19 @@ def test_the_cache_holds_the_same(
         assert a.to_dict().keys() == b.to_dict().keys()
         assert all(np.array_equal(a[key], b[key]) for key in a.keys())
     assert not QM9Dataset(folder, cache_dir=cache, sanitize=False).from_cache
+    whole = {file: file.read_bytes() for file in cache.glob("qm9-*")}
     for damage in ("cut", "changed"):
-        for file in cache.glob("qm9*"):
-            content = bytearray(file.read_bytes())
-            content[-70] ^= 1  # among the targets
-            file.write_bytes(content[:50] if damage == "cut" else content)
+        for file, content in whole.items():
+            changed = bytearray(content)
+            changed[-70] ^= 1  # among the targets
+            file.write_bytes(changed[:50] if damage == "cut" else changed)
         with pytest.warns(CacheWarning, match=r"qm9-.* is not used, .* made again"):
             made = QM9Dataset(folder, cache_dir=cache)
         assert not made.from_cache and np.array_equal(made.targets, first.targets)
         assert QM9Dataset(folder, cache_dir=cache).from_cache
     write(folder, [{**rows()[0], "HOMO_au": 9.0}, *rows()[1:]], COLUMNS)
-    changed = QM9Dataset(folder, cache_dir=cache)
-    assert not changed.from_cache and changed.targets[0, 2] == 9.0
+    edited = QM9Dataset(folder, cache_dir=cache)
+    assert not edited.from_cache and edited.targets[0, 2] == 9.0
     with pytest.warns(CacheWarning, match="QM9 is not cached"):
         QM9Dataset(folder, cache_dir=folder / "qm9_part1.csv")
 

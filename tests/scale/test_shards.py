@@ -280,7 +280,7 @@ def test_a_complete_folder_stays_until_the_new_one_is(tmp_path: Path) -> None:
     assert {file: file.stat().st_mtime_ns for file in shard_files(again)} == before
     lines = source.read_text().splitlines()
     source.write_text("\n".join([*lines[1:], "no JSON"]))  # every shard is another
-    with pytest.raises(GraphInputError, match="row 7"):
+    with pytest.raises(GraphInputError, match="line 7"):
         encode_shards(source, out, WALKS, **options)
     now = read_all(out, DEFAULTS, ["y"])[0]
     assert all(map(same, now, held)) and len(now) == len(held)

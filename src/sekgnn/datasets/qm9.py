@@ -280,13 +280,13 @@ def _digest(files: list[Path], sanitize: bool) -> str:
 
 def _load(file: Path) -> Arrays | None:
     """Return the cached arrays, or ``None`` if there are none or they are damaged."""
+    if not file.is_file():
+        return None
     try:
         _, arrays = read_arrays(file, _MAGIC)
         if set(arrays) != set(_KEYS):
             raise DamagedFileError("it holds other arrays")
         return arrays
-    except FileNotFoundError:
-        return None
     except DamagedFileError as error:
         text = f"the cache {file} is not used, {error}; it is made again."
         warnings.warn(text, CacheWarning, stacklevel=3)
