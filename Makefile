@@ -7,7 +7,8 @@ DOCS_STAMP := $(VENV)/.installed-docs
 
 # Tests of the folders that kernels live in.
 KERNEL_TESTS := tests/graphs tests/hops tests/walks tests/encoding tests/wl tests/nn \
-	tests/scale/test_shards.py tests/fuzz/test_array_files.py tests/test_digest.py
+	tests/scale/test_shards.py tests/paper/test_graph_kernels.py \
+	tests/fuzz/test_array_files.py tests/test_digest.py
 
 # Real benchmark data, if it lies beside the project; tests that need it skip without it.
 ifeq ($(SEKGNN_DATA),)

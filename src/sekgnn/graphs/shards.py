@@ -370,10 +370,12 @@ def _view(file: Any, info: zipfile.ZipInfo, content: NDArray[np.uint8]) -> NDArr
     file.seek(int(lengths.sum()), 1)
     version = np.lib.format.read_magic(file)
     read = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
-    shape, _, dtype = read(file)
+    shape, by_column, dtype = read(file)
     start, size = file.tell(), int(np.prod(shape)) * dtype.itemsize
     if dtype.hasobject or start + size > content.size:
         raise ValueError("it is cut short")
+    if by_column and len(shape) > 1:
+        raise ValueError("its arrays are in another order")
     part = content[start : start + size]
     if start % dtype.alignment:  # beyond 4 GiB
         part = part.copy()
