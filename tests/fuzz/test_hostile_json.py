@@ -6,7 +6,6 @@ import copy
 import json
 import random
 import shutil
-import zipfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -196,16 +195,13 @@ def test_manifests_of_shards(tmp_path: Path) -> None:
             act(folder)
 
     attack("manifest.json", good, put, read)
-    with zipfile.ZipFile(folder / "shard-00000.npz") as archive:
-        names = archive.namelist()
-    assert "about.npy" in names
 
 
 def test_what_a_shard_says_of_itself(tmp_path: Path) -> None:
     act = opener("shards", tmp_path)
     act(tmp_path / "good")
-    shard = tmp_path / "good" / "shard-00000.npz"
     manifest = json.loads((tmp_path / "good" / "manifest.json").read_text())
+    shard = tmp_path / "good" / manifest["shards"][0]["file"]
     with np.load(shard) as file:
         arrays = dict(file)
 
