@@ -157,7 +157,9 @@ def _build(
     except ModelFileError as error:
         raise ModelFileError(f"{path} is damaged: {error}.") from None
     except (ValueError, TypeError, AttributeError, RuntimeError, MemoryError) as error:
-        cause = (str(error).splitlines() or [type(error).__name__])[0]  # torch adds frames
+        cause = (str(error).splitlines() or [type(error).__name__])[
+            0
+        ]  # torch adds frames
         raise ModelFileError(
             f"{path} holds a config that cannot be built here: {cause}"
         ) from error
