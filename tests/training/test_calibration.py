@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import networkx as nx
 import numpy as np
 import pytest
 import torch
-from studies.coverage import Measured, covered, page, random_splits
+from studies.coverage import (
+    CONFIDENCE,
+    OUTPUT,
+    Measured,
+    covered,
+    page,
+    random_splits,
+    standard_error,
+)
 
 from sekgnn.datasets import networkx_task
 from sekgnn.errors import GraphInputError
@@ -135,3 +144,15 @@ def test_coverage_of_a_ridge_is_what_was_asked_for() -> None:
     assert min(sizes) > 0
     text = page([Measured("data", 120, shares, shares, sizes, sizes)])
     assert f"| data | 40 | {np.mean(shares):.3f} ± {error:.3f} |" in text
+
+
+def test_the_committed_study_covers_what_was_asked_for() -> None:
+    """200 splits of three data sets; the page is made of the record."""
+    record = json.loads((OUTPUT / "coverage.json").read_text("utf-8"))
+    found = [Measured(**one) for one in record["data"]]
+    assert (OUTPUT / "coverage.md").read_text("utf-8") == page(found)
+    assert len(found) == 3
+    for one in found:
+        assert len(one.apart) == len(one.shared) == 200
+        assert np.mean(one.apart) > CONFIDENCE - standard_error(one.apart)
+        assert np.mean(one.shared) < CONFIDENCE - 2 * standard_error(one.shared)
