@@ -156,9 +156,7 @@ def test_upstreams_files_hold_the_same_pairs(brec: BREC, tmp_path: Path) -> None
     assert list(BREC(file)) == list(brec)
     table[7, :2] = table[7, 1::-1]
     copies.flush()
-    with pytest.raises(
-        GraphInputError, match=r"brec_v3\.npy is not the file it should"
-    ):
+    with pytest.raises(GraphInputError, match=r"brec_v3\.npy.*not the file"):
         BREC(file)
     (raw / "dr.npy").unlink()
     with pytest.raises(DataNotFoundError, match=r"but not dr\.npy.*GraphPKU/BREC"):
@@ -176,7 +174,7 @@ def test_upstreams_files_are_not_unpickled(tmp_path: Path) -> None:
     with pytest.raises(GraphInputError, match="no array of strings"):
         BREC(file)
     np.save(file, np.array([b"Bw", b"B_"]))
-    with pytest.raises(GraphInputError, match=r"2 values .* expected 51200"):
+    with pytest.raises(GraphInputError, match=r"2 values.* expected 51200"):
         BREC(file)
     whole = file.read_bytes()
     file.write_bytes(whole.replace(b"(2,)", b"(9,)"))  # promises more than there is

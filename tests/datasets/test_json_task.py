@@ -60,30 +60,30 @@ GOOD: dict[str, Any] = {"edges": [[0, 1]], "num_nodes": 2, "y": 1}
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"edges": [[0,', "line 2: not valid JSON"),
-        ("[1, 2]", "line 2: an object with the key 'edges' is needed"),
-        ('{"nodes": 3}', "line 2: an object with the key 'edges' is needed"),
-        ({"edges": []}, "line 2: neither 'num_nodes' nor 'x' is given"),
-        ({"edges": [], "num_nodes": -1}, "line 2: num_nodes must be at least 0"),
-        ({"edges": [], "num_nodes": 2**31}, r"line 2: num_nodes must be below 2\^31"),
-        ({"edges": [[0, 2**70]], "num_nodes": 2**71}, "line 2: num_nodes must be bel"),
-        ('{"edges": [], "num_nodes": ' + "1" * 5000 + "}", "line 2: not valid JSON"),
-        ("[" * 100_000, "line 2: not valid JSON"),
-        ({"edges": [], "num_nodes": "3"}, "line 2: num_nodes must be an integer"),
-        ({**GOOD, "edges": [[0, 2]]}, r"line 2: 'edges' must be .* in 0\.\.1"),
-        ({**GOOD, "edges": [[0, 1.0]]}, "line 2: 'edges' must be a list of pairs"),
-        ({**GOOD, "edges": [[0, 1, 1]]}, "line 2: 'edges' must be a list of pairs"),
-        ({**GOOD, "edges": "0 1"}, "line 2: 'edges' must be a list of pairs"),
-        ({**GOOD, "x": [[1]]}, "line 2: 'x' has 1 rows, but there are 2 nodes"),
-        ({**GOOD, "x": [[1], [1, 2]]}, "line 2: node features must be one list"),
-        ({**GOOD, "x": [["a"], ["b"]]}, "line 2: node features must be one list"),
+        ('{"edges": [[0,', r"line 2.*JSON"),
+        ("[1, 2]", r"line 2.*'edges'"),
+        ('{"nodes": 3}', r"line 2.*'edges'"),
+        ({"edges": []}, r"line 2.*'num_nodes'"),
+        ({"edges": [], "num_nodes": -1}, r"line 2: num_nodes.*at least"),
+        ({"edges": [], "num_nodes": 2**31}, r"line 2: num_nodes.*below"),
+        ({"edges": [[0, 2**70]], "num_nodes": 2**71}, r"line 2: num_nodes.*below"),
+        ('{"edges": [], "num_nodes": ' + "1" * 5000 + "}", r"line 2.*JSON"),
+        ("[" * 100_000, r"line 2.*JSON"),
+        ({"edges": [], "num_nodes": "3"}, r"line 2: num_nodes.*integer"),
+        ({**GOOD, "edges": [[0, 2]]}, r"line 2: 'edges'.* in 0\.\.1"),
+        ({**GOOD, "edges": [[0, 1.0]]}, r"line 2: 'edges'.*pairs"),
+        ({**GOOD, "edges": [[0, 1, 1]]}, r"line 2: 'edges'.*pairs"),
+        ({**GOOD, "edges": "0 1"}, r"line 2: 'edges'.*pairs"),
+        ({**GOOD, "x": [[1]]}, r"line 2: 'x'.*1 rows"),
+        ({**GOOD, "x": [[1], [1, 2]]}, r"line 2.*features"),
+        ({**GOOD, "x": [["a"], ["b"]]}, r"line 2.*features"),
         (
             '{"edges": [], "x": [[1, 2], [3, NaN]], "y": 1}',
-            "line 2: feature 1 of node 1 is nan",
+            "line 2: feature 1 of node 1",
         ),
-        ({**GOOD, "x": [[1, 2], [3, 4]]}, "line 2: 2 node features, but 1 in line 1"),
-        ({**GOOD, "num_nodes": 0, "edges": []}, "line 2: the graph has no nodes"),
-        ({**GOOD, "y": {"a": 1}}, "line 2, target 'y': a number or a string is needed"),
+        ({**GOOD, "x": [[1, 2], [3, 4]]}, "line 2: 2 node features"),
+        ({**GOOD, "num_nodes": 0, "edges": []}, r"line 2.*no nodes"),
+        ({**GOOD, "y": {"a": 1}}, r"line 2, target 'y'.*needed"),
         ('{"edges": [], "num_nodes": 1, "y": Infinity}', "line 2, target 'y': inf is"),
     ],
 )
@@ -97,7 +97,7 @@ def test_wrong_lines_are_named(
 
 def test_wrong_files(tmp_path: Path) -> None:
     file = write(tmp_path / "a.jsonl", GOOD)
-    with pytest.raises(GraphInputError, match="no key 'z'; the keys of its first line"):
+    with pytest.raises(GraphInputError, match="no key 'z'"):
         read_task(file, "z")
     with pytest.raises(GraphInputError, match="holds no graphs"):
         read_task(write(file, "", ""), "y")

@@ -155,7 +155,7 @@ def test_items_are_sequences_and_batches(folder: Path) -> None:
 
 def test_limit(folder: Path) -> None:
     assert len(QM9Dataset(folder, limit=3)) == 3
-    with pytest.raises(ConfigError, match="limit must be at least 1"):
+    with pytest.raises(ConfigError, match=r"limit.*at least"):
         QM9Dataset(folder, limit=0)
 
 
@@ -204,15 +204,15 @@ def test_the_cache_holds_the_same(
     [
         (
             {"HOMO_au": "high"},
-            r"part2\.csv, line 2, column 'HOMO_au': 'high' is not a num",
+            r"part2\.csv, line 2, column 'HOMO_au': 'high'.*number",
         ),
-        ({"ZPVE_au": ""}, r"part2\.csv, line 2, column 'ZPVE_au': '' is not a number"),
-        ({"ZPVE_au": "nan"}, "column 'ZPVE_au': 'nan' is not a number"),
-        ({"SMILES": "C(("}, r"part2\.csv, line 2: 'C\(\(' is not a SMILES"),
-        ({"Elements": "['N','O','H']"}, "'XYZ_Ang' must list the atoms of the SMILES"),
-        ({"XYZ_Ang": "[[0,0,0]]"}, r"line 2: .* and three numbers for each; got"),
+        ({"ZPVE_au": ""}, r"part2\.csv, line 2, column 'ZPVE_au': ''.*number"),
+        ({"ZPVE_au": "nan"}, r"column 'ZPVE_au': 'nan'.*number"),
+        ({"SMILES": "C(("}, r"part2\.csv, line 2: 'C\(\('.*SMILES"),
+        ({"Elements": "['N','O','H']"}, r"'XYZ_Ang'.*atoms"),
+        ({"XYZ_Ang": "[[0,0,0]]"}, r"line 2.*three"),
         ({"XYZ_Ang": "here"}, "got .'C', 'N', 'H'. and here"),
-        ({"N_atoms": 7}, "line 2: 'C#N' has 3 atoms, but the table says 7"),
+        ({"N_atoms": 7}, r"line 2: 'C#N'.*3 atoms"),
     ],
 )
 def test_wrong_rows_are_named(
@@ -230,10 +230,10 @@ def test_wrong_files_are_named(folder: Path, tmp_path: Path) -> None:
     part.write_bytes(b"\xef\xbb\xbf" + text.replace("\r\n", "\n").encode())
     assert len(QM9Dataset(folder, limit=6)) == 6  # a byte order mark does no harm
     part.write_text(text[:-30])
-    with pytest.raises(GraphInputError, match=r"line 3: \d+ fields, but the header"):
+    with pytest.raises(GraphInputError, match=r"line 3: \d+ fields"):
         QM9Dataset(folder, limit=6)
     part.write_text(text.replace("R2_bohr2", "R2"))
-    with pytest.raises(GraphInputError, match="has no column 'R2_bohr2'; its columns"):
+    with pytest.raises(GraphInputError, match="no column 'R2_bohr2'"):
         QM9Dataset(folder, limit=6)
     part.unlink()
     with pytest.raises(DataNotFoundError, match=r"qm9_part2\.csv does not exist"):

@@ -32,12 +32,10 @@ def test_import_is_light() -> None:
 
 def test_no_folder_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SEKGNN_DATA", raising=False)
-    with pytest.raises(
-        DataNotFoundError, match="set SEKGNN_DATA to it, or pass data_root"
-    ):
+    with pytest.raises(DataNotFoundError, match="SEKGNN_DATA"):
         find_data_root()
     monkeypatch.setenv("SEKGNN_DATA", "")
-    with pytest.raises(DataNotFoundError, match="no folder of benchmark data"):
+    with pytest.raises(DataNotFoundError, match="no folder"):
         find_data_root()
 
 
@@ -45,9 +43,9 @@ def test_the_folder_does_not_exist(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("SEKGNN_DATA", str(tmp_path / "none"))
-    with pytest.raises(DataNotFoundError, match=r"SEKGNN_DATA names .*none, which is"):
+    with pytest.raises(DataNotFoundError, match=r"SEKGNN_DATA.*none"):
         find_data_root()
-    with pytest.raises(DataNotFoundError, match=r"data_root is .*other, which is not"):
+    with pytest.raises(DataNotFoundError, match=r"data_root.*other"):
         find_data_root(tmp_path / "other")
 
 
@@ -162,5 +160,5 @@ def test_the_first_of_two_builders_wins(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError, match=r"cannot write to the cache folder .*file"):
+    with pytest.raises(OutputError, match=r"cannot write.*file"):
         build_folder(tmp_path / "file" / "y", lambda draft: None)

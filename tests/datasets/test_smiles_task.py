@@ -120,7 +120,7 @@ def test_invalid_molecules_are_listed_or_left_out(tmp_path: Path) -> None:
         ("toxik", "smiles", "no column 'toxik'.*Did you mean 'toxic'"),
         ("Y", "smiles", "no column 'Y'.*Did you mean 'y'"),
         ("y", "SMILES", "no column 'SMILES'.*Did you mean 'smiles'"),
-        ("weight", "smiles", r"no column 'weight'; its columns are \['smiles', 'y'"),
+        ("weight", "smiles", r"no column 'weight'.*\['smiles', 'y'"),
     ],
 )
 def test_a_missing_column_suggests_the_nearest(
@@ -134,17 +134,17 @@ def test_other_faults(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     with pytest.raises(GraphInputError, match="does not exist"):
         read_task(file, "y")
-    with pytest.raises(GraphInputError, match="is empty; expected a header"):
+    with pytest.raises(GraphInputError, match="empty"):
         read_task(write(file, ""), "y")
     with pytest.raises(GraphInputError, match="has 2 columns 'y'"):
         read_task(write(file, "smiles,y,y\nC,1,2\n"), "y")
-    with pytest.raises(GraphInputError, match="line 3: 3 fields, but the header has 2"):
+    with pytest.raises(GraphInputError, match="line 3: 3 fields"):
         read_task(write(file, "smiles,y\nC,1\nC,1,2\n"), "y")
-    with pytest.raises(GraphInputError, match="target 'y': all values are missing"):
+    with pytest.raises(GraphInputError, match=r"target 'y'.*missing"):
         read_task(write(file, "smiles,y\nC,\nCC,nan\n"), "y")
     with pytest.raises(GraphInputError, match=r"row 2 \(line 3\), target 'y': inf is"):
         read_task(write(file, "smiles,y\nC,1\nCC,inf\n"), "y")
-    with pytest.raises(ConfigError, match="kind must be one of"):
+    with pytest.raises(ConfigError, match=r"kind.*one of"):
         read_task(write(file, "smiles,y\nC,1\n"), "y", kind="class")  # type: ignore[arg-type]
 
 

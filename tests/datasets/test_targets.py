@@ -137,7 +137,7 @@ def test_several_targets() -> None:
 @given(st.lists(st.floats(-1e6, 1e6, width=32) | st.none(), min_size=3, max_size=20))
 def test_regression_keeps_every_number_and_masks_the_rest(values: list[Any]) -> None:
     if all(value is None for value in values):
-        with pytest.raises(GraphInputError, match="all values are missing"):
+        with pytest.raises(GraphInputError, match="missing"):
             column(values)
         return
     found = encode_targets([column(values)], "regression")
@@ -158,35 +158,35 @@ def test_known_classes_keep_their_numbers(values: list[Any]) -> None:
 @pytest.mark.parametrize(
     ("values", "kind", "message"),
     [
-        (["", None, "nan"], None, "^f, target 'y': all values are missing"),
-        ([1, "inf", 2], None, "^f, row 2, target 'y': inf is not finite"),
-        ([1, -np.inf, 2], "regression", "row 2, target 'y': -inf is not finite"),
+        (["", None, "nan"], None, r"^f, target 'y'.*missing"),
+        ([1, "inf", 2], None, r"^f, row 2, target 'y': inf"),
+        ([1, -np.inf, 2], "regression", "row 2, target 'y': -inf"),
         (
             [1, [2], 2],
             None,
-            "row 2, target 'y': a number or a string is needed, got list",
+            r"row 2, target 'y'.*needed",
         ),
         (
             [1.5, "abc", 2.5, 3.5],
             None,
-            "row 2, target 'y': 'abc' is not a number, and 4 d",
+            r"row 2, target 'y': 'abc'.*number",
         ),
         (
             [1.5, "abc", 2.5, 3.5],
             "regression",
-            "row 2, target 'y': 'abc' is not a number",
+            r"row 2, target 'y': 'abc'.*number",
         ),
         (
             ["a", "b", "a", "a"],
             None,
-            "row 2, target 'y': class 'b' has this one member",
+            r"row 2, target 'y': class 'b'.*one member",
         ),
-        ([0, 0, 0, 7], None, "row 4, target 'y': class 7 has this one member"),
-        ([4, 4, 4, 4], None, "all values are 4; there is nothing to learn"),
-        ([0.5, 0.5, None], None, "all values are 0.5; there is nothing to learn"),
-        ([0, 1, 2] * 2, "binary", "kind 'binary' needs two classes, found 3: 0, 1, 2"),
-        ([1, 1], "multiclass", "needs two or more classes, found 1: 1"),
-        ([0, 2, 1], "multilabel", r"row 2, target 'y': 2 is neither 0 nor 1"),
+        ([0, 0, 0, 7], None, r"row 4, target 'y': class 7.*one member"),
+        ([4, 4, 4, 4], None, r"4.*nothing to learn"),
+        ([0.5, 0.5, None], None, r"0\.5.*nothing to learn"),
+        ([0, 1, 2] * 2, "binary", r"'binary'.*found 3: 0, 1, 2"),
+        ([1, 1], "multiclass", r"two or more.*found 1"),
+        ([0, 2, 1], "multilabel", r"row 2, target 'y': 2.*multilabel"),
     ],
 )
 def test_wrong_values_are_named(values: list[Any], kind: Any, message: str) -> None:
@@ -196,13 +196,13 @@ def test_wrong_values_are_named(values: list[Any], kind: Any, message: str) -> N
 
 def test_wrong_parameters() -> None:
     a, b = column([0, 1, 1, 0], "a"), column([0, 1, 0, 1], "b")
-    with pytest.raises(ConfigError, match="kind 'binary' is for one target, got 2"):
+    with pytest.raises(ConfigError, match=r"'binary'.*one target"):
         encode_targets([a, b], "binary")
     with pytest.raises(ConfigError, match="Did you mean 'regression'"):
         encode_targets([a], "regresion")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="must be different columns"):
         encode_targets([a, a])
-    with pytest.raises(GraphInputError, match="row 2, target 'a': class 1 is unknown"):
+    with pytest.raises(GraphInputError, match=r"row 2, target 'a': class 1.*unknown"):
         encode_targets([a], classes=[0, 2])
     assert encode_targets([a], "regression").kind == "regression"
     assert encode_targets([a], "multilabel").y.shape == (4, 1)

@@ -131,19 +131,19 @@ def test_another_dataset_under_the_name_is_refused(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(PAPER_STATISTICS, "MUTAG", Statistics(2, (188,), 17.93, 19.79))
-    with pytest.raises(GraphInputError, match=r"MUTAG is not .*\(3,\) \(paper: \(188"):
+    with pytest.raises(GraphInputError, match=r"MUTAG.*\(3,\) \(paper: \(188"):
         tu_dataset("MUTAG", root)
 
 
 def test_missing_and_unreadable_files(root: Path) -> None:
     with pytest.raises(ConfigError, match="Did you mean 'MUTAG'"):
         tu_dataset("MUTAGS", root)
-    with pytest.raises(DataNotFoundError, match=r"COX2.raw holds no files COX2_\*"):
+    with pytest.raises(DataNotFoundError, match=r"COX2.raw.*no files COX2_\*"):
         tu_dataset("COX2", root)
     raw = root / "tu" / "MUTAG" / "raw"
     (raw / "MUTAG_A.txt").write_text("1, two\n")
     with pytest.raises(
-        GraphInputError, match=r"MUTAG_A\.txt, line 1: .* 2 integers, got"
+        GraphInputError, match=r"MUTAG_A\.txt, line 1.* 2 integers, got"
     ):
         tu_dataset("MUTAG", root)
     (raw / "MUTAG_A.txt").unlink()
@@ -177,14 +177,14 @@ def test_a_download_is_made_once_and_checked(
     assert len(downloads) == 1  # the second comes from the cache
     (file,) = (tmp_path / "cache" / "tu").glob("*/MUTAG/raw/MUTAG_graph_labels.txt")
     file.write_text("-1\n1\n-1\n")  # classes that are not those of the download
-    with pytest.warns(CacheWarning, match="is damaged; it is made again"):
+    with pytest.warns(CacheWarning, match="damaged"):
         assert [data.y.item() for data in tu_dataset("MUTAG")] == [1, 0, 1]
     assert len(tu_dataset("MUTAG")) == 3  # no warning: it is whole now
     assert len(downloads) == 2
     assert not list((tmp_path / "cache" / "tu").glob("*.tmp"))
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("SEKGNN_CACHE", str(tmp_path / "file"))
-    with pytest.raises(OutputError, match=r"set SEKGNN_CACHE .or cache_dir. to"):
+    with pytest.raises(OutputError, match="SEKGNN_CACHE"):
         tu_dataset("MUTAG")
 
 
@@ -219,7 +219,7 @@ def test_a_cache_that_others_can_write_is_refused(
     for place in (tmp_path / "cache", tmp_path / "cache" / "tu" / "MUTAG"):
         place.mkdir(parents=True, exist_ok=True)
         place.chmod(0o777)
-        with pytest.raises(OutputError, match=r"written to by others.*chmod go-w"):
+        with pytest.raises(OutputError, match=r"others.*chmod go-w"):
             tu_dataset("MUTAG")
         place.chmod(0o755)
     assert not downloads
@@ -280,12 +280,12 @@ def test_windows_line_ends_are_read(root_tu_folds: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("2\n188\n", r"test_idx-3\.txt, line 2: '188' is not a position in 0\.\.187"),
-        ("-1\n", "line 1: '-1' is not a position"),
-        ("1.5\n", r"line 1: '1\.5' is not a position"),
-        ("6\n\n6\n", "line 3: graph 6 is also in line 1"),
+        ("2\n188\n", r"test_idx-3\.txt, line 2: '188'.*position in 0\.\.187"),
+        ("-1\n", r"line 1: '-1'.*position"),
+        ("1.5\n", r"line 1: '1\.5'.*position"),
+        ("6\n\n6\n", r"line 3: graph 6.*line 1"),
         ("\n", r"test_idx-3\.txt is empty"),
-        ("6\n9\n", "graph 9 is in training and test of fold 3"),
+        ("6\n9\n", r"graph 9.*fold 3"),
     ],
 )
 def test_wrong_files(text: str, message: str, root_tu_folds: Path) -> None:
@@ -300,5 +300,5 @@ def test_missing_files(root_tu_folds: Path) -> None:
         tu_folds("MUTAG", root_tu_folds)
     with pytest.raises(DataNotFoundError, match=r"muhanzhang/pytorch_DGCNN.*BZR"):
         tu_folds("BZR", root_tu_folds)
-    with pytest.raises(ConfigError, match="name must be one of"):
+    with pytest.raises(ConfigError, match=r"name.*one of"):
         tu_folds("NCI1", root_tu_folds)

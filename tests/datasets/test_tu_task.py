@@ -55,7 +55,7 @@ def test_known_node_labels_keep_their_columns(folder: Path) -> None:
     change(folder, "node_attributes", None)
     task = read_task(folder, node_labels=[9, 5, 3, 1])
     assert task[0].x.tolist() == [[0, 0, 1, 0], [0, 1, 0, 0], [0, 1, 0, 0]]
-    with pytest.raises(GraphInputError, match=r"line 7: node label 9 is unknown"):
+    with pytest.raises(GraphInputError, match="line 7: node label 9"):
         read_task(folder, node_labels=[3, 5])
 
 
@@ -89,7 +89,7 @@ def test_edge_labels(folder: Path) -> None:
     assert task[3].edge_attr.shape == (0, 3)
     known = read_task(folder, undirected="add", edge_labels=[7, 2, 0, 1])
     assert known[1].edge_attr.tolist() == [[1, 0, 0, 0]] * 2
-    with pytest.raises(GraphInputError, match="line 4: edge label 7 is unknown"):
+    with pytest.raises(GraphInputError, match="line 4: edge label 7"):
         read_task(folder, undirected="add", edge_labels=[0, 2])
     for text, message in (
         ("2\n0\n", "2 lines for 6 edges; a file is cut short"),
@@ -104,19 +104,19 @@ def test_edge_labels(folder: Path) -> None:
     ("part", "text", "message"),
     [
         ("graph_labels", "1\n-1\n1\n", "3 lines for 4 graphs"),
-        ("graph_labels", "1\n1\n1\n1\n", "target 'y': kind 'multiclass' needs two"),
-        ("graph_labels", "1\n2\n1\n1\n", "graph 2, target 'y': class 2 has this one m"),
-        ("node_labels", "3\n", "1 lines for 9 nodes; a file is cut short"),
-        ("node_labels", "3\nC\n" + "3\n" * 7, "line 2: 'C' is not a finite number"),
+        ("graph_labels", "1\n1\n1\n1\n", r"target 'y'.*'multiclass'.*two"),
+        ("graph_labels", "1\n2\n1\n1\n", r"graph 2, target 'y': class 2.*one member"),
+        ("node_labels", "3\n", "1 lines for 9 nodes"),
+        ("node_labels", "3\nC\n" + "3\n" * 7, r"line 2: 'C'.*finite"),
         (
             "node_attributes",
             "1,1\n1\n" + "1,1\n" * 7,
-            "line 2: 1 fields, but 2 in the lines before",
+            r"line 2: 1 fields.* 2 ",
         ),
         (
             "node_attributes",
             "1\ninf\n" + "1\n" * 7,
-            "line 2: 'inf' is not a finite number",
+            r"line 2: 'inf'.*finite",
         ),
         ("graph_indicator", None, "graph_indicator.txt is missing"),
         ("A", None, "is not a TU folder"),

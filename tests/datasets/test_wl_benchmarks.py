@@ -53,9 +53,9 @@ def test_generated_copies_differ_and_follow_the_seed() -> None:
     assert list(a) == list(b)
     assert list(a) != list(c)
     assert len(set(a)) == 150
-    with pytest.raises(ConfigError, match="seed must be at least 0"):
+    with pytest.raises(ConfigError, match=r"seed.*at least"):
         CSL.generated(seed=-1)
-    with pytest.raises(ConfigError, match="copies must be at least 1"):
+    with pytest.raises(ConfigError, match=r"copies.*at least"):
         CSL.generated(copies=0)
 
 
@@ -130,7 +130,7 @@ def test_one_wl_solves_the_learn_part_of_cexp_and_nothing_else(data_root: Path) 
     assert sorted(map(repr, cexp.pairs())) == sorted(
         map(repr, cexp.pairs("learn") + cexp.pairs("exp"))
     )
-    with pytest.raises(ConfigError, match="part must be one of"):
+    with pytest.raises(ConfigError, match=r"part.*one of"):
         cexp.pairs("hard")  # type: ignore[arg-type]
 
 

@@ -243,7 +243,7 @@ def test_twice_is_not_at_all() -> None:
 def test_bases_that_cannot_be() -> None:
     apart = cycle_graph(3).disjoint_union(cycle_graph(3))
     for base in (path_graph(0), path_graph(1), apart):
-        with pytest.raises(GraphInputError, match="connected and have an edge"):
+        with pytest.raises(GraphInputError, match="connected"):
             cfi_pair(base)
     with pytest.raises(GraphInputError, match="17 neighbours"):
         cfi_graph(complete_graph(18))
@@ -337,7 +337,7 @@ def test_random_graph_probabilities() -> None:
     off = ~np.eye(6, dtype=bool)
     np.testing.assert_allclose(mean[off], 0.3, atol=0.04)
     for p in (-0.1, 1.1, float("nan")):
-        with pytest.raises(ConfigError, match=r"p must lie in \[0, 1\]"):
+        with pytest.raises(ConfigError, match=r"p must.*\[0, 1\]"):
             random_graph(3, p, rng)
 
 

@@ -66,7 +66,7 @@ def test_every_change_of_a_file_is_found(tmp_path: Path) -> None:
         changed = bytearray(whole)
         changed[place] ^= 1
         file.write_bytes(changed)
-        with pytest.raises(GraphInputError, match=r"graph\.csr is not a usable graph"):
+        with pytest.raises(GraphInputError, match=r"graph\.csr.*usable"):
             read_graph_file(file)
     file.write_bytes(whole[:-1])
     with pytest.raises(GraphInputError, match="length is wrong"):
@@ -78,17 +78,17 @@ def test_every_change_of_a_file_is_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message", "options"),
     [
-        ("0 1\n1 x\n", "line 2: node ids must be integers", {}),
-        ("0 1\n\n1 2.5\n", "line 3: node ids must be integers", {}),
-        ("0 1\n1 -2\n", "line 2: node ids must be integers", {}),
-        ("0 1\n1 99999999999\n", "line 2: node id 99999999999 is too large", {}),
-        ("0 1\n1\n", "line 2: expected 'node node'", {}),
-        ("0 1\n7 2\n", "node 7 occurs, but the node count is 5", {"num_nodes": 5}),
-        ("# nodes: 4\n0 1\n", "said to be 4 and 5", {"num_nodes": 5}),
-        ("0 1\n", "one direction only, e.g. 0 -> 1", {"undirected": "error"}),
-        ("1 1\n0 1\n", r"1 self-loop found \(first at node 1\)", {"loops": "error"}),
+        ("0 1\n1 x\n", r"line 2.*integers", {}),
+        ("0 1\n\n1 2.5\n", r"line 3.*integers", {}),
+        ("0 1\n1 -2\n", r"line 2.*integers", {}),
+        ("0 1\n1 99999999999\n", r"line 2: node id 99999999999.*large", {}),
+        ("0 1\n1\n", "line 2: expected", {}),
+        ("0 1\n7 2\n", r"node 7.*count is 5", {"num_nodes": 5}),
+        ("# nodes: 4\n0 1\n", "4 and 5", {"num_nodes": 5}),
+        ("0 1\n", r"one direction.*0 -> 1", {"undirected": "error"}),
+        ("1 1\n0 1\n", r"1 self-loop.*node 1\)", {"loops": "error"}),
         ("# nothing\n", "holds no edges", {}),
-        ("0 1\n", "said to be 3 and 4", {"arrays": {"x": [0, 0, 0], "y": [0] * 4}}),
+        ("0 1\n", "3 and 4", {"arrays": {"x": [0, 0, 0], "y": [0] * 4}}),
         ("0 1\n", "must hold numbers", {"arrays": {"x": ["a", "b"]}}),
     ],
 )

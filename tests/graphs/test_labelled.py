@@ -115,27 +115,27 @@ def test_nothing_can_be_written() -> None:
 @pytest.mark.parametrize(
     ("nodes", "edges", "message"),
     [
-        ([1, 2], None, "node_labels has 2 entries, but the graph has 3 nodes"),
-        (None, [1, 1, 2], "edge_labels has 3 entries, but the graph stores 4"),
-        (None, [1, 2, 1, 1], "edge 0 - 1 has different labels in its two directions"),
-        (None, [1, 1, 1, 2], "edge 1 - 2 has different labels in its two directions"),
-        (None, {(0, 1): 1}, "edge 1 - 2 has no label"),
+        ([1, 2], None, r"node_labels.*2 entries.* 3"),
+        (None, [1, 1, 2], r"edge_labels.*3 entries.* 4"),
+        (None, [1, 2, 1, 1], "edge 0 - 1.*different labels"),
+        (None, [1, 1, 1, 2], "edge 1 - 2.*different labels"),
+        (None, {(0, 1): 1}, r"edge 1 - 2.*no label"),
         (
             None,
             {(0, 1): 1, (1, 0): 2, (1, 2): 3},
-            "edge 1 - 0 has two different labels",
+            r"edge 1 - 0.*different labels",
         ),
         (
             None,
             {(0, 1): 1, (1, 2): 1, (2, 0): 1},
-            "a label for 0 - 2, which is not an edge",
+            r"0 - 2.*not an edge",
         ),
         ([0.5, float("nan"), 1], None, "node_labels holds NaN"),
-        ([None, 1, 2], None, "node_labels must be integers, strings, numbers or rows"),
-        (np.zeros((3, 1, 1)), None, "must be integers, strings, numbers or rows"),
+        ([None, 1, 2], None, "node_labels must be integers"),
+        (np.zeros((3, 1, 1)), None, "must be integers"),
         (5, None, "must be integers, strings"),
-        ([[1], [1, 2], [3]], None, "node_labels must be rows of one length"),
-        ([[2**53], [0], [1]], None, "node_labels holds integers beyond 2\\^53"),
+        ([[1], [1, 2], [3]], None, "node_labels.*rows of one length"),
+        ([[2**53], [0], [1]], None, r"node_labels.*beyond 2\^53"),
     ],
 )
 def test_bad_labels(nodes: Any, edges: Any, message: str) -> None:
@@ -204,21 +204,21 @@ def test_labels_of_a_pyg_data() -> None:
     assert item == LabelledGraph(PATH, data.x, {(0, 1): [5.0], (1, 2): [6.0]})
     assert as_labelled(data) == LabelledGraph(PATH)
     assert as_labelled(data, node_labels=[1, 2, 3]).node_labels is not None
-    with pytest.raises(GraphInputError, match="Data has no 'y' to take node labels"):
+    with pytest.raises(GraphInputError, match=r"no 'y'.*node labels"):
         as_labelled(data, node_labels="y")
-    with pytest.raises(GraphInputError, match="Data has no 'y' to take edge labels"):
+    with pytest.raises(GraphInputError, match=r"no 'y'.*edge labels"):
         as_labelled(data, edge_labels="y")
-    with pytest.raises(GraphInputError, match="'kind' has 3 rows, but edge_index 4"):
+    with pytest.raises(GraphInputError, match="'kind' has 3 rows"):
         as_labelled(data, edge_labels="kind")
     data.bond = torch.tensor([5, 4, 6, 6])
-    with pytest.raises(GraphInputError, match="has two different labels"):
+    with pytest.raises(GraphInputError, match="two different labels"):
         as_labelled(data, edge_labels="bond")
     twice = Data(
         edge_index=torch.tensor([[0, 1, 0], [1, 0, 1]]),
         bond=torch.tensor([1, 1, 2]),
         num_nodes=2,
     )
-    with pytest.raises(GraphInputError, match="0 - 1 is listed with different labels"):
+    with pytest.raises(GraphInputError, match=r"0 - 1.*different labels"):
         as_labelled(twice, edge_labels="bond")
 
 
@@ -241,15 +241,15 @@ def test_labels_of_a_networkx_graph() -> None:
         (1, 2): single, (2, 1): single, (0, 1): double, (1, 0): double,
     }  # fmt: skip
     graph.add_node("d")
-    with pytest.raises(GraphInputError, match="a node has no attribute 'kind'"):
+    with pytest.raises(GraphInputError, match=r"node.*'kind'"):
         as_labelled(graph, node_labels="kind")
     graph.add_edge("d", "a")
-    with pytest.raises(GraphInputError, match="an edge has no attribute 'bond'"):
+    with pytest.raises(GraphInputError, match=r"edge.*'bond'"):
         as_labelled(graph, edge_labels="bond")
     double_edge = nx.MultiGraph()
     double_edge.add_edge(0, 1, bond=1)
     double_edge.add_edge(0, 1, bond=2)
-    with pytest.raises(GraphInputError, match="0 - 1 is listed with different labels"):
+    with pytest.raises(GraphInputError, match=r"0 - 1.*different labels"):
         as_labelled(double_edge, edge_labels="bond")
 
 
@@ -263,11 +263,11 @@ def test_labels_of_a_labelled_graph() -> None:
     # a name is for other graphs of a list; here it means the labels there are
     assert as_labelled(item, node_labels="x", edge_labels="edge_attr") == item
     single = LabelledGraph(path_graph(1))
-    with pytest.raises(GraphInputError, match="without node labels has none called"):
+    with pytest.raises(GraphInputError, match="without node labels"):
         as_labelled(single, node_labels="x")
-    with pytest.raises(GraphInputError, match="without edge labels has none called"):
+    with pytest.raises(GraphInputError, match="without edge labels"):
         as_labelled(single, edge_labels="x")
-    with pytest.raises(GraphInputError, match="Graph has no 'x' to take node labels"):
+    with pytest.raises(GraphInputError, match=r"no 'x'.*node labels"):
         as_labelled(path_graph(1), node_labels="x")
 
 

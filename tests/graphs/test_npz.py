@@ -55,10 +55,10 @@ GOOD: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"edge_ptr": None}, "lacks edge_ptr; it holds edge_index, node_ptr"),
+        ({"edge_ptr": None}, r"lacks edge_ptr.*edge_index, node_ptr"),
         ({"edge_ptr": [0, 3]}, "edge_ptr ends at 3"),
         ({"edge_ptr": [0, 2, 1]}, "edge_ptr must not decrease"),
-        ({"node_ptr": [0, 2, 3]}, "describes 2 graphs, edge_ptr 1"),
+        ({"node_ptr": [0, 2, 3]}, r"2 graphs.*edge_ptr 1"),
         ({"node_ptr": [0, 1]}, r"graph 0: edge 0 -> 1.*1 nodes"),
         ({"edge_index": [[0.0, 1.0], [1.0, 0.0]]}, "integers"),
         ({"edge_index": [[0, 1], [1, 1]]}, "0 -> 1 without 1 -> 0 of graph 0|self"),
@@ -81,7 +81,7 @@ def test_damaged_files(tmp_path: Path) -> None:
     middle[80:90] = b"0123456789"
     for damaged in (content[:-30], content[:50], b"", b"hello", bytes(middle)):
         file.write_bytes(damaged)
-        with pytest.raises(GraphInputError, match=r"a\.npz is not a readable"):
+        with pytest.raises(GraphInputError, match=r"a\.npz.*readable"):
             read_npz(file)
     rng = np.random.default_rng(0)
     for _ in range(300):  # any byte may be wrong: an error of ours, or no harm done

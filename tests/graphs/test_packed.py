@@ -153,7 +153,7 @@ def test_rules_name_the_graph() -> None:
         packed = pack_edge_indices(loop, [0, 2, 5], [0, 2, 5])
     assert seen[0].filename == __file__
     assert unpack(packed)[1] == path_graph(2).disjoint_union(path_graph(1))
-    with pytest.raises(GraphInputError, match=r"1 self-loop found.*node 2 of graph 1"):
+    with pytest.raises(GraphInputError, match=r"1 self-loop.*node 2 of graph 1"):
         pack_edge_indices(loop, [0, 2, 5], [0, 2, 5], loops="error")
     with pytest.raises(GraphInputError, match="1 -> 2 without 2 -> 1 of graph 1"):
         pack_edge_indices([[0, 1, 1], [1, 0, 2]], [0, 2, 5], [0, 2, 3])
@@ -165,12 +165,12 @@ def test_rules_name_the_graph() -> None:
         ([[0, 0, 2], [1, 1, 0]], [0, 2, 2, 4], [0, 1, 1, 3], "graph 2: edge 2 -> 0"),
         ([[0], [-1]], [0, 2], [0, 1], r"graph 0: edge 0 -> -1.*\[0, 2\)"),
         ([[0], [1]], [0, 2], [0, 2], "edge_ptr ends at 2.*1 columns"),
-        ([[0], [1]], [0, 2], [0], "describes 1 graphs, edge_ptr 0"),
-        ([[0], [1]], [1, 2], [0, 1], "node_ptr must start at 0, got 1"),
-        ([[0], [1]], [0, 2, 1], [0, 1, 1], "node_ptr must not decrease.*graph 1"),
+        ([[0], [1]], [0, 2], [0], r"1 graphs.*edge_ptr 0"),
+        ([[0], [1]], [1, 2], [0, 1], r"node_ptr.*start at 0"),
+        ([[0], [1]], [0, 2, 1], [0, 1, 1], r"node_ptr.*decrease.*graph 1"),
         ([[0], [1]], [0, 2, 3], [0, 2, 1], "edge_ptr must not decrease"),
-        ([[0], [1]], [], [0, 1], "node_ptr must be a list of integers"),
-        ([[0], [1]], [0.0, 2.0], [0, 1], "node_ptr must be a list of integers"),
+        ([[0], [1]], [], [0, 1], r"node_ptr.*integers"),
+        ([[0], [1]], [0.0, 2.0], [0, 1], r"node_ptr.*integers"),
         ([[0], [1]], [0, 2**31], [0, 1], r"below 2\^31"),
         ([[0.5], [1]], [0, 2], [0, 1], "integers"),
         ([0, 1, 2], [0, 2], [0, 1], r"shape \[2, E\]"),

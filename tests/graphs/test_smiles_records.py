@@ -62,7 +62,7 @@ def test_invalid_rows_are_listed_at_once(
 def test_only_ten_are_shown(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text("smiles\n" + "C1C\n" * 13)
-    with pytest.raises(GraphInputError, match=r"(?s)row 10 .*and 3 more") as caught:
+    with pytest.raises(GraphInputError, match=r"(?s)row 10.*and 3 more") as caught:
         read(file)
     assert "row 11" not in str(caught.value)
     with pytest.raises(GraphInputError, match="no graphs"):
@@ -72,11 +72,11 @@ def test_only_ten_are_shown(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("id,mol\n1,C\n", r"no column 'smiles'; its columns are \['id', 'mol'\]"),
+        ("id,mol\n1,C\n", r"no column 'smiles'.* \['id', 'mol'\]"),
         ("", "is empty"),
         ("\n\n", "is empty"),
         ("smiles\n", "no graphs"),
-        ("smiles,b\nC,1\nC\n", "line 3: 1 fields, but the header has 2"),
+        ("smiles,b\nC,1\nC\n", "line 3: 1 fields"),
         ("smiles,b\nC,1,2\n", "line 2: 3 fields"),
         ('smiles,b\n"C,1\n', "quote left open"),
     ],

@@ -43,9 +43,7 @@ def test_a_missing_column_and_the_hint(tmp_path: Path) -> None:
     message = r"no column 'activty'; .*Did you mean 'activity'\? Name it\.$"
     with pytest.raises(GraphInputError, match=message):
         list(data_rows(file, ["activty"], "Name it."))
-    with pytest.raises(
-        GraphInputError, match=r"its columns are \['activity', 'y'\]\.$"
-    ):
+    with pytest.raises(GraphInputError, match=r"\['activity', 'y'\]\.$"):
         list(data_rows(file, ["q"]))
 
 
@@ -113,17 +111,17 @@ def test_lines_are_those_of_the_whole_text(
 def test_the_byte_is_counted_from_the_start_of_the_file(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_bytes(b"\xef\xbb\xbfa\n\xff\n")
-    with pytest.raises(GraphInputError, match=r"is not UTF-8 text \(byte 5\)"):
+    with pytest.raises(GraphInputError, match=r"not UTF-8.*\(byte 5\)"):
         list(data_rows(file, ["a"]))
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
 def test_what_cannot_be_opened(tmp_path: Path, name: str) -> None:
     pytest.importorskip("pyarrow")
-    with pytest.raises(GraphInputError, match="does not exist; check the path"):
+    with pytest.raises(GraphInputError, match="does not exist"):
         list(data_rows(tmp_path / name, ["a"]))
     (tmp_path / name).mkdir()
-    with pytest.raises(GraphInputError, match="is a folder; a file was expected"):
+    with pytest.raises(GraphInputError, match="is a folder"):
         list(data_rows(tmp_path / name, ["a"]))
 
 
@@ -131,7 +129,7 @@ def test_a_device_that_fails() -> None:
     memory = Path("/proc/self/mem")  # its first page can never be read
     if not memory.exists():
         pytest.skip("needs Linux")
-    with pytest.raises(GraphInputError, match="cannot be read: Input/output error"):
+    with pytest.raises(GraphInputError, match="cannot be read"):
         list(text_lines(memory))
 
 

@@ -49,10 +49,10 @@ def test_by_hand(tmp_path: Path) -> None:
         (
             "1, 2\n2",
             "1\n1\n",
-            r"_A\.txt, line 2: a line must hold 2 integers, got '2'",
+            r"_A\.txt, line 2.*2 integers, got '2'",
         ),
-        ("1, 2\n2, ", "1\n1\n", r"TOY_A\.txt, line 2: a line must hold 2 integers"),
-        ("1, x", "1\n1\n", "line 1: a line must hold 2 integers, got '1, x'"),
+        ("1, 2\n2, ", "1\n1\n", r"TOY_A\.txt, line 2.*2 integer"),
+        ("1, x", "1\n1\n", r"line 1.*2 integers, got '1, x'"),
         ("1.5, 2", "1\n1\n", "must hold 2 integers"),
         ("1, nan", "1\n1\n", "must hold 2 integers"),
         ("1, 2, 3", "1\n1\n", "2 integers, got '1, 2, 3'"),
@@ -60,14 +60,14 @@ def test_by_hand(tmp_path: Path) -> None:
         (
             "1, 2\n2, 3",
             "1\n1\n",
-            "line 2: edge 2, 3, but nodes are numbered from 1 to 2",
+            r"line 2: edge 2, 3.*1 to 2",
         ),
         ("0, 1", "1\n1\n", "line 1: edge 0, 1"),
-        ("2, 3", "1\n1\n2\n", "line 1: edge 2, 3 joins graphs 1 and 2"),
+        ("2, 3", "1\n1\n2\n", r"line 1: edge 2, 3.*1 and 2"),
         ("1, 2", "", "indicator.txt is empty"),
         ("1, 2", "1\n2\n1\n", "line 3: graph 1 after graph 2"),
         ("1, 2", "0\n1\n", "numbered from 1"),
-        ("1, 2", "1\none\n", "graph_indicator.txt, line 2: a line must hold 1 integer"),
+        ("1, 2", "1\none\n", r"graph_indicator.txt, line 2.*1 integer"),
         ("1, 2", "1\n99999999999\n", "too large"),
     ],
 )
@@ -205,7 +205,7 @@ def test_parts_change_with_their_own_lines(tmp_path: Path) -> None:
 def test_edges_that_are_not_sorted_are_read_whole(tmp_path: Path) -> None:
     edges = "3, 4\n4, 3\n1, 2\n2, 1"
     folder = write(tmp_path, A=edges, graph_indicator="1\n1\n2\n2\n")
-    with pytest.warns(GraphInputWarning, match=r"TOY_A\.txt: edges are not sorted"):
+    with pytest.warns(GraphInputWarning, match=r"TOY_A\.txt.*not sorted"):
         parts = [part for part, _ in input_parts(folder, DEFAULTS, 1)]
     read = [list(read_records(folder, part=part)) for part in parts]
     assert [[r.graph for r in records] for records in read] == [[path_graph(2)]] * 2
@@ -214,25 +214,25 @@ def test_edges_that_are_not_sorted_are_read_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("part", "text", "message"),
     [
-        ("A", "1,2\n2,1\n2,3", r"A\.txt, line 3: edge 2, 3 joins graphs 1 and 2"),
-        ("A", "1,2\n2,1\n3,2", r"A\.txt, line 3: edge 3, 2 joins graphs 2 and 1"),
+        ("A", "1,2\n2,1\n2,3", r"A\.txt, line 3: edge 2, 3.*1 and 2"),
+        ("A", "1,2\n2,1\n3,2", r"A\.txt, line 3: edge 3, 2.*2 and 1"),
         (
             "A",
             "1,2\n2,1\n5,5",
-            "line 3: edge 5, 5, but nodes are numbered from 1 to 4",
+            r"line 3: edge 5, 5.*1 to 4",
         ),
         ("A", "1,2\n2,1\n3,4", "0 -> 1 without 1 -> 0 of graph 1"),
-        ("A", "1,2\n2,1\n3,x", "line 3: a line must hold 2 integers"),
+        ("A", "1,2\n2,1\n3,x", r"line 3.*2 integer"),
         ("graph_indicator", "1\n1\n2\n1", "line 4: graph 1 after graph 2"),
         ("graph_indicator", "1\n1\n99999999\n99999999", "graphs are claimed"),
         ("graph_labels", "1\n2\n3", "labels.txt has 3 lines for 2 graphs"),
-        ("graph_labels", "1\n2, 3", "line 2: 2 fields, but 1 in the lines before"),
+        ("graph_labels", "1\n2, 3", r"line 2: 2 fields.* 1 "),
         ("node_labels", "1\n1\n1", "labels.txt has 3 lines for 4 nodes"),
-        ("node_labels", "1\n1\n1\nnan", "line 4: 'nan' is not a finite number"),
-        ("node_attributes", "1\n1\n1\n2,3", "line 4: 2 fields, but 1 in the lines"),
-        ("node_attributes", "1\n1\n1\ninf", "line 4: 'inf' is not a finite number"),
-        ("edge_labels", "1\n1\n0\n1", "line 4: edge 4, 3 has another label in line 3"),
-        ("edge_labels", "1\n1\n0\n1.5", "line 4: a line must hold 1 integer"),
+        ("node_labels", "1\n1\n1\nnan", r"line 4: 'nan'.*finite"),
+        ("node_attributes", "1\n1\n1\n2,3", r"line 4: 2 fields.* 1 "),
+        ("node_attributes", "1\n1\n1\ninf", r"line 4: 'inf'.*finite"),
+        ("edge_labels", "1\n1\n0\n1", r"line 4: edge 4, 3.*label.*line 3"),
+        ("edge_labels", "1\n1\n0\n1.5", r"line 4.*1 integer"),
     ],
 )
 def test_errors_in_parts_name_the_line(

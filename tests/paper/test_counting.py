@@ -75,9 +75,9 @@ def test_seeds() -> None:
     assert list(a) == list(b) and a.split.test.tolist() == b.split.test.tolist()
     assert list(a) != list(c)
     assert len(set(a)) == 40
-    with pytest.raises(ConfigError, match="seed must be at least 0"):
+    with pytest.raises(ConfigError, match=r"seed.*at least"):
         CountingDataset.generated(-1)
-    with pytest.raises(ConfigError, match="num_graphs must be at least 10"):
+    with pytest.raises(ConfigError, match=r"num_graphs.*at least"):
         CountingDataset.generated(0, 9)
 
 

@@ -99,9 +99,9 @@ def test_seeds() -> None:
     a, b, c = (GraphPropertyDataset.generated(seed, 4) for seed in (3, 3, 4))
     assert list(a) == list(b) and np.array_equal(a.features, b.features)
     assert list(a) != list(c)
-    with pytest.raises(ConfigError, match="seed must be at least 0"):
+    with pytest.raises(ConfigError, match=r"seed.*at least"):
         GraphPropertyDataset.generated(-1)
-    with pytest.raises(ConfigError, match="per_size must be at least 4"):
+    with pytest.raises(ConfigError, match=r"per_size.*at least"):
         GraphPropertyDataset.generated(0, 3)
 
 
@@ -117,7 +117,7 @@ def test_without_a_data_folder_the_graphs_are_generated(
     assert list(GraphPropertyDataset(seed=2)) == list(first)
     with pytest.raises(DataNotFoundError, match=r"graph_property/train\.npz"):
         GraphPropertyDataset(tmp_path)
-    with pytest.raises(ConfigError, match="version must be one of"):
+    with pytest.raises(ConfigError, match=r"version.*one of"):
         GraphPropertyDataset(version="123")  # type: ignore[arg-type]
 
 
@@ -135,7 +135,7 @@ def test_pyg_data(generated: GraphPropertyDataset) -> None:
         assert by_node.y.tolist() == column.tolist()
         start = stop
     for wrong in (("diameter", "sssp"), ()):
-        with pytest.raises(GraphInputError, match="targets must be some of"):
+        with pytest.raises(GraphInputError, match=r"targets.*some of"):
             generated.to_pyg(wrong)
     with pytest.raises(ConfigError, match="Did you mean 'diameter'"):
         generated.to_pyg("diametre")
