@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
 from sekgnn.brec import BRECScore, RPCProtocol, TrainedPair
-from sekgnn.brec.record import from_json, to_json
-from sekgnn.errors import ConfigError
+from sekgnn.brec.record import from_json, read_scores, to_json
+from sekgnn.errors import ConfigError, OutputError
 
 
 def pair(
@@ -40,7 +41,7 @@ def pair(
 
 
 def scored(*pairs: TrainedPair) -> BRECScore[TrainedPair]:
-    settings = {"transform": None, "protocol": {"epochs": 3}}
+    settings = {"dtype": "float32", "transform": None, "protocol": {"epochs": 3}}
     return BRECScore(
         "a", "b", "GIN()", settings, {"torch": "2"}, ("ab12",), pairs=pairs
     )
@@ -128,8 +129,16 @@ def test_json_round_trip() -> None:
     assert from_json(to_json([result, chosen])) == (result, chosen)
     assert BRECScore.from_dict(result.to_dict()) == result
     assert list(result.by_category()) == ["cfi", "my own"]
-    with pytest.raises(ValueError, match="scores on BREC"):
+    with pytest.raises(ValueError, match="missing"):
         from_json('{"scores": [{"model": "GIN()"}]}')
+
+
+def test_scores_of_the_other_kind_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text(to_json([scored()]))
+    assert read_scores(file, "", trained=True) == (scored(),)
+    with pytest.raises(OutputError, match=r"tests.*Do that"):
+        read_scores(file, "Do that.", trained=False)
 
 
 def test_defaults_are_those_of_brec() -> None:

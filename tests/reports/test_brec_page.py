@@ -31,7 +31,7 @@ def make_row(
             names[i % 5],
             seconds / PAIRS,
             i if i < separated else None,
-            i < wrong,
+            int(i < wrong),
         )
         for i in range(PAIRS)
     )
@@ -39,7 +39,7 @@ def make_row(
         key,
         f"test {key}",
         f"{key}(K=1)",
-        {"tests": [key], "copies": 2, "seed": 7},
+        {"tests": [{"test": key}], "copies": 2, "seed": 7},
         {"python": "3.x", "numpy": "9.9"},
         ("abc123",),
         "x86, 5 cores",
