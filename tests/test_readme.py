@@ -59,7 +59,7 @@ def test_the_python_examples_run_and_print_what_they_say(tmp_path: Path) -> None
     assert "separates first and second at round 0" in printed[1]
     assert "[[2. 2. 2." in printed[2]
     assert "torch.Size([4, 2])" in printed[3]
-    assert "K-hop 1-WL, K = 2 removes the last 4 of the 4 collisions that 1-WL" in printed[4]
+    assert "K-hop 1-WL, K = 2 removes the last 4 of the 4 collisions" in printed[4]
     assert "sekgnn train DATA --model k-gin --num-hops 2" in printed[4]
     assert (tmp_path / "page.html").stat().st_size > 0
 
