@@ -196,9 +196,123 @@ def test_parameters_of_another_test_are_refused() -> None:
     assert refused(claim)
 
 
+def split_from_itself() -> dict[str, Any]:
+    """Return a triangle that is told from itself, were ``true`` not 1."""
+    claim = sealed(cycle_graph(3), cycle_graph(3), OneWL())
+    del claim["partition"], claim["bijection"]
+    sees = [[[0, 1, 2]]]
+    colour = {
+        "class": 0, "counts": [3, 0], "graph": 0, "nodes": [0], "facts": [[0]],
+        "unfolding": [{"was": 1, "sees": sees}],
+    }  # fmt: skip
+    rounds = [[[1, 1, 1], [True, True, True]], [[0, 0, 0], [2, 2, 2]]]
+    return claim | {"separated": True, "rounds": rounds, "colour": colour}
+
+
+def hidden_difference() -> dict[str, Any]:
+    """Return a square and all of its pairs that look alike, were 0.0 not 0."""
+    claim = sealed(cycle_graph(4), complete_graph(4), OneWL())
+    del claim["rounds"], claim["colour"]
+    claim |= {"separated": False, "bijection": [[0, 0]]}
+    return claim | {"partition": [[0.0] * 4, [0] * 4]}
+
+
+def null_edge() -> dict[str, Any]:
+    """Return an edge and no edge that look alike, were a label null no label."""
+    claim = sealed(path_graph(2), path_graph(2), TwoFWL())
+    claim["graphs"][0]["edge_labels"] = [None]
+    claim["graphs"][1] |= {"edges": [], "edge_labels": []}
+    return claim
+
+
+@pytest.mark.parametrize("forge", [split_from_itself, hidden_difference, null_edge])
+def test_other_types_prove_nothing(forge: Any) -> None:
+    """Values that Python calls equal, in JSON and beyond, are four different ones."""
+    assert refused(forge())
+
+
+@pytest.mark.parametrize(
+    "key, value",
+    [
+        ("kernel", "Diffusion"), ("num_hops", 2.0), ("num_hops", True), ("num_hops", 0),
+        ("num_hops", 257), ("num_hops", 10**400), ("num_hops", "2"), ("radius", 1),
+    ],
+)  # fmt: skip
+def test_parameters_are_those_that_the_library_knows(key: str, value: Any) -> None:
+    claim = sealed(HEXAGON, HEXAGON, KHopWL(2))
+    claim["test"][key] = value
+    assert refused(claim)
+
+
+@pytest.mark.parametrize(
+    "key, value",
+    [
+        ("scope", "graph"), ("radius", None), ("parts", []), ("parts", "f1f2f3"),
+        ("parts", ["f1", "f2"]), ("multisets", False), ("self_loops", 2),
+        ("encoding", "inner_wl"), ("walk_length", -1), ("pairs", None),
+    ],
+)  # fmt: skip
+def test_parameters_of_walks_are_those_that_the_library_knows(
+    key: str, value: Any
+) -> None:
+    claim = sealed(HEXAGON, HEXAGON, SHORT)
+    claim["test"]["encodings"][0][key] = value
+    assert refused(claim)
+    claim["test"]["encodings"] = []
+    assert refused(claim)
+
+
+@pytest.mark.parametrize("first", [None, [0, 0, 0], ["0", "0", "0"], [0, "0", 0], []])
+@pytest.mark.parametrize("second", [None, [0, 0, 0], ["0", "0", "0"], [False] * 3])
+def test_labels_are_of_one_kind_in_both_graphs(first: Any, second: Any) -> None:
+    claim = sealed(cycle_graph(3), cycle_graph(3), OneWL())
+    for key in ("node_labels", "edge_labels"):
+        claim["graphs"][0][key], claim["graphs"][1][key] = first, second
+        assert refused(claim) is not (json.dumps(first) == json.dumps(second))
+        claim["graphs"][0][key] = claim["graphs"][1][key] = None
+
+
+def checked(content: bytes, path: Path) -> subprocess.CompletedProcess[str]:
+    """Run the checker on a file, as people do."""
+    path.write_bytes(content)
+    command = [sys.executable, "-I", "-S", str(CHECKER), str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_hostile_files_are_refused_in_one_line(tmp_path: Path) -> None:
+    good = json.dumps(sealed(HEXAGON, TRIANGLES, OneWL()))
+    twice = good.replace('"separated": ', '"separated": true, "separated": ')
+    number = good.replace('"num_nodes": 6', '"num_nodes": %s', 1)
+    texts = ["", "7", '"bijection"', "[" * 10**6, '{"a":' * 10**6, good[:-1], twice]
+    texts += [number % value for value in ("NaN", "1e999", "9" * 10**5, "6.0", "-0")]
+    texts += ['{"\\u001b[2J\\n": 1}', good.replace('"format"', '"\\u001b\\n"')]
+    for content in [*(text.encode() for text in texts), b"\xff\xfe", b"\x1b[2J\n"]:
+        found = checked(content, tmp_path / "c.json")
+        assert found.returncode == 1 and not found.stdout, content[:80]
+        assert found.stderr.startswith("this does not hold: "), found.stderr[:300]
+        line = found.stderr.removesuffix("\n")
+        assert line.isascii() and line.isprintable(), line[:300]
+
+
+def test_the_answer_names_test_and_graphs_without_control_characters(
+    tmp_path: Path,
+) -> None:
+    names = "a\x1b[2J\nOK: isomorphic", 'é"\u202e\x7f\ud800'
+    made = compare(HEXAGON, TRIANGLES, KHopWL(2), names=names).certificate()
+    found = checked(json.dumps(made).encode(), tmp_path / "c.json")
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.startswith("OK: khop separates ")
+    assert all(json.dumps(name) in found.stdout for name in names)
+    assert "'num_hops': 2" in found.stdout
+    assert found.stdout.removesuffix("\n").isprintable() and found.stdout.isascii()
+
+
 def test_the_checker_stands_alone(tmp_path: Path) -> None:
     text = CHECKER.read_text()
-    assert len(text.splitlines()) < 200
+    lines, home = len(text.splitlines()), CHECKER.parents[1]
+    assert lines < 200
+    for page in ("README.md", "CHANGELOG.md", "docs/expressiveness.md"):
+        assert f"{lines} lines" in (home / page).read_text()
     tree = ast.walk(ast.parse(text))
     names = {
         a.name for node in tree if isinstance(node, ast.Import) for a in node.names
@@ -223,6 +337,9 @@ def test_what_has_no_certificate() -> None:
             compare(HEXAGON, TRIANGLES, test).certificate()
     with pytest.raises(ConfigError, match="walks only"):
         compare(HEXAGON, TRIANGLES, SEK(2, (InnerWL(1),))).certificate()
+    for many in (KHopWL(257), SEK(1, (Walks("ego", radius=300),))):
+        with pytest.raises(ConfigError, match="of a certificate is at most 256"):
+            compare(HEXAGON, TRIANGLES, many).certificate()
     with pytest.raises(GraphInputError, match="61 nodes is too large"):
         compare(cycle_graph(61), cycle_graph(61), TwoFWL()).certificate()
     with pytest.raises(GraphInputError, match="201 nodes is too large"):

@@ -34,6 +34,8 @@ FORMAT = "sekgnn certificate 1"
 MOST_NODES = {"nodes": 200, "pairs": 60}
 """Nodes of a graph whose certificate is checked in a minute or so, by what is
 coloured."""
+MOST_LEVELS = 256
+"""Hops, shells, steps and radii that the checker takes."""
 
 
 def certificate(verdict: Verdict) -> dict[str, Any]:
@@ -78,12 +80,19 @@ def _check(verdict: Verdict) -> None:
             f"there are no certificates of {test.name}; use 1wl, khop, subgraph, sek, "
             "2fwl or sek2fwl."
         )
-    for f in test.encodings if isinstance(test, SEK) else ():
+    encodings = test.encodings if isinstance(test, SEK) else ()
+    for f in encodings:
         if type(f) is not Walks:
             raise ConfigError(
                 f"a certificate of {test.name} knows walks only, not the encoding "
                 f"{f.name}; choose --encoding walks."
             )
+    for part in (test, *encodings):
+        for name, value in vars(part).items():
+            if isinstance(value, int) and value > MOST_LEVELS:
+                raise ConfigError(
+                    f"{name} of a certificate is at most {MOST_LEVELS}, got {value}."
+                )
     most = MOST_NODES[test.objects]
     largest = max(verdict.run.batch.sizes)
     if largest > most:
