@@ -156,6 +156,7 @@ def test_whole_numbers_stand_for_themselves() -> None:
 def test_all_else_is_digested_and_kept_apart() -> None:
     assert as_labels("x", ["C", "O", "C"]).tolist() == [CARBON, OXYGEN, CARBON]
     assert as_labels("x", "CO").tolist() == [CARBON, OXYGEN]
+    assert len({*as_labels("x", ["a", "a\0", "a\0\0"]).tolist()}) == 3
     halves = as_labels("x", [0.5, 1.5, -0.0, 0.0])
     assert halves[2] == halves[3] and len(set(halves.tolist())) == 3
     assert halves[0] == HALF

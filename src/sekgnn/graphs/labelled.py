@@ -154,7 +154,8 @@ def as_labels(name: str, values: Any) -> NDArray[np.int64]:
     if array.size == 0:
         return np.zeros(array.shape[0] if array.ndim else 0, dtype=np.int64)
     if array.dtype.kind == "U" and array.ndim == 1:
-        return np.array([_digest(str(v).encode()) for v in array], dtype=np.int64)
+        # of what was given: numpy drops the zero bytes at the end of a string
+        return np.array([_digest(str(v).encode()) for v in values], dtype=np.int64)
     if array.dtype.kind not in "biuf" or array.ndim not in (1, 2):
         raise GraphInputError(
             f"{name} must be integers, strings, numbers or rows of numbers, got "
