@@ -20,6 +20,6 @@ def test_a_test_of_two_graphs_is_counted() -> None:
     )
     found = json.loads(done.stdout.rpartition("COUNTED ")[2])
     assert found["files"] < found["functions"]
-    assert {"PackedGraphs", "Verdict"} <= {*found["containers"]}
+    assert {"Batch", "Verdict"} <= {*found["containers"]}
     assert "GraphTask" not in found["containers"]
     assert found["rooms"] < 9
