@@ -39,8 +39,8 @@ from sekgnn.registry import build
 from sekgnn.training.config import CONFIG_HELP, RunConfig, config_fields
 from sekgnn.training.ensemble import fit_members
 from sekgnn.training.predictor import Predictor
-from sekgnn.training.protocols import check_training_classes, inner_split
 from sekgnn.training.run_folder import check_imported, import_typed
+from sekgnn.training.splits import check_training_classes, inner_split
 from sekgnn.training.training import Training
 
 E = TypeVar("E", bound="GraphEstimator")

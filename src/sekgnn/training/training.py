@@ -60,9 +60,9 @@ from sekgnn.training.lightning_trainer import (
 )
 from sekgnn.training.objective import Objective, make_objective
 from sekgnn.training.predictions import Predictions, predict_batches, to_csv
-from sekgnn.training.protocols import calibration_parts, make_splits
 from sekgnn.training.run_folder import CHECKPOINT_FILE, CURVES_FILE, MODEL_FILE
 from sekgnn.training.sources import load_data
+from sekgnn.training.splits import calibration_parts, make_splits
 from sekgnn.training.task_note import TaskNote
 
 _SEED_NEIGHBORS = 10
