@@ -38,7 +38,7 @@ def selected_on(config: RunConfig) -> str:
         words = SELECTS_ON[config.protocol].format(monitor=monitor)
         each = (f"{k} {', '.join(map(str, v))}" for k, v in config.grid)
         drawn = f"{config.grid_points} of the " if config.grid_points else ""
-        return f"{words}; of {drawn}{config.grid_size} points of {'; '.join(each)}"
+        return f"{words}; of {drawn}{config.space.size} points of {'; '.join(each)}"
     if not config.has_epochs:
         chosen = MODEL_KINDS[config.model].chooses
         words = f"; {chosen} without test graphs" if chosen else ""
