@@ -13,6 +13,7 @@ from typing import Any, TextIO
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from sekgnn.checks import check_choice
 from sekgnn.datasets import GraphTask, NodeTask, read_task, stream_task
@@ -41,10 +42,8 @@ from sekgnn.training.config import DEVICES, RunConfig
 from sekgnn.training.lightning_trainer import available_device
 from sekgnn.training.predictions import (
     all_metrics,
-    mean_prediction,
     predict_batches,
     predicted_columns,
-    spread_of,
 )
 from sekgnn.training.run_folder import (
     CONFIG_FILE,
@@ -56,7 +55,7 @@ from sekgnn.training.run_folder import (
 )
 from sekgnn.training.run_record import RECORD_FILE, FoldRecord, RunRecord
 from sekgnn.training.task_note import TaskNote
-from sekgnn.training.training import Training
+from sekgnn.training.training import Trained, Training
 
 _ROW, _TEXT = _OWN_COLUMNS = (-1, -2)  # what is known without being a column
 
@@ -65,8 +64,8 @@ class Predictor:
     """Predicts for graphs like those that models of the same inputs were trained on.
 
     With several models, the predictions (probabilities, or values) are averaged
-    (:func:`~sekgnn.training.predictions.mean_prediction`). ``calibration`` says how far
-    their mean may be off, if that was measured.
+    (:meth:`join`). ``calibration`` says how far their mean may be off, if that was
+    measured.
     """
 
     def __init__(
@@ -85,6 +84,14 @@ class Predictor:
                 raise ModelFileError(
                     f"{FOLD_FILE} is damaged: its calibration is not of these targets."
                 )
+
+    @classmethod
+    def of(
+        cls, trained: Sequence[Trained], calibration: Calibration | None = None
+    ) -> Predictor:
+        """Return the predictor of fitted models."""
+        models, notes = [one.model for one in trained], [one.note for one in trained]
+        return cls(models, notes, calibration)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], accelerator: str = "auto") -> Predictor:
@@ -197,13 +204,27 @@ class Predictor:
         if not len(graphs):
             none = np.empty((0, self.models[0].out_channels))
             return none, (none if len(self.models) > 1 else None)
-        parts = [
-            note.objective.predictions(predict_batches(model, batches).out)
-            for model, note, batches in self._batches(graphs, batch_size)
-        ]
-        mean: NDArray[np.float64] = mean_prediction(self.models, parts).numpy()
-        spread = spread_of(parts)
-        return mean, None if spread is None else spread.numpy()
+        return self.join(
+            predict_batches(model, batches).out
+            for model, batches in self._batches(graphs, batch_size)
+        )
+
+    def join(
+        self, outputs: Iterable[Tensor]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Return the mean prediction of the outputs of every model, and the deviation.
+
+        Networks have equal weight, and so have other models; where there are both, each
+        kind has half of the weight. The deviation is that of a sample of models (ddof
+        1); one model has none.
+        """
+        pairs = zip(self.notes, outputs, strict=True)
+        each = torch.stack([note.objective.predictions(out) for note, out in pairs])
+        learns = torch.tensor([model.learns for model in self.models])
+        kinds = [each[learns], each[~learns]]
+        mean = torch.stack([kind.mean(dim=0) for kind in kinds if len(kind)])
+        spread = each.std(dim=0).numpy() if len(each) > 1 else None
+        return mean.mean(dim=0).numpy(), spread
 
     def fingerprint(
         self, graphs: Sequence[Any], *, batch_size: int = 256
@@ -225,7 +246,7 @@ class Predictor:
         if not len(graphs):
             return np.empty((0, 0), dtype=np.float32)
         parts = []
-        for model, _, batches in self._batches(graphs, batch_size):
+        for model, batches in self._batches(graphs, batch_size):
             with torch.inference_mode():
                 each = [
                     model.represent(model.prepare(batch.to(model.device)))
@@ -236,10 +257,10 @@ class Predictor:
 
     def _batches(
         self, graphs: Sequence[Any], batch_size: int
-    ) -> Iterator[tuple[GraphModel, TaskNote, Iterable[Any]]]:
-        """Yield every model, what its outputs mean, and the batches it reads."""
+    ) -> Iterator[tuple[GraphModel, Iterable[Any]]]:
+        """Yield every model, and the batches it reads."""
         prepared: dict[Any, JoinedGraphs] = {}  # by what models read
-        for model, note in zip(self.models, self.notes, strict=True):
+        for model in self.models:
             reads = (
                 *(model.num_hops, model.encoding, model.precision),
                 *(model.in_channels, model.edge_channels, model.graph_channels),
@@ -255,7 +276,7 @@ class Predictor:
                     dtype=model.precision,
                 )
             everything = np.arange(len(graphs))
-            yield model, note, prepared[reads].batches(everything, batch_size)
+            yield model, prepared[reads].batches(everything, batch_size)
 
     def predict_items(
         self, file: GraphFile, items: Any = None, *, batch_size: int = 1024
@@ -311,20 +332,11 @@ class Predictor:
         for start in range(0, len(chosen), batch_size):
             part = np.arange(start, min(start + batch_size, len(chosen)))
             with torch.inference_mode():
-                each = [
-                    own.objective.predictions(
-                        model.eval()(batcher(part.tolist()).to(model.device)).cpu()
-                    )
-                    for model, own, batcher in zip(
-                        self.models, self.notes, batchers, strict=True
-                    )
+                outputs = [
+                    model.eval()(batcher(part.tolist()).to(model.device)).cpu()
+                    for model, batcher in zip(self.models, batchers, strict=True)
                 ]
-            spread = spread_of(each)
-            yield (
-                chosen[part],
-                mean_prediction(self.models, each).numpy(),
-                None if spread is None else spread.numpy(),
-            )
+            yield chosen[part], *self.join(outputs)
 
     def metrics(self, data: GraphTask) -> dict[str, float]:
         """Return the metrics of the predictions for graphs with targets."""

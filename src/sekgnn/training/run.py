@@ -25,15 +25,15 @@ from sekgnn.training.baseline import Baseline, make_baseline, summarise_baseline
 from sekgnn.training.calibration import Calibration, best_threshold, check_enough
 from sekgnn.training.callbacks import EpochReport
 from sekgnn.training.config import RunConfig
-from sekgnn.training.ensemble import Member, fit_members, fit_points
+from sekgnn.training.ensemble import fit_members, fit_points
 from sekgnn.training.lightning_trainer import available_device
 from sekgnn.training.predictions import (
+    Predictions,
     all_metrics,
-    mean_prediction,
     predicted_columns,
     prediction_table,
-    spread_of,
 )
+from sekgnn.training.predictor import Predictor
 from sekgnn.training.processes import run_processes
 from sekgnn.training.protocols import selected_on, summarise
 from sekgnn.training.run_folder import (
@@ -57,7 +57,7 @@ from sekgnn.training.run_record import (
     RunRecord,
 )
 from sekgnn.training.sources import load_data
-from sekgnn.training.training import Training
+from sekgnn.training.training import Trained, Training
 
 PACKAGES = ("sekgnn", "torch", "torch-geometric", "lightning", "numpy", "numba",
             "scipy", "torchmetrics")  # fmt: skip
@@ -198,30 +198,26 @@ def run_fold(
         return _read_fold(finished)
     make_folder(folder)
     tried: list[dict[str, Any]] = []
+    told: dict[str, Any] = {"progress": progress, "report": report}
     if training.config.grid:
-        members, tried = fit_points(
-            training, number, folder, progress=progress, report=report
-        )
+        best, tried = fit_points(training, number, folder, **told)
+        members = [best]
     else:
-        members = fit_members(
-            training, number, folder, progress=progress, report=report
-        )
-    first, models = members[0].trained, [member.trained.model for member in members]
-    goal = first.note.objective
-    tested = [member.training.evaluate(member.trained, number) for member in members]
-    each = [goal.predictions(found.out) for found in tested]
-    mean = mean_prediction(models, each)
-    calibration = _calibrated(members, number)
+        members = fit_members(training, number, folder, **told)
+    first, predictor = members[0], Predictor.of(members)
+    calibration = _calibrated(predictor, members, number)
+    tested = _evaluated(members, number, "test")
+    mean, spread = predictor.join(found.out for found in tested)
+    truth = tested[0].y, tested[0].mask
 
     def metrics(
         predicted: Tensor, calibration: Calibration | None = None
     ) -> dict[str, float]:
-        truth = tested[0].y, tested[0].mask
         found = all_metrics(first.note, predicted, *truth, calibration)
         return {f"test_{name}": value for name, value in found.items()}
 
     split = training.splits[number]
-    spent = [one["seconds"] for one in tried] or [m.trained.seconds for m in members]
+    spent = [one["seconds"] for one in tried] or [one.seconds for one in members]
     record = FoldRecord(
         split={
             part: np.sort(own).tolist()
@@ -235,24 +231,20 @@ def run_fold(
         },
         curves=first.curves,
         kept_epoch=first.kept_epoch,
-        metrics=metrics(mean, calibration),
+        metrics=metrics(torch.from_numpy(mean), calibration),
         seconds=sum(spent),
         members={
-            member.name: metrics(own)
-            for member, own in zip(members, each, strict=True)
+            f"network {i}" if one.model.learns else "forest": metrics(
+                one.note.objective.predictions(found.out)
+            )
+            for i, (one, found) in enumerate(zip(members, tested, strict=True), start=1)
             if len(members) > 1
         },
         baseline={} if baseline is None else baseline.fold(number),
         calibration={} if calibration is None else calibration.to_dict(),
         tried=tried,
     )
-    spread = spread_of(each)
-    columns = predicted_columns(
-        first.note,
-        mean.numpy(),
-        None if spread is None else spread.numpy(),
-        calibration,
-    )
+    columns = predicted_columns(first.note, mean, spread, calibration)
     names = training.data.names(tested[0].graph.tolist())
     table = prediction_table(first.note, tested[0], columns, number + 1, names)
     text = json.dumps(asdict(record)).encode()
@@ -264,15 +256,21 @@ def run_fold(
     return record
 
 
-def _calibrated(members: Sequence[Member], number: int) -> Calibration | None:
+def _evaluated(members: Sequence[Trained], number: int, part: str) -> list[Predictions]:
+    """Return what every model of a training says of a part of its split."""
+    return [one.training.evaluate(one, number, part) for one in members]
+
+
+def _calibrated(
+    predictor: Predictor, members: Sequence[Trained], number: int
+) -> Calibration | None:
     """Return what validation graphs say about the mean prediction of members."""
-    config, goal = members[0].training.config, members[0].trained.note.objective
+    config, goal = members[0].training.config, predictor.note.objective
 
     def said(part: str) -> tuple[Tensor, Tensor, Tensor]:
-        found = [own.training.evaluate(own.trained, number, part) for own in members]
-        each = [goal.predictions(own.out) for own in found]
-        mean = mean_prediction([own.trained.model for own in members], each)
-        return mean, found[0].y, found[0].mask
+        found = _evaluated(members, number, part)
+        mean, _ = predictor.join(one.out for one in found)
+        return torch.from_numpy(mean), found[0].y, found[0].mask
 
     known = Calibration()
     if config.confidence is not None:
