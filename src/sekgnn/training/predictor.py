@@ -31,8 +31,7 @@ from sekgnn.files import as_cell, write_atomically
 from sekgnn.graphs.extras import require
 from sekgnn.graphs.graph_file import SUFFIX, GraphFile, read_graph_file
 from sekgnn.graphs.table import table_headings
-from sekgnn.models import GraphModel, load_models
-from sekgnn.models.model_file import read_about
+from sekgnn.models import GraphModel
 from sekgnn.models.registry import ModuleModel
 from sekgnn.parallel import Progress
 from sekgnn.parsing import parse_as
@@ -54,7 +53,7 @@ from sekgnn.training.run_folder import (
     read_config,
 )
 from sekgnn.training.run_record import RECORD_FILE, FoldRecord, RunRecord
-from sekgnn.training.task_note import TaskNote
+from sekgnn.training.task_note import TaskNote, read_models
 from sekgnn.training.training import Trained, Training
 
 _ROW, _TEXT = _OWN_COLUMNS = (-1, -2)  # what is known without being a column
@@ -112,13 +111,9 @@ class Predictor:
         files = [place]
         calibration = None
         if place.is_dir():
-            calibration = _read_calibration([place])
-            files = model_files(place)
             finished = (place / RECORD_FILE).is_file()
-            if not files and finished:
-                folds = sorted(place.glob("fold-*"))
-                files = [file for fold in folds for file in model_files(fold)]
-                calibration = _read_calibration(folds)
+            folds = sorted(place.glob("fold-*"))
+            files = model_files(place) if finished or not folds else []
             if not files:
                 raise ModelFileError(
                     f"{path} holds no {MODEL_FILE}; it is not a run folder, or the run "
@@ -127,21 +122,11 @@ class Predictor:
             if not finished and not (place / FOLD_FILE).is_file():
                 text = f"the run in {path} has not finished; its best model is used."
                 warnings.warn(text, GraphInputWarning, stacklevel=2)
-        models: list[GraphModel] = []
-        notes: list[TaskNote] = []
-        for file in files:
-            note = TaskNote.from_dict(read_about(file).get("task", {}))
-            members = load_models(file)
-            for model in members:
-                own = isinstance(model, ModuleModel)
-                if not own and model.out_channels != note.num_outputs:
-                    raise ModelFileError(
-                        f"{file} is damaged: its model has {model.out_channels} "
-                        f"outputs, and its task {note.num_outputs}."
-                    )
-                model.to(available_device(accelerator, model.precision))
-            models += members
-            notes += [note] * len(members)
+            calibration = _read_calibration(folds or [place])
+        pairs = [pair for file in files for pair in read_models(file)]
+        models, notes = [model for model, _ in pairs], [note for _, note in pairs]
+        for model in models:
+            model.to(available_device(accelerator, model.precision))
         return cls(models, notes, calibration)
 
     def check(self, task: GraphTask, source: str) -> None:
