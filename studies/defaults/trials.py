@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from sekgnn.datasets import Split
 from sekgnn.errors import ConfigError
@@ -24,7 +25,7 @@ from sekgnn.provenance import package_versions, source_commit
 from sekgnn.training import RunConfig, Training, load_preset
 from sekgnn.training.ensemble import fit_members
 from sekgnn.training.objective import METRICS
-from sekgnn.training.predictions import mean_prediction
+from sekgnn.training.predictor import Predictor
 from sekgnn.training.run import PACKAGES
 
 _VALUES = {"hidden_channels": 32, "num_hops": 2, "num_shells": 2, "walk_length": 6,
@@ -150,11 +151,10 @@ def run_trial(base: Training, task: str, recipe: str, config: RunConfig) -> Tria
     training.prepare()
     began, scores, kept = time.process_time(), [], []
     for number in range(len(training.splits)):
-        members = [member.trained for member in fit_members(training, number)]
+        members = fit_members(training, number)
         found = [training.evaluate(trained, number) for trained in members]
         goal = members[0].note.objective
-        each = [goal.predictions(one.out) for one in found]
-        mean = mean_prediction([trained.model for trained in members], each)
+        mean = torch.from_numpy(Predictor.of(members).join(o.out for o in found)[0])
         scores.append(goal.metrics(mean, found[0].y, found[0].mask)[metric])
         kept.append(members[0].kept_epoch)
     seconds = round(time.process_time() - began, 1)

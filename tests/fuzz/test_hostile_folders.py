@@ -25,9 +25,9 @@ from sekgnn.files import write_files
 from sekgnn.graphs import pack_pairs, random_regular_graph
 from sekgnn.paper import CountingDataset
 from sekgnn.paper.counting import counting_data
-from sekgnn.search.space import SearchSpace
 from sekgnn.search.study import search
 from sekgnn.training.run import train
+from sekgnn.training.space import SearchSpace
 
 WALKS = WalkEncoding(num_shells=1, walk_length=4)
 KINDS = ("run", "folds", "ensemble", "search", "shards", "ranges", "brec")

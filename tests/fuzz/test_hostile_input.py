@@ -41,11 +41,11 @@ from sekgnn.graphs.records import read_records
 from sekgnn.graphs.table import DataRow
 from sekgnn.models import load_models, save_model
 from sekgnn.models import model_file as model_files
-from sekgnn.search.space import load_space
 from sekgnn.training.config import RunConfig
-from sekgnn.training.protocols import read_split
 from sekgnn.training.run_folder import load_config
 from sekgnn.training.run_record import RunRecord
+from sekgnn.training.space import load_space
+from sekgnn.training.splits import read_split
 
 COUNT = int(os.environ.get("SEKGNN_FUZZ", "60"))
 SECONDS = 20  # for one input, on a busy machine

@@ -77,7 +77,7 @@ def search(
     from sekgnn.cli.failures import resumable
     from sekgnn.cli.progress import progress_stages
     from sekgnn.graphs.extras import require
-    from sekgnn.search.space import load_space
+    from sekgnn.training.space import load_space
 
     settings = merged_config(data, config, keys)
     wanted = load_space(space)

@@ -39,8 +39,8 @@ from sekgnn.registry import build
 from sekgnn.training.config import CONFIG_HELP, RunConfig, config_fields
 from sekgnn.training.ensemble import fit_members
 from sekgnn.training.predictor import Predictor
-from sekgnn.training.protocols import check_training_classes, inner_split
 from sekgnn.training.run_folder import check_imported, import_typed
+from sekgnn.training.splits import check_training_classes, inner_split
 from sekgnn.training.training import Training
 
 E = TypeVar("E", bound="GraphEstimator")
@@ -199,8 +199,8 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         split = Split(train, val, np.empty(0, dtype=np.int64))
         with _torch_threads(self.threads):
             training = Training(config, data, splits=[split], cache=False)
-            done = [member.trained for member in fit_members(training)]
-        self.predictor_ = Predictor([d.model for d in done], [d.note for d in done])
+            done = fit_members(training)
+        self.predictor_ = Predictor.of(done)
         self.curves_ = done[0].curves
         self.kept_epoch_ = done[0].kept_epoch
         self.n_features_in_ = task.num_features

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from sekgnn.lazy import lazy_names
-from sekgnn.search.space import SPACE_NAMES, SearchSpace, load_space
+from sekgnn.training.space import SPACE_NAMES, SearchSpace, load_space
 
 if TYPE_CHECKING:
     from sekgnn.search.record import SearchRecord

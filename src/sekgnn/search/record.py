@@ -14,8 +14,8 @@ import yaml
 
 from sekgnn.errors import ConfigError
 from sekgnn.files import write_files
-from sekgnn.search.space import SearchSpace
 from sekgnn.training.config import RunConfig
+from sekgnn.training.space import SearchSpace
 
 BEST_FILE = "best.yaml"
 TABLE_FILE = "trials.csv"

@@ -23,7 +23,6 @@ from sekgnn.search.record import (
     SearchRecord,
     trial_row,
 )
-from sekgnn.search.space import SearchSpace
 from sekgnn.search.storage import (
     DATABASE_FILE,
     open_study,
@@ -37,6 +36,7 @@ from sekgnn.training.config import RunConfig
 from sekgnn.training.processes import run_processes
 from sekgnn.training.run import PACKAGES
 from sekgnn.training.run_record import is_better_high
+from sekgnn.training.space import SearchSpace
 
 SAMPLERS = ("tpe", "random", "grid")
 PRUNERS = ("median", "hyperband", "none")

@@ -23,8 +23,8 @@ import numpy as np
 from sekgnn.errors import ConfigError
 from sekgnn.parallel import Progress
 from sekgnn.search.record import SearchRecord
-from sekgnn.search.space import SearchSpace
 from sekgnn.search.validation import Validation
+from sekgnn.training.space import SearchSpace
 
 BEAT_SECONDS = 10
 GRACE_SECONDS = 60

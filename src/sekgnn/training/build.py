@@ -15,15 +15,14 @@ from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dic
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.extras import require
-from sekgnn.models import MODELS, GraphModel, build_model, load_models
+from sekgnn.models import MODELS, GraphModel, build_model
 from sekgnn.models.hop_encoder import GINE_PLUS
-from sekgnn.models.model_file import read_about
 from sekgnn.models.options import OPTION_NAMES
 from sekgnn.models.registry import ModuleModel
 from sekgnn.nn.messages import reads_edges
 from sekgnn.training.config import NO_ENCODING, RunConfig
 from sekgnn.training.run_folder import model_files
-from sekgnn.training.task_note import TaskNote
+from sekgnn.training.task_note import TaskNote, read_models
 
 _OUTPUT = ("head.", "skip.weight")
 """Weights that belong to the targets, not to the graphs."""
@@ -185,14 +184,9 @@ def start_from(
 
 def _networks(place: Path) -> list[tuple[GraphModel, TaskNote]]:
     """Return the networks of a run, of all its folds, or of a model file."""
-    files = [place]
-    if place.is_dir():
-        folders = [place, *sorted(place.glob("fold-*"))]
-        files = [file for folder in folders for file in model_files(folder)]
-    found = []
-    for file in files:
-        note = TaskNote.from_dict(read_about(file).get("task", {}))
-        found += [(model, note) for model in load_models(file) if model.learns]
+    files = model_files(place) if place.is_dir() else [place]
+    every = [pair for file in files for pair in read_models(file)]
+    found = [(model, note) for model, note in every if model.learns]
     if not found:
         raise ConfigError(f"start_from {place} holds no network to start from.")
     return found

@@ -6,7 +6,6 @@ loads no torch, so that the command line can show its help at once.
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
 from collections.abc import Mapping
@@ -48,6 +47,8 @@ def key(section: str, help: str, default: Any = None, **more: Any) -> Any:
 
 
 if TYPE_CHECKING:
+    from sekgnn.training.space import SearchSpace
+
     _ModelKeys = ModelOptions
 else:  # the same keys, but None means the model's own default
     _ModelKeys = make_dataclass(
@@ -497,34 +498,29 @@ class RunConfig(_ModelKeys):
                 "out."
             )
         known = MODEL_KINDS.get(self.model, OWN).options()
-        for name, values in self.grid:
+        for name, _ in self.grid:
             check_choice(f"keys of grid for model {self.model!r}", name, known)
-            if not isinstance(values, tuple) or not values:
-                raise ConfigError(
-                    f"grid must have a list of values for {name}, such as [1, 2], got "
-                    f"{values or []!r}."
-                )
-            if len(set(values)) < len(values):
-                raise ConfigError(f"grid has a value of {name} twice: {values!r}.")
+        space = self.space
+        for name, values in space.parts.items():
             for value in values:
                 self.at({name: value})
-        if (self.grid_points or 0) > self.grid_size:
+        if (self.grid_points or 0) > (space.size or 0):
             raise ConfigError(
-                f"grid_points is {self.grid_points}, and grid has {self.grid_size} "
+                f"grid_points is {self.grid_points}, and grid has {space.size} "
                 "points; leave it out to try all."
             )
 
     @property
-    def grid_size(self) -> int:
-        """Number of points of the grid."""
-        return math.prod(len(values) for _, values in self.grid)
+    def space(self) -> SearchSpace:
+        """The grid as a space."""
+        from sekgnn.training.space import SearchSpace  # which knows all keys
+
+        return SearchSpace.from_dict(dict(self.grid))
 
     @property
     def points(self) -> list[dict[str, Any]]:
         """The points of the grid to try, in its order; the last key runs fastest."""
-        names = [name for name, _ in self.grid]
-        rows = itertools.product(*(values for _, values in self.grid))
-        found = [dict(zip(names, row, strict=True)) for row in rows]
+        found = list(self.space.points())
         if self.grid_points is None:
             return found
         drawn = random.Random(self.seed).sample(range(len(found)), self.grid_points)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from sekgnn.files import make_folder, write_files
 from sekgnn.parallel import Progress
@@ -22,20 +22,6 @@ from sekgnn.training.run_record import is_better_high
 from sekgnn.training.training import Trained, Training
 
 
-class Member(NamedTuple):
-    """A fitted model of several.
-
-    Attributes:
-        name: Such as ``"network 2"`` or ``"forest"``.
-        training: That fitted it, and can evaluate it.
-        trained: The model.
-    """
-
-    name: str
-    training: Training
-    trained: Trained
-
-
 def fit_members(
     training: Training,
     number: int = 0,
@@ -43,7 +29,7 @@ def fit_members(
     *,
     progress: Progress | None = None,
     report: EpochReport | None = None,
-) -> list[Member]:
+) -> list[Trained]:
     """Fit the networks of one split and, if the config asks for it, a forest.
 
     Takes and raises what :meth:`Training.fit` does. The forest reads what the networks
@@ -58,16 +44,16 @@ def fit_members(
         if place is not None:
             make_folder(place)
         tell = _part(progress, member, len(places))
-        found = training.fit(number, member, output=place, progress=tell, report=report)
-        members.append(Member(f"network {member + 1}", training, found))
+        members.append(
+            training.fit(number, member, output=place, progress=tell, report=report)
+        )
     if config.with_forest:
         edges = bool(training.model_config.get("edge_channels"))
         other = replace(config.without_network("forest"), edge_features=edges)
         place = None if output is None else output / FOREST_FOLDER
         if place is not None:
             make_folder(place)
-        forest = training.change(other)
-        members.append(Member("forest", forest, forest.fit(number, output=place)))
+        members.append(training.change(other).fit(number, output=place))
     return members
 
 
@@ -78,7 +64,7 @@ def fit_points(
     *,
     progress: Progress | None = None,
     report: EpochReport | None = None,
-) -> tuple[list[Member], list[dict[str, Any]]]:
+) -> tuple[Trained, list[dict[str, Any]]]:
     """Fit every point of the config's grid to one split and take the best.
 
     That is the one whose kept epoch has the best monitor on the validation graphs of
@@ -87,14 +73,15 @@ def fit_points(
     and raises what :meth:`Training.fit` does.
 
     Returns:
-        The one model that was chosen, whose files are in ``output``, and what was
+        The model that was chosen, whose files are in ``output``, and what was
         tried: see :class:`~sekgnn.training.FoldRecord`.
     """
     config, monitor = training.config, f"val_{training.config.monitor}"
     sign = 1 if is_better_high(monitor) else -1
     places = point_folders(output, len(config.points))
     tried: list[dict[str, Any]] = []
-    best, chosen, top = -1, [], -math.inf
+    best: Trained | None = None
+    chosen, top = 0, -math.inf
     for i, (point, place) in enumerate(zip(config.points, places, strict=True)):
         own = training.change(config.at(point))
         make_folder(place)
@@ -104,7 +91,7 @@ def fit_points(
         except NotFiniteError as error:
             why = {"failed": str(error), "seconds": 0.0}
             tried.append({"point": point, "chosen": False, **why})
-            if best < 0 and i == len(places) - 1:
+            if best is None and i == len(places) - 1:
                 raise
             continue
         value = found.curves[monitor][found.kept_epoch - 1]
@@ -113,12 +100,13 @@ def fit_points(
             monitor: value, "seconds": found.seconds,
         })  # fmt: skip
         rank = -math.inf if math.isnan(value) else sign * value
-        if best < 0 or rank > top:
-            best, chosen, top = i, [Member("network 1", own, found)], rank
-    tried[best]["chosen"] = True
+        if best is None or rank > top:
+            best, chosen, top = found, i, rank
+    assert best is not None  # as the last point would have raised
+    tried[chosen]["chosen"] = True
     files = (MODEL_FILE, CURVES_FILE)
-    write_files(output, {name: (places[best] / name).read_bytes() for name in files})
-    return chosen, tried
+    write_files(output, {name: (places[chosen] / name).read_bytes() for name in files})
+    return best, tried
 
 
 def _part(progress: Progress | None, number: int, count: int) -> Progress | None:

@@ -130,20 +130,6 @@ def shortened(batch: Any, device: torch.device) -> Any:
     return batch
 
 
-def mean_prediction(models: Sequence[GraphModel], each: Sequence[Tensor]) -> Tensor:
-    """Return the mean of the predictions of several models, each ``[R, C]``.
-
-    Networks have equal weight, and so have other models; where there are both, each
-    kind has half of the weight.
-    """
-    kinds = [
-        [own for model, own in zip(models, each, strict=True) if model.learns == learns]
-        for learns in (True, False)
-    ]
-    means = [torch.stack(kind).mean(dim=0) for kind in kinds if kind]
-    return torch.stack(means).mean(dim=0)
-
-
 def all_metrics(
     note: TaskNote,
     predicted: Tensor,
@@ -161,14 +147,6 @@ def all_metrics(
     if calibration is not None and calibration.confidence is not None:
         out |= calibration.metrics(note.kind, note.targets, *table)
     return out
-
-
-def spread_of(each: Sequence[Tensor]) -> Tensor | None:
-    """Return the standard deviation over models, ``[R, C]``; ``None`` for one model.
-
-    With ddof 1: the models are a sample of those that could have been trained.
-    """
-    return torch.stack(list(each)).std(dim=0) if len(each) > 1 else None
 
 
 def predicted_columns(

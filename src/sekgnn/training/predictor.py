@@ -13,6 +13,7 @@ from typing import Any, TextIO
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from sekgnn.checks import check_choice
 from sekgnn.datasets import GraphTask, NodeTask, read_task, stream_task
@@ -30,8 +31,7 @@ from sekgnn.files import as_cell, write_atomically
 from sekgnn.graphs.extras import require
 from sekgnn.graphs.graph_file import SUFFIX, GraphFile, read_graph_file
 from sekgnn.graphs.table import table_headings
-from sekgnn.models import GraphModel, load_models
-from sekgnn.models.model_file import read_about
+from sekgnn.models import GraphModel
 from sekgnn.models.registry import ModuleModel
 from sekgnn.parallel import Progress
 from sekgnn.parsing import parse_as
@@ -41,10 +41,8 @@ from sekgnn.training.config import DEVICES, RunConfig
 from sekgnn.training.lightning_trainer import available_device
 from sekgnn.training.predictions import (
     all_metrics,
-    mean_prediction,
     predict_batches,
     predicted_columns,
-    spread_of,
 )
 from sekgnn.training.run_folder import (
     CONFIG_FILE,
@@ -55,8 +53,8 @@ from sekgnn.training.run_folder import (
     read_config,
 )
 from sekgnn.training.run_record import RECORD_FILE, FoldRecord, RunRecord
-from sekgnn.training.task_note import TaskNote
-from sekgnn.training.training import Training
+from sekgnn.training.task_note import TaskNote, read_models
+from sekgnn.training.training import Trained, Training
 
 _ROW, _TEXT = _OWN_COLUMNS = (-1, -2)  # what is known without being a column
 
@@ -65,8 +63,8 @@ class Predictor:
     """Predicts for graphs like those that models of the same inputs were trained on.
 
     With several models, the predictions (probabilities, or values) are averaged
-    (:func:`~sekgnn.training.predictions.mean_prediction`). ``calibration`` says how far
-    their mean may be off, if that was measured.
+    (:meth:`join`). ``calibration`` says how far their mean may be off, if that was
+    measured.
     """
 
     def __init__(
@@ -87,6 +85,14 @@ class Predictor:
                 )
 
     @classmethod
+    def of(
+        cls, trained: Sequence[Trained], calibration: Calibration | None = None
+    ) -> Predictor:
+        """Return the predictor of fitted models."""
+        models, notes = [one.model for one in trained], [one.note for one in trained]
+        return cls(models, notes, calibration)
+
+    @classmethod
     def load(cls, path: str | os.PathLike[str], accelerator: str = "auto") -> Predictor:
         """Return the predictor in a run folder or a model file.
 
@@ -105,13 +111,9 @@ class Predictor:
         files = [place]
         calibration = None
         if place.is_dir():
-            calibration = _read_calibration([place])
-            files = model_files(place)
             finished = (place / RECORD_FILE).is_file()
-            if not files and finished:
-                folds = sorted(place.glob("fold-*"))
-                files = [file for fold in folds for file in model_files(fold)]
-                calibration = _read_calibration(folds)
+            folds = sorted(place.glob("fold-*"))
+            files = model_files(place) if finished or not folds else []
             if not files:
                 raise ModelFileError(
                     f"{path} holds no {MODEL_FILE}; it is not a run folder, or the run "
@@ -120,21 +122,11 @@ class Predictor:
             if not finished and not (place / FOLD_FILE).is_file():
                 text = f"the run in {path} has not finished; its best model is used."
                 warnings.warn(text, GraphInputWarning, stacklevel=2)
-        models: list[GraphModel] = []
-        notes: list[TaskNote] = []
-        for file in files:
-            note = TaskNote.from_dict(read_about(file).get("task", {}))
-            members = load_models(file)
-            for model in members:
-                own = isinstance(model, ModuleModel)
-                if not own and model.out_channels != note.num_outputs:
-                    raise ModelFileError(
-                        f"{file} is damaged: its model has {model.out_channels} "
-                        f"outputs, and its task {note.num_outputs}."
-                    )
-                model.to(available_device(accelerator, model.precision))
-            models += members
-            notes += [note] * len(members)
+            calibration = _read_calibration(folds or [place])
+        pairs = [pair for file in files for pair in read_models(file)]
+        models, notes = [model for model, _ in pairs], [note for _, note in pairs]
+        for model in models:
+            model.to(available_device(accelerator, model.precision))
         return cls(models, notes, calibration)
 
     def check(self, task: GraphTask, source: str) -> None:
@@ -197,13 +189,27 @@ class Predictor:
         if not len(graphs):
             none = np.empty((0, self.models[0].out_channels))
             return none, (none if len(self.models) > 1 else None)
-        parts = [
-            note.objective.predictions(predict_batches(model, batches).out)
-            for model, note, batches in self._batches(graphs, batch_size)
-        ]
-        mean: NDArray[np.float64] = mean_prediction(self.models, parts).numpy()
-        spread = spread_of(parts)
-        return mean, None if spread is None else spread.numpy()
+        return self.join(
+            predict_batches(model, batches).out
+            for model, batches in self._batches(graphs, batch_size)
+        )
+
+    def join(
+        self, outputs: Iterable[Tensor]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Return the mean prediction of the outputs of every model, and the deviation.
+
+        Networks have equal weight, and so have other models; where there are both, each
+        kind has half of the weight. The deviation is that of a sample of models (ddof
+        1); one model has none.
+        """
+        pairs = zip(self.notes, outputs, strict=True)
+        each = torch.stack([note.objective.predictions(out) for note, out in pairs])
+        learns = torch.tensor([model.learns for model in self.models])
+        kinds = [each[learns], each[~learns]]
+        mean = torch.stack([kind.mean(dim=0) for kind in kinds if len(kind)])
+        spread = each.std(dim=0).numpy() if len(each) > 1 else None
+        return mean.mean(dim=0).numpy(), spread
 
     def fingerprint(
         self, graphs: Sequence[Any], *, batch_size: int = 256
@@ -225,7 +231,7 @@ class Predictor:
         if not len(graphs):
             return np.empty((0, 0), dtype=np.float32)
         parts = []
-        for model, _, batches in self._batches(graphs, batch_size):
+        for model, batches in self._batches(graphs, batch_size):
             with torch.inference_mode():
                 each = [
                     model.represent(model.prepare(batch.to(model.device)))
@@ -236,10 +242,10 @@ class Predictor:
 
     def _batches(
         self, graphs: Sequence[Any], batch_size: int
-    ) -> Iterator[tuple[GraphModel, TaskNote, Iterable[Any]]]:
-        """Yield every model, what its outputs mean, and the batches it reads."""
+    ) -> Iterator[tuple[GraphModel, Iterable[Any]]]:
+        """Yield every model, and the batches it reads."""
         prepared: dict[Any, JoinedGraphs] = {}  # by what models read
-        for model, note in zip(self.models, self.notes, strict=True):
+        for model in self.models:
             reads = (
                 *(model.num_hops, model.encoding, model.precision),
                 *(model.in_channels, model.edge_channels, model.graph_channels),
@@ -255,7 +261,7 @@ class Predictor:
                     dtype=model.precision,
                 )
             everything = np.arange(len(graphs))
-            yield model, note, prepared[reads].batches(everything, batch_size)
+            yield model, prepared[reads].batches(everything, batch_size)
 
     def predict_items(
         self, file: GraphFile, items: Any = None, *, batch_size: int = 1024
@@ -311,20 +317,11 @@ class Predictor:
         for start in range(0, len(chosen), batch_size):
             part = np.arange(start, min(start + batch_size, len(chosen)))
             with torch.inference_mode():
-                each = [
-                    own.objective.predictions(
-                        model.eval()(batcher(part.tolist()).to(model.device)).cpu()
-                    )
-                    for model, own, batcher in zip(
-                        self.models, self.notes, batchers, strict=True
-                    )
+                outputs = [
+                    model.eval()(batcher(part.tolist()).to(model.device)).cpu()
+                    for model, batcher in zip(self.models, batchers, strict=True)
                 ]
-            spread = spread_of(each)
-            yield (
-                chosen[part],
-                mean_prediction(self.models, each).numpy(),
-                None if spread is None else spread.numpy(),
-            )
+            yield chosen[part], *self.join(outputs)
 
     def metrics(self, data: GraphTask) -> dict[str, float]:
         """Return the metrics of the predictions for graphs with targets."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +26,15 @@ from sekgnn.training.baseline import Baseline, make_baseline, summarise_baseline
 from sekgnn.training.calibration import Calibration, best_threshold, check_enough
 from sekgnn.training.callbacks import EpochReport
 from sekgnn.training.config import RunConfig
-from sekgnn.training.ensemble import Member, fit_members, fit_points
+from sekgnn.training.ensemble import fit_members, fit_points
 from sekgnn.training.lightning_trainer import available_device
 from sekgnn.training.predictions import (
+    Predictions,
     all_metrics,
-    mean_prediction,
     predicted_columns,
     prediction_table,
-    spread_of,
 )
+from sekgnn.training.predictor import Predictor
 from sekgnn.training.processes import run_processes
 from sekgnn.training.protocols import selected_on, summarise
 from sekgnn.training.run_folder import (
@@ -57,7 +58,7 @@ from sekgnn.training.run_record import (
     RunRecord,
 )
 from sekgnn.training.sources import load_data
-from sekgnn.training.training import Training
+from sekgnn.training.training import Trained, Training
 
 PACKAGES = ("sekgnn", "torch", "torch-geometric", "lightning", "numpy", "numba",
             "scipy", "torchmetrics")  # fmt: skip
@@ -141,15 +142,28 @@ def train(
         write_config(settings, place)
         check_same_data(described["fingerprint"], place)
         threads = note_threads(torch.get_num_threads(), place)
+        side_by_side = partial(_side_by_side, settings, data, data_root, jobs)
         if len(training.splits) == 1:
-            if jobs > 1 and settings.ensemble > 1:
-                _run_members(training, place, jobs, data_root, data, progress)
+            if jobs > 1 and settings.ensemble > 1 and not (place / FOLD_FILE).is_file():
+                members = member_folders(place, settings.ensemble)
+                # what is finished has a checkpoint, from which run_fold takes it
+                tell = _teller(settings, [place], progress)
+                side_by_side(_train_members, [*enumerate(members)], tell)
             folds = [
                 run_fold(training, 0, place, baseline, progress=progress, report=report)
             ]
         else:
             folders = fold_folders(place, len(training.splits))
-            folds = _run_folds(training, folders, jobs, data_root, data, progress)
+            tell = _teller(settings, folders, progress)
+            tell()
+            if jobs > 1:
+                rest = [*enumerate(folders)]
+                waiting = [(i, f) for i, f in rest if not (f / FOLD_FILE).is_file()]
+                side_by_side(_train_folds, waiting, tell)
+            folds = [
+                run_fold(training, i, folder, baseline, report=lambda *_: tell())
+                for i, folder in enumerate(folders)
+            ]
             _join_predictions(folders, place)
         try:
             record = _record(training, described, folds, started, threads)
@@ -198,30 +212,26 @@ def run_fold(
         return _read_fold(finished)
     make_folder(folder)
     tried: list[dict[str, Any]] = []
+    told: dict[str, Any] = {"progress": progress, "report": report}
     if training.config.grid:
-        members, tried = fit_points(
-            training, number, folder, progress=progress, report=report
-        )
+        best, tried = fit_points(training, number, folder, **told)
+        members = [best]
     else:
-        members = fit_members(
-            training, number, folder, progress=progress, report=report
-        )
-    first, models = members[0].trained, [member.trained.model for member in members]
-    goal = first.note.objective
-    tested = [member.training.evaluate(member.trained, number) for member in members]
-    each = [goal.predictions(found.out) for found in tested]
-    mean = mean_prediction(models, each)
-    calibration = _calibrated(members, number)
+        members = fit_members(training, number, folder, **told)
+    first, predictor = members[0], Predictor.of(members)
+    calibration = _calibrated(predictor, members, number)
+    tested = _evaluated(members, number, "test")
+    mean, spread = predictor.join(found.out for found in tested)
+    truth = tested[0].y, tested[0].mask
 
     def metrics(
         predicted: Tensor, calibration: Calibration | None = None
     ) -> dict[str, float]:
-        truth = tested[0].y, tested[0].mask
         found = all_metrics(first.note, predicted, *truth, calibration)
         return {f"test_{name}": value for name, value in found.items()}
 
     split = training.splits[number]
-    spent = [one["seconds"] for one in tried] or [m.trained.seconds for m in members]
+    spent = [one["seconds"] for one in tried] or [one.seconds for one in members]
     record = FoldRecord(
         split={
             part: np.sort(own).tolist()
@@ -235,24 +245,20 @@ def run_fold(
         },
         curves=first.curves,
         kept_epoch=first.kept_epoch,
-        metrics=metrics(mean, calibration),
+        metrics=metrics(torch.from_numpy(mean), calibration),
         seconds=sum(spent),
         members={
-            member.name: metrics(own)
-            for member, own in zip(members, each, strict=True)
+            f"network {i}" if one.model.learns else "forest": metrics(
+                one.note.objective.predictions(found.out)
+            )
+            for i, (one, found) in enumerate(zip(members, tested, strict=True), start=1)
             if len(members) > 1
         },
         baseline={} if baseline is None else baseline.fold(number),
         calibration={} if calibration is None else calibration.to_dict(),
         tried=tried,
     )
-    spread = spread_of(each)
-    columns = predicted_columns(
-        first.note,
-        mean.numpy(),
-        None if spread is None else spread.numpy(),
-        calibration,
-    )
+    columns = predicted_columns(first.note, mean, spread, calibration)
     names = training.data.names(tested[0].graph.tolist())
     table = prediction_table(first.note, tested[0], columns, number + 1, names)
     text = json.dumps(asdict(record)).encode()
@@ -264,15 +270,21 @@ def run_fold(
     return record
 
 
-def _calibrated(members: Sequence[Member], number: int) -> Calibration | None:
+def _evaluated(members: Sequence[Trained], number: int, part: str) -> list[Predictions]:
+    """Return what every model of a training says of a part of its split."""
+    return [one.training.evaluate(one, number, part) for one in members]
+
+
+def _calibrated(
+    predictor: Predictor, members: Sequence[Trained], number: int
+) -> Calibration | None:
     """Return what validation graphs say about the mean prediction of members."""
-    config, goal = members[0].training.config, members[0].trained.note.objective
+    config, goal = members[0].training.config, predictor.note.objective
 
     def said(part: str) -> tuple[Tensor, Tensor, Tensor]:
-        found = [own.training.evaluate(own.trained, number, part) for own in members]
-        each = [goal.predictions(own.out) for own in found]
-        mean = mean_prediction([own.trained.model for own in members], each)
-        return mean, found[0].y, found[0].mask
+        found = _evaluated(members, number, part)
+        mean, _ = predictor.join(one.out for one in found)
+        return torch.from_numpy(mean), found[0].y, found[0].mask
 
     known = Calibration()
     if config.confidence is not None:
@@ -317,101 +329,65 @@ def _read_fold(path: Path) -> FoldRecord:
         ) from error
 
 
-def _run_members(
-    training: Training,
-    folder: Path,
-    jobs: int,
-    data_root: str | Path | None,
-    data: GraphTask | None,
-    progress: Progress | None,
-) -> None:
-    """Train the networks of an ensemble, ``jobs`` at a time, each up to its end.
-
-    What is finished has a checkpoint, from which :func:`run_fold` takes it.
-    """
-    config = training.config
-    places = member_folders(folder, config.ensemble)
-
-    def tell() -> None:
-        if progress is not None:
-            epochs = config.epochs * len(places)
-            progress(sum(map(_epochs, places)), epochs)
-
-    if (folder / FOLD_FILE).is_file():
-        return
-    shares = [range(config.ensemble)[i::jobs] for i in range(min(jobs, len(places)))]
-    arguments = [
-        (config, data_root, data, [(i, places[i]) for i in own]) for own in shares
-    ]
-    run_processes(_train_members, arguments, look=tell)
-
-
-def _train_members(
+def _side_by_side(
     config: RunConfig,
-    data_root: str | Path | None,
     data: GraphTask | None,
-    places: list[tuple[int, Path]],
-) -> None:
-    """Train some networks in a new process, which has to prepare the data itself."""
-    training = Training(config, data, data_root=data_root)
-    for member, place in places:
-        make_folder(place)
-        training.fit(0, member, output=place)
-
-
-def _run_folds(
-    training: Training,
-    folders: Sequence[Path],
+    data_root: str | Path | None,
     jobs: int,
-    data_root: str | Path | None,
-    data: GraphTask | None,
-    progress: Progress | None,
-) -> list[FoldRecord]:
-    """Train all folds, ``jobs`` at a time; finished ones are read."""
-    config = training.config
-
-    def places(folder: Path) -> list[Path]:
-        if config.grid:
-            return point_folders(folder, len(config.points))
-        return member_folders(folder, config.ensemble)
-
-    def tell() -> None:
-        if progress is not None:
-            epochs = config.epochs if config.has_epochs else 1
-            whole = epochs * len(places(folders[0]))
-            done = [
-                whole if (f / FOLD_FILE).is_file() else sum(map(_epochs, places(f)))
-                for f in folders
-            ]
-            progress(sum(done), whole * len(done))
-
-    tell()
-    if jobs == 1:
-        baseline = make_baseline(training)
-        return [
-            run_fold(training, i, folder, baseline, report=lambda *_: tell())
-            for i, folder in enumerate(folders)
-        ]
-    waiting = [i for i, f in enumerate(folders) if not (f / FOLD_FILE).is_file()]
-    shares = [waiting[i::jobs] for i in range(min(jobs, len(waiting)))]
-    arguments = [
-        (config, data_root, data, [(i, folders[i]) for i in own]) for own in shares
-    ]
-    run_processes(_train_share, arguments, look=tell)
-    return [_read_fold(folder / FOLD_FILE) for folder in folders]
-
-
-def _train_share(
-    config: RunConfig,
-    data_root: str | Path | None,
-    data: GraphTask | None,
-    places: list[tuple[int, Path]],
+    work: Callable[[Training, Sequence[tuple[int, Path]]], object],
+    folders: Sequence[tuple[int, Path]],
+    tell: Callable[[], None],
 ) -> None:
-    """Train some folds in a new process, which has to prepare the data itself."""
-    training = Training(config, data, data_root=data_root)
+    """Do the work of numbered folders in new processes, ``jobs`` at a time."""
+    shares = [folders[i::jobs] for i in range(min(jobs, len(folders)))]
+    arguments = [(work, config, data, data_root, share) for share in shares]
+    run_processes(_do_share, arguments, look=tell)
+
+
+def _do_share(
+    work: Callable[[Training, Sequence[tuple[int, Path]]], object],
+    config: RunConfig,
+    data: GraphTask | None,
+    data_root: str | Path | None,
+    folders: Sequence[tuple[int, Path]],
+) -> None:
+    """Do a share of the work in a new process, which has to prepare the data itself."""
+    work(Training(config, data, data_root=data_root), folders)
+
+
+def _train_members(training: Training, folders: Sequence[tuple[int, Path]]) -> None:
+    """Train some networks of an ensemble, each up to its end."""
+    for member, folder in folders:
+        make_folder(folder)
+        training.fit(0, member, output=folder)
+
+
+def _train_folds(training: Training, folders: Sequence[tuple[int, Path]]) -> None:
+    """Train and test some folds."""
     baseline = make_baseline(training)
-    for number, folder in places:
+    for number, folder in folders:
         run_fold(training, number, folder, baseline)
+
+
+def _teller(
+    config: RunConfig, folders: Sequence[Path], progress: Progress | None
+) -> Callable[[], None]:
+    """Return what tells ``progress`` how many epochs of all folds are done."""
+    points = len(config.points) if config.grid else 0
+    parts = points or config.ensemble
+    whole = parts * (config.epochs if config.has_epochs else 1)
+
+    def done(folder: Path) -> int:
+        if (folder / FOLD_FILE).is_file():
+            return whole
+        cut = point_folders if points else member_folders
+        return sum(map(_epochs, cut(folder, parts)))
+
+    def tell() -> None:
+        if progress is not None:
+            progress(sum(map(done, folders)), whole * len(folders))
+
+    return tell
 
 
 def _epochs(folder: Path) -> int:

@@ -167,10 +167,11 @@ def _numbered(place: Path, word: str, count: int) -> list[Path]:
 
 
 def model_files(place: Path) -> list[Path]:
-    """Return the model files of a training: of networks, if any yet, and a forest."""
-    own = place / MODEL_FILE
-    networks = [own] if own.is_file() else sorted(place.glob(f"member-*/{MODEL_FILE}"))
-    return [*networks, *place.glob(f"{FOREST_FOLDER}/{MODEL_FILE}")]
+    """Return the model files there are: of networks, and a forest; or of all folds."""
+    names = (MODEL_FILE, f"member-*/{MODEL_FILE}", f"{FOREST_FOLDER}/{MODEL_FILE}")
+    files = [file for name in names for file in sorted(place.glob(name))]
+    folds = sorted(place.glob("fold-*"))
+    return files or [file for fold in folds for file in model_files(fold)]
 
 
 def check_same_config(config: RunConfig, folder: Path) -> None:

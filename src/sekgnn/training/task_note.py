@@ -12,6 +12,9 @@ from sekgnn.datasets.read_task import TASK_FORMATS, task_format
 from sekgnn.datasets.targets import Label, TaskKind
 from sekgnn.errors import GraphInputError, ModelFileError
 from sekgnn.graphs.shards import Reader, read_manifest
+from sekgnn.models import GraphModel, load_models
+from sekgnn.models.model_file import read_about
+from sekgnn.models.registry import ModuleModel
 from sekgnn.parsing import Size, read_as
 from sekgnn.training.objective import Objective
 
@@ -166,6 +169,24 @@ class TaskNote:
         """How many outputs a model of this task has."""
         labelled = self.kind in ("binary", "multiclass")
         return len(self.classes or ()) if labelled else len(self.targets)
+
+
+def read_models(file: Path) -> list[tuple[GraphModel, TaskNote]]:
+    """Return the models in a file, each with what its outputs mean.
+
+    Raises:
+        ModelFileError: If it is damaged or foreign.
+    """
+    note = TaskNote.from_dict(read_about(file).get("task", {}))
+    models = load_models(file)
+    for model in models:
+        own, outputs = isinstance(model, ModuleModel), model.out_channels
+        if not own and outputs != note.num_outputs:
+            raise ModelFileError(
+                f"{file} is damaged: its model has {outputs} outputs, and its task "
+                f"{note.num_outputs}."
+            )
+    return [(model, note) for model in models]
 
 
 def _labels(names: tuple[str, ...] | None) -> list[int] | None:

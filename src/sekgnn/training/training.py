@@ -60,9 +60,9 @@ from sekgnn.training.lightning_trainer import (
 )
 from sekgnn.training.objective import Objective, make_objective
 from sekgnn.training.predictions import Predictions, predict_batches, to_csv
-from sekgnn.training.protocols import calibration_parts, make_splits
 from sekgnn.training.run_folder import CHECKPOINT_FILE, CURVES_FILE, MODEL_FILE
 from sekgnn.training.sources import load_data
+from sekgnn.training.splits import calibration_parts, make_splits
 from sekgnn.training.task_note import TaskNote
 
 _SEED_NEIGHBORS = 10
@@ -75,12 +75,14 @@ class Trained:
     """A fitted model, with the weights that were kept, in evaluation mode.
 
     Attributes:
+        training: What fitted it, and can evaluate it.
         note: What its outputs mean.
         curves: One value per epoch of everything that was measured.
         kept_epoch: The epoch, from 1, of these weights.
         seconds: Time spent training.
     """
 
+    training: Training
     model: GraphModel
     note: TaskNote
     curves: dict[str, list[float]]
@@ -380,7 +382,7 @@ class Training:
         if output is not None:
             save_model(model, output / MODEL_FILE, {"task": note.to_dict()})
         self._compare(history.curves, objective, number)
-        return Trained(model, note, history.curves, keep.epoch, history.seconds)
+        return Trained(self, model, note, history.curves, keep.epoch, history.seconds)
 
     def _fit_at_once(
         self,
@@ -404,7 +406,7 @@ class Training:
             model.fit_at_once(objective, train, val, every, self._kept)
         else:
             solve_skip(model, objective, train, val)
-        trained = Trained(model.eval(), note, {}, 1, clock() - began)
+        trained = Trained(self, model.eval(), note, {}, 1, clock() - began)
         row = {"train_loss": self.evaluate(trained, number, "train").loss(objective)}
         watched = config.watched
         if watched is not None:

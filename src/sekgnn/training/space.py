@@ -1,4 +1,4 @@
-"""What to search over: choices and ranges for keys of a run's config.
+"""What to choose from: choices and ranges for keys of a run's config.
 
 Importing this file loads neither torch nor Optuna.
 """
