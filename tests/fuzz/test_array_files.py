@@ -151,7 +151,7 @@ def resign(folder: Path, number: int, change: Callable[[Arrays], Arrays]) -> Non
     line = manifest["shards"][number]
     file = folder / line["file"]
     arrays = change({n: np.array(a) for n, a in Shard(file).arrays.items()})
-    line["sha256"] = shards._digest(arrays)
+    line["sha256"] = shards.arrays_digest(arrays)
     line["graphs"] = max(0, arrays.get("node_ptr", np.zeros(1)).size - 1)
     members: Any = {"about": np.array(json.dumps(line, sort_keys=True)), **arrays}
     with file.open("wb") as stream:

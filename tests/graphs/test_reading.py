@@ -345,7 +345,7 @@ def spread(folder: Path, form: Format) -> tuple[Path, list[str]]:
 def test_parts_of_a_file_are_the_file(form: Format, size: int, tmp_path: Path) -> None:
     path, targets = spread(tmp_path, form)
     whole = list(read_records(path, DEFAULTS, targets))
-    parts = [part for part, _ in input_parts(path, DEFAULTS, size)]
+    parts = [part for part, _ in input_parts(path, DEFAULTS, size, targets)]
     read = [list(read_records(path, DEFAULTS, targets, part=part)) for part in parts]
     assert [len(part) for part in read[:-1]] == [size] * (len(parts) - 1)
     found = [record for part in read for record in part]

@@ -31,7 +31,14 @@ from sekgnn.encoding.node_ranges import RangePlan, encode_graph_file
 from sekgnn.encoding.sharded import encode_shards
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
-from sekgnn.graphs import pack_pairs, path_graph, random_regular_graph, to_graph6
+from sekgnn.graphs import (
+    pack_pairs,
+    path_graph,
+    random_regular_graph,
+    read_graphs,
+    to_graph6,
+    write_npz,
+)
 from sekgnn.transforms import encode_dataset
 
 pytest.importorskip("distributed")
@@ -107,6 +114,20 @@ def test_ranges_of_one_graph_are_those_of_one_process(
     encode_graph_file(file, plan, tmp_path / "there", client=client)
     assert len(content(tmp_path / "here")) == 6  # five ranges and the manifest
     assert content(tmp_path / "there") == content(tmp_path / "here")
+
+
+def test_what_cannot_be_cut_is_sent(client: Any, source: Path, tmp_path: Path) -> None:
+    """Workers never look at the file, which is gone when the second one begins."""
+    write_npz(tmp_path / "graphs.npz", read_graphs(source))
+    encode(tmp_path / "graphs.npz", tmp_path / "here")
+    gone = once((tmp_path / "graphs.npz").unlink)
+    total = (tmp_path / "graphs.npz").stat().st_size
+    seen: list[tuple[int, int]] = []
+    encode(tmp_path / "graphs.npz", tmp_path / "there", client=client, on_shard=gone,
+           progress=lambda *done: seen.append(done))  # fmt: skip
+    assert len(content(tmp_path / "here")) == SHARDS + 1
+    assert content(tmp_path / "there") == content(tmp_path / "here")
+    assert seen[-1] == (total, total)
 
 
 def once(act: Callable[[], object]) -> Callable[..., None]:

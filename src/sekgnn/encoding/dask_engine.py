@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import pickle
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -151,7 +152,9 @@ def run_on_workers(
                 except StopIteration:
                     ended = True
                     break
-                future = client.submit(run, *arguments, task, pure=False)
+                with warnings.catch_warnings():
+                    warnings.filterwarnings("ignore", "Sending large graph")
+                    future = client.submit(run, *arguments, task, pure=False)
                 waiting[future] = task
                 finished.add(future)
             if not waiting:

@@ -25,7 +25,6 @@ from sekgnn.files import make_folder, visible_names
 from sekgnn.graphs.packed import GRAPH_ARRAYS, PackedGraphs
 from sekgnn.graphs.read_options import DEFAULTS, ReadOptions
 from sekgnn.graphs.records import (
-    cut_at_bytes,
     graph_format,
     input_parts,
     invalid_smiles,
@@ -57,7 +56,6 @@ class Task(NamedTuple):
     path: str
     part: Part  # the rows
     digest: str  # SHA-256 of what they are read from
-    weight: int  # how much of the input it is
 
     def __str__(self) -> str:
         return f"shard {self.number} ({self.path}, from row {self.part.row + 1})"
@@ -92,7 +90,9 @@ class ShardJob:
 
     def __call__(self, task: Task) -> dict[str, Any]:
         """Write a shard, unless it is there and whole; all of it, or nothing."""
-        about = json.dumps([self.parameters(), task.digest, task.part], sort_keys=True)
+        about = json.dumps(
+            [self.parameters(), task.digest, task.part[:4]], sort_keys=True
+        )
         key = hashlib.sha256(about.encode()).hexdigest()
         # named by what it holds: it never takes the place of another input's shard
         file = Path(self.folder) / f"shard-{task.number:05d}-{key[:8]}.npz"
@@ -240,7 +240,7 @@ def encode_shards(
     total = sum(map(_num_bytes, paths))
     done = 0
     lines: dict[int, dict[str, Any]] = {}
-    tasks = _tasks(paths, chosen, shard_size)
+    tasks = _tasks(paths, job, shard_size)
     if client is None:
         finished: Iterator[tuple[Task, Any]] = ((task, job(task)) for task in tasks)
     else:
@@ -248,11 +248,13 @@ def encode_shards(
         finished = run_on_workers(client, job, tasks, packages)
     for task, line in finished:
         lines[task.number] = line
-        done += task.weight
+        done += task.part.weight
         if on_shard is not None:
             on_shard(line)
         if progress is not None:
             progress(min(done, total), total)
+    if progress is not None and done < total:
+        progress(total, total)
     found = [lines[number] for number in sorted(lines)]
     head = _checked(folder, found, paths)
     for note in list(dict.fromkeys(note for line in found for note in line["notes"])):
@@ -307,18 +309,12 @@ def _begin(folder: Path, manifest: dict[str, Any]) -> Path:
     return folder
 
 
-def _tasks(paths: Sequence[Path], options: ReadOptions, size: int) -> Iterator[Task]:
-    """Yield the parts of all input, cut as they are asked for."""
+def _tasks(paths: Sequence[Path], job: ShardJob, size: int) -> Iterator[Task]:
+    """Yield the parts of all input, cut or read as they are asked for."""
     number = 0
     for path in paths:
-        parts = input_parts(path, options, size)
-        scale = 1.0
-        if not cut_at_bytes(path, options):
-            known = list(parts)
-            parts, scale = iter(known), _num_bytes(path) / max(1, known[-1][0].stop)
-        for part, digest in parts:
-            weight = int(scale * (part.stop - part.start))
-            yield Task(number, str(path), part, digest, weight)
+        for part, digest in input_parts(path, job.options, size, job.targets):
+            yield Task(number, str(path), part, digest)
             number += 1
 
 

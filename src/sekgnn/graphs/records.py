@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -30,19 +32,22 @@ from sekgnn.graphs.molecules import (
 )
 from sekgnn.graphs.npz import read_npz
 from sekgnn.graphs.read_options import DEFAULTS, FORMATS, ReadOptions
-from sekgnn.graphs.shards import MANIFEST_FILE, Shards, shard_records
+from sekgnn.graphs.shards import (
+    MANIFEST_FILE,
+    arrays_digest,
+    record_arrays,
+    shard_records,
+)
 from sekgnn.graphs.table import (
     Column,
     DataRow,
     Part,
     data_rows,
-    file_digest,
     line_parts,
     table_parts,
     text_lines,
 )
-from sekgnn.graphs.tu_folder import tu_parts, tu_records
-from sekgnn.parallel import even_chunks
+from sekgnn.graphs.tu_folder import tu_records
 
 SUFFIXES = {
     ".g6": "graph6",
@@ -62,7 +67,7 @@ SUFFIXES = {
 """Formats by suffix; ``.txt`` is an edge list or graph6, a folder is a TU folder."""
 
 MOST_PART_BYTES = 1 << 23
-"""A part ends with the row that brings it to this many bytes of text."""
+"""A part ends with the row that brings it to this many bytes of text or arrays."""
 
 OnInvalid = Callable[[DataRow], object]
 """Called with rows whose SMILES, the first of their values, cannot be read."""
@@ -126,9 +131,9 @@ def read_records(
 ) -> Iterator[GraphRecord]:
     """Read the graphs of a file or folder one by one.
 
-    Tables, JSON lines, graph6 and shards are read as records are asked for, so memory
-    does not depend on the length of the file, and a fault is raised when it is met.
-    Other formats are read whole; a part of a TU folder is read alone.
+    Tables, JSON lines, graph6, shards and large TU folders are read as records are
+    asked for, so memory does not depend on the length of the file, and a fault is
+    raised when it is met. Other formats are read whole.
 
     Args:
         path: What to read.
@@ -145,6 +150,8 @@ def read_records(
             something is wrong, which names file, row, line and column.
         MissingExtraError: If rdkit, or for Parquet pyarrow, is not installed.
     """
+    if part is not None and part.records:
+        return iter(part.records)
     form = graph_format(path, options.format)
     if form == "smiles":
         return _molecules(path, options, targets, features, on_invalid, part)
@@ -155,22 +162,7 @@ def read_records(
         found = read_graph6(path) if part is None else graph6_lines(path, part)
         return _plain(found, 0 if part is None else part.row)
     if form == "shards":
-        return shard_records(path, targets, part)
-    if part is None or part.files:
-        return _whole(path, form, options, features, part)
-    stamps = tuple(file.stat().st_mtime_ns for file in _files(path))
-    held = _held(str(path), form, options, features, stamps)
-    return iter(held[part.start : part.stop])
-
-
-def _whole(
-    path: str | Path,
-    form: str,
-    options: ReadOptions,
-    features: bool,
-    part: Part | None = None,
-) -> Iterator[GraphRecord]:
-    """Read a format that cannot be read in parts, but for most TU folders."""
+        return shard_records(path, targets)
     rules: dict[str, Any] = {"undirected": options.undirected, "loops": options.loops}
     if form == "npz":
         return _plain(read_npz(path, **rules))
@@ -183,43 +175,32 @@ def _whole(
         node_labels=options.node_labels,
         edge_labels=options.edge_labels,
         features=features,
-        part=part,
         **rules,
     )
 
 
-@lru_cache(1)
-def _held(
-    path: str, form: str, options: ReadOptions, features: bool, stamps: tuple[int, ...]
-) -> list[GraphRecord]:
-    """Read such a format once for all parts that this process is asked for."""
-    return list(_whole(path, form, options, features))
-
-
-def _files(path: str | Path) -> list[Path]:
-    """Return a file, or all files of a folder."""
-    place = Path(path)
-    return sorted(f for f in place.rglob("*") if f.is_file()) or [place]
-
-
 def input_parts(
-    path: str | Path, options: ReadOptions, size: int
+    path: str | Path,
+    options: ReadOptions,
+    size: int,
+    targets: Sequence[Column] = (),
 ) -> Iterator[tuple[Part, str]]:
     """Cut a file or folder into parts of ``size`` rows, each with a SHA-256.
 
-    One pass over the file finds where rows begin; nothing is parsed that need not be.
-    Where rows are lines, a part also ends with the row that brings it to
-    ``MOST_PART_BYTES``, and in TU folders one does about there. Formats that are read
-    whole are read for it, too.
+    One pass over tables and text finds where rows begin; nothing is parsed that need
+    not be. What is neither a table nor a text of a graph per line cannot be cut: it is
+    read here, with its ``targets``, and parts hold records. A part, unless of Parquet,
+    also ends with the row that brings it to ``MOST_PART_BYTES``.
 
     Args:
         path: What to read.
         options: How to read it.
         size: Rows of a part; rows that are left out later are counted.
+        targets: As for :func:`read_records`.
 
     Returns:
         Parts for :func:`read_records`. The SHA-256 changes with the content of the
-        part, or with that of the whole file where rows are not lines.
+        part, or with that of the whole file of Parquet.
 
     Raises:
         GraphInputError: If the path does not exist, has no known format or cannot be
@@ -228,28 +209,41 @@ def input_parts(
     form = graph_format(path, options.format)
     if form == "smiles" and Path(path).suffix.lower() != ".smi":
         return table_parts(path, size, MOST_PART_BYTES)
-    if cut_at_bytes(path, options):
+    if form in ("smiles", "json", "graph6"):
         ends: Any = "" if form == "smiles" else "\n"
         skip = HEADER if form == "graph6" else ""
         return line_parts(path, size, MOST_PART_BYTES, ends, skip)
-    if form == "tu":
-        labels = {n: getattr(options, n) for n in ("node_labels", "edge_labels")}
-        found = tu_parts(path, size, MOST_PART_BYTES, **labels)
-        if found is not None:
-            return iter(found)
-    if form == "shards":
-        digest, count = file_digest(Path(path) / MANIFEST_FILE), len(Shards(path))
-    else:
-        digest = file_digest(*_files(path))
-        count = sum(1 for _ in read_records(path, options, features=False))
-    parts = even_chunks(count, size)
-    return ((Part(start, stop, start), digest) for start, stop in parts)
+    return _record_parts(read_records(path, options, targets), size, targets)
 
 
-def cut_at_bytes(path: str | Path, options: ReadOptions) -> bool:
-    """Tell whether :func:`input_parts` counts bytes of a file, and not its rows."""
-    lines = graph_format(path, options.format) in ("smiles", "json", "graph6")
-    return lines and Path(path).suffix.lower() != ".parquet"
+def _record_parts(
+    records: Iterator[GraphRecord], size: int, targets: Sequence[Column]
+) -> Iterator[tuple[Part, str]]:
+    """Yield parts that hold records, each with the SHA-256 of their arrays."""
+    row = 0
+    while held := tuple(_some(records, size)):
+        arrays = record_arrays(held, list(targets or held[0].targets))
+        names = json.dumps([held[0].names, list(held[0].targets)])
+        digest = hashlib.sha256((names + arrays_digest(arrays)).encode())
+        stop = row + len(held)
+        weight = sum(map(_num_bytes, held))
+        yield Part(row, stop, row, 0, weight, held), digest.hexdigest()
+        row = stop
+
+
+def _some(records: Iterator[GraphRecord], size: int) -> Iterator[GraphRecord]:
+    """Yield the next ``size`` records, or fewer of large graphs."""
+    total = 0
+    for record in islice(records, size):
+        yield record
+        total += _num_bytes(record)
+        if total >= MOST_PART_BYTES:
+            return
+
+
+def _num_bytes(record: GraphRecord) -> int:
+    arrays = (*record.graph.csr, record.x, record.edge_attr)
+    return sum(array.nbytes for array in arrays if array is not None)
 
 
 def graph_format(path: str | Path, format: str | None = None) -> str:

@@ -14,7 +14,6 @@ import json
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -33,7 +32,7 @@ from sekgnn.graphs.row_check import (
     check_starts,
     checked_once,
 )
-from sekgnn.graphs.table import Column, Part
+from sekgnn.graphs.table import Column
 from sekgnn.parsing import Size, parse_as
 
 MANIFEST_FILE = "manifest.json"
@@ -210,7 +209,7 @@ def write_shard(path: Path, about: Mapping[str, Any], arrays: Arrays) -> dict[st
         "graphs": int(arrays["rows"].size),
         "nodes": int(arrays["node_ptr"][-1]),
         "edges": int(arrays["indices"].size) // 2,
-        "sha256": _digest(arrays),
+        "sha256": arrays_digest(arrays),
         **about,
     }
     members = {"about": np.array(json.dumps(line, sort_keys=True)), **arrays}
@@ -231,7 +230,8 @@ def write_shard(path: Path, about: Mapping[str, Any], arrays: Arrays) -> dict[st
     return line
 
 
-def _digest(arrays: Arrays) -> str:
+def arrays_digest(arrays: Arrays) -> str:
+    """Return a SHA-256 of arrays and their names."""
     digest = hashlib.sha256()
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
@@ -325,7 +325,7 @@ class Shard:
 
     def check(self) -> None:
         """Compare all numbers with their SHA-256, and raise if they have changed."""
-        if _digest(self.arrays) != self.about.get("sha256"):
+        if arrays_digest(self.arrays) != self.about.get("sha256"):
             raise GraphInputError(
                 f"the shard {self.path} has changed since it was written; encode "
                 "again, which replaces it."
@@ -455,9 +455,9 @@ class Shards:
 
 
 def shard_records(
-    path: str | Path, targets: Sequence[Column] = (), part: Part | None = None
+    path: str | Path, targets: Sequence[Column] = ()
 ) -> Iterator[GraphRecord]:
-    """Yield the graphs of a folder of shards, or a part, checked as they are read.
+    """Yield the graphs of a folder of shards, checked as they are read.
 
     Raises:
         GraphInputError: If a shard is missing or damaged, or holds no such target.
@@ -470,14 +470,11 @@ def shard_records(
                 f"{', '.join(shards.targets) or 'none'}; encode again with --target."
             )
     numbers = [shards.targets.index(str(name)) for name in targets]
-    start, stop = (0, len(shards)) if part is None else part[:2]
-    for place, (begin, end) in enumerate(pairwise(shards.graph_ptr.tolist())):
-        if end <= start or begin >= stop:
-            continue
+    for place in range(shards.graph_ptr.size - 1):
         shard = shards.shard(place)
         shard.check()
         columns = [shard.targets(number) for number in numbers]
-        for number in range(max(start - begin, 0), min(stop, end) - begin):
+        for number in range(len(shard)):
             record = shard.record(number, shards.names)
             values = [column[number] for column in columns]
             known = dict(zip(targets, values, strict=True))

@@ -16,6 +16,8 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 from sekgnn.checks import nearest
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.extras import require
+from sekgnn.graphs.graph_record import GraphRecord
+from sekgnn.parallel import even_chunks
 
 _BATCH_ROWS = 1024  # rows of a Parquet file held at once
 _BUFFER_BYTES = 2**18  # read ahead in each of its columns, not whole row groups
@@ -25,18 +27,18 @@ Column = str | int
 
 
 class Part(NamedTuple):
-    """Rows of a file that follow each other, and where they lie.
+    """Rows of a file that follow each other: where they lie, or what they are.
 
-    Start and stop are bytes; rows from 0 in Parquet files, TU folders and formats that
-    are read whole.
+    Start and stop are bytes; rows from 0 in Parquet files and in what cannot be cut,
+    whose records are then at hand.
     """
 
     start: int  # the first
     stop: int  # one beyond the last
     row: int = 0  # rows before them
     line: int = 0  # lines before them
-    files: tuple[Part, ...] = ()  # their lines in each file of a TU folder
-    labels: tuple[tuple[float, ...] | None, ...] = ()  # all there, of nodes and edges
+    weight: int = 0  # bytes of the input, about
+    records: tuple[GraphRecord, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -125,19 +127,13 @@ def table_parts(path: str | Path, size: int, limit: int) -> Iterator[tuple[Part,
     parquet = require("pyarrow.parquet", None)
     with open_binary(path) as content, _readable(path):
         count = parquet.ParquetFile(content).metadata.num_rows
-    digest = file_digest(path)
-    for start in range(0, count, size):
-        yield Part(start, min(start + size, count), start), digest
-
-
-def file_digest(*paths: str | Path) -> str:
-    """Return the SHA-256 of some files, one after the other."""
-    digest = hashlib.sha256()
-    for path in paths:
-        with open_binary(path) as file:
-            while piece := file.read(1 << 20):
-                digest.update(piece)
-    return digest.hexdigest()
+    digest, total = hashlib.sha256(), Path(path).stat().st_size
+    with open_binary(path) as file:
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+    for start, stop in even_chunks(count, size):
+        weight = total * stop // count - total * start // count
+        yield Part(start, stop, start, 0, weight), digest.hexdigest()
 
 
 def line_parts(
@@ -183,12 +179,15 @@ class _Counted:
         start, line, row, count = self.bytes, self.line, 0, 0
         for _ in rows:
             count += 1
-            if count == size or self.bytes - start >= limit:
-                yield Part(start, self.bytes, row, line), self.digest.hexdigest()
+            length = self.bytes - start
+            if count == size or length >= limit:
+                part = Part(start, self.bytes, row, line, length)
+                yield part, self.digest.hexdigest()
                 start, line, row, count = self.bytes, self.line, row + count, 0
                 self.digest = hashlib.sha256()
         if count:
-            yield Part(start, self.bytes, row, line), self.digest.hexdigest()
+            part = Part(start, self.bytes, row, line, self.bytes - start)
+            yield part, self.digest.hexdigest()
 
 
 def text_start(path: str | Path) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, pairwise
+from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +18,14 @@ from sekgnn.graphs.cleaning import SelfLoops, Undirected, located
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.graph_record import NO_NAMES, FeatureNames, GraphRecord
 from sekgnn.graphs.packed import pack_union, unpack
-from sekgnn.graphs.table import Part, text_lines, text_start
+from sekgnn.graphs.table import text_lines
 from sekgnn.memory import check_claim, check_memory
 
 IntArray = NDArray[np.int64]
 Features = Sequence[NDArray[np.float32] | None]
 Names = tuple[str, ...] | None
 
-_FILES = {  # what has a line in each, in the order of Part.files
+_FILES = {  # what has a line in each
     "A": "edges",
     "graph_indicator": "nodes",
     "graph_labels": "graphs",
@@ -35,7 +35,9 @@ _FILES = {  # what has a line in each, in the order of Part.files
     "edge_labels": "edges",
 }
 _BLOCK = 1 << 14  # lines held as text
-_LINE_BYTES = 16  # of a line of nodes or edges, about
+_PIECE = 1 << 22  # lines of nodes and edges that are read together, about
+_LINE_BYTES = 8  # of a line of edges, about
+_ALL = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -52,20 +54,23 @@ class _Lines:
 
 
 class _Folder:
-    """The files of a dataset, or those of their lines that are of a part."""
+    """The files of a dataset, which are read on from where they were left."""
 
-    def __init__(self, edge_file: Path, part: Part | None = None) -> None:
+    def __init__(self, edge_file: Path) -> None:
         self.edge_file = edge_file
-        places = dict(zip(_FILES, part.files if part else (), strict=False))
-        self.places: dict[str, Part] = places
-        self.first_graph = part.start if part else 0
-        self.first_node = places["graph_indicator"].row if part else 0
-        self.labels = part.labels if part else (None, None)
+        self.node_ptr = _node_ptr(edge_file)
+        self.totals = {
+            "graphs": self.node_ptr.size - 1,
+            "nodes": int(self.node_ptr[-1]),
+        }
+        self.taken = Counter[str]()  # lines of each file
+        self.before = Counter[str]()  # lines before those that were taken last
+        self.fields = Counter[str]()  # fields in its lines
+        self.first_node = 0  # of the graphs that are being read
+        self._open: dict[str, Iterator[str]] = {}
 
     def file(self, name: str) -> Path:
-        return self.edge_file.with_name(
-            f"{self.edge_file.name.removesuffix('_A.txt')}_{name}.txt"
-        )
+        return _file(self.edge_file, name)
 
     def has(self, name: str) -> bool:
         return self.file(name).is_file()
@@ -75,33 +80,43 @@ class _Folder:
         return next(found, None)
 
     def place(self, name: str, number: int) -> str:
-        """Return where line ``number``, from 0, of these lines stands."""
-        place = self.places.get(name, Part(0, 0))
-        return _Lines(self.file(name), [], place.row).place(number)
+        """Return where line ``number``, from 0, of those taken last stands."""
+        return _Lines(self.file(name), [], self.before[name]).place(number)
 
-    def blocks(self, name: str) -> Iterator[_Lines]:
-        """Yield the lines of a file, a few at a time."""
-        file, place = self.file(name), self.places.get(name)
-        filled = filter(str.strip, text_lines(file, part=place))
-        before = place.row if place else 0
-        while text := list(islice(filled, _BLOCK)):
-            yield _Lines(file, text, before)
-            before += len(text)
+    def take(self, name: str, count: int) -> Iterator[_Lines]:
+        """Yield the next ``count`` lines of a file, a few at a time."""
+        file = self.file(name)
+        lines = self._open.setdefault(name, _filled(file))
+        self.before[name] = self.taken[name]
+        while count and (text := list(islice(lines, min(count, _BLOCK)))):
+            yield _Lines(file, text, self.taken[name])
+            self.taken[name] += len(text)
+            count -= len(text)
+        if count and _FILES[name] in self.totals:
+            self.check_count(name)
 
-    def lines(self, name: str, count: int) -> _Lines:
-        """Return all lines of a file, of which there must be ``count``."""
-        blocks = list(self.blocks(name))
-        text = [line for block in blocks for line in block.text]
-        self.check_count(name, len(text), count)
-        return _Lines(self.file(name), text, blocks[0].before if blocks else 0)
+    def check_ends(self) -> None:
+        """Refuse files that have more lines than what they describe."""
+        for name, lines in self._open.items():
+            self.taken[name] += sum(1 for _ in lines)
+            self.check_count(name)
 
-    def check_count(self, name: str, found: int, count: int) -> None:
-        """Refuse a file that has more or fewer lines than what it describes."""
-        if found != count:
+    def check_count(self, name: str) -> None:
+        """Refuse a file of which more or fewer lines were taken than it should have."""
+        what = _FILES[name]
+        if self.taken[name] != self.totals[what]:
             raise GraphInputError(
-                f"{self.file(name)} has {found} lines for {count} {_FILES[name]}; a "
-                "file is cut short."
+                f"{self.file(name)} has {self.taken[name]} lines for "
+                f"{self.totals[what]} {what}; a file is cut short."
             )
+
+
+class _Piece(NamedTuple):
+    """Graphs that follow each other, and their lines."""
+
+    start: int  # the first graph
+    stop: int  # one beyond the last
+    edges: int  # lines of edges
 
 
 def tu_records(
@@ -109,10 +124,9 @@ def tu_records(
     *,
     undirected: Undirected = "error",
     loops: SelfLoops = "drop",
-    node_labels: Sequence[int] | None = None,
-    edge_labels: Sequence[int] | None = None,
+    node_labels: Sequence[float] | None = None,
+    edge_labels: Sequence[float] | None = None,
     features: bool = True,
-    part: Part | None = None,
 ) -> Iterator[GraphRecord]:
     """Read a TU folder: structure, features and targets.
 
@@ -130,15 +144,43 @@ def tu_records(
         node_labels: See there.
         edge_labels: See there.
         features: Read features and targets, not only the structure.
-        part: One of :func:`tu_parts`, to read no more than that.
+
+    A folder of more than some four million nodes and edges is read in pieces, its files
+    in step, so memory does not grow with it; before, its edges are counted and labels
+    looked through, since a column of features stands for each. If edges are not sorted
+    by graph, it is read whole, with a warning.
 
     Raises:
         GraphInputError: If a file is missing, cut short or malformed, or an edge joins
             two graphs; names file and line.
     """
-    folder = _Folder(find_tu_edges(path), part)
-    count = part.stop - part.start if part else None
-    graphs, pairs = _structure(folder, count, undirected, loops)
+    folder = _Folder(find_tu_edges(path))
+    pieces = _pieces(folder)
+    if len(pieces) > 1 and features:
+        if node_labels is None:
+            node_labels = _distinct(folder.file("node_labels"), _numbers)
+        if edge_labels is None:
+            edge_labels = _distinct(folder.file("edge_labels"), _integers)
+    for piece in pieces:
+        records = _read(
+            folder, piece, undirected, loops, node_labels, edge_labels, features
+        )
+        if piece.stop == pieces[-1].stop:
+            folder.check_ends()
+        yield from records
+
+
+def _read(
+    folder: _Folder,
+    piece: _Piece,
+    undirected: Undirected,
+    loops: SelfLoops,
+    node_labels: Sequence[float] | None,
+    edge_labels: Sequence[float] | None,
+    features: bool,
+) -> Iterator[GraphRecord]:
+    """Read a piece, and return its records."""
+    graphs, pairs = _structure(folder, piece, undirected, loops)
     x: Features = [None] * len(graphs)
     edge_attr = x
     targets: list[dict[str, str]] = [{} for _ in graphs]
@@ -148,71 +190,20 @@ def tu_records(
         edge_attr, edge_names = _edge_features(folder, graphs, pairs, edge_labels)
         names = FeatureNames(node_names, edge_names)
         targets = _targets(folder, len(graphs))
+    elif folder.has("graph_labels"):  # tells of graphs that are lost
+        list(folder.take("graph_labels", len(graphs)))
     rows = zip(graphs, x, edge_attr, targets, strict=True)
-    for i, (graph, of_nodes, of_edges, known) in enumerate(
-        rows, start=folder.first_graph + 1
-    ):
-        yield GraphRecord(
-            graph, f"graph {i}", i, of_nodes, of_edges, known, names=names
-        )
-
-
-def tu_parts(
-    path: str | Path,
-    size: int,
-    limit: int,
-    *,
-    node_labels: Sequence[int] | None = None,
-    edge_labels: Sequence[int] | None = None,
-) -> list[tuple[Part, str]] | None:
-    """Cut a TU folder into parts of ``size`` graphs, each with a SHA-256.
-
-    A part also ends with the graph that brings its nodes and edges to about ``limit``
-    bytes of text. The files are read in step, a block of lines at a time; labels are
-    looked through before, since a column of features stands for each.
-
-    Returns:
-        Parts for :func:`tu_records`; ``None``, with a warning, if the edges are not
-        sorted by graph, so that a part of the graphs is not a part of the file.
-
-    Raises:
-        GraphInputError: As :func:`tu_records`, for all but single attributes, targets
-            and pairs that lack their reverse.
-    """
-    folder = _Folder(find_tu_edges(path))
-    sizes = _part_sizes(folder, size, limit // _LINE_BYTES)
-    if sizes is None:
-        warnings.warn(
-            f"{folder.edge_file}: edges are not sorted by graph, so the folder is read "
-            "whole, by every process; sort the lines, together with those of "
-            f"{folder.file('edge_labels').name} if there are any.",
-            GraphInputWarning,
-            stacklevel=3,
-        )
-        return None
-    labels = (
-        _distinct(folder, "node_labels", _numbers) if node_labels is None else None,
-        _distinct(folder, "edge_labels", _integers) if edge_labels is None else None,
+    return (
+        GraphRecord(graph, f"graph {i}", i, of_nodes, of_edges, known, names=names)
+        for i, (graph, of_nodes, of_edges, known) in enumerate(rows, piece.start + 1)
     )
-    counts = np.array(sizes).T.tolist()
-    cuts = [
-        _cut(folder, name, counts[("graphs", "nodes", "edges").index(what)])
-        for name, what in _FILES.items()
-    ]
-    ends = pairwise(np.cumsum([0, *counts[0]]).tolist())
-    parts = []
-    for (start, stop), *pieces in zip(ends, *cuts, strict=True):
-        places, digests = zip(*pieces, strict=True)
-        digest = hashlib.sha256("".join(digests).encode()).hexdigest()
-        parts.append((Part(start, stop, start, 0, places, labels), digest))
-    return parts
 
 
 def tu_target_file(path: str | Path) -> Path | None:
     """Return the file that holds the targets of a TU folder, if there is one."""
-    folder = _Folder(find_tu_edges(path))
-    name = folder.target_name()
-    return None if name is None else folder.file(name)
+    edges = find_tu_edges(path)
+    files = (_file(edges, name) for name in ("graph_labels", "graph_attributes"))
+    return next(filter(Path.is_file, files), None)
 
 
 def find_tu_edges(path: str | Path) -> Path:
@@ -232,40 +223,35 @@ def find_tu_edges(path: str | Path) -> Path:
     return found[0]
 
 
-def _structure(
-    folder: _Folder, count: int | None, undirected: Undirected, loops: SelfLoops
-) -> tuple[list[Graph], IntArray]:
-    """Return ``count`` graphs, or all, and their edges numbered from 0, ``[2, E]``."""
-    owners = [np.zeros(0, np.int64), *_owners(folder)]
-    graph = np.concatenate(owners) - folder.first_graph
-    if count is None:
-        count = _check_graphs(folder, graph.size, graph[-1:].tolist())
-    if folder.has("graph_labels"):
-        folder.lines("graph_labels", count)
-    node_ptr = np.searchsorted(graph, np.arange(count + 1)).astype(np.int64)
-    blocks = []
-    for lines, edges in _edges(folder, graph.size):
-        across = np.flatnonzero(graph[edges[0]] != graph[edges[1]])
-        if across.size:
-            raise _across(folder, lines.place(across[0]), edges[:, across[0]])
-        blocks.append(edges)
-    pairs = np.concatenate([np.zeros((2, 0), np.int64), *blocks], axis=1)
-    with located(folder.edge_file):
-        packed = pack_union(
-            pairs[0], pairs[1], node_ptr, undirected, loops, before=folder.first_graph
-        )
-    return unpack(packed), pairs
+def _file(edge_file: Path, name: str) -> Path:
+    """Return the file of a dataset that holds ``name``."""
+    return edge_file.with_name(f"{edge_file.name.removesuffix('_A.txt')}_{name}.txt")
 
 
-def _owners(folder: _Folder) -> Iterator[IntArray]:
-    """Yield the graph of every node, from 0, block after block."""
-    if not folder.has("graph_indicator"):
+def _filled(file: Path) -> Iterator[str]:
+    """Yield the lines of a file that are not blank."""
+    return filter(str.strip, text_lines(file))
+
+
+def _blocks(file: Path) -> Iterator[_Lines]:
+    """Yield the lines of a file, a few at a time."""
+    lines, before = _filled(file), 0
+    while text := list(islice(lines, _BLOCK)):
+        yield _Lines(file, text, before)
+        before += len(text)
+
+
+def _node_ptr(edge_file: Path) -> IntArray:
+    """Return where the nodes of every graph begin, ``[G + 1]``."""
+    file = _file(edge_file, "graph_indicator")
+    if not file.is_file():
         raise GraphInputError(
-            f"{folder.file('graph_indicator')} is missing; without it the nodes of "
-            f"{folder.edge_file.name} cannot be divided into graphs."
+            f"{file} is missing; without it the nodes of {edge_file.name} cannot be "
+            "divided into graphs."
         )
-    last = 0
-    for lines in folder.blocks("graph_indicator"):
+    sizes = []
+    num_nodes = last = 0
+    for lines in _blocks(file):
         graph = _integers(lines, 1)[:, 0] - 1
         if graph[0] < 0:
             raise GraphInputError(f"{lines.place(0)}: graphs are numbered from 1.")
@@ -278,155 +264,99 @@ def _owners(folder: _Folder) -> Iterator[IntArray]:
             )
         last = int(graph[-1])
         if last >= 2**31:
-            raise GraphInputError(
-                f"{lines.file}: graph number {last + 1} is too large."
-            )
-        yield graph
-
-
-def _check_graphs(folder: _Folder, num_nodes: int, last: list[int]) -> int:
-    """Return the number of graphs, if the number of the last one can be believed."""
-    file = folder.file("graph_indicator")
-    if not last:
+            raise GraphInputError(f"{file}: graph number {last + 1} is too large.")
+        num_nodes += graph.size
+        sizes.append(np.unique(graph, return_counts=True))
+    if not sizes:
         raise GraphInputError(f"{file} is empty; there are no graphs.")
     with located(file):
-        check_claim(last[0] + 1, "graphs", num_nodes, "nodes", 1 << 16)
-    return last[0] + 1
+        check_claim(last + 1, "graphs", num_nodes, "nodes", 1 << 16)
+    node_ptr = np.zeros(last + 2, np.int64)
+    for numbers, counts in sizes:
+        node_ptr[numbers + 1] += counts
+    return np.cumsum(node_ptr, out=node_ptr)
 
 
-def _edges(folder: _Folder, num_nodes: int) -> Iterator[tuple[_Lines, IntArray]]:
-    """Yield the edges between the nodes, numbered from 0, ``[2, E]``, in blocks."""
-    first = folder.first_node
-    for lines in folder.blocks("A"):
-        edges = _integers(lines, 2).T - 1 - first
-        outside = np.flatnonzero(((edges < 0) | (edges >= num_nodes)).any(axis=0))
-        if outside.size:
-            u, v = edges[:, outside[0]] + first + 1
-            raise GraphInputError(
-                f"{lines.place(outside[0])}: edge {u}, {v}, but nodes are numbered "
-                f"from {first + 1} to {first + num_nodes}."
+def _pieces(folder: _Folder) -> list[_Piece]:
+    """Cut the graphs where they bring nodes and edges to ``_PIECE``."""
+    node_ptr, count = folder.node_ptr, folder.node_ptr.size - 1
+    whole = [_Piece(0, count, _ALL)]
+    lines = node_ptr[-1] + folder.edge_file.stat().st_size // _LINE_BYTES
+    if lines <= _PIECE:
+        return whole
+    edge_ptr, last = np.zeros(count + 1, np.int64), 0
+    for found in _blocks(folder.edge_file):
+        owner = _checked_edges(found, node_ptr)[1]
+        if (np.diff(owner, prepend=last) < 0).any():
+            warnings.warn(
+                f"{folder.edge_file}: edges are not sorted by graph, so the folder is "
+                "read whole; sort the lines, together with those of "
+                f"{folder.file('edge_labels').name} if there are any.",
+                GraphInputWarning,
+                stacklevel=4,
             )
-        yield lines, edges
-
-
-def _across(folder: _Folder, place: str, edge: IntArray) -> GraphInputError:
-    """Return the error for an edge between two graphs, whose numbers are looked up."""
-    owners = [
-        int(next(islice(chain.from_iterable(_owners(folder)), node, None))) + 1
-        for node in edge.tolist()
+            return whole
+        last = int(owner[-1])
+        numbers, counts = np.unique(owner, return_counts=True)
+        edge_ptr[numbers + 1] += counts
+    np.cumsum(edge_ptr, out=edge_ptr)
+    folder.totals["edges"] = int(edge_ptr[-1])
+    piece = (node_ptr + edge_ptr) // _PIECE  # that a graph which begins there is in
+    ends = [0, *(np.flatnonzero(piece[1:-1] != piece[:-2]) + 1).tolist(), count]
+    return [
+        _Piece(start, stop, int(edge_ptr[stop] - edge_ptr[start]))
+        for start, stop in pairwise(ends)
     ]
-    u, v = edge + folder.first_node + 1
-    return GraphInputError(
-        f"{place}: edge {u}, {v} joins graphs {owners[0]} and {owners[1]}; an edge "
-        "must stay in one graph."
-    )
 
 
-def _part_sizes(
-    folder: _Folder, size: int, most: int
-) -> list[tuple[int, int, int]] | None:
-    """Return graphs, nodes and edges of every part, or ``None`` if it cannot be cut.
-
-    A part ends at ``size`` graphs, or with the one that brings it to ``most`` lines.
-    """
-    num_nodes, last = 0, []
-    for graph in _owners(folder):
-        num_nodes, last = num_nodes + graph.size, [int(graph[-1])]
-    _check_graphs(folder, num_nodes, last)
-    sizes = []
-    graphs = nodes = edges = 0  # of the part that is not complete
-    for block in _graph_sizes(folder, num_nodes):
-        if block is None:
-            return None
-        for n, m in block.T.tolist():
-            graphs, nodes, edges = graphs + 1, nodes + n, edges + m
-            if graphs == size or nodes + edges >= most:
-                sizes.append((graphs, nodes, edges))
-                graphs = nodes = edges = 0
-    if graphs:
-        sizes.append((graphs, nodes, edges))
-    return sizes
-
-
-def _graph_sizes(folder: _Folder, num_nodes: int) -> Iterator[IntArray | None]:
-    """Yield nodes and edges of graphs that follow each other, ``[2, G]``, in blocks.
-
-    Yields ``None`` at last if an edge comes after edges of later graphs.
-    """
-    blocks = _edges(folder, num_nodes)
-    none = _Lines(folder.edge_file, [], 0), np.zeros((2, 0), np.int64)
-    lines, edges = next(blocks, none)
-    done = 0  # of these edges
-    first_graph, first_node = 0, 0  # that are not complete
-    open_graph = np.zeros(0, np.int64)  # owners from that node on
-    for block in chain(_owners(folder), [None]):
-        owners = open_graph if block is None else np.concatenate([open_graph, block])
-        last = int(owners[-1]) + (block is None)
-        node_ptr = first_node + np.searchsorted(
-            owners, np.arange(first_graph, last + 1)
+def _checked_edges(lines: _Lines, node_ptr: IntArray) -> tuple[IntArray, IntArray]:
+    """Return edges between nodes numbered from 0, ``[2, E]``, and their graphs."""
+    edges = _integers(lines, 2).T - 1
+    outside = np.flatnonzero(((edges < 0) | (edges >= node_ptr[-1])).any(axis=0))
+    if outside.size:
+        u, v = edges[:, outside[0]] + 1
+        raise GraphInputError(
+            f"{lines.place(outside[0])}: edge {u}, {v}, but nodes are numbered from 1 "
+            f"to {node_ptr[-1]}."
         )
-        count = np.zeros(last - first_graph, np.int64)
-        while edges.size:
-            later = np.flatnonzero(edges[0, done:] >= node_ptr[-1])
-            stop = done + int(later[0]) if later.size else edges.shape[1]
-            owner = np.searchsorted(node_ptr, edges[:, done:stop], side="right") - 1
-            across = np.flatnonzero(owner[0] != owner[1])
-            if across.size:
-                wrong = done + int(across[0])
-                raise _across(folder, lines.place(wrong), edges[:, wrong])
-            if (np.diff(owner[0], prepend=0) < 0).any():
-                yield None
-                return
-            count += np.bincount(owner[0], minlength=count.size)
-            done = stop
-            if later.size:
-                break
-            (lines, edges), done = next(blocks, none), 0
-        yield np.stack([np.diff(node_ptr), count])
-        open_graph = owners[node_ptr[-1] - first_node :]
-        first_graph, first_node = last, int(node_ptr[-1])
+    owner, other = np.searchsorted(node_ptr, edges, side="right") - 1
+    across = np.flatnonzero(owner != other)
+    if across.size:
+        u, v = edges[:, across[0]] + 1
+        raise GraphInputError(
+            f"{lines.place(across[0])}: edge {u}, {v} joins graphs "
+            f"{owner[across[0]] + 1} and {other[across[0]] + 1}; an edge must stay in "
+            "one graph."
+        )
+    return edges, owner
 
 
-def _cut(
-    folder: _Folder, name: str, counts: Sequence[int]
-) -> Sequence[tuple[Part, str]]:
-    """Return where so many lines after so many lie in a file, and their SHA-256."""
-    if not folder.has(name):
-        return [(Part(0, 0), "")] * len(counts)
-    file = folder.file(name)
-    filled = _with_blank_lines(text_lines(file))
-    start, row, fields = text_start(file), 0, 0
-    parts = []
-    for count in counts:
-        lines = _Lines(file, list(islice(filled, count)), row)
-        fields = _check_fields(lines, fields)
-        content = "".join(lines.text).encode()
-        stop = start + len(content)
-        parts.append((Part(start, stop, row), hashlib.sha256(content).hexdigest()))
-        start, row = stop, row + len(lines.text)
-    folder.check_count(name, row + sum(1 for _ in filled), sum(counts))
-    return parts
-
-
-def _with_blank_lines(lines: Iterator[str]) -> Iterator[str]:
-    """Yield lines that are not blank, each after the blank ones before it."""
-    blank = ""
-    for line in lines:
-        if line.strip():
-            yield blank + line
-            blank = ""
-        else:
-            blank += line
+def _structure(
+    folder: _Folder, piece: _Piece, undirected: Undirected, loops: SelfLoops
+) -> tuple[list[Graph], IntArray]:
+    """Return graphs, and their edges between nodes numbered from 0, ``[2, E]``."""
+    first = folder.first_node = int(folder.node_ptr[piece.start])
+    node_ptr = folder.node_ptr[piece.start : piece.stop + 1] - first
+    blocks = [np.zeros((2, 0), np.int64)]
+    for lines in folder.take("A", piece.edges):
+        blocks.append(_checked_edges(lines, folder.node_ptr)[0])
+    pairs = np.concatenate(blocks, axis=1) - first
+    folder.totals.setdefault("edges", pairs.shape[1])
+    with located(folder.edge_file):
+        packed = pack_union(
+            pairs[0], pairs[1], node_ptr, undirected, loops, before=piece.start
+        )
+    return unpack(packed), pairs
 
 
 def _distinct(
-    folder: _Folder, name: str, read: Callable[[_Lines], NDArray[Any]]
+    file: Path, read: Callable[[_Lines], NDArray[Any]]
 ) -> tuple[float, ...] | None:
     """Return the numbers of a file, each once, sorted; ``None`` if it is missing."""
-    if not folder.has(name):
+    if not file.is_file():
         return None
     found = np.zeros(0, np.int64)
-    for lines in folder.blocks(name):
+    for lines in _blocks(file):
         found = np.union1d(found, read(lines)[:, 0])
     return tuple(found.tolist())
 
@@ -476,14 +406,9 @@ def _table(
 ) -> NDArray[Any]:
     """Return the numbers of a file, ``[count, columns]``."""
     blocks = []
-    fields = 0
-    for lines in folder.blocks(name):
-        fields = _check_fields(lines, fields)
+    for lines in folder.take(name, count):
+        folder.fields[name] = _check_fields(lines, folder.fields[name])
         blocks.append(read(lines))
-    folder.check_count(name, sum(map(len, blocks)), count)
-    if not blocks:  # as wide as other parts
-        others = islice(_Folder(folder.edge_file).blocks(name), 1)
-        blocks = [read(lines)[:0] for lines in others]
     return np.concatenate(blocks) if blocks else np.zeros((0, 1), np.int64)
 
 
@@ -494,8 +419,6 @@ def _one_hot(
     known: Sequence[float] | None,
 ) -> tuple[list[float], NDArray[np.float32]]:
     """Return the labels that have a column, and the columns of every line."""
-    if known is None:
-        known = folder.labels[what == "edge"]
     columns = np.unique(labels) if known is None else np.array(known, labels.dtype)
     strange = np.flatnonzero(~np.isin(labels, columns))
     name = f"{what}_labels"
@@ -542,11 +465,12 @@ def _targets(folder: _Folder, count: int) -> list[dict[str, str]]:
     name = folder.target_name()
     if name is None:
         return [{} for _ in range(count)]
-    lines = folder.lines(name, count)
-    fields = _check_fields(lines)
-    width = 1 if name == "graph_labels" else fields
+    rows: list[list[str]] = []
+    for lines in folder.take(name, count):
+        folder.fields[name] = _check_fields(lines, folder.fields[name])
+        rows += ([field.strip() for field in line.split(",")] for line in lines.text)
+    width = 1 if name == "graph_labels" else folder.fields[name]
     names = ["y"] if width == 1 else [f"y{i}" for i in range(width)]
-    rows = ([field.strip() for field in line.split(",")] for line in lines.text)
     return [dict(zip(names, row, strict=False)) for row in rows]
 
 
