@@ -170,7 +170,7 @@ def check_fields(config: Any) -> None:
         if value is None:
             continue
         if item.metadata.get("choices"):
-            for one in value if isinstance(value, tuple) else (value,):
+            for one in value if "tuple" in str(item.type) else (value,):
                 check_choice(item.name, one, item.metadata["choices"])
         _check_range(item.name, value, item.metadata)
 
