@@ -18,6 +18,7 @@ from sekgnn.models import load_model
 from sekgnn.models.options import MODEL_KINDS
 from sekgnn.paper import WWL, KernelMachine
 from sekgnn.paper.graph_kernels import KernelGraphs
+from sekgnn.paper.kinds import KernelOptions
 from sekgnn.training.batches import JoinedGraphs
 from sekgnn.training.build import make_model
 from sekgnn.training.config import RunConfig
@@ -25,7 +26,11 @@ from sekgnn.training.predictor import Predictor
 from sekgnn.training.training import Trained, Training
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
-KERNELS = [name for name, kind in MODEL_KINDS.items() if "kernel" in kind.parts]
+KERNELS = [
+    name
+    for name, kind in MODEL_KINDS.items()
+    if issubclass(kind.options_type, KernelOptions)
+]
 NO_LAYERS: dict[str, Any] = {"num_layers": None, "hidden_channels": None}
 
 
@@ -188,7 +193,7 @@ def test_what_kernels_cannot_do_is_said_first(lines: Path, tmp_path: Path) -> No
         name = "fgw" if key == "alpha" else "wwl"
         keys: dict[str, Any] = {"model": name, key: value}
         with pytest.raises(ConfigError, match=f"{key} must be"):
-            make_model(RunConfig(**keys), _task(lines), 0)
+            RunConfig.from_dict(keys)
     with pytest.raises(ConfigError, match="compares graphs"):
         WWL(0, 2, level="node")
     model = make_model(RunConfig(model="wl"), _task(lines), 0)
@@ -226,8 +231,8 @@ def test_a_parameter_that_was_not_tried_is_refused(
     model.save(tmp_path / "file.safetensors")
     with pytest.raises(ModelFileError, match="not the graphs of a kernel machine"):
         load_model(tmp_path / "file.safetensors")
-    with pytest.raises(ConfigError, match="rounds must be at most"):
-        make_model(RunConfig(model="wl", rounds=10**9), _task(lines), 0)
+    with pytest.raises(ConfigError, match=r"rounds .*at most"):
+        RunConfig.from_dict({"model": "wl", "rounds": 10**9})
 
 
 def test_an_unfitted_machine_says_zero(lines: Path) -> None:

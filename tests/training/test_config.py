@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import yaml
@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sekgnn.errors import ConfigError
-from sekgnn.models.options import MODEL_KINDS
+from sekgnn.models.options import MODEL_KINDS, ModelOptions
 from sekgnn.training.config import (
     ACCELERATORS,
     CONFIG_HELP,
@@ -37,8 +37,8 @@ DRAWN: dict[str, st.SearchStrategy[Any]] = {
     "accelerator": st.sampled_from(ACCELERATORS),
     "epochs": whole,
     "seed": st.integers(0, 2**40),
-    "num_hops": st.none() | whole,
-    "dropout": st.none() | st.floats(0, 1),
+    "num_hops": st.none() | st.integers(1, 10_000),
+    "dropout": st.none() | st.floats(0, 1, exclude_max=True),
     "share_hops": st.none() | st.booleans(),
     "self_loops": st.booleans() | st.permutations([True, False]),
     "radius": st.lists(whole, min_size=1, max_size=3).map(tuple),
@@ -47,9 +47,12 @@ DRAWN: dict[str, st.SearchStrategy[Any]] = {
     "weight_decay": st.floats(0, 1),
     "tensorboard": st.booleans(),
     "jump": st.sampled_from(["sum", "last"]),
-    "model_options": st.dictionaries(texts, st.none() | whole | texts),
     "num_workers": st.integers(0, 8),
 }
+
+
+def fields_of(kind: Any) -> set[str]:
+    return {item.name for item in fields(kind)}
 
 
 @given(st.fixed_dictionaries({}, optional=DRAWN))
@@ -62,6 +65,47 @@ def test_configs_come_back_from_json_and_yaml(values: dict[str, Any]) -> None:
         assert again == config
         assert again.differences(config) == []
         assert hash(again) == hash(config)
+
+
+@given(st.dictionaries(texts, st.none() | whole | texts))
+def test_options_of_models_of_your_own_come_back(options: dict[str, Any]) -> None:
+    """Nothing is known of them here, not even whether ``None`` means something."""
+    config = RunConfig.from_dict({"model": "mine:Net", "model_options": options})
+    assert dict(config.model_options) == options
+    assert RunConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
+
+
+FURTHER = [
+    (model, item)
+    for model, kind in MODEL_KINDS.items()
+    for item in fields(kind.options_type)
+    if item.name not in fields_of(ModelOptions)
+]
+
+
+@pytest.mark.parametrize(("model", "item"), FURTHER)
+def test_options_of_one_model_are_keys_of_that_model(model: str, item: Any) -> None:
+    """Flat or not, the config is the same; elsewhere only nothing is accepted."""
+    assert item.name not in fields_of(RunConfig)
+    value = {"bool": not item.default, "float": 0.25, "int": 2}.get(
+        str(item.type).split(" | ")[0], "1-2-3"
+    )
+    flat = RunConfig.from_dict({"model": model, item.name: value})
+    options: dict[str, Any] = {item.name: value}
+    assert flat == RunConfig(model=model, model_options=cast("Any", options))
+    assert flat != RunConfig(model=model)
+    written = flat.to_dict()
+    assert written[item.name] == value and written["model_options"] == {}
+    assert RunConfig.from_dict(written) == flat
+    assert flat.change({item.name: None}) == RunConfig(model=model)
+    assert RunConfig.from_dict({"model": "gin", item.name: None}).model_options == ()
+    for wrong in ({**written, "model": "gin"}, {**written, "model_options": options}):
+        with pytest.raises(ConfigError, match=item.name):
+            RunConfig.from_dict(wrong)
+    with pytest.raises(ConfigError, match=f"^{item.name} must be"):
+        RunConfig.from_dict({"model": model, item.name: [value]})
+    with pytest.raises(ConfigError, match="Did you mean"):
+        RunConfig.from_dict({"model": model, "model_options": {f"{item.name}s": value}})
 
 
 def test_numbers_that_yaml_reads_as_texts_are_numbers() -> None:
@@ -189,7 +233,8 @@ def test_differences_leave_out_keys_of_the_machine() -> None:
 
 
 def test_every_key_is_explained() -> None:
-    assert set(CONFIG_HELP) == {item.name for item in fields(RunConfig)}
+    further = {item.name for _, item in FURTHER}
+    assert set(CONFIG_HELP) == fields_of(RunConfig) | further
     assert all(CONFIG_HELP.values())
 
 

@@ -153,7 +153,7 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         if isinstance(self.class_weight, Mapping):
             values["class_weight"] = None  # graphs have weights instead
         typed = import_typed(values)
-        return RunConfig(**typed, val_fraction=self.validation_fraction)
+        return RunConfig.from_dict({**typed, "val_fraction": self.validation_fraction})
 
     def _train(
         self,

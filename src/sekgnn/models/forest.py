@@ -13,8 +13,9 @@ from torch.nn import functional as F
 from sekgnn.graphs.extras import require
 from sekgnn.models.graph_inputs import GraphInputs
 from sekgnn.models.graph_model import GraphModel, register_model
+from sekgnn.models.kinds import ForestOptions
 from sekgnn.models.linear_skip import PooledFeatures
-from sekgnn.models.options import LINKS, Link, ModelOptions
+from sekgnn.models.options import LINKS, Link
 from sekgnn.nn.choices import POOLS
 from sekgnn.nn.decision_trees import DecisionTrees
 
@@ -38,9 +39,10 @@ class Forest(GraphModel):
     data_sized: ClassVar[tuple[str, ...]] = tuple(
         f"trees.{name}" for name in DecisionTrees.KINDS
     )
+    options: ForestOptions
     link: Tensor
 
-    def encoders(self, options: ModelOptions) -> list[nn.Module]:
+    def encoders(self, options: ForestOptions) -> list[nn.Module]:
         """Return no branch, but make the trees."""
         self.features = PooledFeatures(
             self.encoding,

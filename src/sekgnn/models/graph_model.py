@@ -84,6 +84,7 @@ class GraphModel(nn.Module):
     hidden_channels: int
     encoding: SubstructureEncoding | None
     level: Level
+    options: ModelOptions
     arguments: dict[str, Any]
 
     def __init_subclass__(cls, **more: Any) -> None:
@@ -183,11 +184,15 @@ class GraphModel(nn.Module):
             self.skip = LinearSkip(features, self.out_channels)
         self._start_at_zero()
 
-    def encoders(self, options: ModelOptions) -> list[nn.Module]:
-        """Return the branches; a subclass says which."""
+    def encoders(self, options: Any) -> list[nn.Module]:
+        """Return the branches; a subclass says which.
+
+        Args:
+            options: Of the class that the model's kind names.
+        """
         raise NotImplementedError(f"{type(self).__name__} needs encoders().")
 
-    def make_readout(self, channels: int, options: ModelOptions) -> nn.Module:
+    def make_readout(self, channels: int, options: Any) -> nn.Module:
         """Return the layer from ``[N, channels]`` to ``[G, out_channels]``."""
         return GraphReadout(channels, options.readout)
 
@@ -195,7 +200,7 @@ class GraphModel(nn.Module):
         """Return the last layer, from ``[G, channels]`` to the output."""
         return _Head(channels, self.out_channels)
 
-    def own_encoding(self, options: ModelOptions) -> SubstructureEncoding | None:
+    def own_encoding(self, options: Any) -> SubstructureEncoding | None:
         """Return the encoding of a model that always reads the same one."""
         return None
 

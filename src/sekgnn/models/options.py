@@ -1,7 +1,8 @@
 """The options of the networks, each once: meaning, choices, default; loads no torch.
 
 Constructors, estimators, run configs and flags are made from what stands here. A new
-option is a field of :class:`ModelOptions` and its use in a layer or encoder.
+option is a field of :class:`ModelOptions`, or of the class of the one model that needs
+it, and its use in a layer or encoder.
 """
 
 from __future__ import annotations
@@ -9,18 +10,18 @@ from __future__ import annotations
 import inspect
 import json
 import math
-import numbers
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields
 from importlib import import_module
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from sekgnn.checks import MOST_LEVELS, check_choice, check_positive, nearest
+from sekgnn.checks import MOST_LEVELS, check_choice, nearest
 from sekgnn.errors import ConfigError
 from sekgnn.nn.choices import (
     Activation,
-    Base,
     Combine,
     Fusion,
     Head,
@@ -35,199 +36,195 @@ from sekgnn.nn.choices import (
 Level = Literal["graph", "node", "link"]
 Link = Literal["none", "softmax", "sigmoid"]
 """What turns outputs into predictions: numbers, classes, or labels one by one."""
-_VALIDATED = "chosen on validation graphs"
-_LEVELS = ("num_hops", "num_layers", "rounds", "blocks", "mlp_layers", "return_steps")
 LINKS: tuple[Link, ...] = get_args(Link)
 
 
 def option(
-    part: str, help: str, default: Any, choices: Any = None, unset: str = ""
+    help: str,
+    default: Any,
+    choices: Any = None,
+    *,
+    part: str = "",
+    unset: str = "",
+    **limits: float,
 ) -> Any:
-    """Return a field of :class:`ModelOptions`.
+    """Return a field of :class:`ModelOptions`, or of what extends it.
 
     Args:
-        part: What a model must have for the option to mean something; ``"all"`` for
-            every network.
         help: What it does, for constructors, configs and flags.
         default: What it is if left out; the first choice if ``None``.
         choices: A ``Literal`` type.
+        part: What a model must have for the option to mean something; ``"all"`` for
+            every network, nothing for those that a model's own class adds.
         unset: What ``None`` means, in words.
+        **limits: Of a number: at least ``low`` or ``above``, at most ``high`` or
+            ``below`` a bound.
     """
     known = get_args(choices)
     default = known[0] if known and default is None else default
-    return field(
-        default=default,
-        metadata={"part": part, "help": help, "choices": known, "unset": unset},
-    )
+    about = {"part": part, "help": help, "choices": known, "unset": unset}
+    return field(default=default, metadata={**about, **limits})
 
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """Every option of the networks; a model has those of its parts.
+    """The options that most networks share; a model has those of its parts.
+
+    A model that needs more extends this class, and its :class:`ModelKind` says so.
 
     Raises:
         ConfigError: If a value cannot work.
     """
 
-    hidden_channels: int = option("all", "width of every layer", 64)
-    num_layers: int = option("all", "L, number of layers", 3)
+    hidden_channels: int = option("width of every layer", 64, part="all", low=1)
+    num_layers: int = option(
+        "L, number of layers", 3, part="all", low=1, high=MOST_LEVELS
+    )
     num_hops: int = option(
-        "hops", "K, number of hops of message passing, or radius of its ego-nets", 3
+        "K, number of hops of message passing, or radius of its ego-nets",
+        3,
+        part="hops",
+        low=1,
+        high=MOST_LEVELS,
     )
     message: str = option(
-        "message",
         "message that is sent: gin, gine, gcn, gine_plus or package.module:name of "
         "your own",
         "gin",
+        part="message",
     )
     update: Update = option(
-        "message", "how a hop's messages are transformed", None, Update
+        "how a hop's messages are transformed", None, Update, part="message"
     )
-    combine: Combine = option("combine", "how hops are combined", None, Combine)
+    combine: Combine = option("how hops are combined", None, Combine, part="combine")
     share_hops: bool = option(
-        "message", "use one update for all hops of a layer", False
+        "use one update for all hops of a layer", False, part="message"
     )
     inject: Inject = option(
-        "inject", "where the encoding enters, at every layer or the input", None, Inject
+        "where the encoding enters, at every layer or the input",
+        None,
+        Inject,
+        part="inject",
     )
     fusion: Fusion = option(
-        "fusion", "how the encoding's channels are fused", None, Fusion
+        "how the encoding's channels are fused", None, Fusion, part="fusion"
     )
     standardize: Standardize = option(
-        "fusion",
         "shift and scale the encoding to mean 0 and variance 1 over the training "
         "graphs, or rotate it to its principal axes as well",
         None,
         Standardize,
+        part="fusion",
     )
     skip: bool = option(
-        "skip", "add a linear layer from pooled encodings straight to the output", False
+        "add a linear layer from pooled encodings straight to the output",
+        False,
+        part="skip",
     )
-    jump: Jump = option("jump", "how the outputs of layers are joined", None, Jump)
+    jump: Jump = option("how the outputs of layers are joined", None, Jump, part="jump")
     readout: str = option(
-        "readout",
         "how a graph's nodes are pooled: sum, mean, max, attention, set2set, or "
         "several as in sum+mean",
         "sum",
+        part="readout",
     )
     pooled: Pooled = option(
-        "head",
         "leave pooled vectors as they are, or centre and scale them by what they were "
         "before training and start the head at zero",
         None,
         Pooled,
+        part="head",
     )
     head: Head = option(
-        "head", "head of the network, one linear layer or two", None, Head
+        "head of the network, one linear layer or two", None, Head, part="head"
     )
     activation: Activation = option(
-        "mlp", "activation inside and between layers", None, Activation
+        "activation inside and between layers", None, Activation, part="mlp"
     )
-    norm: Norm = option("mlp", "kind of normalisation", None, Norm)
+    norm: Norm = option("kind of normalisation", None, Norm, part="mlp")
     dropout: float = option(
-        "all", "dropout probability, after every layer and before the head", 0.0
-    )
-    towers: int = option("towers", "towers of a PNA layer, which share its width", 1)
-    sort_nodes: int = option(
-        "sort", "nodes of a graph that are read after sorting (DGCNN)", 30
-    )
-    shortest_paths: bool = option(
-        "paths", "tell messages how many shortest paths they can take (KP-GIN)", False
-    )
-    inner_layers: int = option(
-        "inner", "layers inside the ego-nets of one layer (GIN-AK+)", 2
-    )
-    base: Base = option(
-        "base", "sets of nodes that the network in an ego-net joins", None, Base
-    )
-    order_size: int = option(
-        "orderings", "nodes of an ordering that are read (Deep LRP)", 3
-    )
-    num_capsules: int = option("capsules", "capsules of a layer (CapsGNN)", 8)
-    n_estimators: int = option("trees", "number of trees in a forest", 300)
-    max_depth: int | None = option(
-        "trees", "largest depth of a tree in a forest", None, unset="unlimited"
-    )
-    min_samples_leaf: int = option(
-        "trees", "smallest number of training rows in a leaf of a tree", 1
-    )
-    svm_c: float | None = option(
-        "kernel",
-        "C of a support vector machine, over the mean of k(G, G)",
-        None,
-        unset=_VALIDATED,
-    )
-    gamma: float | None = option(
-        "distance", "γ of a kernel exp(-γ d) of distances d", None, unset=_VALIDATED
-    )
-    rounds: int | None = option(
-        "colours",
-        "rounds in which a kernel refines colours",
-        None,
-        unset=f"{_VALIDATED}; 2 for fgw",
-    )
-    alpha: float = option(
-        "transport", "weight of structure against colours in fgw, 0 to 1", 0.5
-    )
-    return_steps: int = option("returns", "length of the walks of retgk", 50)
-    blocks: int | None = option(
-        "tangent", "number of blocks of gntk", None, unset=_VALIDATED
-    )
-    mlp_layers: int = option("tangent", "layers of the perceptron of a gntk block", 2)
-    degree_scale: bool = option(
-        "tangent", "average over neighbours in gntk, or else add them up", True
+        "dropout probability, after every layer and before the head",
+        0.0,
+        part="all",
+        low=0,
+        below=1,
     )
 
     def __post_init__(self) -> None:
         """Check every value."""
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if item.type == "int" or (item.type == "int | None" and value is not None):
-                most = MOST_LEVELS if item.name in _LEVELS else None
-                checked = check_positive(item.name, value, maximum=most)
-                object.__setattr__(self, item.name, checked)
-            if item.metadata["choices"]:
-                check_choice(item.name, value, item.metadata["choices"])
-        for name in ("share_hops", "skip", "shortest_paths", "degree_scale"):
-            if not isinstance(getattr(self, name), bool):
-                raise ConfigError(
-                    f"{name} must be true or false, got {getattr(self, name)!r}."
-                )
-        dropout: object = self.dropout
-        real = isinstance(dropout, numbers.Real) and not isinstance(dropout, bool)
-        if not real or not 0 <= float(self.dropout) < 1:
-            raise ConfigError(f"dropout must be a number in [0, 1), got {dropout!r}.")
-        object.__setattr__(self, "dropout", float(self.dropout))
-        for name in ("svm_c", "gamma", "alpha"):
-            self._check_above_zero(name, 1.0 if name == "alpha" else math.inf)
+        check_fields(self)
 
-    def _check_above_zero(self, name: str, high: float) -> None:
-        """Refuse what is not a number above 0, up to a bound."""
-        value: object = getattr(self, name)
+
+def check_fields(config: Any) -> None:
+    """Check the fields of a frozen dataclass by their types and what else is said.
+
+    Of their metadata, ``choices`` are all values there are; numbers are at least
+    ``low`` or ``above``, at most ``high`` or ``below`` a bound.
+
+    Raises:
+        ConfigError: If a value cannot work.
+    """
+    for item in fields(config):
+        value = typed_value(item.name, getattr(config, item.name), item.type)
+        object.__setattr__(config, item.name, value)
         if value is None:
-            return
-        real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        if not real or not 0 < float(getattr(self, name)) <= high or value == math.inf:
-            bound = "" if high == math.inf else f" and at most {high:g}"
-            raise ConfigError(f"{name} must be above 0{bound}, got {value!r}.")
-        object.__setattr__(self, name, float(getattr(self, name)))
+            continue
+        if item.metadata.get("choices"):
+            for one in value if "tuple" in str(item.type) else (value,):
+                check_choice(item.name, one, item.metadata["choices"])
+        _check_range(item.name, value, item.metadata)
 
 
-OPTION_NAMES = tuple(item.name for item in fields(ModelOptions))
+def typed_value(name: str, value: Any, annotation: Any) -> Any:
+    """Return ``value`` in the type of its key, or raise."""
+    kinds = str(annotation).split(" | ")
+    if value is None and "None" in kinds:
+        return None
+    want = kinds[0]
+    if want[0].isupper() or want.startswith("tuple[tuple"):  # a Literal: its choices
+        return value
+    if want.startswith("tuple"):
+        inner = str if "str" in want else int
+        for item in value:
+            if not isinstance(item, inner) or isinstance(item, bool):
+                raise ConfigError(f"{name} must hold {inner.__name__}, got {item!r}.")
+        return value
+    if "tuple[bool, ...]" in kinds and isinstance(value, list | tuple):
+        if value and all(isinstance(item, bool) for item in value):
+            return tuple(value) if len(value) > 1 else value[0]
+        raise ConfigError(f"{name} must be true, false or both, got {value!r}.")
+    if want == "bool" and isinstance(value, bool):
+        return value
+    if want == "str" and isinstance(value, str):
+        return value
+    if want == "int" and isinstance(value, Integral) and not isinstance(value, bool):
+        return int(value)
+    if want == "float" and not isinstance(value, bool):
+        try:  # YAML reads 1e-3, without a dot, as a string
+            return float(value)
+        except (TypeError, ValueError, OverflowError):
+            pass
+    words = {"bool": "true or false", "str": "a string", "int": "an integer"}
+    raise ConfigError(f"{name} must be {words.get(want, 'a number')}, got {value!r}.")
 
 
-def optional_keys() -> list[tuple[str, str, dict[str, Any]]]:
-    """Return name, type and metadata of every option as a key that may be left out."""
-    plain = ("int", "float", "bool")
-    return [
-        (
-            item.name,
-            f"{kind if kind in plain else 'str'} | None",
-            {**item.metadata, "shown": shown_default(item.name)},
-        )
-        for item in fields(ModelOptions)
-        for kind in [str(item.type).removesuffix(" | None")]
-    ]
+_LIMITS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
+    "low": ("at least", operator.ge),
+    "above": ("above", operator.gt),
+    "high": ("at most", operator.le),
+    "below": ("below", operator.lt),
+}
+
+
+def _check_range(name: str, value: Any, about: Mapping[str, Any]) -> None:
+    """Raise if a number is outside its range, or not a number."""
+    limits = {limit: about[limit] for limit in _LIMITS if limit in about}
+    words = [f"{_LIMITS[limit][0]} {bound}" for limit, bound in limits.items()]
+    if isinstance(value, float) and not {"high", "below"} & limits.keys():
+        words.append("finite")
+    holds = all(_LIMITS[limit][1](value, bound) for limit, bound in limits.items())
+    if limits and not (holds and value != math.inf):
+        raise ConfigError(f"{name} must be {' and '.join(words)}, got {value!r}.")
 
 
 @dataclass(frozen=True)
@@ -258,6 +255,7 @@ class ModelKind:
         parts: Parts of :func:`option`, besides those of all networks.
         defaults: Where they differ from :class:`ModelOptions`.
         fixed: Options that it does not have, but its encoders read.
+        options_type: The class of its options, with those that it alone has.
         network: Whether it is one.
         lacks: Parts of all networks that it does not have.
         edges: Whether it reads edge features.
@@ -271,6 +269,7 @@ class ModelKind:
     )  # fmt: skip
     defaults: Mapping[str, Any] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    options_type: type[ModelOptions] = ModelOptions
     network: bool = True
     lacks: tuple[str, ...] = ()
     edges: bool = True
@@ -281,10 +280,10 @@ class ModelKind:
     def options(self) -> dict[str, Any]:
         """Return the options of the model and their defaults."""
         shared = ("all", "readout", "head", "mlp") if self.network else ()
-        parts = {*self.parts, *shared} - {*self.lacks}
+        parts = {"", *self.parts, *shared} - {*self.lacks}
         return {
             item.name: self.defaults.get(item.name, item.default)
-            for item in fields(ModelOptions)
+            for item in fields(self.options_type)
             if item.metadata["part"] in parts
         }
 
@@ -301,7 +300,7 @@ class ModelKind:
                     f"model {model!r} has no option {name!r}; it has {', '.join(own)}."
                     f"{nearest(name, own)}"
                 )
-        return ModelOptions(**{**self.fixed, **own, **given})
+        return self.options_type(**{**self.fixed, **own, **given})
 
 
 class ModelKinds(Mapping[str, ModelKind]):
@@ -348,7 +347,7 @@ class ModelKinds(Mapping[str, ModelKind]):
         self._homes.pop(name, None)
 
 
-MODEL_KINDS = ModelKinds("sekgnn.paper.kinds")
+MODEL_KINDS = ModelKinds("sekgnn.models.kinds", "sekgnn.paper.kinds")
 """Every model by name; ``describe_models`` and ``register_model`` add to them."""
 
 
@@ -363,107 +362,15 @@ def describe_models(home: str, kinds: Mapping[str, ModelKind]) -> None:
         MODEL_KINDS.add(name, kind, home)
 
 
-describe_models(
-    "sekgnn.models.networks",
-    {
-        "sek-gin": ModelKind(
-            ("hops", "combine", "inject", "encoding", "fusion", "skip", "jump"),
-            fixed={"message": "gine_plus"},
-            about=About(
-                "K-hop",
-                "Yao et al., KDD 2023",
-                "[SEK-GNN with GINE+ ‖ GIN], one linear head",
-                "sek",
-                (1, 2, 3, 4, 5),
-            ),
-        ),
-        "sek-ppgn": ModelKind(
-            ("hops", "combine", "encoding", "fusion", "skip"),
-            {"combine": "sum"},
-            about=About(
-                "pairs of nodes",
-                "Yao et al., KDD 2023",
-                "[one SEK layer (GIN) ‖ PPGN], one linear head",
-                "sek2fwl",
-                (1,),
-            ),
-        ),
-        "sek-gnn": ModelKind(
-            about=About(
-                "K-hop",
-                "Yao et al., KDD 2023",
-                "h'_v = COMBINE_k UPDATE_k(MESSAGE_k(h_v, f_v, {(h_u, f_u): u in "
-                "N_k(v)}))",
-                "sek",
-            )
-        ),
-        "k-gin": ModelKind(
-            ("hops", "combine", "message", "skip", "jump"),
-            {"message": "gine_plus"},
-            about=About(
-                "K-hop",
-                "Brossard et al., 2020; Feng et al., NeurIPS 2022",
-                "h'_v = MLP((1+ε) h_v + Σ_k θ_k Σ_{u in N_k(v)} ReLU(h_u^(L-k)))",
-                "khop",
-                (1,),
-            ),
-        ),
-        "gin": ModelKind(
-            ("skip", "jump"),
-            {"jump": "last"},
-            {"num_hops": 1, "combine": "sum"},
-            about=About(
-                "message passing",
-                "Xu et al., ICLR 2019",
-                "h'_v = MLP((1+ε) h_v + Σ_u h_u)",
-                "1wl",
-                (1, 2),
-            ),
-        ),
-        "ppgn": ModelKind(
-            (),
-            fixed={"num_hops": 1},
-            about=About(
-                "pairs of nodes",
-                "Maron et al., NeurIPS 2019",
-                "X'_vu = MLP([X_vu ‖ Σ_w MLP(X)_vw ∘ MLP(X)_wu])",
-                "2fwl",
-                (1, 3),
-            ),
-        ),
-        "ridge": ModelKind(
-            ("encoding", "readout"),
-            fixed={"num_hops": 1, "skip": True},
-            network=False,
-            chooses="the penalty",
-            about=About(
-                "closed form",
-                "this library",
-                "y = W pool_v [1, d_v, d_v²] ⊗ [1, f_v, x_v, Σ_u e_uv]",
-                "sek",
-            ),
-        ),
-    },
-)
-describe_models(
-    "sekgnn.models.forest",
-    {
-        "forest": ModelKind(
-            ("encoding", "trees"),
-            fixed={"num_hops": 1},
-            network=False,
-            about=About(
-                "trees",
-                "this library",
-                "extremely randomised trees of pool_v [1, f_v, x_v, Σ_u e_uv]",
-                "sek",
-            ),
-        ),
-    },
-)
-
 OWN = ModelKind()
-"""Of a model of your own that is made of branches: it has all options."""
+"""Of a model of your own that is made of branches: it has all shared options."""
+
+
+def all_options() -> dict[str, Field[Any]]:
+    """Return the options of all models by name, those that most share first."""
+    further = [kind.options_type for kind in MODEL_KINDS.values()]
+    types: list[type[ModelOptions]] = [ModelOptions, *further]
+    return {item.name: item for each in types for item in fields(each)}
 
 
 def model_costs() -> dict[str, dict[str, float]]:
@@ -484,7 +391,7 @@ def shown_default(name: str) -> str:
         >>> shown_default("readout")
         'sum; set2set for mpnn'
     """
-    item = next(item for item in fields(ModelOptions) if item.name == name)
+    item = all_options()[name]
     general = item.default
     words = [f"no-{name.replace('_', '-')}" if general is False else str(general)]
     words = [item.metadata["unset"]] if general is None else words
@@ -508,7 +415,7 @@ def signature_of(kind: ModelKind, *, encoding: Any) -> inspect.Signature:
         inspect.Parameter.POSITIONAL_OR_KEYWORD,
         inspect.Parameter.KEYWORD_ONLY,
     )
-    types = {item.name: item.type for item in fields(ModelOptions)}
+    types = {item.name: item.type for item in fields(kind.options_type)}
     first = [inspect.Parameter("in_channels", must, annotation="int"),
              inspect.Parameter("out_channels", must, annotation="int")]  # fmt: skip
     if "encoding" in kind.parts:
@@ -539,7 +446,7 @@ def arguments_doc(kind: ModelKind) -> str:
     ]
     if "encoding" in kind.parts:
         lines.append("encoding: What ``sub_enc`` holds, as given to the transform.")
-    known = {item.name: item.metadata for item in fields(ModelOptions)}
+    known = {item.name: item.metadata for item in fields(kind.options_type)}
     for name, value in kind.options().items():
         help, choices = known[name]["help"], known[name]["choices"]
         words = f": {', '.join(choices[:-1])} or {choices[-1]}" if choices else ""

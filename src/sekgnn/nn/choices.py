@@ -22,7 +22,6 @@ Standardize = Literal["scale", "rotate", "none"]
 """How encodings are standardised on the training graphs."""
 Head = Literal["linear", "mlp"]
 Pooled = Literal["plain", "frozen"]
-Base = Literal["1", "1-2-3"]
 
 READOUTS = ("sum", "mean", "max", "attention", "set2set")
 POOLS = ("sum", "mean", "std", "max", "min")

@@ -20,6 +20,7 @@ from sekgnn.models.options import ModelOptions
 from sekgnn.nn import MLP
 from sekgnn.nn.mlp import reset_children
 from sekgnn.nn.sparse_sum import Csr, csr_sum
+from sekgnn.paper.kinds import DGCNNOptions, KPGINOptions, PNAOptions
 from sekgnn.paper.layer_stack import LayerStack
 from sekgnn.paper.overlaps import Overlaps, overlap_weights
 from sekgnn.paper.peripheral_conv import KPGINConv, path_counts
@@ -55,7 +56,7 @@ class PNA(GraphModel):
     before training; 1 in a model that was never fitted.
     """
 
-    def encoders(self, options: ModelOptions) -> list[nn.Module]:
+    def encoders(self, options: PNAOptions) -> list[nn.Module]:
         """Return the one branch.
 
         Raises:
@@ -148,11 +149,11 @@ class DGCNN(GraphModel):
     read by two 1-D convolutions. A graph with fewer nodes is padded with zeros.
     """
 
-    def encoders(self, options: ModelOptions) -> list[nn.Module]:
+    def encoders(self, options: DGCNNOptions) -> list[nn.Module]:
         """Return the one branch."""
         return [_MeanLayers(self.in_channels, options)]
 
-    def make_readout(self, channels: int, options: ModelOptions) -> nn.Module:
+    def make_readout(self, channels: int, options: DGCNNOptions) -> nn.Module:
         """Return the sorting and the convolutions."""
         return SortReadout(channels, options.sort_nodes)
 
@@ -160,7 +161,7 @@ class DGCNN(GraphModel):
 class _MeanLayers(nn.Module):
     """The layers of DGCNN, side by side: all of one width, and one channel at last."""
 
-    def __init__(self, in_channels: int, options: ModelOptions) -> None:
+    def __init__(self, in_channels: int, options: DGCNNOptions) -> None:
         """Make the layers."""
         super().__init__()
         channels, num_layers = options.hidden_channels, options.num_layers
@@ -200,16 +201,11 @@ class SortReadout(nn.Module):
 
     Attributes:
         out_channels: Width of the result.
-
-    Raises:
-        ConfigError: If k is 1.
     """
 
     def __init__(self, channels: int, sort_nodes: int) -> None:
         """Make the layers."""
         super().__init__()
-        if sort_nodes < 2:
-            raise ConfigError("sort_nodes must be at least 2, got 1.")
         self.sort = SortAggregation(sort_nodes)
         pairs = sort_nodes // 2
         reach = min(5, pairs)
@@ -287,13 +283,14 @@ class _OverlapLayer(nn.Module):
 class _Peripheral(GraphModel):
     """What KP-GIN and KP-GIN+ share."""
 
+    options: KPGINOptions
     plus = False
 
-    def own_encoding(self, options: ModelOptions) -> SubstructureEncoding:
+    def own_encoding(self, options: KPGINOptions) -> SubstructureEncoding:
         """Return the peripheral edges of as many shells as there are hops."""
         return PeripheralEdges(num_shells=options.num_hops)
 
-    def encoders(self, options: ModelOptions) -> list[nn.Module]:
+    def encoders(self, options: KPGINOptions) -> list[nn.Module]:
         """Return the one branch."""
         assert self.encoding is not None
 

@@ -13,9 +13,9 @@ from sekgnn.errors import ConfigError
 from sekgnn.models.graph_inputs import GraphInputs
 from sekgnn.models.graph_model import GraphModel, register_model
 from sekgnn.models.hop_encoder import NodeEmbedding
-from sekgnn.models.options import ModelOptions
 from sekgnn.nn.mlp import reset_children
 from sekgnn.nn.sparse_sum import Csr, csr_sum
+from sekgnn.paper.kinds import CapsOptions
 
 ROUTING = 3
 UPPER, LOWER, ABSENT = 0.9, 0.1, 0.5
@@ -44,7 +44,7 @@ class CapsGNN(GraphModel):
     features that are present and absent weighed alike.
     """
 
-    def encoders(self, options: ModelOptions) -> list[nn.Module]:
+    def encoders(self, options: CapsOptions) -> list[nn.Module]:
         """Return the one branch.
 
         Raises:
@@ -70,7 +70,7 @@ class CapsGNN(GraphModel):
             )
         return [_NodeCapsules(self.in_channels, options)]
 
-    def make_readout(self, channels: int, options: ModelOptions) -> nn.Module:
+    def make_readout(self, channels: int, options: CapsOptions) -> nn.Module:
         """Return the routing from nodes to the graph."""
         size, count = options.hidden_channels, options.num_capsules
         return _GraphCapsules(channels // size, count, size)
@@ -127,7 +127,7 @@ class CapsGNN(GraphModel):
 class _NodeCapsules(nn.Module):
     """GCN layers side by side, and the attention of every capsule over the nodes."""
 
-    def __init__(self, in_channels: int, options: ModelOptions) -> None:
+    def __init__(self, in_channels: int, options: CapsOptions) -> None:
         """Make the layers."""
         super().__init__()
         size, count = options.hidden_channels, options.num_capsules

@@ -15,12 +15,12 @@ from sekgnn.models.graph_inputs import GraphInputs
 from sekgnn.models.graph_model import GraphModel, register_model
 from sekgnn.models.hop_encoder import NodeEmbedding
 from sekgnn.models.networks import gin_encoder
-from sekgnn.models.options import ModelOptions
 from sekgnn.nn import MLP, SEKConv
 from sekgnn.nn.mlp import activate, make_norm, reset_children
 from sekgnn.nn.pooling import pool_nodes
 from sekgnn.nn.sparse_sum import csr_sum
 from sekgnn.paper.ego_nets import EgoNets, ego_nets
+from sekgnn.paper.kinds import GINAKOptions, LRPOptions, NestedOptions
 from sekgnn.paper.layer_stack import LayerStack
 from sekgnn.paper.node_sets import NodeSets, pairs_of, triples_of
 from sekgnn.paper.orderings import MOST_ORDERINGS, Orderings, bfs_orderings
@@ -48,7 +48,7 @@ class GINAKPlus(GraphModel):
     Memory grows with the size of all ego-nets.
     """
 
-    def encoders(self, options: ModelOptions) -> list[nn.Module]:
+    def encoders(self, options: GINAKOptions) -> list[nn.Module]:
         """Return the one branch."""
 
         def layer(width: int) -> nn.Module:
@@ -64,7 +64,7 @@ class GINAKPlus(GraphModel):
 class _EgoLayer(nn.Module):
     """A layer of GIN-AK+."""
 
-    def __init__(self, options: ModelOptions, edge_channels: int) -> None:
+    def __init__(self, options: GINAKOptions, edge_channels: int) -> None:
         """Make the layers."""
         super().__init__()
         channels, norm = options.hidden_channels, options.norm
@@ -127,7 +127,9 @@ class NestedGNN(GraphModel):
     how many edges it has. Pools of all three are joined.
     """
 
-    def encoders(self, options: ModelOptions) -> list[nn.Module]:
+    options: NestedOptions
+
+    def encoders(self, options: NestedOptions) -> list[nn.Module]:
         """Return the one branch."""
         return [_Nested(self.in_channels, options, self.edge_channels)]
 
@@ -144,7 +146,7 @@ class _Nested(nn.Module):
     """The network in the ego-nets, and their pool."""
 
     def __init__(
-        self, in_channels: int, options: ModelOptions, edge_channels: int
+        self, in_channels: int, options: NestedOptions, edge_channels: int
     ) -> None:
         """Make the layers."""
         super().__init__()
@@ -200,7 +202,9 @@ class DeepLRP(GraphModel):
     number of orderings grows like the degree to the power ``order_size`` - 1.
     """
 
-    def encoders(self, options: ModelOptions) -> list[nn.Module]:
+    options: LRPOptions
+
+    def encoders(self, options: LRPOptions) -> list[nn.Module]:
         """Return the one branch."""
 
         def layer(width: int) -> nn.Module:
@@ -234,7 +238,7 @@ class DeepLRP(GraphModel):
 class _OrderingLayer(nn.Module):
     """A layer of Deep LRP."""
 
-    def __init__(self, options: ModelOptions, edge_channels: int) -> None:
+    def __init__(self, options: LRPOptions, edge_channels: int) -> None:
         """Make the layers."""
         super().__init__()
         channels, size = options.hidden_channels, options.order_size

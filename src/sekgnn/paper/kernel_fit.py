@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sekgnn.datasets.graph_task import Y_MASK, row_weights
 from sekgnn.graphs.extras import require
 from sekgnn.paper.graph_kernels import GraphKernel, KernelGraphs, KnownValues
+from sekgnn.paper.kinds import DistanceOptions
 from sekgnn.training.objective import Objective
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def _gammas(model: KernelMachine, distances: Matrix) -> tuple[float, ...]:
     """Return the values of γ to try, from the distances of training graphs."""
     if not model.kernel().is_distance:
         return (1.0,)
-    if model.options.gamma is not None:
+    if isinstance(model.options, DistanceOptions) and model.options.gamma is not None:
         return (model.options.gamma,)
     mean = float(distances.mean())
     return tuple(factor / mean for factor in _GAMMA) if mean > 0 else (1.0,)

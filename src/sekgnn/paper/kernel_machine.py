@@ -17,7 +17,7 @@ from sekgnn.graphs.row_check import check_array
 from sekgnn.memory import check_memory
 from sekgnn.models.graph_inputs import GraphInputs
 from sekgnn.models.graph_model import GraphModel, register_model
-from sekgnn.models.options import LINKS, Link, ModelOptions
+from sekgnn.models.options import LINKS, Link
 from sekgnn.paper.graph_kernels import (
     FusedDistance,
     GraphKernel,
@@ -29,6 +29,14 @@ from sekgnn.paper.graph_kernels import (
     WassersteinDistance,
 )
 from sekgnn.paper.kernel_fit import fit_kernel, known_values
+from sekgnn.paper.kinds import (
+    ColourOptions,
+    FGWOptions,
+    GNTKOptions,
+    KernelOptions,
+    RetGKOptions,
+    WWLOptions,
+)
 
 _ROUNDS = (0, 1, 2, 3, 4, 5)
 _BLOCKS = (1, 2, 3, 4)
@@ -71,9 +79,10 @@ class KernelMachine(GraphModel):
     scale: Tensor
     chosen: Tensor
     link: Tensor
+    options: KernelOptions
     known: KnownValues | None = None
 
-    def encoders(self, options: ModelOptions) -> list[nn.Module]:
+    def encoders(self, options: KernelOptions) -> list[nn.Module]:
         """Return no branch, but make room for graphs."""
         if self.level == "node":
             raise ConfigError(
@@ -278,6 +287,8 @@ class WLSubtree(KernelMachine):
     The kernel is :class:`~sekgnn.paper.graph_kernels.SubtreeKernel`.
     """
 
+    options: ColourOptions
+
     def kernel(self) -> GraphKernel:
         """Return the kernel."""
         return SubtreeKernel(_levels(self.options.rounds, _ROUNDS))
@@ -289,6 +300,8 @@ class WWL(KernelMachine):
 
     The distance is :class:`~sekgnn.paper.graph_kernels.WassersteinDistance`.
     """
+
+    options: WWLOptions
 
     def kernel(self) -> GraphKernel:
         """Return the distance."""
@@ -304,6 +317,7 @@ class FGW(KernelMachine):
     local minimum that depends on the order of the nodes, and so do predictions.
     """
 
+    options: FGWOptions
     packages: ClassVar[tuple[tuple[str, str], ...]] = (
         ("sklearn.svm", "kernels"),
         ("ot", "kernels"),
@@ -321,6 +335,8 @@ class RetGK(KernelMachine):
     The distance is :class:`~sekgnn.paper.graph_kernels.ReturnDistance`.
     """
 
+    options: RetGKOptions
+
     def kernel(self) -> GraphKernel:
         """Return the distance."""
         return ReturnDistance((self.options.return_steps,))
@@ -332,6 +348,8 @@ class GNTK(KernelMachine):
 
     The kernel is :class:`~sekgnn.paper.graph_kernels.TangentKernel`.
     """
+
+    options: GNTKOptions
 
     def kernel(self) -> GraphKernel:
         """Return the kernel."""

@@ -3,12 +3,154 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from sekgnn.models.options import About, ModelKind, describe_models
+from sekgnn.checks import MOST_LEVELS
+from sekgnn.models.options import (
+    About,
+    ModelKind,
+    ModelOptions,
+    describe_models,
+    option,
+)
+
+_VALIDATED = "chosen on validation graphs"
+
+
+@dataclass(frozen=True)
+class PNAOptions(ModelOptions):
+    """Options of PNA."""
+
+    towers: int = option("towers of a PNA layer, which share its width", 1, low=1)
+
+
+@dataclass(frozen=True)
+class DGCNNOptions(ModelOptions):
+    """Options of DGCNN."""
+
+    sort_nodes: int = option(
+        "nodes of a graph that are read after sorting (DGCNN)", 30, low=2
+    )
+
+
+@dataclass(frozen=True)
+class KPGINOptions(ModelOptions):
+    """Options of KP-GIN and KP-GIN+."""
+
+    shortest_paths: bool = option(
+        "tell messages how many shortest paths they can take (KP-GIN)", False
+    )
+
+
+@dataclass(frozen=True)
+class GINAKOptions(ModelOptions):
+    """Options of GIN-AK+."""
+
+    inner_layers: int = option(
+        "layers inside the ego-nets of one layer (GIN-AK+)", 2, low=1
+    )
+
+
+@dataclass(frozen=True)
+class NestedOptions(ModelOptions):
+    """Options of the Nested GNN."""
+
+    base: Literal["1", "1-2-3"] = option(
+        "sets of nodes that the network in an ego-net joins",
+        None,
+        Literal["1", "1-2-3"],
+    )
+
+
+@dataclass(frozen=True)
+class LRPOptions(ModelOptions):
+    """Options of Deep LRP."""
+
+    order_size: int = option("nodes of an ordering that are read (Deep LRP)", 3, low=1)
+
+
+@dataclass(frozen=True)
+class CapsOptions(ModelOptions):
+    """Options of CapsGNN."""
+
+    num_capsules: int = option("capsules of a layer (CapsGNN)", 8, low=1)
+
+
+@dataclass(frozen=True)
+class KernelOptions(ModelOptions):
+    """Options of every kernel machine."""
+
+    svm_c: float | None = option(
+        "C of a support vector machine, over the mean of k(G, G)",
+        None,
+        unset=_VALIDATED,
+        above=0,
+    )
+
+
+@dataclass(frozen=True)
+class DistanceOptions(KernelOptions):
+    """Options of kernels of distances."""
+
+    gamma: float | None = option(
+        "γ of a kernel exp(-γ d) of distances d", None, unset=_VALIDATED, above=0
+    )
+
+
+@dataclass(frozen=True)
+class ColourOptions(KernelOptions):
+    """Options of kernels of refined colours."""
+
+    rounds: int | None = option(
+        "rounds in which a kernel refines colours",
+        None,
+        unset=f"{_VALIDATED}; 2 for fgw",
+        low=1,
+        high=MOST_LEVELS,
+    )
+
+
+@dataclass(frozen=True)
+class WWLOptions(ColourOptions, DistanceOptions):
+    """Options of the Wasserstein kernel."""
+
+
+@dataclass(frozen=True)
+class FGWOptions(WWLOptions):
+    """Options of the fused Gromov-Wasserstein kernel."""
+
+    alpha: float = option(
+        "weight of structure against colours in fgw, 0 to 1", 0.5, above=0, high=1
+    )
+
+
+@dataclass(frozen=True)
+class RetGKOptions(DistanceOptions):
+    """Options of the kernel of return probabilities."""
+
+    return_steps: int = option(
+        "length of the walks of retgk", 50, low=1, high=MOST_LEVELS
+    )
+
+
+@dataclass(frozen=True)
+class GNTKOptions(KernelOptions):
+    """Options of the tangent kernel."""
+
+    blocks: int | None = option(
+        "number of blocks of gntk", None, unset=_VALIDATED, low=1, high=MOST_LEVELS
+    )
+    mlp_layers: int = option(
+        "layers of the perceptron of a gntk block", 2, low=1, high=MOST_LEVELS
+    )
+    degree_scale: bool = option(
+        "average over neighbours in gntk, or else add them up", True
+    )
 
 
 def _kernel(
+    options_type: type[KernelOptions],
     *parts: str,
     paper: str,
     equation: str,
@@ -17,9 +159,10 @@ def _kernel(
 ) -> ModelKind:
     """Return the kind of a kernel machine."""
     return ModelKind(
-        ("kernel", *parts),
+        parts,
         defaults or {},
         {"num_hops": 1},
+        options_type,
         network=False,
         edges=False,
         chooses="C and the kernel's parameters",
@@ -44,9 +187,10 @@ describe_models(
             ),
         ),
         "pna": ModelKind(
-            ("jump", "towers"),
+            ("jump",),
             {"jump": "last"},
             {"num_hops": 1},
+            PNAOptions,
             about=About(
                 "message passing",
                 "Corso et al., NeurIPS 2020",
@@ -57,9 +201,10 @@ describe_models(
             ),
         ),
         "dgcnn": ModelKind(
-            ("sort",),
+            (),
             {"num_layers": 4, "hidden_channels": 32, "head": "mlp"},
             {"num_hops": 1},
+            DGCNNOptions,
             lacks=("readout", "mlp"),
             edges=False,
             about=About(
@@ -86,7 +231,8 @@ describe_models(
             ),
         ),
         "kp-gin": ModelKind(
-            ("hops", "combine", "jump", "paths"),
+            ("hops", "combine", "jump"),
+            options_type=KPGINOptions,
             about=About(
                 "K-hop",
                 "Feng et al., NeurIPS 2022",
@@ -97,7 +243,8 @@ describe_models(
             ),
         ),
         "kp-gin+": ModelKind(
-            ("hops", "combine", "jump", "paths"),
+            ("hops", "combine", "jump"),
+            options_type=KPGINOptions,
             about=About(
                 "K-hop",
                 "Feng et al., NeurIPS 2022",
@@ -112,7 +259,8 @@ describe_models(
     "sekgnn.paper.ego_models",
     {
         "gin-ak+": ModelKind(
-            ("hops", "inner", "jump"),
+            ("hops", "jump"),
+            options_type=GINAKOptions,
             about=About(
                 "ego-nets",
                 "Zhao et al., ICLR 2022",
@@ -123,9 +271,10 @@ describe_models(
             ),
         ),
         "nested-gnn": ModelKind(
-            ("hops", "jump", "base"),
+            ("hops", "jump"),
             {"jump": "concat"},
             {"combine": "sum"},
+            NestedOptions,
             about=About(
                 "ego-nets",
                 "Zhang and Li, NeurIPS 2021",
@@ -135,8 +284,9 @@ describe_models(
             ),
         ),
         "deep-lrp": ModelKind(
-            ("hops", "jump", "orderings"),
+            ("hops", "jump"),
             {"num_hops": 1, "jump": "sum"},
+            options_type=LRPOptions,
             about=About(
                 "ego-nets",
                 "Chen et al., NeurIPS 2020",
@@ -186,9 +336,10 @@ describe_models(
     "sekgnn.paper.capsules",
     {
         "capsgnn": ModelKind(
-            ("capsules",),
+            (),
             {"hidden_channels": 8, "num_layers": 2},
             {"num_hops": 1},
+            CapsOptions,
             lacks=("readout", "head", "mlp"),
             edges=False,
             about=About(
@@ -206,36 +357,32 @@ describe_models(
     "sekgnn.paper.kernel_machine",
     {
         "wl": _kernel(
-            "colours",
+            ColourOptions,
             paper="Shervashidze et al., JMLR 2011",
             equation="k(G, H) = Σ_r Σ_c n_rc(G) n_rc(H), n counts of colours of 1-WL",
             bound="1wl",
         ),
         "wwl": _kernel(
-            "colours",
-            "distance",
+            WWLOptions,
             paper="Togninalli et al., NeurIPS 2019",
             equation="k = exp(-γ W), W = Σ_r Σ_c |p_rc(G) - p_rc(H)| / 2(R+1)",
             bound="1wl",
         ),
         "fgw": _kernel(
-            "colours",
-            "distance",
-            "transport",
+            FGWOptions,
             paper="Vayer et al., ICML 2019",
             equation="k = exp(-γ min_π Σ ((1-α) m_uw + α (d_uv - d_wz)²) π_uw π_vz); "
             "a local minimum, which depends on the order of nodes",
             bound="isomorphism",
         ),
         "retgk": _kernel(
-            "returns",
-            "distance",
+            RetGKOptions,
             paper="Zhang et al., NeurIPS 2018",
             equation="k = exp(-γ ‖μ_G - μ_H‖), μ mean maps of return probabilities",
             bound="2fwl",
         ),
         "gntk": _kernel(
-            "tangent",
+            GNTKOptions,
             "jump",
             defaults={"jump": "concat"},
             paper="Du et al., NeurIPS 2019",

@@ -163,7 +163,8 @@ def _same_but_seed(runs: Sequence[Run]) -> list[list[int]]:
     free = {item.name for item in config_fields() if item.metadata.get("free")}
     groups: dict[str, dict[Any, int]] = {}
     for i, run in enumerate(runs):
-        config = {k: v for k, v in run.record.config.items() if k not in free}
+        given = run.record.config.items()
+        config = {k: v for k, v in given if v is not None and k not in free}
         seed = config.pop("seed", None)
         data = [run.record.data.get(name) for name in ("fingerprint", "targets")]
         key = json.dumps([config, data], sort_keys=True, default=str)

@@ -213,7 +213,7 @@ def _check_possible(space: SearchSpace, validation: Validation) -> None:
     errors = []
     for point in space.points():
         try:
-            return validation.check(replace(validation.config, **point))
+            return validation.check(validation.config.change(point))
         except ConfigError as error:
             errors.append(error)
     raise ConfigError(f"no point of the space can be trained: {errors[0]}")

@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -170,7 +169,7 @@ class Worker:
             if trial.should_prune():
                 raise TrialPruned
 
-        outcome = self.validation.value(replace(self.config, **point), report)
+        outcome = self.validation.value(self.config.change(point), report)
         if not math.isfinite(outcome.value):
             raise ConfigError(f"the validation value is {outcome.value}.")
         trial.set_user_attr("kept_epochs", list(outcome.epochs))

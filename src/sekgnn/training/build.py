@@ -17,7 +17,7 @@ from sekgnn.errors import ConfigError
 from sekgnn.graphs.extras import require
 from sekgnn.models import MODELS, GraphModel, build_model
 from sekgnn.models.hop_encoder import GINE_PLUS
-from sekgnn.models.options import OPTION_NAMES
+from sekgnn.models.options import ModelOptions
 from sekgnn.models.registry import ModuleModel
 from sekgnn.nn.messages import reads_edges
 from sekgnn.training.config import NO_ENCODING, RunConfig
@@ -89,7 +89,7 @@ def model_config(config: RunConfig, data: GraphTask) -> dict[str, Any]:
         if data.encoding is not None and encoding == make_encoding_of(RunConfig()):
             encoding = data.encoding
         values["encoding"] = None if encoding is None else encoding.to_dict()
-    options = {name: getattr(config, name) for name in OPTION_NAMES}
+    options = {item.name: getattr(config, item.name) for item in fields(ModelOptions)}
     options = {name: value for name, value in options.items() if value is not None}
     options |= dict(config.model_options)
     for option in options:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields, make_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,14 @@ from sekgnn.checks import check_choice, nearest
 from sekgnn.encoding.substructure import ENCODINGS
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
-from sekgnn.models.options import MODEL_KINDS, OWN, ModelOptions, optional_keys
+from sekgnn.models.options import (
+    MODEL_KINDS,
+    OWN,
+    ModelOptions,
+    all_options,
+    check_fields,
+    shown_default,
+)
 
 NO_ENCODING = "none"
 """As ``encoding``: the networks without f, such as 0 steps in the paper's Table 4."""
@@ -46,19 +53,29 @@ def key(section: str, help: str, default: Any = None, **more: Any) -> Any:
     return field(default=default, metadata={"section": section, "help": help, **more})
 
 
+def _optional(options: Iterable[Field[Any]]) -> type:
+    """Return a class of the same keys, but ``None`` means the model's own default."""
+    rows = []
+    for item in options:
+        kind = str(item.type).removesuffix(" | None")
+        kind = kind if kind in ("int", "float", "bool") else "str"
+        about = key("model", shown=shown_default(item.name), **item.metadata)
+        rows.append((item.name, f"{kind} | None", about))
+    return make_dataclass("_Optional", rows, frozen=True)
+
+
 if TYPE_CHECKING:
     from sekgnn.training.space import SearchSpace
 
     _ModelKeys = ModelOptions
-else:  # the same keys, but None means the model's own default
-    _ModelKeys = make_dataclass(
-        "_ModelKeys",
-        [
-            (name, kind, field(default=None, metadata={"section": "model", **more}))
-            for name, kind, more in optional_keys()
-        ],
-        frozen=True,
-    )
+else:
+    _ModelKeys = _optional(fields(ModelOptions))
+_FURTHER = [
+    item
+    for item in fields(_optional(all_options().values()))
+    if item.name not in ModelOptions.__dataclass_fields__
+]
+"""Options that only some models have, as keys of files and flags."""
 
 
 def _walk_key(name: str, default: Any = None) -> Any:
@@ -73,8 +90,10 @@ def _walk_key(name: str, default: Any = None) -> Any:
 class RunConfig(_ModelKeys):
     """Data, protocol, model, encoding and training of a run.
 
-    The options of models (:class:`~sekgnn.models.ModelOptions`) are keys too; ``None``
-    means the model's own default. Every key is described in :data:`CONFIG_HELP`.
+    The options that most models share (:class:`~sekgnn.models.ModelOptions`) are keys
+    too; ``None`` means the model's own default. Those that only some models have are
+    ``model_options``; in files, flags and :meth:`from_dict` they stand beside the
+    other keys. Every key is described in :data:`CONFIG_HELP`.
 
     Raises:
         ConfigError: If a value cannot work, alone or with others.
@@ -193,7 +212,7 @@ class RunConfig(_ModelKeys):
         "sek-gin",
     )
     model_options: tuple[tuple[str, Any], ...] = key(
-        "model", "further options of a model of your own, as name=value", ()
+        "model", "further options of the model, as name=value", ()
     )
     edge_features: bool | None = key(
         "model",
@@ -349,22 +368,14 @@ class RunConfig(_ModelKeys):
             object.__setattr__(self, name, _as_tuple(name, getattr(self, name)))
         for name in PAIR_KEYS:
             object.__setattr__(self, name, _pairs(name, getattr(self, name)))
-        for item in fields(self):
-            value = typed_value(item.name, getattr(self, item.name), item.type)
-            object.__setattr__(self, item.name, value)
-            if value is None:
-                continue
-            for one in value if isinstance(value, tuple) else (value,):
-                if item.metadata.get("choices"):
-                    check_choice(item.name, one, item.metadata["choices"])
-            if {"low", "above"} & item.metadata.keys():
-                _check_range(item.name, value, item.metadata)
+        check_fields(self)
         if ":" not in self.model and self.model not in MODEL_KINDS:
             raise ConfigError(
                 f"model must be one of {[*MODEL_KINDS]}, or package.module:Class, got "
                 f"{self.model!r}.{nearest(self.model, MODEL_KINDS)} Import the module "
                 "that registers a model of your own first: sekgnn --import MODULE ..."
             )
+        object.__setattr__(self, "model_options", self._checked_options())
         if self.optimizer == "lbfgs":
             for name in ("dropout", "clip", "max_neighbors"):
                 if getattr(self, name):
@@ -424,6 +435,18 @@ class RunConfig(_ModelKeys):
                 "an ensemble trains its models one after the other in one process; "
                 "leave devices and num_machines at 1, or ensemble and with_forest out."
             )
+
+    def _checked_options(self) -> tuple[tuple[str, Any], ...]:
+        """Return ``model_options`` in their types, if it is known what the model has.
+
+        Those that are ``None`` are left out.
+        """
+        kind = MODEL_KINDS.get(self.model, OWN)
+        if kind is OWN:
+            return self.model_options
+        given = {k: v for k, v in self.model_options if v is not None}
+        made = kind.make(self.model, given)
+        return tuple((name, getattr(made, name)) for name in given)
 
     def _check_selection(self) -> None:
         """Raise if the epoch cannot be chosen as the keys say."""
@@ -528,7 +551,11 @@ class RunConfig(_ModelKeys):
 
     def at(self, point: Mapping[str, Any]) -> RunConfig:
         """Return the config of one point, without a grid."""
-        return replace(self, grid=(), grid_points=None, **point)
+        return self.change({"grid": {}, "grid_points": None, **point})
+
+    def change(self, keys: Mapping[str, Any]) -> RunConfig:
+        """Return the config with other keys, as :meth:`from_dict` takes them."""
+        return RunConfig.from_dict({**self.to_dict(), **keys})
 
     def _check_split_by(self) -> None:
         """Raise if graphs cannot be split as the keys say."""
@@ -560,7 +587,7 @@ class RunConfig(_ModelKeys):
         sections = ("model", "training", "machine")
         keys: dict[str, Any] = {
             item.name: item.default
-            for item in config_fields()
+            for item in fields(self)
             if item.metadata["section"] in sections
         }
         keys |= {"grid": (), "grid_points": None}
@@ -607,22 +634,48 @@ class RunConfig(_ModelKeys):
     def from_dict(cls, values: Mapping[str, Any]) -> RunConfig:
         """Return a config of plain values, as they stand in a YAML or JSON file.
 
+        Options that only some models have may be keys, too; ``None`` leaves them out.
+
         Raises:
             ConfigError: If a key is unknown, which suggests the nearest, or as for the
                 constructor.
         """
-        known = [item.name for item in fields(cls)]
-        for name in values:
-            if str(name).replace("-", "_") not in known:
+        known, options = {item.name for item in fields(cls)}, all_options()
+        keys: dict[str, Any] = {}
+        further: dict[str, Any] = {}
+        for name, value in values.items():
+            key = str(name).replace("-", "_")
+            if key in known:
+                keys[key] = value
+            elif key in options:
+                further |= {} if value is None else {key: value}
+            else:
                 raise ConfigError(
-                    f"there is no config key {name!r}.{nearest(name, known)} "
+                    f"there is no config key {name!r}."
+                    f"{nearest(name, [*known, *options])} "
                     "'sekgnn train --help' lists all keys."
                 )
-        return cls(**{str(k).replace("-", "_"): v for k, v in values.items()})
+        if further:
+            given = dict(_pairs("model_options", keys.get("model_options", ())))
+            if twice := given.keys() & further.keys():
+                raise ConfigError(
+                    f"{', '.join(sorted(twice))} is a key and in model_options; give "
+                    "it once."
+                )
+            keys["model_options"] = {**given, **further}
+        return cls(**keys)
 
     def to_dict(self) -> dict[str, Any]:
         """Return every key as plain JSON values."""
-        values = {item.name: getattr(self, item.name) for item in config_fields()}
+        known, further = {item.name for item in fields(self)}, dict(self.model_options)
+        values = {
+            item.name: getattr(self, item.name)
+            if item.name in known
+            else further.pop(item.name)
+            for item in config_fields()
+            if item.name in known | further.keys()
+        }
+        values["model_options"] = further.items()
         plain = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
         for name in PAIR_KEYS:
             plain[name] = {
@@ -644,9 +697,10 @@ class RunConfig(_ModelKeys):
 
 
 def config_fields() -> list[Field[Any]]:
-    """Return the fields of :class:`RunConfig`, section by section."""
+    """Return the keys of files, section by section: of all models, as fields."""
     order = {name: place for place, name in enumerate(SECTIONS)}
-    found = sorted(fields(RunConfig), key=lambda item: item.name != "model")
+    keys = [*fields(RunConfig), *_FURTHER]
+    found = sorted(keys, key=lambda item: item.name != "model")
     return sorted(found, key=lambda item: order[item.metadata["section"]])
 
 
@@ -683,49 +737,3 @@ def _pairs(name: str, value: Any) -> tuple[tuple[str, Any], ...]:
             )
     pairs = sorted(found.items())
     return tuple((k, tuple(v) if isinstance(v, list) else v) for k, v in pairs)
-
-
-def typed_value(name: str, value: Any, annotation: Any) -> Any:
-    """Return ``value`` in the type of its key, or raise."""
-    kinds = str(annotation).split(" | ")
-    if value is None and "None" in kinds:
-        return None
-    want = kinds[0]
-    if want.startswith("tuple[tuple"):
-        return value
-    if want.startswith("tuple"):
-        inner = str if "str" in want else int
-        for item in value:
-            if not isinstance(item, inner) or isinstance(item, bool):
-                raise ConfigError(f"{name} must hold {inner.__name__}, got {item!r}.")
-        return value
-    if "tuple[bool, ...]" in kinds and isinstance(value, list | tuple):
-        if value and all(isinstance(item, bool) for item in value):
-            return tuple(value) if len(value) > 1 else value[0]
-        raise ConfigError(f"{name} must be true, false or both, got {value!r}.")
-    if want == "bool" and isinstance(value, bool):
-        return value
-    if want == "str" and isinstance(value, str):
-        return value
-    if want == "int" and isinstance(value, int) and not isinstance(value, bool):
-        return value
-    if want == "float" and not isinstance(value, bool):
-        try:  # YAML reads 1e-3, without a dot, as a string
-            return float(value)
-        except (TypeError, ValueError, OverflowError):
-            pass
-    words = {"bool": "true or false", "str": "a string", "int": "an integer"}
-    raise ConfigError(f"{name} must be {words.get(want, 'a number')}, got {value!r}.")
-
-
-def _check_range(name: str, value: float, limits: Mapping[str, Any]) -> None:
-    """Raise if a number is outside its range, or not a number."""
-    high = limits.get("high", math.inf)
-    if "low" in limits:
-        enough, bounds = value >= limits["low"], f"at least {limits['low']}"
-    else:
-        enough, bounds = value > limits["above"], f"above {limits['above']}"
-    if not enough or not value <= high or value == math.inf:
-        if isinstance(value, float):
-            bounds += " and finite" if high == math.inf else f" and at most {high}"
-        raise ConfigError(f"{name} must be {bounds}, got {value:g}.")

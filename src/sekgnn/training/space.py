@@ -10,22 +10,23 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from sekgnn.checks import check_choice, nearest
 from sekgnn.errors import ConfigError
-from sekgnn.training.config import RunConfig, typed_value
+from sekgnn.models.options import MODEL_KINDS, typed_value
+from sekgnn.training.config import RunConfig, config_fields
 from sekgnn.training.run_folder import read_config
 
 _SPACES = Path(__file__).with_name("spaces")
 SPACE_NAMES = tuple(sorted(file.stem for file in _SPACES.glob("*.yaml")))
 """The paper's search spaces for SEK-GIN, which lie beside this file."""
 
-_SECTIONS = {item.name: item.metadata["section"] for item in fields(RunConfig)}
-_TYPES = {item.name: str(item.type).split(" | ")[0] for item in fields(RunConfig)}
+_SECTIONS = {item.name: item.metadata["section"] for item in config_fields()}
+_TYPES = {item.name: str(item.type).split(" | ")[0] for item in config_fields()}
 _FIXED = {
     "seed": "a seed that is chosen by its result is luck",
     "monitor": "values of different metrics cannot be compared",
@@ -244,8 +245,10 @@ def _values(part: Any) -> list[Any]:
 
 def _plain(key: str, value: Any) -> Any:
     """Return a plain value that a config can hold, whatever its other keys are."""
+    owners = (name for name, kind in MODEL_KINDS.items() if key in kind.options())
+    model = next(owners, RunConfig.model)
     try:
-        config = RunConfig(**{key: value})
+        config = RunConfig.from_dict({"model": model, key: value})
     except ConfigError as error:
         raise ConfigError(f"in the search space: {error}") from None
-    return config.to_dict()[key]
+    return config.to_dict().get(key)
