@@ -59,7 +59,6 @@ class DecisionTrees(nn.Module):
     column: Tensor
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
-        """Start without trees."""
         super().__init__()
         self.in_channels = check_positive("in_channels", in_channels)
         self.out_channels = check_positive("out_channels", out_channels)
@@ -124,6 +123,5 @@ class DecisionTrees(nn.Module):
             errors.append(f"{prefix[:-1]}: {error}")
 
     def extra_repr(self) -> str:
-        """Show the sizes."""
         trees = f"{self.start.numel()} trees, {self.feature.numel()} nodes"
         return f"{self.in_channels}, {self.out_channels}, {trees}"

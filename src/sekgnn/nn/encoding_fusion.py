@@ -50,7 +50,6 @@ class EncodingFusion(nn.Module):
         activation: Activation = "relu",
         standardize: Standardize = "none",
     ) -> None:
-        """Check the parameters and make the layers."""
         super().__init__()
         self.num_channels = check_positive("num_channels", num_channels)
         self.length = check_positive("length", length)
@@ -105,5 +104,4 @@ class EncodingFusion(nn.Module):
         return out
 
     def extra_repr(self) -> str:
-        """Show the parameters."""
         return f"{self.num_channels}, {self.length}, fusion={self.fusion!r}"

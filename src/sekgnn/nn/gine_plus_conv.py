@@ -67,7 +67,6 @@ class GINEPlusConv(nn.Module):
         norm: Norm = "batch",
         activation: Activation = "relu",
     ) -> None:
-        """Check the parameters and make the layers."""
         super().__init__()
         self.channels = check_positive("channels", channels)
         self.num_hops = check_positive("num_hops", num_hops)
@@ -87,7 +86,6 @@ class GINEPlusConv(nn.Module):
         )
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         reset_children(self)
         nn.init.zeros_(self.eps)
 
@@ -159,5 +157,4 @@ class GINEPlusConv(nn.Module):
         return own if weights is None else torch.cat([own, weights])
 
     def extra_repr(self) -> str:
-        """Show the parameters."""
         return f"{self.channels}, num_hops={self.num_hops}"

@@ -26,7 +26,6 @@ class GraphScale(Standardizer):
     """
 
     def __init__(self, num_features: int) -> None:
-        """Make the identity."""
         super().__init__(num_features, "scale")
 
     def fit(self, rows: Rows) -> None:

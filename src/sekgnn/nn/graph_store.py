@@ -39,7 +39,6 @@ class GraphStore:
     """
 
     def __init__(self, graphs: Iterable[Any], skip: Sequence[str] = ()) -> None:
-        """Join the fields."""
         items = [_checked(graph) for graph in graphs]
         if not items:
             raise GraphInputError("no graphs to load: the dataset is empty.")

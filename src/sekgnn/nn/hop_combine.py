@@ -75,5 +75,4 @@ class HopCombine(nn.Module):
         return out
 
     def extra_repr(self) -> str:
-        """Show the parameters."""
         return f"{self.channels}, num_hops={self.num_hops}, combine={self.combine!r}"

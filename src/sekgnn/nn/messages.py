@@ -50,7 +50,6 @@ class Message(nn.Module):
         self.parts = 1 if share_hops else num_hops
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         reset_children(self)
 
     def part(self, k: int) -> int:
@@ -145,12 +144,10 @@ class GINMessage(Message):
     eps: nn.Parameter
 
     def __init__(self, channels: int, num_hops: int, **options: Any) -> None:
-        """Make the parameters."""
         super().__init__(channels, num_hops, **options)
         self.eps = nn.Parameter(torch.zeros(self.parts))
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         super().reset_parameters()
         nn.init.zeros_(self.eps)
 
@@ -180,7 +177,6 @@ class GINEMessage(GINMessage):
     def __init__(
         self, channels: int, num_hops: int, *, edge_channels: int = 0, **options: Any
     ) -> None:
-        """Make the parameters."""
         super().__init__(channels, num_hops, **options)
         self.edge_lift = Linear(edge_channels, channels) if edge_channels else None
         rows = num_hops - bool(edge_channels)
@@ -189,7 +185,6 @@ class GINEMessage(GINMessage):
         )
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         super().reset_parameters()
         if self.hop_embedding is not None:
             nn.init.normal_(self.hop_embedding, std=0.1)

@@ -101,7 +101,6 @@ class MLP(nn.Module):
         self.second = nn.Linear(hidden_channels, out_channels)
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         reset_children(self)
 
     def forward(self, x: Tensor, pool: RowPool | None = None) -> Tensor:

@@ -235,7 +235,6 @@ class MultisetFusion(nn.Module):
         return activate(torch.addmm(first[-1], z, first[:-1]), self.activation)
 
     def extra_repr(self) -> str:
-        """Show the parameters."""
         return f"{self.num_channels}, {self.length}"
 
 

@@ -67,7 +67,6 @@ class JumpingKnowledge(nn.Module):
     def __init__(
         self, channels: int, num_layers: int, jump: Jump = "attention"
     ) -> None:
-        """Check the parameters and make the layers."""
         super().__init__()
         self.channels = check_positive("channels", channels)
         self.num_layers = check_positive("num_layers", num_layers)
@@ -80,7 +79,6 @@ class JumpingKnowledge(nn.Module):
             self.merge = nn.Linear(channels, 1, bias=False)
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         reset_children(self)
 
     def forward(self, layers: Sequence[Tensor], pool: RowPool | None = None) -> Tensor:
@@ -104,7 +102,6 @@ class JumpingKnowledge(nn.Module):
         return (scores.softmax(0) * stacked).sum(0)
 
     def extra_repr(self) -> str:
-        """Show the parameters."""
         return f"{self.channels}, num_layers={self.num_layers}, jump={self.jump!r}"
 
 
@@ -187,7 +184,6 @@ class GraphReadout(nn.Module):
     """
 
     def __init__(self, channels: int, readout: str = "sum") -> None:
-        """Check the parameters and make the layers."""
         super().__init__()
         self.channels = check_positive("channels", channels)
         self.readout = readout
@@ -202,7 +198,6 @@ class GraphReadout(nn.Module):
         )
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         reset_children(self)
 
     def row_pool(self, graphs: Csr) -> RowPool | None:
@@ -239,5 +234,4 @@ class GraphReadout(nn.Module):
         return csr_sum(share / total * h, graphs)
 
     def extra_repr(self) -> str:
-        """Show the parameters."""
         return f"{self.channels}, readout={self.readout!r}"

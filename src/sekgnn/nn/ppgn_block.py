@@ -122,7 +122,6 @@ class PPGNBlock(nn.Module):
         norm: Norm = "batch",
         activation: Activation = "relu",
     ) -> None:
-        """Check the parameters and make the layers."""
         super().__init__()
         self.in_channels = check_positive("in_channels", in_channels)
         self.out_channels = check_positive("out_channels", out_channels)
@@ -135,7 +134,6 @@ class PPGNBlock(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         reset_children(self)
         if self.sine:
             with torch.no_grad():

@@ -83,7 +83,6 @@ class SEKConv(nn.Module):
         norm: Norm = "batch",
         activation: Activation = "relu",
     ) -> None:
-        """Check the parameters and make the layers."""
         super().__init__()
         self.in_channels = check_positive("in_channels", in_channels)
         self.out_channels = check_positive("out_channels", out_channels)
@@ -118,7 +117,6 @@ class SEKConv(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         reset_children(self)
 
     def forward(
@@ -168,7 +166,6 @@ class SEKConv(nn.Module):
         return combined
 
     def extra_repr(self) -> str:
-        """Show the parameters."""
         return (
             f"{self.in_channels}, {self.out_channels}, num_hops={self.num_hops}, "
             f"update={self.update!r}, "

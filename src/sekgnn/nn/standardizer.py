@@ -64,7 +64,6 @@ class Standardizer(nn.Module):
     variances: Tensor | None
 
     def __init__(self, num_features: int, kind: Standardize = "scale") -> None:
-        """Make the identity."""
         super().__init__()
         self.num_features = check_positive("num_features", num_features, 0)
         self.kind = check_choice("kind", kind, get_args(Standardize))
@@ -151,5 +150,4 @@ class Standardizer(nn.Module):
         return torch.where(w > 0, gain, 0.0).to(self.variances.dtype)
 
     def extra_repr(self) -> str:
-        """Show the parameters."""
         return f"{self.num_features}, kind={self.kind!r}"
