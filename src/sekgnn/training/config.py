@@ -6,7 +6,6 @@ loads no torch, so that the command line can show its help at once.
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields, make_dataclass, replace
