@@ -625,28 +625,25 @@ def evaluate_run(
             f"the data of {folder} has changed since, and with it the split; name the "
             "file to evaluate on all of it."
         )
-    whole = Predictor.load(place, accelerator)
-    size = config.ensemble + config.with_forest
-    if len(whole.models) != len(training.splits) * size:
-        raise ModelFileError(
-            f"{folder} holds {len(whole.models)} models, and {len(training.splits)} "
-            f"folds have {size} each; others were removed."
-        )
-    out = []
-    count = len(training.splits)
+    count, size = len(training.splits), config.ensemble + config.with_forest
     folders = [place] if count == 1 else fold_folders(place, count)
-    for number, split in enumerate(training.splits):
-        chosen = getattr(split, part)
-        if not chosen.size:
-            raise GraphInputError(
-                f"the run has no {part} part (protocol {config.protocol}"
-                f"{', refit' if config.refit else ''}); choose another."
+    folds = [Predictor.load(each, accelerator) for each in folders]
+    for fold, each in zip(folds, folders, strict=True):
+        if len(fold.models) != size:
+            raise ModelFileError(
+                f"{each} holds {len(fold.models)} of {size} models; the others were "
+                "removed."
             )
-        own = slice(number * size, (number + 1) * size)
-        known = _read_calibration([folders[number]])
-        fold = Predictor(whole.models[own], whole.notes[own], known)
-        out.append(fold.metrics(training.data.subset(chosen)))
-    return out
+    chosen = [getattr(split, part) for split in training.splits]
+    if not all(each.size for each in chosen):
+        raise GraphInputError(
+            f"the run has no {part} part (protocol {config.protocol}"
+            f"{', refit' if config.refit else ''}); choose another."
+        )
+    return [
+        fold.metrics(training.data.subset(each))
+        for fold, each in zip(folds, chosen, strict=True)
+    ]
 
 
 def evaluate_file(
