@@ -68,7 +68,6 @@ def test_the_python_examples_run_and_print_what_they_say(tmp_path: Path) -> None
 def test_the_examples_of_the_guide_run_and_print_what_they_say(
     tmp_path: Path, data_root: Path
 ) -> None:
-    pytest.importorskip("sklearn")
     examples = blocks("python", EXPRESSIVENESS)
     two, functions, own, tools, model = run_examples(examples, tmp_path)
     assert two.startswith("True 0\n")
@@ -124,7 +123,6 @@ def test_the_first_steps_lead_to_good_predictions(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("own_cache")
 def test_the_example_of_the_training_guide_runs(tmp_path: Path) -> None:
-    pytest.importorskip("sklearn")
     (printed,) = run_examples(blocks("python", TRAINING), tmp_path)
     first, second = printed.splitlines()[:2]
     assert first.startswith("test_mae the loss of the validation graphs")

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sekgnn.graphs.extras import require
 from sekgnn.models.graph_inputs import GraphInputs
 from sekgnn.models.graph_model import GraphModel, register_model
 from sekgnn.models.kinds import ForestOptions
@@ -35,7 +34,6 @@ class Forest(GraphModel):
 
     learns: ClassVar[bool] = False
     precise: ClassVar[bool] = True
-    packages: ClassVar[tuple[tuple[str, str], ...]] = (("sklearn.ensemble", "sklearn"),)
     data_sized: ClassVar[tuple[str, ...]] = tuple(
         f"trees.{name}" for name in DecisionTrees.KINDS
     )
@@ -94,9 +92,6 @@ class Forest(GraphModel):
             link: What turns outputs into predictions.
             seed: Fixes the trees.
             weights: Of rows, ``[R, 1]``, or of rows and targets, ``[R, T]``.
-
-        Raises:
-            MissingExtraError: If scikit-learn is not installed.
         """
         self.link.fill_(LINKS.index(link))
         if y.dim() == 1:
@@ -132,7 +127,8 @@ class Forest(GraphModel):
         weights: NDArray[np.float64] | None,
     ) -> list[Any]:
         """Return scikit-learn's trees of some rows."""
-        ensemble = require("sklearn.ensemble", "sklearn")
+        from sklearn import ensemble  # takes a while
+
         forest = ensemble.ExtraTreesRegressor(
             n_estimators=self.options.n_estimators,
             max_depth=self.options.max_depth,

@@ -17,7 +17,6 @@ import torch
 from numpy.typing import NDArray
 
 from sekgnn.datasets.graph_task import Y_MASK, row_weights
-from sekgnn.graphs.extras import require
 from sekgnn.paper.graph_kernels import GraphKernel, KernelGraphs, KnownValues
 from sekgnn.paper.kinds import DistanceOptions
 from sekgnn.training.objective import Objective
@@ -206,8 +205,9 @@ class _Numbers:
 
 def _svm(matrix: Matrix, targets: Targets, c: float) -> Any:
     """Return a support vector machine, fitted."""
-    package = require("sklearn.svm", "sklearn")
-    svm = package.SVC(C=c / _size(matrix), kernel="precomputed", break_ties=True)
+    from sklearn.svm import SVC  # takes a while
+
+    svm = SVC(C=c / _size(matrix), kernel="precomputed", break_ties=True)
     return svm.fit(matrix, targets.y, sample_weight=targets.weight)
 
 

@@ -65,7 +65,6 @@ class KernelMachine(GraphModel):
     learns: ClassVar[bool] = False
     fits_itself: ClassVar[bool] = True
     precise: ClassVar[bool] = True
-    packages: ClassVar[tuple[tuple[str, str], ...]] = (("sklearn.svm", "sklearn"),)
     data_sized: ClassVar[tuple[str, ...]] = (
         "node_ptr", "indptr", "indices", "x", "coef", "intercept"
     )  # fmt: skip
@@ -318,10 +317,7 @@ class FGW(KernelMachine):
     """
 
     options: FGWOptions
-    packages: ClassVar[tuple[tuple[str, str], ...]] = (
-        ("sklearn.svm", "kernels"),
-        ("ot", "kernels"),
-    )
+    packages: ClassVar[tuple[tuple[str, str], ...]] = (("ot", "kernels"),)
 
     def kernel(self) -> GraphKernel:
         """Return the distance."""

@@ -15,7 +15,6 @@ from torch.nn import functional as F
 from sekgnn.datasets import NodeTask
 from sekgnn.datasets.graph_task import Y_WEIGHT
 from sekgnn.errors import GraphInputError
-from sekgnn.graphs.extras import require
 from sekgnn.graphs.molecules import morgan_counts
 from sekgnn.models import Forest
 from sekgnn.training.closed_form import Table, solve_linear
@@ -139,7 +138,8 @@ def _forest(
     Trees of indicators predict shares. Classes have their trees in common, so that
     shares add up to 1; other targets have trees of their own.
     """
-    ensemble = require("sklearn.ensemble", "sklearn")
+    from sklearn import ensemble  # takes a while
+
     weights = goal.weights(train.y, train.weight)
     if weights is not None:
         weights = weights.expand(len(weights), outputs)

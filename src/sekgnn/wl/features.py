@@ -8,19 +8,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from sekgnn.checks import check_positive
 from sekgnn.digest import Colours, number_colours
 from sekgnn.errors import GraphInputError
-from sekgnn.graphs.extras import require
 from sekgnn.wl.batch import as_batch
 from sekgnn.wl.by_name import make_test
 from sekgnn.wl.refinement import Refinement, WLTest, refine
-
-require("sklearn", "sklearn")
-
-from sklearn.base import BaseEstimator, TransformerMixin  # noqa: E402
-from sklearn.utils.validation import check_is_fitted  # noqa: E402
 
 
 class WLFeatures(TransformerMixin, BaseEstimator):
