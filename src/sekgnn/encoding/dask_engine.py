@@ -106,17 +106,19 @@ def is_open(client: Any) -> bool:
     return not host.startswith(("127.", "::1", "localhost"))
 
 
-def run_on_workers(
-    client: Any,
+def run_tasks(
     job: Callable[[T], Any],
     tasks: Iterable[T],
+    client: Any = None,
     packages: Sequence[tuple[str, str]] = (),
 ) -> Iterator[tuple[T, Any]]:
     """Yield every task with what ``job`` made of it, in the order they finish.
 
-    Tasks are asked for as workers become free, so there may be millions. A task whose
-    worker dies goes to another one. The job is pickled, so an object of this library;
-    ``packages`` are modules that workers need, each with the extra that installs it.
+    Without a client they are run here, one after the other. Tasks are asked for as
+    workers become free, so there may be millions. A task whose worker dies goes to
+    another one. A job makes a file unless it is there and whole, so it may be run any
+    number of times; it is pickled, so an object of this library. ``packages`` are
+    modules that workers need, each with the extra that installs it.
 
     Raises:
         ConfigError: If a worker lacks the library or a package, or has another version
@@ -124,6 +126,9 @@ def run_on_workers(
         ConnectionError: If the scheduler is gone.
         Exception: What ``job`` raised.
     """
+    if client is None:
+        yield from ((task, job(task)) for task in tasks)
+        return
     distributed = require("distributed", "dask")
     problem, run = _by_value()
 

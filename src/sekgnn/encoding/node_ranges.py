@@ -11,7 +11,7 @@ times; what is there is not made again.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from sekgnn.array_file import DamagedFileError, read_arrays, write_arrays
 from sekgnn.checks import check_choice
 from sekgnn.encoding import costs
 from sekgnn.encoding.channels import SQUARES, plans
-from sekgnn.encoding.dask_engine import run_on_workers
+from sekgnn.encoding.dask_engine import run_tasks
 from sekgnn.encoding.encoder import encode_walks
 from sekgnn.encoding.sampled import check_sampling, encode_sampled
 from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dict
@@ -222,7 +222,7 @@ def encode_range(
     *,
     threads: int | None = None,
     progress: Progress | None = None,
-) -> dict[str, Any]:
+) -> Path:
     """Encode one range of nodes of a graph file into its shard of a folder.
 
     A shard that is there already, whole and of the same graph and plan, is left as it
@@ -238,7 +238,7 @@ def encode_range(
         progress: Called with (done, total) units of work.
 
     Returns:
-        What a manifest says of the shard: ``start``, ``stop``, ``file``, ``sha256``.
+        The shard.
 
     Raises:
         ConfigError: If it would take hours.
@@ -246,14 +246,11 @@ def encode_range(
         OutputError: If the shard cannot be written.
     """
     known = file if isinstance(file, GraphFile) else read_graph_file(file, check=False)
-    path = Path(folder) / f"nodes-{start:012d}-{stop:012d}.shard"
-    about = {"start": start, "stop": stop, "plan": plan.to_dict(),
-             "graph": known.fingerprint}  # fmt: skip
-    line = {"start": start, "stop": stop, "file": path.name}
+    path = _shard_path(folder, start, stop)
+    about = {"graph": known.fingerprint, "plan": plan.to_dict()}
     try:
-        header, _ = read_arrays(path, _MAGIC)
-        if all(header.get(name) == value for name, value in about.items()):
-            return {**line, "sha256": header["sha256"]}
+        _read_shard(path, about, check=True)
+        return path
     except (FileNotFoundError, DamagedFileError):
         pass
     if plan.backend == "sampled":
@@ -281,9 +278,23 @@ def encode_range(
     kept = {
         name: array.astype(plan.dtype, copy=False) for name, array in arrays.items()
     }
-    write_arrays(path, _MAGIC, about, kept)
-    header, _ = read_arrays(path, _MAGIC, check=False)
-    return {**line, "sha256": header["sha256"]}
+    write_arrays(path, _MAGIC, {**about, "name": path.name}, kept)
+    return path
+
+
+def _shard_path(folder: str | Path, start: int, stop: int) -> Path:
+    return Path(folder) / f"nodes-{start:012d}-{stop:012d}.shard"
+
+
+def _read_shard(
+    path: Path, about: Mapping[str, Any], check: bool
+) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a shard, if it says ``about`` itself what it should."""
+    header, arrays = read_arrays(path, _MAGIC, check=check)
+    wanted = {**about, "name": path.name}
+    if any(header.get(name) != value for name, value in wanted.items()):
+        raise DamagedFileError("it is of other nodes, another graph or other options")
+    return arrays
 
 
 def encode_graph_file(
@@ -311,48 +322,36 @@ def encode_graph_file(
         OutputError: If a file cannot be written.
     """
     place = Path(folder)
-    lines, n = [], file.graph.num_nodes
+    n = file.graph.num_nodes
     if plan.backend == "push" and not (place / MANIFEST_FILE).exists():
         packed, own = pack([file.graph]), plan.encoding
         seconds = costs.exact_seconds(packed, own, backend="push", threads=threads)
         sampled = partial(costs.sampled_seconds, packed, own, threads=threads)
         costs.refuse_long(seconds, n, sampled)
     prepare_folder(file, plan, place)
-    if client is not None:
-        found, done = {}, 0
-        job = _RangeJob(str(file.path.resolve()), plan, place.resolve())
-        for (start, stop), line in run_on_workers(client, job, plan.ranges(n)):
-            found[start] = line
-            done += stop - start
-            if progress is not None:
-                progress(done, n)
-        lines = [found[start] for start in sorted(found)]
+    if client is None:
+
+        def here(nodes: tuple[int, int]) -> None:
+            share = within(progress, nodes[0], nodes[1] - nodes[0], n)
+            encode_range(file, *nodes, plan, place, threads=threads, progress=share)
+
+        job: Callable[[tuple[int, int]], None] = here
     else:
-        for start, stop in plan.ranges(n):
-            share = within(progress, start, stop - start, n)
-            lines.append(
-                encode_range(
-                    file, start, stop, plan, place, threads=threads, progress=share
-                )
-            )
-            if progress is not None:
-                progress(stop, n)
-    write_manifest(file, plan, place, lines)
+        job = partial(_encode_there, str(file.path.resolve()), plan, place.resolve())
+    done = 0
+    for (start, stop), _ in run_tasks(job, plan.ranges(n), client):
+        done += stop - start
+        if progress is not None:
+            progress(done, n)
+    write_manifest(file, plan, place, complete=True)
     return EncodedNodes(place)
 
 
-@dataclass(frozen=True)
-class _RangeJob:
-    """Encodes a range on a worker."""
-
-    graph: str
-    plan: RangePlan
-    folder: Path
-
-    def __call__(self, bounds: tuple[int, int]) -> dict[str, Any]:
-        """Return the line of the manifest."""
-        file = read_graph_file(self.graph, check=False)  # the client did
-        return encode_range(file, *bounds, self.plan, self.folder, threads=1)
+def _encode_there(
+    graph: str, plan: RangePlan, folder: Path, nodes: tuple[int, int]
+) -> None:
+    """Encode a range on a worker."""
+    encode_range(graph, *nodes, plan, folder, threads=1)
 
 
 def prepare_folder(file: GraphFile, plan: RangePlan, folder: Path) -> None:
@@ -368,7 +367,7 @@ def prepare_folder(file: GraphFile, plan: RangePlan, folder: Path) -> None:
             raise ConfigError(
                 f"{folder} holds other files; name a new folder for the encodings."
             )
-        write_manifest(file, plan, folder, None)
+        write_manifest(file, plan, folder)
     found = _read_manifest(folder)
     if (found["graph"], found["plan"]) != (file.fingerprint, plan.to_dict()):
         raise ConfigError(
@@ -378,12 +377,9 @@ def prepare_folder(file: GraphFile, plan: RangePlan, folder: Path) -> None:
 
 
 def write_manifest(
-    file: GraphFile,
-    plan: RangePlan,
-    folder: Path,
-    lines: Sequence[dict[str, Any]] | None,
+    file: GraphFile, plan: RangePlan, folder: Path, *, complete: bool = False
 ) -> None:
-    """Write what the shards of a folder are; ``lines`` when all are there."""
+    """Write what the shards of a folder are, and whether all are there."""
     said = {
         "format": "sekgnn encodings",
         "graph": file.fingerprint,
@@ -391,15 +387,9 @@ def write_manifest(
         "channels": list(plan.encoding.channels),
         "length": plan.encoding.length,
         "plan": plan.to_dict(),
-        "shards": lines,
+        "complete": complete,
     }
     write_files(folder, {MANIFEST_FILE: (json.dumps(said, indent=1) + "\n").encode()})
-
-
-class _Line(TypedDict):
-    start: Size
-    stop: Size
-    file: str
 
 
 class _Plan(TypedDict):
@@ -415,7 +405,7 @@ class _Manifest(TypedDict):
     channels: list[str]
     length: Size
     plan: _Plan
-    shards: list[_Line] | None
+    complete: bool
 
 
 def _read_manifest(folder: Path) -> _Manifest:
@@ -451,8 +441,7 @@ class EncodedNodes:
         """Map every shard."""
         self.folder = Path(folder)
         said = _read_manifest(self.folder)
-        lines = said.get("shards")
-        if lines is None:
+        if not said["complete"]:
             raise GraphInputError(
                 f"{folder} is not complete; repeat the command that makes it."
             )
@@ -460,24 +449,18 @@ class EncodedNodes:
         self.shape = said["nodes"], len(said["channels"]), said["length"]
         self.dtype = np.dtype(said["plan"]["dtype"])
         self.range_size = said["plan"]["range_size"]
-        size = self.range_size
-        whole = len(lines) == -(-len(self) // size) and all(
-            (line["start"], line["stop"]) == (i * size, min((i + 1) * size, len(self)))
-            for i, line in enumerate(lines)
-        )
-        if not whole:
-            raise GraphInputError(
-                f"{folder} holds other nodes than it says; encode again."
-            )
+        about = {"graph": said["graph"], "plan": said["plan"]}
         self._values: list[NDArray[Any]] = []
         self._errors: list[NDArray[Any] | None] = []
-        for line in lines:
-            file = self.folder / line["file"]
+        for start in range(0, len(self), self.range_size):
+            stop = min(start + self.range_size, len(self))
+            file = _shard_path(folder, start, stop)
             try:
-                _, arrays = read_arrays(file, _MAGIC, check=check)
+                arrays = _read_shard(file, about, check)
                 for name in {"values", *arrays}:
-                    shape = line["stop"] - line["start"], *self.shape[1:]
-                    check_array(name, arrays[name], self.dtype, *shape)
+                    check_array(
+                        name, arrays[name], self.dtype, stop - start, *self.shape[1:]
+                    )
             except (OSError, DamagedFileError, GraphInputError, KeyError) as error:
                 raise GraphInputError(
                     f"{file} is missing or damaged ({error}); repeat the command that "

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from sekgnn._version import __version__
 from sekgnn.checks import check_positive
 from sekgnn.encoding.costs import patient
-from sekgnn.encoding.dask_engine import run_on_workers
+from sekgnn.encoding.dask_engine import run_tasks
 from sekgnn.encoding.encoder import Encoding, encode
 from sekgnn.encoding.substructure import SubstructureEncoding, make_encoding
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
@@ -241,12 +241,8 @@ def encode_shards(
     done = 0
     lines: dict[int, dict[str, Any]] = {}
     tasks = _tasks(paths, job, shard_size)
-    if client is None:
-        finished: Iterator[tuple[Task, Any]] = ((task, job(task)) for task in tasks)
-    else:
-        packages = [("rdkit", "mol")] if "smiles" in forms else []
-        finished = run_on_workers(client, job, tasks, packages)
-    for task, line in finished:
+    packages = [("rdkit", "mol")] if "smiles" in forms else []
+    for task, line in run_tasks(job, tasks, client, packages):
         lines[task.number] = line
         done += task.part.weight
         if on_shard is not None:

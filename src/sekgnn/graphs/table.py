@@ -275,6 +275,10 @@ def _csv_fields(
 
     ``form`` is the delimiter and the number of fields, which by default the heading
     shows, the first of the lines; ``line`` is how many lines are before these.
+
+    This is not pyarrow's reader, which does not say on which line a row is, takes text
+    after a quote and a quote that is never closed for granted, and knows no byte of a
+    fault.
     """
     if form is None:
         start: list[str] = []  # blank lines and the heading

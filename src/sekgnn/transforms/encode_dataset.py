@@ -7,7 +7,6 @@ import operator
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, overload
@@ -19,7 +18,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sekgnn import fields
-from sekgnn.encoding.dask_engine import run_on_workers
+from sekgnn.encoding.dask_engine import run_tasks
 from sekgnn.encoding.encoder import Encoding, encode
 from sekgnn.encoding.ragged import RaggedEncoding, Values, join_values
 from sekgnn.encoding.substructure import SubstructureEncoding
@@ -237,28 +236,24 @@ def encode_cached(
     return whole, file, hit
 
 
-@dataclass(frozen=True)
-class _PieceJob:
-    """Encodes some graphs of a dataset into a file; returns its name alone."""
-
-    folder: str
-    encoding: SubstructureEncoding
-    dtype: str
-
-    def __call__(self, task: tuple[int, PackedArrays]) -> str:
-        piece, dtype = PackedGraphs.over(*task[1]), np.dtype(self.dtype)
-        work = partial(encode, piece, self.encoding, dtype=dtype, threads=1)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", CacheWarning)
-            warnings.filterwarnings("ignore", ".*it is rebuilt", CacheWarning)
-            try:
-                made = cached_encoding(
-                    Path(self.folder), piece, self.encoding, dtype, work
-                )
-            except CacheWarning as error:
-                raise OutputError(str(error)) from None
-        assert made[1] is not None
-        return made[1].name
+def _encode_piece(
+    folder: Path,
+    encoding: SubstructureEncoding,
+    dtype: np.dtype[Any],
+    task: tuple[int, PackedArrays],
+) -> str:
+    """Encode some graphs of a dataset into a file, and return its name alone."""
+    piece = PackedGraphs.over(*task[1])
+    work = partial(encode, piece, encoding, dtype=dtype, threads=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CacheWarning)
+        warnings.filterwarnings("ignore", ".*it is rebuilt", CacheWarning)
+        try:
+            made = cached_encoding(folder, piece, encoding, dtype, work)
+        except CacheWarning as error:
+            raise OutputError(str(error)) from None
+    assert made[1] is not None
+    return made[1].name
 
 
 def _on_workers(
@@ -272,14 +267,14 @@ def _on_workers(
     """Return the encodings of packed graphs that workers compute piece by piece."""
     assert folder is not None
     kind = np.dtype(dtype)
-    job = _PieceJob(str(folder.absolute()), encoding, kind.name)
+    job = partial(_encode_piece, folder.absolute(), encoding, kind)
     pieces = [packed_slice(packed, *b) for b in even_chunks(packed.num_graphs, _PIECE)]
     tasks = (
         (number, (piece.node_ptr, piece.indptr, piece.indices))
         for number, piece in enumerate(pieces)
     )
     names = {}
-    for (number, _), name in run_on_workers(client, job, tasks):
+    for (number, _), name in run_tasks(job, tasks, client):
         names[number] = name
         if progress is not None:
             progress(len(names), len(pieces))
