@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from sekgnn.cli.main import app
+from sekgnn.cli.main import app, main
 from sekgnn.graphs import csl_graph, path_graph, rook_graph, to_graph6
 
 Run = Callable[..., Result]
+
+
+class Done(NamedTuple):
+    """What a process would have left."""
+
+    code: object
+    out: str
+    err: str
+
+
+RunMain = Callable[..., Done]
 
 
 @pytest.fixture
@@ -21,6 +35,22 @@ def run() -> Run:
 
     def invoke(*args: object) -> Result:
         return runner.invoke(app, [str(arg) for arg in args])
+
+    return invoke
+
+
+@pytest.fixture
+def run_main(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> RunMain:
+    """Run the installed command, exit codes of defects and all, in this process."""
+
+    def invoke(*args: object) -> Done:
+        monkeypatch.setattr(sys, "argv", ["sekgnn", *map(str, args)])
+        monkeypatch.setattr(signal, "signal", lambda *handler: None)
+        with pytest.raises(SystemExit) as end:
+            main()
+        return Done(end.value.code, *capsys.readouterr())
 
     return invoke
 

@@ -68,7 +68,7 @@ def test_what_is_wrong_is_said_first(run: Run, table: Path, tmp_path: Path) -> N
         ((table, "--target", "z"), "'z'"),
         ((table,), "say what to predict"),
         ((tmp_path / "none.csv", "--target", "y"), "there is no file"),
-        ((table, "--target", "y", "-o", tmp_path / "a.png"), "writes .html"),
+        ((table, "--target", "y", "-o", tmp_path / "a.png"), ".html"),
         ((table, "--target", "y", "-o", tmp_path / "no" / "a.html"), "create it"),
         ((table, "--target", "y", "--limit", "0"), "above 0"),
     ):

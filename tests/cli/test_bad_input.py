@@ -20,7 +20,7 @@ from sekgnn.cli import encoding_job
 from sekgnn.encoding.encoder import encode
 from sekgnn.graphs import path_graph, to_graph6, write_npz
 
-from .conftest import Run
+from .conftest import Run, RunMain
 
 
 def check_failure(result: Result, folder: Path, *words: str, lines: int = 1) -> None:
@@ -107,25 +107,25 @@ def test_invalid_smiles_are_listed_by_row(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["--num-shells", 0], ["num_shells must be at least 1, got 0"]),
-        (["--walk-length", -3], ["walk_length must be at least 1, got -3"]),
-        (["--radius", 0, "--scope", "ego"], ["radius must be at least 1"]),
+        (["--num-shells", 0], ["num_shells must be"]),
+        (["--walk-length", -3], ["walk_length must be"]),
+        (["--radius", 0, "--scope", "ego"], ["radius must be"]),
         (["--radius", 1], ["radius has no meaning"]),
-        (["--scope", "intern"], ["--scope must be one of", "mean 'internal'"]),
+        (["--scope", "intern"], ["--scope must be", "mean 'internal'"]),
         (["--scope", "graph", "--scope", "graph"], ["must not repeat"]),
-        (["--aggregate", "max"], ["--aggregate must be one of"]),
-        (["--merge", "sum"], ["--merge must be one of"]),
+        (["--aggregate", "max"], ["--aggregate must be"]),
+        (["--merge", "sum"], ["--merge must be"]),
         (["--aggregate", "moments", "--merge", "mean"], ["moments"]),
         (["--preset", "papers"], ["mean 'paper'"]),
-        (["--backend", "gpu"], ["--backend must be one of"]),
+        (["--backend", "gpu"], ["--backend must be"]),
         (["--backend", "spectral", "--aggregate", "moments"], ["no moments"]),
-        (["--dtype", "float16"], ["--dtype must be one of"]),
-        (["--format", "graph"], ["--format must be one of", "mean 'graph6'"]),
-        (["--undirected", "yes"], ["--undirected must be one of"]),
-        (["--loops", "keep"], ["--loops must be one of"]),
-        (["--threads", 0], ["--threads must be at least 1"]),
-        (["--encoding", "walk"], ["encoding must be one of", "mean 'walks'"]),
-        (["--encoding-options", "merge"], ["--encoding-options takes name=value"]),
+        (["--dtype", "float16"], ["--dtype must be"]),
+        (["--format", "graph"], ["--format must be", "mean 'graph6'"]),
+        (["--undirected", "yes"], ["--undirected must be"]),
+        (["--loops", "keep"], ["--loops must be"]),
+        (["--threads", 0], ["--threads must be"]),
+        (["--encoding", "walk"], ["encoding must be", "mean 'walks'"]),
+        (["--encoding-options", "merge"], ["name=value"]),
         (["--encoding-options", "merg=mean"], ["no parameter 'merg'", "mean 'merge'"]),
     ],
 )
@@ -236,12 +236,12 @@ def test_interrupt_and_memory(
 
 
 def test_debug_shows_the_traceback(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run_main: RunMain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SEKGNN_DEBUG", "1")
-    result = run("encode", tmp_path / "in.g6", "-o", tmp_path / "out.npz")
-    assert result.exit_code == 1
-    assert "does not exist" in str(result.exception)
+    done = run_main("encode", tmp_path / "in.g6", "-o", tmp_path / "out.npz")
+    assert (done.code, done.out) == (2, "")
+    assert "Traceback" in done.err and "does not exist" in done.err
 
 
 @pytest.mark.parametrize(
@@ -253,21 +253,16 @@ def test_usage_errors(run: Run, args: list[str]) -> None:
     assert "Usage" in result.stderr
 
 
-@pytest.mark.parametrize("debug", ["0", "1"])
-def test_the_installed_command(tmp_path: Path, debug: str) -> None:
+def test_the_installed_command(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "sekgnn.cli.main", "encode", "in.g6", "-o", "out.npz"],
         capture_output=True,
         text=True,
         cwd=tmp_path,
-        env={**os.environ, "SEKGNN_DEBUG": debug},
+        env={**os.environ, "SEKGNN_DEBUG": "0"},
     )
-    assert done.stdout == ""
-    if debug == "1":
-        assert "Traceback" in done.stderr
-    else:
-        assert done.returncode == 2
-        assert done.stderr == "error: in.g6 does not exist; check the path.\n"
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "error: in.g6 does not exist; check the path.\n"
 
 
 SLOW = """

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sekgnn.cli.failures import describe, note, say, warnings_as_notes
+from sekgnn.cli.failures import describe, warnings_as_notes
+from sekgnn.cli.printing import note, say
 from sekgnn.errors import CacheWarning, GraphInputWarning, OutputError, ResumeWarning
 
 

@@ -73,7 +73,7 @@ def test_an_edge_list() -> None:
     for text in ("square.edges", "square.edges#0"):
         found = graph_argument(text, undirected="add")
         assert found == LabelledGraph(cycle_graph(4))
-    with pytest.raises(ConfigError, match="--undirected must be one of"):
+    with pytest.raises(ConfigError, match="undirected must be"):
         graph_argument("square.edges", undirected="ad")
 
 

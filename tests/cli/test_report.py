@@ -117,7 +117,7 @@ def test_metrics_may_be_chosen(run: Run, tmp_path: Path) -> None:
     [
         (None, "holds no record.json"),
         ("{", "is damaged"),
-        ("[]", "is not the record of a run"),
+        ("[]", "not the record"),
         ('{"format": "sekgnn run", "format_version": 99}', "has format 99"),
         ('{"format": "sekgnn run", "format_version": 1}', "is damaged"),
     ],

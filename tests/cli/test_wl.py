@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sekgnn.cli import graph_argument
 from sekgnn.encoding import ENCODINGS
 from sekgnn.graphs import named_graph
 from sekgnn.wl import TESTS, Walks, compare, refinement
 
-from .conftest import Run
+from .conftest import Run, RunMain
 
 SEPARATED, NOT_SEPARATED, FAILED = 0, 1, 2
 PAIRS = (("rook:4", "shrikhande"), ("cycle:6", "path:6"), ("csl:11:2", "csl:11:3"))
@@ -32,37 +32,29 @@ def timeless(content: dict[str, Any]) -> dict[str, Any]:
         (("rook:4", "shrikhand"), FAILED),
     ],
 )
-def test_exit_codes_of_a_process(args: tuple[str, ...], code: int) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "sekgnn.cli.main", "wl", *args],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == code
+def test_exit_codes(run_main: RunMain, args: tuple[str, ...], code: int) -> None:
+    done = run_main("wl", *args)
+    assert done.code == code
     if code == FAILED:
-        assert (done.stdout, done.stderr[:7]) == ("", "error: ")
+        assert (done.out, done.err[:7]) == ("", "error: ")
     else:
-        assert done.stderr in ("", "compiling kernels, once per installation ...\n")
-        assert "rook:4 and shrikhande" in done.stdout
+        assert done.err in ("", "compiling kernels, once per installation ...\n")
+        assert "rook:4 and shrikhande" in done.out
 
 
-CRASH = """
-import sys
-from sekgnn.cli import graph_argument, main
-def fail(*args, **kwargs):
-    raise RuntimeError("a defect")
-graph_argument.graph_argument = fail
-sys.argv = ["sekgnn", "wl", "path:3", "path:4"]
-main.main()
-"""
-
-
-def test_a_defect_is_an_error_and_no_verdict() -> None:
+def test_a_defect_is_an_error_and_no_verdict(
+    run_main: RunMain, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Python's own exit code after an exception would say "not separated"."""
-    done = subprocess.run([sys.executable, "-c", CRASH], capture_output=True, text=True)
-    assert done.returncode == FAILED
-    assert "Traceback" in done.stderr
-    assert done.stderr.endswith("RuntimeError: a defect\n")
+
+    def fail(*args: object, **kwargs: object) -> None:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(graph_argument, "graph_argument", fail)
+    done = run_main("wl", "path:3", "path:4")
+    assert done.code == FAILED
+    assert "Traceback" in done.err
+    assert done.err.endswith("RuntimeError: a defect\n")
 
 
 @pytest.mark.parametrize("test", TESTS)
@@ -243,20 +235,20 @@ def test_a_plot_that_fails_leaves_the_older_file(
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (("--plot", "a.jpg"), "--plot writes .png, .svg or .pdf, got 'a.jpg'"),
-        (("--plot", "png"), "--plot writes .png, .svg or .pdf"),
-        (("--threads", 0), "--threads must be at least 1"),
-        (("--test", "4fwl"), "--test must be one of"),
+        (("--plot", "a.jpg"), "--plot must end in"),
+        (("--plot", "png"), "--plot must end in"),
+        (("--threads", 0), "--threads must be"),
+        (("--test", "4fwl"), "--test must be"),
         (
             ("--test", "2fwl", "--num-hops", 2),
-            "--num-hops means nothing to --test 2fwl",
+            "--num-hops means nothing",
         ),
-        (("--test", "1wl", "--marked"), "--marked means nothing to --test 1wl"),
-        (("--undirected", "no"), "--undirected must be one of"),
+        (("--test", "1wl", "--marked"), "--marked means nothing"),
+        (("--undirected", "no"), "--undirected must be"),
         (("--all", "--plot", "a.png"), "leave out --plot"),
-        (("--all", "--num-hops", 2), "the options of a single test"),
-        (("--all", "--no-multisets"), "the options of a single test"),
-        (("--all", "--radius", 1, 2), "the options of a single test"),
+        (("--all", "--num-hops", 2), "single test"),
+        (("--all", "--no-multisets"), "single test"),
+        (("--all", "--radius", 1, 2), "single test"),
     ],
 )
 def test_wrong_options_are_refused_before_any_work(
@@ -329,7 +321,7 @@ def test_own_encodings_and_tests_by_import_path(
     floats = run("wl", *args, "own_wl_pieces:Share")
     assert floats.exit_code == FAILED
     assert "'own_wl_pieces:Share' gives floats" in floats.stderr
-    assert "Return integers from encode_graph()" in floats.stderr
+    assert "integers" in floats.stderr
     far = run("wl", "cycle:6", "path:6", "--test", "own_wl_pieces:Far")
     assert far.exit_code == SEPARATED and "own_wl_pieces:Far(num_hops=4)" in far.stdout
     wrong = run("wl", "cycle:6", "path:6", "--test", path)

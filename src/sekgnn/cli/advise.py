@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_format
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sekgnn.cli.failures import say
 from sekgnn.cli.options import (
     DATA_ROOT,
     JSON,
@@ -19,45 +17,49 @@ from sekgnn.cli.options import (
     option,
     with_flags,
 )
+from sekgnn.cli.printing import print_table, say, say_json
 from sekgnn.training.config import config_fields
 
 if TYPE_CHECKING:
     from sekgnn.training.advise import Advice
 
-_TITLES = {"data": "Data", "protocol": "Scores of ridge and forest"}
 _SCORED = ("folds", "split_by", "seed", "baseline")
 
 
 @with_flags(
-    [
-        item
-        for item in config_fields()
-        if (item.metadata["section"] == "data" and item.name != "data")
-        or item.name in _SCORED
-    ],
-    lambda item: _TITLES[item.metadata["section"]],
+    {
+        "Data": [
+            item
+            for item in config_fields()
+            if item.metadata["section"] == "data" and item.name != "data"
+        ],
+        "Scores of ridge and forest": [
+            item for item in config_fields() if item.name in _SCORED
+        ],
+    }
 )
 def advise(
     data: str = typer.Argument(
         ..., help="dataset, or file or folder of your own, as for train"
     ),
     *,
-    output: Path | None = option(None, "page to write, .html", "--output", "-o"),
-    limit: float = option(300.0, "seconds after which a test is left out"),
+    output: Path | None = option(
+        None, "page to write, .html", "--output", "-o", suffixes=(".html", ".htm")
+    ),
+    limit: float = option(300.0, "seconds for one test; a slower one is left out"),
     data_root: Path | None = DATA_ROOT,
     threads: int | None = KERNEL_THREADS,
     json: bool = JSON,
     quiet: bool = QUIET,
     **keys: Any,
 ) -> None:
-    """Say which models can tell apart what has different targets, and what to train.
+    """Find the cheapest model that can tell different targets apart.
 
-    For each class of models, by rising cost: how many graphs (or nodes) share a
-    colour with one of another target, the error that no model of the class can
-    go below on these data, and what it costs to encode them. Then one sentence
-    of advice, the command to train it, and what ridge and forest reach.
+    For each class of models, cheapest first: the number of graphs (or nodes) that
+    share a colour with one of another target, the lowest error that any model of
+    the class can reach on these data, and the cost of encoding them. Then one
+    sentence of advice, the training command, and the scores of ridge and forest.
     """
-    from sekgnn.checks import check_positive
     from sekgnn.cli.progress import progress_stages
     from sekgnn.errors import ConfigError
     from sekgnn.files import write_atomically
@@ -65,10 +67,6 @@ def advise(
 
     if not limit > 0:
         raise ConfigError(f"--limit must be a number of seconds above 0, got {limit}.")
-    if threads is not None:
-        check_positive("--threads", threads)
-    if output is not None and output.suffix.lower() not in (".html", ".htm"):
-        raise ConfigError(f"--output writes .html, got {str(output)!r}.")
     if output is not None and not output.parent.is_dir():
         raise ConfigError(
             f"the folder {output.parent} does not exist; create it first."
@@ -84,7 +82,7 @@ def advise(
         content = advice_page(advice).encode()
         write_atomically(output, lambda file: file.write(content))
     if json:
-        say(json_format.dumps(advice.to_dict(), ensure_ascii=False, allow_nan=False))
+        say_json(advice.to_dict(), ensure_ascii=False, allow_nan=False)
     elif not quiet:
         _print(advice)
         if output is not None:
@@ -94,8 +92,6 @@ def advise(
 def _print(advice: Advice) -> None:
     """Print the table, the scores, the advice and the command."""
     from rich.box import SIMPLE
-    from rich.console import Console
-    from rich.table import Table
 
     from sekgnn.reports.advice_page import baseline_rows
     from sekgnn.training.advise import rows
@@ -103,12 +99,9 @@ def _print(advice: Advice) -> None:
     about = advice.data
     head, *body = rows(advice)
     title = f"{about['name']}: {', '.join(about['targets'])} · {advice.count:,}"
-    table = Table(title=f"{title} {advice.objects}", box=SIMPLE)
-    for name in head:
-        table.add_column(name, justify="left" if name == head[0] else "right")
-    for row in body:
-        table.add_row(*row)
-    Console(width=max(shutil.get_terminal_size().columns, 120)).print(table)
+    width = max(shutil.get_terminal_size().columns, 120)
+    title = f"{title} {advice.objects}"
+    print_table(title, head, body, numbers=True, width=width, box=SIMPLE)
     for name, metric, value in baseline_rows(advice.baseline):
         say(f"{name:<8}{metric:<24}{value}")
     if "left_out" in advice.baseline:

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-import json as json_format
 import shutil
-from contextlib import ExitStack
 from dataclasses import dataclass, fields
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sekgnn.checks import check_positive
-from sekgnn.cli.failures import resumable, say
+from sekgnn.cli.failures import resumable
 from sekgnn.cli.options import (
     JSON,
     QUIET,
-    default_text,
+    Flag,
+    flag_of,
     merged_config,
     option,
     with_flags,
 )
-from sekgnn.cli.progress import progress_bar
-from sekgnn.cli.wl_options import Flag, build_test, flags_of_tests, said_defaults
+from sekgnn.cli.printing import say, say_json
+from sekgnn.cli.progress import progress_bar, progress_stages
+from sekgnn.cli.wl_options import build_test, flags_of_tests
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.files import make_folder, visible_names, write_files
 from sekgnn.registry import parameter
+from sekgnn.training.config import config_fields
 
 if TYPE_CHECKING:
     from sekgnn.brec.record import AnyScore
-    from sekgnn.parallel import Progress
 
 _UNUSED = ("edge_features", "max_neighbors")  # BREC's graphs are small and plain
 _FOLDER = Path("results/brec")
@@ -51,67 +52,43 @@ class _Row:
     jobs: int = parameter(1, "number of pairs to train on side by side")
 
 
-def _sections() -> dict[str, list[Any]]:
+def _networks() -> dict[str, list[Any]]:
     """Return the fields that describe a network, its training and its row."""
     from sekgnn.brec.protocol import RPCProtocol
-    from sekgnn.training.config import config_fields
 
-    keys = [
+    network = [
         item
         for item in config_fields()
         if (item.metadata["section"] in ("model", "encoding") or item.name == "dtype")
         and item.name not in _UNUSED
     ]
     return {
-        "Which network": keys,
+        "Which network": network,
         "Its training": [*fields(RPCProtocol)],
         "Its row": [*fields(_Row)],
     }
 
 
-def _all_flags() -> list[Flag]:
-    """Return the options of tests, some shared with networks, then of networks."""
-    networks = {item.name: item for item in _sections()["Which network"]}
-    return [
-        *(_shared(item, networks.get(item.key)) for item in flags_of_tests()),
-        *_flags_of_networks(),
-    ]
+def _sections() -> dict[str, list[Any]]:
+    """Return the flags of tests, some shared with networks, then those of networks."""
+    networks = _networks()
+    tests = flags_of_tests(networks["Which network"])
+    shared = {flag_of(item) for item in tests}
+    return {"Which test": tests} | {
+        title: [_alone(item) for item in items if flag_of(item) not in shared]
+        for title, items in networks.items()
+    }
 
 
-def _shared(item: Flag, key: Any) -> Flag:
-    """Return the flag of a test with a note on its meaning for networks."""
-    about = dict(item.metadata)
-    if key is not None:
-        about["help"] += ", networks"
-        defaults = {text: [*who] for text, who in about["defaults"].items()}
-        defaults.setdefault(_default(key), []).append("networks")
-        about["shown"] = said_defaults(defaults)
-        about["several"] |= "tuple" in str(key.type)
-    return item._replace(metadata=about)
+def _alone(item: Any) -> Any:
+    """Return a field, or for ``--model`` what its absence means."""
+    if item.name != "model":
+        return item
+    about = {**item.metadata, "shown": "none: a test"}
+    return Flag(item.name, str(item.type), about)
 
 
-def _default(item: Any) -> str:
-    if item.name == "model":
-        return "none: a test"
-    return item.metadata.get("shown") or default_text(item)
-
-
-def _flags_of_networks() -> list[Flag]:
-    """Return the options that only networks have, below their headings."""
-    of_tests = {item.metadata.get("flag") for item in flags_of_tests()}
-    return [
-        Flag(
-            item.name,
-            str(item.type),
-            {**item.metadata, "shown": _default(item), "title": title},
-        )
-        for title, items in _sections().items()
-        for item in items
-        if "help" in item.metadata and item.name.replace("_", "-") not in of_tests
-    ]
-
-
-@with_flags(_all_flags, lambda item: item.metadata.get("title", "Which test"))
+@with_flags(_sections)
 def brec(
     category: list[str] | None = option(
         None,
@@ -123,9 +100,10 @@ def brec(
         None,
         "number of relabelled copies of each graph, never to be separated",
         shown="1; 32 for networks",
+        low=0,
     ),
     seed: int | None = option(
-        None, "seed of copies and weights", shown="0; 2023 for networks"
+        None, "seed of copies and weights", shown="0; 2023 for networks", low=0
     ),
     all: bool = option(False, "run every test and write the results page", "--all"),
     no_run: bool = option(
@@ -150,6 +128,7 @@ def brec(
         None,
         "number of threads of compiled kernels, or of torch for networks",
         shown="all usable cores; as --jobs for networks",
+        low=1,
     ),
     json: bool = JSON,
     quiet: bool = QUIET,
@@ -173,10 +152,6 @@ def brec(
     from sekgnn.brec.record import read_scores
     from sekgnn.datasets.brec import BREC
 
-    check_positive("--copies", 1 if copies is None else copies, 0)
-    check_positive("--seed", seed or 0, 0)
-    if threads is not None:
-        check_positive("--threads", threads)
     shown = not (quiet or json)
     test = options.pop("test", None)
     if "model" in options:
@@ -187,10 +162,12 @@ def brec(
         file = output or _FOLDER / "trained.json"
         _run_network(options, category, data_root, file, threads, json, shown)
         return
-    for item in _flags_of_networks():
+    _, *networks = _sections().values()
+    for item in chain(*networks):
         if item.name in options:
-            flag = f"--{item.name.replace('_', '-')}"
-            raise ConfigError(f"{flag} is an option of networks; give --model too.")
+            raise ConfigError(
+                f"{flag_of(item)} is an option of networks; give --model too."
+            )
     if no_run and not all:
         raise ConfigError("--no-run writes the page of --all again; give --all too.")
     if all and options:
@@ -225,7 +202,7 @@ def brec(
         return
     with progress_bar("pairs", shown=shown) as progress:
         score = score_exact(chosen, progress=progress, **settings)
-    say(json_format.dumps(score.to_dict()) if json else score.table())
+    say_json(score.to_dict()) if json else say(score.table())
 
 
 def _run_all(settings: dict[str, Any], output: Path, json: bool, shown: bool) -> None:
@@ -237,12 +214,7 @@ def _run_all(settings: dict[str, Any], output: Path, json: bool, shown: bool) ->
     require("igraph", "iso")
     visible_names(make_folder(output))
     partial = output / "exact.partial.json"
-    with ExitStack() as stack, resumable():
-
-        def row(label: str) -> Progress | None:
-            stack.close()  # the bar of the row before
-            return stack.enter_context(progress_bar(label, shown=shown))
-
+    with progress_stages(shown=shown) as row, resumable():
         scores = run_board(ladder.BOARD, partial=partial, progress=row, **settings)
     _write_board(scores, output, json, shown)
     partial.unlink(missing_ok=True)
@@ -294,15 +266,15 @@ def _run_network(
         if len(encodings) > 1:
             raise ConfigError("a network reads one --encoding.")
         options["encoding"] = encodings[0]
-    parts: list[dict[str, Any]] = []
-    for items in _sections().values():
-        names = {item.name for item in items}
-        parts.append({k: options.pop(k) for k in names & options.keys()})
+    network, training, about = (
+        {item.name: options.pop(item.name) for item in items if item.name in options}
+        for items in _networks().values()
+    )
     for name in options:
         flag = f"--{name.replace('_', '-')}"
         raise ConfigError(f"{flag} means nothing to --model; leave it out.")
-    config = merged_config(None, None, parts[0])
-    protocol, row = RPCProtocol(**parts[1]), _Row(**parts[2])
+    config = merged_config(None, None, network)
+    protocol, row = RPCProtocol(**training), _Row(**about)
     check_positive("--jobs", row.jobs)
     pairs = BREC(data_root)
     if category:
@@ -342,7 +314,7 @@ def _run_network(
     shutil.rmtree(pairs_folder(output, name), ignore_errors=True)
     score = next(each for each in scores if each.name == name)
     if json:
-        say(json_format.dumps(score.to_dict()))
+        say_json(score.to_dict())
         return
     if not shown:
         return

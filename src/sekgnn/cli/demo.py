@@ -1,4 +1,4 @@
-"""``sekgnn demo`` and ``example``: made-up graphs, and real molecules, to begin with.
+"""``sekgnn demo`` and ``example``: random graphs and real molecules to start with.
 
 The molecules are every 131st of QM9 as qm9pack lists it, beginning with the 66th: 999
 of 130,831. QM9 is in the public domain (CC0): R. Ramakrishnan, P. O. Dral, M. Rupp and
@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sekgnn.cli.failures import say
 from sekgnn.cli.options import QUIET, option
+from sekgnn.cli.printing import print_table, say
 from sekgnn.cli.progress import progress_bar
 from sekgnn.errors import OutputError
 from sekgnn.files import make_folder, visible_names, write_atomically
@@ -43,9 +43,9 @@ _SEK_KEYS: dict[str, Any] = {
 
 def demo(
     output: Path = option(Path("demo"), "folder for the results", "--output", "-o"),
-    graphs: int = option(2000, "number of random graphs"),
-    seed: int = option(0, "seed of the random graphs"),
-    epochs: int = option(5, "epochs of training; 0 leaves training out"),
+    graphs: int = option(2000, "number of random graphs", low=1),
+    seed: int = option(0, "seed of the random graphs", low=0),
+    epochs: int = option(5, "epochs of training; 0 leaves training out", low=0),
 ) -> None:
     """Encode random graphs, tell two famous graphs apart, learn to count 4-cycles.
 
@@ -53,7 +53,6 @@ def demo(
     summary.json, two run folders and a report page to the output folder, replacing
     those of an earlier run.
     """
-    from sekgnn.checks import check_positive
     from sekgnn.cli.encoding_job import run_job
     from sekgnn.datasets import rook_shrikhande
     from sekgnn.reports.encoding_figure import (
@@ -64,9 +63,6 @@ def demo(
     )
     from sekgnn.wl import Walks, compare
 
-    check_positive("--graphs", graphs)
-    check_positive("--seed", seed, 0)
-    check_positive("--epochs", epochs, 0)
     visible_names(make_folder(output))
 
     say(f"1. Encode {graphs} random graphs")
@@ -173,19 +169,12 @@ def demo_graphs(
 
 
 def _print_tables() -> None:
-    """Print a few numbers of any node in both scopes, graph beside graph."""
-    from rich.console import Console
-    from rich.table import Table
-
+    """Print some values of one node in both scopes, graph beside graph."""
     from sekgnn.reports.encoding_figure import NAMES, PLACES, step_values
 
     values = {scope: step_values(scope) for scope in PLACES}
     for kind, meaning in _KINDS.items():
-        table = Table(title=f"{kind}: {meaning}, summed")
-        table.add_column("t", justify="right")
-        for scope in PLACES:
-            for heading in (*NAMES, "gap"):
-                table.add_column(f"{scope}\n{heading}", justify="right")
+        rows = []
         for step in _STEPS:
             cells = [str(step)]
             for scope in PLACES:
@@ -193,8 +182,9 @@ def _print_tables() -> None:
                 apart = abs(a - b) > 1e-9  # far above rounding
                 gap = f"[bold]{abs(a - b):.4f}[/bold]" if apart else "0"
                 cells += [f"{a:.4f}", f"{b:.4f}", gap]
-            table.add_row(*cells)
-        Console().print(table)
+            rows.append(cells)
+        head = [f"{scope}\n{name}" for scope in PLACES for name in (*NAMES, "gap")]
+        print_table(f"{kind}: {meaning}, summed", ["t", *head], rows, numbers=True)
 
 
 def _count_cycles(output: Path, epochs: int, seed: int) -> dict[str, float]:

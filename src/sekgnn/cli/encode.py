@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_format
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
@@ -12,8 +11,8 @@ from typing import Any
 
 import typer
 
-from sekgnn.checks import check_choice, check_positive
-from sekgnn.cli.failures import note, resumable, say
+from sekgnn.checks import check_choice
+from sekgnn.cli.failures import resumable
 from sekgnn.cli.options import (
     JSON,
     KERNEL_THREADS,
@@ -22,21 +21,19 @@ from sekgnn.cli.options import (
     option,
     with_flags,
 )
+from sekgnn.cli.printing import note, say, say_json
 from sekgnn.cli.progress import progress_bar
 from sekgnn.encoding.substructure import ENCODINGS
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.read_options import ReadOptions
 
-_READING, _WALKS = fields(ReadOptions), fields(WalkEncoding)
+_READING = fields(ReadOptions)
 _SHOWN = 10  # skipped rows listed in a note
 _COUNTED = ("graphs", "nodes", "edges", "left_out")  # of every shard
 
 
-@with_flags(
-    (*_READING, *_WALKS),
-    lambda item: "How to read the input" if item in _READING else "Walks",
-)
+@with_flags({"How to read the input": _READING, "Walks": fields(WalkEncoding)})
 def encode(
     sources: list[Path] = typer.Argument(
         ...,
@@ -47,9 +44,9 @@ def encode(
     ),
     output: Path = option(
         ...,
-        "file to write, .npz or .parquet, which replaces an existing one "
-        "when complete; or folder for shards of graphs, or of the nodes of a graph "
-        "file (.csr), to which the same command adds what is missing",
+        "file to write, .npz or .parquet, which replaces an existing one when "
+        "complete; or folder for shards of graphs, or of the nodes of a graph file "
+        "(.csr), which the same command continues",
         "--output",
         "-o",
     ),
@@ -61,7 +58,9 @@ def encode(
         None, "further parameters of the encoding, as name=value"
     ),
     preset: str | None = option(
-        None, "preset that other options change: paper, what its released code computes"
+        None,
+        "preset that other options change: paper, what its released code computes",
+        choices=("paper",),
     ),
     backend: str = option(
         "auto",
@@ -72,7 +71,9 @@ def encode(
         256, "number of walks from every node and shell, with sampled"
     ),
     seed: int = option(0, "seed of the walks, with sampled"),
-    dtype: str = option("float64", "precision of the encodings: float32 or float64"),
+    dtype: str = option(
+        "float64", "precision of the encodings", choices=("float32", "float64")
+    ),
     force: bool = option(False, "encode even if it may take hours", "--force"),
     target: list[str] | None = option(
         None, "columns or keys to keep in shards, to train on"
@@ -85,7 +86,10 @@ def encode(
         None, "address or file of a running Dask scheduler", shown="one on this machine"
     ),
     workers: int | None = option(
-        None, "Dask workers to start on this machine", shown="one per usable core"
+        None,
+        "Dask workers to start on this machine",
+        shown="one per usable core",
+        low=1,
     ),
     threads: int | None = KERNEL_THREADS,
     json: bool = JSON,
@@ -113,17 +117,13 @@ def encode(
     from sekgnn.kernel import clock
 
     read = {item.name: keys.pop(item.name) for item in _READING if item.name in keys}
-    check_choice("--dtype", dtype, ("float32", "float64"))
     check_choice("--engine", engine, ("serial", "dask"))
-    if threads is not None:
-        check_positive("--threads", threads)
     values = {k: tuple(v) if isinstance(v, list) else v for k, v in keys.items()}
     pairs = (name_and_value("--encoding-options", t) for t in encoding_options or ())
     values |= dict(pairs)
     if preset is None:
         made = make_encoding(encoding, **values)
     else:
-        check_choice("--preset", preset, ("paper",))
         made = make_encoding({**WalkEncoding.paper().to_dict(), **values})
     check_backend(backend, made, num_walks, seed)
     shown = not (quiet or json)
@@ -156,11 +156,11 @@ def encode(
                 options["shard_size"] = shard_size
             options |= {"targets": target or (), "threads": threads}
             work = partial(encode_shards, sources, output, made, **options)
-        client = _client(engine, scheduler, workers)
+        dask = _client(engine, scheduler, workers)
         bar, began = progress_bar("encoding", shown=shown), clock()
-        with patient(force), resumable(), client as own, bar as progress:
-            found = work(client=own, progress=progress)
-        _report(found, clock() - began, output, json, quiet)
+        with patient(force), resumable(), dask as client, bar as progress:
+            encoded = work(client=client, progress=progress)
+        _report(encoded, clock() - began, output, json, quiet)
         return
     asked = {**kept, "--engine dask": engine == "dask", **cluster}
     source = _only(sources, output, asked)
@@ -185,7 +185,7 @@ def encode(
             {"row": row.row, "line": row.line, "smiles": row.values[0]}
             for row in skipped
         ]
-        say(json_format.dumps({**result.to_dict(), "skipped": left_out}))
+        say_json({**result.to_dict(), "skipped": left_out})
         return
     if skipped:
         listed = [f"{row.place}: {row.values[0]!r}" for row in skipped[:_SHOWN]]
@@ -198,7 +198,7 @@ def encode(
 
 
 def _only(sources: list[Path], output: Path, asked: dict[str, Any]) -> Path:
-    """Return the one source of a file, for which none of ``asked`` has a meaning."""
+    """Return the one source of an output file, which ``asked`` options do not suit."""
     needs = [name for name, value in asked.items() if value]
     if len(sources) > 1:
         needs.insert(0, "several inputs")
@@ -211,20 +211,18 @@ def _only(sources: list[Path], output: Path, asked: dict[str, Any]) -> Path:
 
 
 def _check_engine(engine: str, cluster: dict[str, Any], threads: int | None) -> None:
-    given = [flag for flag, value in cluster.items() if value is not None]
-    if given and engine != "dask":
-        raise ConfigError(f"{given[0]} is for --engine dask.")
-    if len(given) == 2:
+    flags = [flag for flag, value in cluster.items() if value is not None]
+    if flags and engine != "dask":
+        raise ConfigError(f"{flags[0]} is for --engine dask.")
+    if len(flags) == 2:
         raise ConfigError("give --scheduler or --workers, not both.")
-    if cluster["--workers"] is not None:
-        check_positive("--workers", cluster["--workers"])
     if threads is not None and engine == "dask":
         raise ConfigError("a Dask worker has one thread per task; leave --threads out.")
 
 
 @contextmanager
 def _client(engine: str, scheduler: str | None, workers: int | None) -> Iterator[Any]:
-    """Give a client of Dask, or ``None`` without it."""
+    """Yield a Dask client, or ``None`` without Dask."""
     from sekgnn.encoding.dask_engine import is_open, open_client
 
     if engine == "serial":
@@ -240,19 +238,21 @@ def _client(engine: str, scheduler: str | None, workers: int | None) -> Iterator
         yield client
 
 
-def _report(found: Any, seconds: float, output: Path, json: bool, quiet: bool) -> None:
-    """Say what a folder holds now: encodings of nodes, or shards of graphs."""
+def _report(
+    encoded: Any, seconds: float, output: Path, json: bool, quiet: bool
+) -> None:
+    """Print what a folder holds: encodings of nodes, or shards of graphs."""
     rest = {"seconds": seconds, "output": str(output)}
     facts: dict[str, Any]
-    if hasattr(found, "shape"):
-        facts = {"shape": list(found.shape), "dtype": str(found.dtype)}
-        nodes, channels, length = found.shape
+    if hasattr(encoded, "shape"):
+        facts = {"shape": list(encoded.shape), "dtype": str(encoded.dtype)}
+        nodes, channels, length = encoded.shape
         sentence = (
             f"encoded {nodes} nodes, {channels} channels x {length} steps, "
-            f"{found.dtype}, in {seconds:.1f} s\nwrote {output}"
+            f"{encoded.dtype}, in {seconds:.1f} s\nwrote {output}"
         )
     else:
-        lines = found.manifest["shards"]
+        lines = encoded.manifest["shards"]
         facts = {name: sum(line[name] for line in lines) for name in _COUNTED}
         facts["shards"] = len(lines)
         sentence = (
@@ -261,7 +261,7 @@ def _report(found: Any, seconds: float, output: Path, json: bool, quiet: bool) -
             f"included\nwrote {len(lines)} shards to {output}"
         )
     if json:
-        say(json_format.dumps({**facts, **rest}))
+        say_json({**facts, **rest})
         return
     if facts.get("left_out"):
         note(f"left out {facts['left_out']} SMILES that cannot be read")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import sys
 import warnings
@@ -14,6 +13,7 @@ from typing import Any, TextIO
 import typer
 from typer.core import TyperGroup
 
+from sekgnn.cli.printing import note, one_line, say
 from sekgnn.errors import (
     CacheWarning,
     ConfigError,
@@ -27,7 +27,6 @@ from sekgnn.errors import (
 FAILED = 2
 INTERRUPTED = 130  # 128 + SIGINT, what shells expect
 BROKEN_PIPE = 141  # 128 + SIGPIPE
-_LONGEST = 1200  # characters of a message
 
 _NOTES = (GraphInputWarning, CacheWarning, ResumeWarning)
 _EXPECTED = (
@@ -77,7 +76,7 @@ class Terminated(SystemExit):
 
 @contextmanager
 def resumable() -> Iterator[None]:
-    """Say of Ctrl-C and SIGTERM in this block that nothing is lost."""
+    """Make Ctrl-C and SIGTERM in this block tell the user that nothing is lost."""
     rest = "the same command continues from what is finished."
     try:
         yield
@@ -93,35 +92,9 @@ def describe(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return f"not enough memory. {error}".strip()
     if isinstance(error, OSError) and error.strerror:
-        place = "" if error.filename is None else f"{error.filename}: "
-        return f"{place}{error.strerror}."
+        file = "" if error.filename is None else f"{error.filename}: "
+        return f"{file}{error.strerror}."
     return str(error) or type(error).__name__
-
-
-def say(text: str, *, err: bool = False, nl: bool = True) -> None:
-    """Print text that may hold names of files or columns.
-
-    Whatever is not printable, such as the escape sequences of terminals, is shown as
-    in JSON.
-    """
-    if not text.isprintable():
-        text = "".join(
-            c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text
-        )
-    typer.echo(text, err=err, nl=nl)
-
-
-def note(message: str) -> None:
-    """Print something worth knowing on stderr, in one line."""
-    say(f"note: {_one_line(message)}", err=True)
-
-
-def _one_line(message: str) -> str:
-    """Return a message without line ends, and its middle left out if it is long."""
-    line = " ".join(part.strip() for part in message.splitlines() if part.strip())
-    if len(line) > _LONGEST:
-        line = f"{line[: _LONGEST - 300]} [...] {line[-300:]}"
-    return line
 
 
 @contextmanager
@@ -154,4 +127,4 @@ def _report(message: str, error: BaseException) -> None:
     if os.environ.get("SEKGNN_DEBUG", "0") not in ("", "0"):
         raise error
     sys.stdout.flush()
-    say(f"error: {_one_line(message)}", err=True)
+    say(f"error: {one_line(message)}", err=True)

@@ -8,9 +8,9 @@ from typing import Any
 
 import typer
 
-from sekgnn.cli.failures import say
 from sekgnn.cli.many_values import ManyValuesCommand
 from sekgnn.cli.options import JSON, QUIET, option, with_flags
+from sekgnn.cli.printing import say, say_json
 from sekgnn.graphs.read_options import ReadOptions
 
 graph = typer.Typer(no_args_is_help=True, help="Make and look at graph files (.csr).")
@@ -19,7 +19,7 @@ _RULES = [item for item in fields(ReadOptions) if item.name in ("undirected", "l
 
 
 @graph.command(cls=ManyValuesCommand)
-@with_flags(_RULES, lambda item: "How to read the input")
+@with_flags({"How to read the input": _RULES})
 def pack(
     source: Path = typer.Argument(
         ..., metavar="EDGES", help="edge list", show_default=False
@@ -72,25 +72,22 @@ def show(
 
 
 def _describe(path: Path, as_json: bool, check: bool) -> None:
-    import json
-
     from sekgnn.graphs.graph_file import read_graph_file
 
-    found = read_graph_file(path, check=check)
+    file = read_graph_file(path, check=check)
     arrays = {
-        name: f"{array.dtype} {list(array.shape)}"
-        for name, array in found.nodes.items()
+        name: f"{array.dtype} {list(array.shape)}" for name, array in file.nodes.items()
     }
     facts = {
-        "nodes": found.graph.num_nodes,
-        "edges": found.graph.num_edges,
-        "largest_degree": int(found.graph.degrees.max(initial=0)),
+        "nodes": file.graph.num_nodes,
+        "edges": file.graph.num_edges,
+        "largest_degree": int(file.graph.degrees.max(initial=0)),
         "bytes": path.stat().st_size,
         "arrays": arrays,
-        "sha256": found.fingerprint,
+        "sha256": file.fingerprint,
     }
     if as_json:
-        say(json.dumps({**facts, "file": str(path)}))
+        say_json({**facts, "file": str(path)})
         return
     held = ", ".join(f"{name} ({kind})" for name, kind in arrays.items())
     say(

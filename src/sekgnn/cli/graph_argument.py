@@ -5,9 +5,8 @@ from __future__ import annotations
 import os.path
 import re
 from contextlib import suppress
-from typing import cast, get_args
+from typing import cast
 
-from sekgnn.checks import check_choice
 from sekgnn.errors import GraphInputError, MissingExtraError
 from sekgnn.graphs import (
     GRAPH_NAMES,
@@ -33,18 +32,16 @@ def graph_argument(
 ) -> LabelledGraph:
     """Return the graph that ``text`` names.
 
-    A SMILES brings its atoms and bonds as labels. Text that is neither a file nor a
-    name nor begins with ``smiles:`` or ``graph6:`` is taken for the one of the two as
-    which it can be read, if only one. ``undirected`` says what to do when an edge of a
-    file lacks its reverse: ``"error"`` or ``"add"``.
+    A SMILES brings its atoms and bonds as labels. Without ``smiles:`` or ``graph6:``,
+    text that is neither a file nor a name is read as whichever of the two it is.
+    ``undirected`` is for files in which an edge lacks its reverse.
 
     Raises:
         GraphInputError: If there is no such graph, or more than one reading.
         ConfigError: If a family's numbers or ``undirected`` do not fit.
     """
-    check_choice("--undirected", undirected, get_args(Undirected))
-    found = _find(text, cast("Undirected", undirected))
-    return found if labels else LabelledGraph(found.graph)
+    graph = _find(text, cast("Undirected", undirected))
+    return graph if labels else LabelledGraph(graph.graph)
 
 
 def _find(text: str, undirected: Undirected) -> LabelledGraph:
@@ -73,9 +70,9 @@ def _find(text: str, undirected: Undirected) -> LabelledGraph:
             f"{text!r} can be read as graph6 and as SMILES; write graph6:{text} or "
             f"smiles:{text}."
         )
-    place = path if numbered else text
-    if re.search(rf"[/\\]|\.({_SUFFIXES})$", place):
-        raise GraphInputError(f"{place} does not exist; check the path.")
+    file = path if numbered else text
+    if re.search(rf"[/\\]|\.({_SUFFIXES})$", file):
+        raise GraphInputError(f"{file} does not exist; check the path.")
     raise GraphInputError(f"cannot find a graph called {text!r}; give {_FORMS}.")
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json as json_format
 import os
 import platform
 from pathlib import Path
 from typing import Any
 
-from sekgnn.cli.failures import say
 from sekgnn.cli.options import JSON
+from sekgnn.cli.printing import say, say_json
 
 _PACKAGES = (
     "numpy", "scipy", "numba", "torch", "torch_geometric", "lightning", "pyarrow",
@@ -22,7 +21,7 @@ BENCHMARKS = ("brec", "counting", "csl", "exp", "graph_property", "sr25", "tu")
 def info(json: bool = JSON) -> None:
     """Show versions, cores, the folder of compiled code and the data available."""
     facts = collect()
-    say(json_format.dumps(facts) if json else _as_text(facts))
+    say_json(facts) if json else say(_as_text(facts))
 
 
 def collect() -> dict[str, Any]:
@@ -32,8 +31,8 @@ def collect() -> dict[str, Any]:
     from sekgnn.parallel import usable_cores
 
     root = os.environ.get("SEKGNN_DATA") or None
-    place = Path(root or "")
-    found = [name for name in BENCHMARKS if root and (place / name).is_dir()]
+    folder = Path(root or "")
+    benchmarks = [name for name in BENCHMARKS if root and (folder / name).is_dir()]
     return {
         "versions": {
             "sekgnn": __version__,
@@ -46,8 +45,8 @@ def collect() -> dict[str, Any]:
         "compiled_code": str(kernel_folder()),
         "data": {
             "root": root,
-            "exists": root is not None and place.is_dir(),
-            "benchmarks": found,
+            "exists": root is not None and folder.is_dir(),
+            "benchmarks": benchmarks,
         },
     }
 
@@ -87,11 +86,11 @@ def _as_text(facts: dict[str, Any]) -> str:
 def models(json: bool = JSON) -> None:
     """List every model: what it computes and reads, its power and its cost."""
     facts = collect_models()
-    say(json_format.dumps(facts) if json else _models_text(facts))
+    say_json(facts) if json else say(_models_text(facts))
 
 
 def collect_models() -> list[dict[str, Any]]:
-    """Return what is known of every model as plain JSON values; loads no torch."""
+    """Return the facts about every model as plain JSON values; loads no torch."""
     from sekgnn.models.options import MODEL_KINDS, model_costs
 
     costs = model_costs()

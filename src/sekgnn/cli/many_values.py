@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperOption
 
-_WORDS = {  # where the words that an option takes are listed
+_WORDS = {  # the lists of an option's values
     "--scope": ["encoding.walk_encoding:SCOPES"],
     "--parts": ["wl.encodings.walks:PARTS"],
     "--encoding": ["wl.by_name:EXACT_ENCODINGS", "encoding.substructure:ENCODINGS"],
@@ -38,10 +38,10 @@ class ManyValuesCommand(TyperCommand):
     """
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters, some of which may be made only now.
+        """Return the parameters, all defaults in one style.
 
         A function with an attribute ``complete`` is replaced by what that returns: the
-        same function with all its flags. All defaults are shown in one style.
+        same function with flags that are known only when the command is used.
         """
         complete = getattr(self.callback, "complete", None)
         if complete is not None:
@@ -49,11 +49,11 @@ class ManyValuesCommand(TyperCommand):
             app.command()(complete())
             whole: Any = typer.main.get_command(app)
             self.params, self.callback = whole.params, whole.callback
-        found: list[Any] = super().get_params(ctx)
-        for param in found:
+        params: list[Any] = super().get_params(ctx)
+        for param in params:
             if isinstance(param, TyperOption):
                 param.__class__ = _Option
-        return found
+        return params
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Repeat the flag before each further value, then parse as usual."""
@@ -100,9 +100,9 @@ def _is_value(flag: str, arg: str, arguments_first: bool) -> bool:
         return arguments_first and not arg.startswith("-")
     if flag in _NUMBERS:
         return arg.isascii() and arg.isdigit()
-    return any(arg in _listed(place) for place in _WORDS.get(flag, ()))
+    return any(arg in _words(source) for source in _WORDS.get(flag, ()))
 
 
-def _listed(place: str) -> Any:
-    module, name = place.split(":")
+def _words(source: str) -> Any:
+    module, name = source.split(":")
     return getattr(import_module(f"sekgnn.{module}"), name)

@@ -1,27 +1,90 @@
-"""Flags of commands: those of several, and those made from fields of dataclasses."""
+"""Flags of commands: shared ones, and those made from the fields of dataclasses."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import typer
 
-from sekgnn.checks import check_choice
+from sekgnn.checks import check_choice, check_positive
 from sekgnn.errors import ConfigError
-from sekgnn.training.config import DEVICES, PAIR_KEYS, RunConfig, config_fields
+from sekgnn.training.config import (
+    DEVICES,
+    PAIR_KEYS,
+    SECTIONS,
+    RunConfig,
+    config_fields,
+)
 
 F = TypeVar("F", bound=Callable[..., None])
 _TYPES: dict[str, Any] = {"int": int, "float": float, "str": str, "bool": bool}
 
 
-def option(default: Any, help: str, *names: str, shown: str | None = None) -> Any:
-    """Return an option; ``shown`` says in words what its default means."""
-    said = "none" if default is None and shown is None else shown
-    return typer.Option(default, *names, help=help, show_default=said or True)
+class Flag(NamedTuple):
+    """A flag that no single field of a dataclass describes; it has a field's names."""
+
+    name: str
+    type: str
+    metadata: dict[str, Any]
+    default: Any = None
+
+
+Sections = Mapping[str, Iterable[Any]]
+"""Fields, or :class:`Flag`, by the heading below which the help lists their flags."""
+
+
+def option(
+    default: Any,
+    help: str,
+    *names: str,
+    shown: str | None = None,
+    low: int | None = None,
+    choices: Sequence[str] = (),
+    suffixes: Sequence[str] = (),
+    **more: Any,
+) -> Any:
+    """Return an option, checked before the command starts; help ends in ``choices``.
+
+    ``shown`` says in words what the default means, ``low`` is the least integer, and
+    ``suffixes`` are the endings that a file may have.
+    """
+
+    def check(param: typer.CallbackParam, value: Any) -> Any:
+        flag = max(param.opts, key=len)
+        for one in value if isinstance(value, list) else [value]:
+            if one is None:
+                continue
+            if low is not None:
+                check_positive(flag, one, low)
+            if choices:
+                check_choice(flag, one, choices)
+            if suffixes and one.suffix.lower() not in suffixes:
+                raise ConfigError(
+                    f"{flag} must end in {either(suffixes)}, got {str(one)!r}."
+                )
+        return value
+
+    if len(choices) > 1:  # a single one is named by the help itself
+        help += f": {either(choices)}"
+    if shown is None and default is None:
+        shown = "none"
+    if low is not None or choices or suffixes:  # typer inspects each callback
+        more["callback"] = check
+    return typer.Option(default, *names, help=help, show_default=shown or True, **more)
+
+
+def either(words: Sequence[str]) -> str:
+    """Return words as a list for people.
+
+    Example:
+        >>> either(["cpu", "gpu", "tpu"])
+        'cpu, gpu or tpu'
+    """
+    return " or ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
 
 
 DATA_ROOT = option(None, "folder of benchmark data", shown="$SEKGNN_DATA")
@@ -29,12 +92,14 @@ TRAINED_MODEL = typer.Argument(..., help="run folder or model file")
 NEW_GRAPHS = typer.Argument(
     ..., metavar="INPUT", help="graphs: CSV, Parquet or JSON lines file, or TU folder"
 )
-THREADS = option(1, "number of torch threads; more than one pays only on large graphs")
+THREADS = option(
+    1, "number of torch threads; more than one pays only on large graphs", low=1
+)
 DEVICE = option("auto", f"device to predict on: {', '.join(DEVICES)}", "--accelerator")
 SMILES = option(None, "column that holds SMILES", shown="as in training")
 SKIP_INVALID = option(False, "leave out SMILES that rdkit cannot read")
 KERNEL_THREADS = option(
-    None, "number of threads of compiled kernels", shown="all usable cores"
+    None, "number of threads of compiled kernels", shown="all usable cores", low=1
 )
 CONFIG_FILE = option(None, "YAML file with config keys", "--config", "-c")
 JSON = option(False, "print one JSON object", "--json")
@@ -43,52 +108,52 @@ QUIET = option(
 )
 NO_LABELS = option(False, "leave out atoms and bonds of SMILES", "--no-labels")
 UNDIRECTED = option(
-    "error", "what to do with edges listed in one direction only: error or add"
+    "error",
+    "what to do with edges listed in one direction only",
+    choices=("error", "add"),
 )
 
 
-def with_flags(
-    items: Iterable[Any] | Callable[[], Iterable[Any]], titles: Callable[[Any], str]
-) -> Callable[[F], F]:
+def with_flags(sections: Sections | Callable[[], Sections]) -> Callable[[F], F]:
     """Give a command, whose last parameter is ``**keys``, a flag per field.
 
     Flags that are not given are not passed on. Fields without help have no flag. Their
     metadata may hold ``help``, ``choices``, ``flag`` if it is not the name, ``several``
-    if it takes several values, and ``shown``: what to say about a default. Instead of
-    fields, ``items`` may be a function that returns them when the command is used.
+    if it takes several values, and ``shown``, the default in words. Instead of
+    sections, a function may return them when the command is used.
     """
 
     def decorate(command: F) -> F:
-        if not callable(items):
-            return _flagged(command, items, titles)
-        out: Any = _flagged(command, (), titles)
-        out.complete = lambda: _flagged(command, items(), titles)
+        if not callable(sections):
+            return _flagged(command, sections)
+        out: Any = _flagged(command, {})
+        out.complete = lambda: _flagged(command, sections())
         return cast("F", out)
 
     return decorate
 
 
-def _flagged(command: F, items: Iterable[Any], titles: Callable[[Any], str]) -> F:
+def _flagged(command: F, sections: Sections) -> F:
     """Return the command with a flag for each of the fields."""
-    described = [item for item in items if "help" in item.metadata]
-    own = inspect.signature(command, eval_str=True).parameters.values()
     parameters = [
-        *(p for p in own if p.kind is not inspect.Parameter.VAR_KEYWORD),
-        *(_flag(item, titles(item)) for item in described),
+        parameter
+        for parameter in inspect.signature(command, eval_str=True).parameters.values()
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
     ]
+    flags = {
+        item.name: _flag(item, title)
+        for title, items in sections.items()
+        for item in items
+        if "help" in item.metadata
+    }
 
     def wrapped(**values: Any) -> None:
-        keys = {item.name: values.pop(item.name) for item in described}
-        given = {name: v for name, v in keys.items() if v is not None and v != []}
-        for item in described:
-            value, choices = given.get(item.name, []), item.metadata.get("choices")
-            for one in value if isinstance(value, list) else [value]:
-                if choices:
-                    check_choice(_name(item), one, choices)
-        command(**values, **given)
+        left_out = [name for name in flags if values[name] in (None, [])]
+        command(**{k: v for k, v in values.items() if k not in left_out})
 
     wrapped.__name__ = command.__name__
     wrapped.__doc__ = command.__doc__
+    parameters += flags.values()
     wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     wrapped.__annotations__ = {p.name: p.annotation for p in parameters}
     return wrapped  # type: ignore[return-value]
@@ -97,36 +162,43 @@ def _flagged(command: F, items: Iterable[Any], titles: Callable[[Any], str]) -> 
 def _flag(item: Any, title: str) -> inspect.Parameter:
     """Return the parameter of one field."""
     words = re.split(r"[\[\] |,.]+", str(item.type))
-    base = next((_TYPES[word] for word in words if word in _TYPES), str)
-    flag, help = _name(item), str(item.metadata["help"])
-    choices = [*item.metadata.get("choices", ())]
-    if len(choices) > 1:  # else the help itself names the one there is
-        help += f": {', '.join(choices[:-1])} or {choices[-1]}"
-    option = typer.Option(
-        f"{flag}/--no-{flag[2:]}" if base is bool else flag,
-        help=help,
-        show_default=item.metadata.get("shown") or default_text(item),
+    kind: Any = next((_TYPES[word] for word in words if word in _TYPES), str)
+    flag = flag_of(item)
+    described = option(
+        None,
+        item.metadata["help"],
+        f"{flag}/--no-{flag[2:]}" if kind is bool else flag,
+        shown=default_text(item),
+        choices=item.metadata.get("choices", ()),
         rich_help_panel=title,
     )
-    several = item.metadata.get("several") or "tuple" in words
-    kind: Any = list[base] if several else base  # type: ignore[valid-type]
+    if item.metadata.get("several") or "tuple" in words:
+        kind = list[kind]
     return inspect.Parameter(
         item.name,
         inspect.Parameter.KEYWORD_ONLY,
-        default=None,
-        annotation=Annotated[kind | None, option],
+        default=described,
+        annotation=kind | None,
     )
 
 
-def _name(item: Any) -> str:
+def flag_of(item: Any) -> str:
+    """Return the flag of a field.
+
+    Example:
+        >>> flag_of(Flag("num_hops", "int", {}))
+        '--num-hops'
+    """
     return f"--{item.metadata.get('flag', item.name).replace('_', '-')}"
 
 
 def default_text(item: Any) -> str:
     """Return the default of a field in words."""
     default = item.default
+    if item.metadata.get("shown"):
+        return str(item.metadata["shown"])
     if isinstance(default, bool):
-        return _name(item)[2:] if default else f"no-{_name(item)[2:]}"
+        return flag_of(item)[2:] if default else f"no-{flag_of(item)[2:]}"
     if isinstance(default, tuple):
         default = " ".join(str(value) for value in default)
     return "none" if default in (None, "") else str(default)
@@ -136,8 +208,8 @@ def name_and_value(flag: str, text: str) -> tuple[str, Any]:
     """Return ``name=value`` as a pair, the value read as YAML reads it."""
     from sekgnn.parsing import parse_yaml
 
-    name, found, value = text.partition("=")
-    if not found or not name:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
         raise ConfigError(f"{flag} takes name=value, got {text!r}.")
     try:
         return name.replace("-", "_"), parse_yaml(value)
@@ -146,8 +218,14 @@ def name_and_value(flag: str, text: str) -> tuple[str, Any]:
 
 
 with_config_options = with_flags(
-    [item for item in config_fields() if item.name != "data"],
-    lambda item: str(item.metadata["section"]).capitalize(),
+    {
+        section.capitalize(): [
+            item
+            for item in config_fields()
+            if item.metadata["section"] == section and item.name != "data"
+        ]
+        for section in SECTIONS
+    }
 )
 """Give a command a flag per config key; ``data`` is the command's argument."""
 
@@ -158,12 +236,12 @@ def merged_config(
     keys: dict[str, Any],
     preset: str | None = None,
 ) -> RunConfig:
-    """Return a preset, changed by a file, changed by argument and flags given."""
+    """Return a config: a preset, overridden by a file, overridden by the flags."""
     from sekgnn.training.run_folder import load_config
 
     for name in PAIR_KEYS:
         if name in keys:
             flag = f"--{name.replace('_', '-')}"
             keys[name] = dict(name_and_value(flag, text) for text in keys[name])
-    given = keys if data is None else {**keys, "data": data}
-    return load_config(file, given, preset)
+    overrides = keys if data is None else {**keys, "data": data}
+    return load_config(file, overrides, preset)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_format
 import sys
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -12,8 +11,6 @@ from typing import Any, TextIO
 
 import typer
 
-from sekgnn.checks import check_positive
-from sekgnn.cli.failures import note, say
 from sekgnn.cli.options import (
     DATA_ROOT,
     DEVICE,
@@ -26,6 +23,7 @@ from sekgnn.cli.options import (
     TRAINED_MODEL,
     option,
 )
+from sekgnn.cli.printing import note, say, say_json
 from sekgnn.cli.progress import progress_bar
 from sekgnn.errors import ConfigError
 from sekgnn.files import atomic_path
@@ -45,7 +43,7 @@ def predict(
         "number there",
         shown="all columns of a table",
     ),
-    chunk_size: int = option(1024, "number of graphs in memory at a time"),
+    chunk_size: int = option(1024, "number of graphs in memory at a time", low=1),
     threads: int = THREADS,
     accelerator: str = DEVICE,
     json: bool = JSON,
@@ -58,8 +56,6 @@ def predict(
     output appears only when it is complete. Graphs that do not fit the model are
     refused.
     """
-    check_positive("--chunk-size", chunk_size)
-    check_positive("--threads", threads)
     if output is None and json:
         raise ConfigError("--json prints to stdout; name a file with --output.")
     import torch
@@ -90,7 +86,7 @@ def predict(
         if done.skipped and not quiet:
             note(done.sentence().rstrip(";") + ".")
     elif json:
-        say(json_format.dumps(asdict(done), indent=2))
+        say_json(asdict(done), indent=2)
     elif not quiet:
         say(f"{done.sentence()} wrote {output}")
 
@@ -98,7 +94,13 @@ def predict(
 def fingerprint(
     run: Path = TRAINED_MODEL,
     data: Path = NEW_GRAPHS,
-    output: Path = option(..., "file to write, .npz or .parquet", "--output", "-o"),
+    output: Path = option(
+        ...,
+        "file to write, .npz or .parquet",
+        "--output",
+        "-o",
+        suffixes=(".npz", ".parquet"),
+    ),
     smiles: str | None = SMILES,
     skip_invalid: bool = SKIP_INVALID,
     columns: list[str] | None = option(
@@ -117,9 +119,6 @@ def fingerprint(
     [G, C], and every column under its own name; a Parquet file one row per
     graph, the vector in columns v0, v1, ...
     """
-    if output.suffix not in (".npz", ".parquet"):
-        raise ConfigError(f"--output must end in .npz or .parquet, got {output}.")
-    check_positive("--threads", threads)
     import torch
 
     from sekgnn.training.predictor import write_fingerprints
@@ -184,7 +183,7 @@ def evaluate(
     }
     if json:
         values = {"of": name, "folds": len(folds), "metrics": plain_json(metrics)}
-        say(json_format.dumps(values, indent=2))
+        say_json(values, indent=2)
         return
     say(name + (f", mean of {len(folds)} folds" if len(folds) > 1 else ""))
     for metric, value in metrics.items():

@@ -22,7 +22,7 @@ SECONDS_BETWEEN_LINES = 30.0
 def progress_bar(text: str, *, shown: bool = True) -> Iterator[Progress | None]:
     """Yield a callback (done, total) that shows progress, or None if none is shown.
 
-    Where nobody knows the total it is 0.
+    A total of 0 means that it is unknown.
     """
     with progress_stages(shown=shown) as stage:
         yield stage(text)
@@ -30,7 +30,7 @@ def progress_bar(text: str, *, shown: bool = True) -> Iterator[Progress | None]:
 
 @contextmanager
 def progress_stages(*, shown: bool = True) -> Iterator[Stage]:
-    """Yield a function that starts a bar per stage of some work, one below the other.
+    """Yield a function that starts a bar per stage of some work; finished ones go.
 
     Without a terminal, as in a log file, a line is printed now and then instead.
     """
@@ -61,12 +61,17 @@ def progress_stages(*, shown: bool = True) -> Iterator[Stage]:
     ) as bars:
 
         def stage(text: str) -> Progress:
+            for earlier in bars.tasks:
+                if earlier.finished:
+                    bars.remove_task(earlier.id)
             task = bars.add_task(text, total=None, start=False)
 
             def move(done: int, total: int) -> None:
                 bars.start_task(task)
-                said = text if total else f"{text}: {done}"
-                bars.update(task, completed=done, total=total or None, description=said)
+                label = text if total else f"{text}: {done}"
+                bars.update(
+                    task, completed=done, total=total or None, description=label
+                )
 
             return move
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json as json_format
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from sekgnn.cli.failures import say
 from sekgnn.cli.options import JSON, QUIET, option
+from sekgnn.cli.printing import note, say, say_json
 
 if TYPE_CHECKING:
     from sekgnn.reports.run_report import Report
@@ -31,13 +30,11 @@ def report(
 
     Writes report.html, table.md and, for every run, RUN-loss.png,
     RUN-metric.png and RUN-predictions.png (if it has predictions.csv; one per
-    target of several) to the output folder. A
-    number of the paper stands beside a result that can be compared with it;
-    runs on the same folds are compared fold by fold, and runs that differ
-    only in the seed are averaged. Runs of the paper's ablation over lengths
-    of walks make steps.md and steps.png, too.
+    target of several) to the output folder. Comparable numbers of the paper
+    stand beside the results. Runs on the same folds are compared fold by fold,
+    and runs that differ only in the seed are averaged. Runs of the paper's
+    ablation over walk lengths also make steps.md and steps.png.
     """
-    from sekgnn.cli.failures import note
     from sekgnn.cli.progress import progress_bar
     from sekgnn.paper.paper_numbers import paper_number_of
     from sekgnn.paper.step_curves import step_pages
@@ -60,7 +57,7 @@ def report(
     for name in made.left_out:
         note(f"{name} has no {', '.join(metrics)} and is left out of the table.")
     if json:
-        say(_json(made))
+        _say_json(made)
     elif not quiet:
         width = max(shutil.get_terminal_size().columns, 80)
         say(table_terminal(made.rows, width))
@@ -71,7 +68,7 @@ def report(
         say(f"wrote {', '.join(pages)} and {pictures} PNG to {output}")
 
 
-def _json(made: Report) -> str:
+def _say_json(made: Report) -> None:
     from sekgnn.training.run_record import plain_json
 
     values = {
@@ -80,4 +77,4 @@ def _json(made: Report) -> str:
         "rows": [plain_json(row.to_dict()) for row in made.rows],
         "pairs": [pair.to_dict() for pair in made.pairs],
     }
-    return json_format.dumps(values, ensure_ascii=False, allow_nan=False)
+    say_json(values, ensure_ascii=False, allow_nan=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_format
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from sekgnn.cli.options import DATA_ROOT, JSON, QUIET, THREADS, option
+from sekgnn.cli.printing import note, say, say_json
 
 if TYPE_CHECKING:
     from sekgnn.paper.queue import Place
@@ -33,8 +33,10 @@ def reproduce(
         "--output",
         "-o",
     ),
-    status: bool = option(False, "show what is done, and train nothing", "--status"),
-    train: bool = option(True, "train what is missing before the tables are made"),
+    status: bool = option(
+        False, "show the state of every run, and train nothing", "--status"
+    ),
+    train: bool = option(True, "train missing runs before the tables are made"),
     show: str | None = typer.Option(
         None,
         metavar="RUN",
@@ -44,7 +46,7 @@ def reproduce(
     configs: Path | None = option(
         None, "folder to write the configs to, a file per run; trains nothing"
     ),
-    jobs: int = option(1, "number of runs to train side by side"),
+    jobs: int = option(1, "number of runs to train side by side", low=1),
     budget: float | None = typer.Option(
         None,
         metavar="HOURS",
@@ -56,44 +58,42 @@ def reproduce(
     json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
-    """Train what is missing behind tables of the paper, and make the tables.
+    """Train the missing runs behind the paper's tables, and make the tables.
 
-    The shortest run is trained first. If it is interrupted, the same command goes
-    on. TABLE.md, TABLE.csv and TABLE.png in OUTPUT/tables have our numbers beside
-    the paper's and the best published, and say what each was chosen by.
+    The shortest run comes first. The same command continues an interrupted one.
+    TABLE.md, TABLE.csv and TABLE.png in OUTPUT/tables compare our numbers with the
+    paper's and the best published, and name what each was selected by.
     """
-    from sekgnn.checks import check_choice, check_positive
+    from sekgnn.checks import check_choice
     from sekgnn.errors import ConfigError
     from sekgnn.paper.recipes import choose, recipes
 
-    check_positive("--jobs", jobs)
-    check_positive("--threads", threads)
     if budget is not None and not budget > 0:
         raise ConfigError(f"--budget must be above 0 hours, got {budget:g}.")
     for name in tables:
         check_choice("TABLE", name, (*_NAMES, "all"))
     chosen = _NAMES if "all" in tables else tuple(tables)
-    found = choose(recipes(chosen), only or [])
+    wanted = choose(recipes(chosen), only or [])
     if show is not None:
-        names = [recipe.name for recipe in found]
+        names = [recipe.name for recipe in wanted]
         check_choice("--show", show, names)
-        typer.echo(_yaml(found[names.index(show)].keys), nl=False)
+        say(_yaml(wanted[names.index(show)].keys), nl=False)
         return
     if configs is not None:
         from sekgnn.files import write_files
 
         configs.mkdir(parents=True, exist_ok=True)
-        write_files(configs, {f"{r.name}.yaml": _yaml(r.keys).encode() for r in found})
+        write_files(configs, {f"{r.name}.yaml": _yaml(r.keys).encode() for r in wanted})
         if not quiet:
-            typer.echo(f"wrote {len(found)} configs to {configs}")
+            say(f"wrote {len(wanted)} configs to {configs}")
         return
-    from sekgnn.cli.failures import note, resumable
+    from sekgnn.cli.failures import resumable
     from sekgnn.paper.queue import look, shortest_first, train_queue
 
     runs = output / "runs"
-    places = look(found, runs)
+    places = look(wanted, runs)
     if status:
-        typer.echo(_status_json(places) if json else _status(places))
+        _say_status(places) if json else say(_status(places))
         return
     import torch
 
@@ -102,7 +102,7 @@ def reproduce(
     torch.set_num_threads(threads)
     waiting = shortest_first(places)
     if not (quiet or json):
-        typer.echo(_counts(places))
+        say(_counts(places))
     failed: list[str] = []
     if waiting and train:
         with resumable():
@@ -112,18 +112,18 @@ def reproduce(
                 jobs=jobs,
                 budget=None if budget is None else 3600 * budget,
                 data_root=data_root,
-                tell=None if quiet or json else typer.echo,
+                tell=None if quiet or json else say,
             )
     files = []
     for table in chosen:
         every = look(recipes((table,)), runs)
         files += write_table(table, every, runs, output / "tables")
-    places = look(found, runs)
+    places = look(wanted, runs)
     if json:
-        typer.echo(_status_json(places, failed, files))
+        _say_status(places, failed, files)
     elif not quiet:
-        typer.echo(_counts(places))
-        typer.echo(f"wrote {', '.join(files)} to {output / 'tables'}")
+        say(_counts(places))
+        say(f"wrote {', '.join(files)} to {output / 'tables'}")
     for place in places:
         if place.state == "other config":
             note(f"{runs / place.recipe.name} holds a run of another config.")
@@ -138,7 +138,7 @@ def _yaml(keys: object) -> str:
 
 
 def _counts(places: Sequence[Place]) -> str:
-    """Return how many runs are how far, and what is left, in a line."""
+    """Return the number of runs in each state, and the hours left, in a line."""
     from sekgnn.paper.queue import STATES
 
     counts = Counter(place.state for place in places)
@@ -148,7 +148,7 @@ def _counts(places: Sequence[Place]) -> str:
 
 
 def _status(places: Sequence[Place]) -> str:
-    """Return a line per run, and their number."""
+    """Return a line per run, and the counts."""
     width = max((len(place.recipe.name) for place in places), default=0)
     lines = [
         f"{place.recipe.table}  {place.recipe.name:<{width}}  {place.state:<12} "
@@ -158,9 +158,9 @@ def _status(places: Sequence[Place]) -> str:
     return "\n".join([*lines, _counts(places)])
 
 
-def _status_json(
+def _say_status(
     places: Sequence[Place], failed: Sequence[str] = (), files: Sequence[str] = ()
-) -> str:
+) -> None:
     runs = [
         {
             "table": place.recipe.table,
@@ -172,4 +172,4 @@ def _status_json(
         }
         for place in places
     ]
-    return json_format.dumps({"runs": runs, "failed": [*failed], "files": [*files]})
+    say_json({"runs": runs, "failed": [*failed], "files": [*files]})

@@ -1,4 +1,4 @@
-"""``sekgnn search``: which keys of a config are best on validation graphs."""
+"""``sekgnn search``: the config that is best on validation graphs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sekgnn.cli.failures import say
 from sekgnn.cli.options import (
     CONFIG_FILE,
     DATA_ROOT,
@@ -18,6 +17,7 @@ from sekgnn.cli.options import (
     option,
     with_config_options,
 )
+from sekgnn.cli.printing import print_table, say
 
 if TYPE_CHECKING:
     from sekgnn.search import SearchRecord
@@ -33,8 +33,7 @@ def search(
     *,
     space: str = option(
         ...,
-        "what to search over: tu, counting, graph_property, qm9 (the paper's "
-        "spaces), or a YAML file",
+        "search space: tu, counting, graph_property, qm9 (the paper's), or a YAML file",
     ),
     trials: int | None = option(
         None,
@@ -73,7 +72,6 @@ def search(
     The same command continues a search, up to --trials in all; several may work on one
     study at once. Test graphs are not looked at.
     """
-    from sekgnn.checks import check_positive
     from sekgnn.cli.failures import resumable
     from sekgnn.cli.progress import progress_stages
     from sekgnn.graphs.extras import require
@@ -81,7 +79,6 @@ def search(
 
     settings = merged_config(data, config, keys)
     wanted = load_space(space)
-    check_positive("--threads", threads)
     require("optuna", "search")
     import torch
 
@@ -117,18 +114,11 @@ def search(
 
 def print_best(record: SearchRecord, folder: Path) -> None:
     """Print the best trial, and what it was selected on."""
-    from rich.console import Console
-    from rich.table import Table
-
     assert record.best is not None
-    table = Table(title=f"best of {record.done} trials", title_justify="left")
-    table.add_column("key")
-    table.add_column("value")
-    for key, value in record.best["keys"].items():
-        table.add_row(key, str(value))
-    table.add_section()
-    table.add_row(record.monitor, f"{record.best['value']:.5g}")
-    Console().print(table)
+    rows = [(key, str(value)) for key, value in record.best["keys"].items()]
+    rows.append((record.monitor, f"{record.best['value']:.5g}"))
+    title = f"best of {record.done} trials"
+    print_table(title, ("key", "value"), rows, title_justify="left")
     counts = ", ".join(f"{n} {state}" for state, n in record.trials.items() if n)
     say(f"trials: {counts}")
     say(f"selected on: {record.selected_on}; no test graph was looked at")

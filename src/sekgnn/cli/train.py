@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sekgnn.cli.failures import say
 from sekgnn.cli.options import (
     CONFIG_FILE,
     DATA_ROOT,
@@ -18,6 +17,7 @@ from sekgnn.cli.options import (
     option,
     with_config_options,
 )
+from sekgnn.cli.printing import print_table, say
 from sekgnn.training.run_folder import PRESET_NAMES
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def train(
         None,
         "number of folds, or networks of an ensemble, to train side by side",
         shown="all usable cores for folds, else 1",
+        low=1,
     ),
     threads: int = THREADS,
     json: bool = JSON,
@@ -57,16 +58,11 @@ def train(
     record.json. If the run is interrupted, the same command continues it.
     """
     settings = merged_config(data, config, keys, preset)
-    from sekgnn.checks import check_positive
+    import torch
+
     from sekgnn.cli.failures import resumable
     from sekgnn.cli.progress import progress_stages
     from sekgnn.parallel import resolve_threads
-
-    check_positive("--threads", threads)
-    if jobs is not None:
-        check_positive("--jobs", jobs)
-    import torch
-
     from sekgnn.training.run import default_folder, is_main_process
     from sekgnn.training.run import train as run
 
@@ -91,9 +87,8 @@ def train(
         say(results_json(record), nl=False)
     elif not quiet:
         print_results(record)
-        missing = record.data.get("left_out") or {}
-        for reason, count in missing.items():
-            typer.echo(f"left out: {count} {reason}")
+        for reason, count in (record.data.get("left_out") or {}).items():
+            say(f"left out: {count} {reason}")
         sentence = record.baseline_sentence()
         if sentence is not None:
             say(sentence)
@@ -111,31 +106,23 @@ def results_json(record: RunRecord) -> str:
 
 def print_results(record: RunRecord) -> None:
     """Print the results of a run, and beside each what was selected on."""
-    from rich.console import Console
-    from rich.table import Table
-
     name = record.data["name"]
     targets = ", ".join(record.data["targets"])
     title = f"{name}: {targets} · {record.config['model']}"
     split_by = record.config.get("split_by", ["random"])
     if split_by != ["random"]:
         title += f" · split by {' '.join(split_by)}"
-    table = Table(title=title)
-    for heading in ("metric", "value", "protocol", "the epoch was chosen by"):
-        table.add_column(heading)
-    head, rows = record.target_table()
+    rows = []
     for result in record.results:
         if result.metric.endswith("]"):
             continue
         value = f"{result.value:.5g}"
         if result.spread is not None:
             value += f" ± {result.spread:.2g}"
-        table.add_row(result.metric, value, result.protocol, result.selected_on)
-    Console().print(table)
-    if rows:
-        each = Table(title="each target, in its unit, test graphs")
-        for heading in head:
-            each.add_column(heading.removeprefix("test_"), overflow="fold")
-        for row in rows:
-            each.add_row(*row)
-        Console().print(each)
+        rows.append((result.metric, value, result.protocol, result.selected_on))
+    head = ("metric", "value", "protocol", "the epoch was chosen by")
+    print_table(title, head, rows)
+    metrics, targets_rows = record.target_table()
+    if targets_rows:
+        short = [metric.removeprefix("test_") for metric in metrics]
+        print_table("each target, in its unit, test graphs", short, targets_rows)

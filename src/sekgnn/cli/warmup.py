@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from sekgnn.cli.failures import say
+from sekgnn.cli.printing import say
 
 
 def warmup() -> None:
     """Compile all kernels now, so that no later command has to."""
     from sekgnn.kernel import compile_seconds, kernel_folder
 
-    for part in (_hops_and_walks, _encodings, _tests, _networks):
-        part()
+    for compile in (_hops_and_walks, _encodings, _tests, _networks):
+        compile()
     say(
         f"compiled for {compile_seconds():.1f} s; compiled code is in {kernel_folder()}"
     )

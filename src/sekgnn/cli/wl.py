@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sekgnn.cli.failures import say
 from sekgnn.cli.options import JSON, KERNEL_THREADS, NO_LABELS, UNDIRECTED, option
+from sekgnn.cli.printing import note, say, say_json
 from sekgnn.cli.wl_options import build_test, with_test_options
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ def wl(
     no_labels: bool = NO_LABELS,
     undirected: str = UNDIRECTED,
     plot: Path | None = option(
-        None, "draw both graphs, coloured by round, to this .png, .svg or .pdf"
+        None,
+        "draw both graphs, coloured by round, to this .png, .svg or .pdf",
+        suffixes=(".png", ".svg", ".pdf"),
     ),
     certificate: Path | None = option(
-        None,
-        "write the verdict with all that tools/check_certificate.py needs to "
-        "check it to this .json",
+        None, "write the verdict to this .json, for tools/check_certificate.py"
     ),
     json: bool = JSON,
     threads: int | None = KERNEL_THREADS,
@@ -43,16 +43,11 @@ def wl(
     The exit code is 0 if they are separated, 1 if not, 2 after an error. With
     --all it is 0 if any test separates them.
     """
-    from sekgnn.checks import check_positive
     from sekgnn.cli.graph_argument import graph_argument
     from sekgnn.errors import ConfigError
     from sekgnn.files import write_atomically
     from sekgnn.wl import compare
 
-    if plot is not None and plot.suffix not in (".png", ".svg", ".pdf"):
-        raise ConfigError(f"--plot writes .png, .svg or .pdf, got {str(plot)!r}.")
-    if threads is not None:
-        check_positive("--threads", threads)
     test = options.pop("test", "sek")
     if all and (plot or certificate or options):
         raise ConfigError(
@@ -84,14 +79,13 @@ def _ask_all(
     json: bool,
     threads: int | None,
 ) -> bool:
-    """Print a row per test, as each is done; tell whether any separates."""
-    from sekgnn.cli.failures import note
+    """Print each test's row as soon as it is known; return whether any separates."""
     from sekgnn.errors import GraphInputError, MissingExtraError
     from sekgnn.wl import TESTS, compare
     from sekgnn.wl.batch import Batch
 
-    Batch.of((first, second))  # what no test takes is an error, not a verdict
-    found = []
+    Batch.of((first, second))  # graphs that no test takes are an error, not a verdict
+    verdicts = []
     if not json:
         say(f"{'test':<14}{'verdict':<16}{'round':>6}{'rounds':>8}{'seconds':>9}")
     for name in TESTS:
@@ -100,18 +94,18 @@ def _ask_all(
         except (GraphInputError, MissingExtraError) as error:  # too large, no igraph
             note(f"{name} is left out: {error}")
             continue
-        found.append(verdict)
+        verdicts.append(verdict)
         if not json:
             answer = "separated" if verdict.separated else "not separated"
             at = "" if verdict.round is None else verdict.round
             cells = f"{name:<14}{answer:<16}{at:>6}{verdict.rounds:>8}"
             say(f"{cells}{verdict.seconds:>9.3f}")
-    if not found:
+    if not verdicts:
         raise GraphInputError("no test could be run, so there is no verdict.")
     if json:
-        verdicts = [verdict.to_dict() for verdict in found]
-        say(json_format.dumps({"graphs": list(names), "verdicts": verdicts}))
-    return any(verdict.separated for verdict in found)
+        facts = [verdict.to_dict() for verdict in verdicts]
+        say_json({"graphs": list(names), "verdicts": facts})
+    return any(verdict.separated for verdict in verdicts)
 
 
 @with_test_options
@@ -130,7 +124,7 @@ def explore(
 
     The page is one file that needs no network: both graphs coloured by class, where
     1-WL, K-hop, Subgraph, SEK and 2-FWL stop and why, and the walks around every node.
-    The test that is asked for is the one it begins with.
+    It begins with the chosen test.
     """
     from sekgnn.cli.graph_argument import graph_argument
     from sekgnn.errors import ConfigError
@@ -164,12 +158,12 @@ def explore(
 
 
 def _write_gallery(folder: Path) -> None:
-    """Write all pages; those before a failure stay."""
+    """Write all pages; after a failure the earlier ones stay."""
     from sekgnn.files import write_files
     from sekgnn.wl.explorer import gallery_pages
 
     pages = gallery_pages()
-    name, page = next(pages)  # whatever is missing is missed before a folder is made
+    name, page = next(pages)  # a missing extra is an error before a folder is made
     folder.mkdir(parents=True, exist_ok=True)
     while name:
         write_files(folder, {name: page.encode()})

@@ -152,7 +152,7 @@ def labelled_graphs(task: GraphTask) -> tuple[list[LabelledGraph], PackedGraphs,
     edges, one_way = None, False
     if task.edge_channels:
         index = [data.edge_index.numpy() for data in task.graphs]
-        sizes = [part.shape[1] for part in index]
+        sizes = [edge_index.shape[1] for edge_index in index]
         shift = np.repeat(packed.node_ptr[:-1], sizes)
         row, col = np.concatenate(index, axis=1) + shift
         kept = np.flatnonzero(row != col)
@@ -161,9 +161,9 @@ def labelled_graphs(task: GraphTask) -> tuple[list[LabelledGraph], PackedGraphs,
         first = np.ones(order.size, dtype=np.bool_)
         first[1:] = (np.diff(row) != 0) | (np.diff(col) != 0)
         attributes = [data.edge_attr.numpy() for data in task.graphs]
-        found = _labels("edge_attr", attributes)
-        if found is not None:
-            edges = found[order]
+        labels = _labels("edge_attr", attributes)
+        if labels is not None:
+            edges = labels[order]
             if (edges != edges[np.flatnonzero(first)[np.cumsum(first) - 1]]).any():
                 edges, one_way = None, True
             else:
@@ -173,21 +173,20 @@ def labelled_graphs(task: GraphTask) -> tuple[list[LabelledGraph], PackedGraphs,
     items = []
     for g, graph in enumerate(unpack(packed)):
         low, high = packed.node_ptr[g : g + 2]
-        some = slice(packed.indptr[low], packed.indptr[high])
+        edges_of_graph = slice(packed.indptr[low], packed.indptr[high])
         items.append(
             LabelledGraph(
                 graph,
                 None if nodes is None else nodes[low:high],
-                None if edges is None else edges[some],
+                None if edges is None else edges[edges_of_graph],
             )
         )
     return items, packed, one_way
 
 
-def _labels(name: str, parts: Sequence[NDArray[Any]]) -> NDArray[np.int64] | None:
-    """Return a label for every row of features; ``None`` if all are the same."""
-    columns = [part if part.ndim == 2 else part[:, None] for part in parts]
-    rows = np.concatenate(columns)
+def _labels(name: str, features: Sequence[NDArray[Any]]) -> NDArray[np.int64] | None:
+    """Return a label for every row of features; ``None`` if all rows are equal."""
+    rows = np.concatenate([f if f.ndim == 2 else f[:, None] for f in features])
     if not rows.size or (rows == rows[0]).all():
         return None
     rows = np.ascontiguousarray(rows + 0.0)
@@ -220,12 +219,12 @@ class Ladder:
         self.y = y.numpy().reshape(self.mask.shape)
         sizes = [item.num_nodes for item in self.items]
         self.on_nodes = task.level == "node"
-        own = np.arange(len(self.items))
-        self.owner = np.repeat(own, sizes) if self.on_nodes else own
+        numbers = np.arange(len(self.items))
+        self.owner = np.repeat(numbers, sizes) if self.on_nodes else numbers
         known = [data.get(GRAPH_X) for data in task.graphs]
         self.start: Classes = np.zeros(len(self.owner), dtype=np.int64)
         if known[0] is not None:
-            rows = np.concatenate([part.numpy().reshape(1, -1) for part in known])
+            rows = np.concatenate([vector.numpy().reshape(1, -1) for vector in known])
             self.start = joined(rows)[self.owner]
         self.known: dict[str, Classes] = {}
         self.forms: NDArray[np.int64] | None = None
@@ -256,19 +255,19 @@ class Ladder:
         """Return collisions and floors of a partition."""
         assert self.task.kind is not None
         collisions = int(in_conflict(classes, self.y, self.mask).sum())
-        found = floors(self.task.kind, classes, self.y, self.mask)
-        return Finding(name, title, collisions, found, tested, seconds)
+        bounds = floors(self.task.kind, classes, self.y, self.mask)
+        return Finding(name, title, collisions, bounds, tested, seconds)
 
     def _worth_it(
         self, graphs: NDArray[np.int64], before: Classes
     ) -> NDArray[np.int64]:
-        """Return one graph per isomorphism class, unless it is alone in its class."""
+        """Return a graph per isomorphism class that shares its colour with another."""
         if self.forms is None or self.on_nodes:
             return graphs
-        own, forms = before[graphs], self.forms[graphs]
-        _, first = np.unique(joined(own, forms), return_index=True)
+        colours, forms = before[graphs], self.forms[graphs]
+        _, first = np.unique(joined(colours, forms), return_index=True)
         _, numbers, sizes = np.unique(
-            own[first], return_inverse=True, return_counts=True
+            colours[first], return_inverse=True, return_counts=True
         )
         return graphs[np.sort(first[sizes[numbers] > 1])]
 
@@ -282,7 +281,7 @@ class Ladder:
     ) -> Classes:
         """Return the earlier classes, split by the colours of a test."""
         items = self.items if rung.edges else self.bare
-        some = [items[g] for g in tested.tolist()]
+        chosen = [items[g] for g in tested.tolist()]
         limit = clock() + self.seconds
 
         def move(done: int, total: int) -> None:
@@ -292,22 +291,22 @@ class Ladder:
                 raise _Slow(f"it takes more than {self.seconds:g} s")
 
         if self.on_nodes:
-            batch = Batch.of(some)
+            batch = Batch.of(chosen)
             run = refine(rung.test, batch, max_rounds=rung.rounds, keep_history=False,
                          threads=self.threads)  # fmt: skip
-            places = [run.colouring.node_items(g) for g in range(len(some))]
-            colours = run.history[-1][np.concatenate(places)]
+            nodes = [run.colouring.node_items(g) for g in range(len(chosen))]
+            colours = run.history[-1][np.concatenate(nodes)]
             extra = np.zeros((len(before), 2), dtype=np.uint64)
             extra[np.isin(self.owner, tested)] = colours
             return joined(before, extra)
-        keys = graph_keys(rung.test, some, max_rounds=rung.rounds, threads=self.threads,
-                          progress=move)  # fmt: skip
+        keys = graph_keys(rung.test, chosen, max_rounds=rung.rounds,
+                          threads=self.threads, progress=move)  # fmt: skip
         extra = np.zeros((len(before), 3), dtype=np.uint64)
         extra[tested] = keys
         if self.forms is not None:  # isomorphic graphs have equal keys
-            found = dict(zip(self.forms[tested].tolist(), keys, strict=True))
+            key_of = dict(zip(self.forms[tested].tolist(), keys, strict=True))
             for g, form in zip(graphs, self.forms[graphs].tolist(), strict=True):
-                extra[g] = found.get(form, extra[g])
+                extra[g] = key_of.get(form, extra[g])
         return joined(before, extra)
 
     def find_forms(self, progress: Progress | None = None) -> Finding:
@@ -325,9 +324,9 @@ class Ladder:
         table: dict[bytes, int] = {}
         limit = began + self.seconds
         try:
-            for done, place in enumerate(open_.tolist(), start=1):
-                digest = canonical_digest(self._marked(place))
-                forms[place] = table.setdefault(digest, len(table))
+            for done, number in enumerate(open_.tolist(), start=1):
+                digest = canonical_digest(self._marked(number))
+                forms[number] = table.setdefault(digest, len(table))
                 if progress is not None and not done % 256:
                     progress(done, open_.size)
                 if clock() > limit:
@@ -340,16 +339,16 @@ class Ladder:
         return self.finding(_ISOMORPHISM, title, self.known[_ISOMORPHISM],
                             int(open_.size), clock() - began)  # fmt: skip
 
-    def _marked(self, place: int) -> LabelledGraph:
+    def _marked(self, number: int) -> LabelledGraph:
         """Return a graph; for a node, its graph with the node marked."""
-        item = self.items[int(self.owner[place])]
+        item = self.items[int(self.owner[number])]
         if not self.on_nodes:
             return item
-        node = place - int(np.searchsorted(self.owner, self.owner[place]))
+        node = number - int(np.searchsorted(self.owner, self.owner[number]))
         labels = item.node_labels
         marks = np.zeros(item.num_nodes, np.int64) if labels is None else labels
-        own = np.arange(item.num_nodes) == node
-        rows = np.unique(np.column_stack([marks, own]), axis=0, return_inverse=True)
+        marked = np.arange(item.num_nodes) == node
+        rows = np.unique(np.column_stack([marks, marked]), axis=0, return_inverse=True)
         texts = [f"{a} {b}" for a, b in rows[0].tolist()]
         return LabelledGraph(
             item.graph, [texts[i] for i in rows[1].reshape(-1)], item.edge_labels
@@ -359,20 +358,23 @@ class Ladder:
 def encoding_costs(
     rung: Rung, config: RunConfig, packed: PackedGraphs, threads: int | None
 ) -> tuple[float, int]:
-    """Return seconds and bytes of hops and encodings of all graphs, from a sample."""
+    """Estimate time and memory of the encodings of all graphs, from a sample.
+
+    Hops are included; the result is in seconds and bytes.
+    """
     if not rung.keys or rung.keys["model"] == "gin":
         return 0.0, 0
     chosen = config_of(config, rung)
     size = min(packed.num_graphs, _SAMPLE)  # evenly spread over the dataset
-    some = np.linspace(0, packed.num_graphs - 1, size).astype(np.int64).tolist()
-    part = pack([unpack(packed_slice(packed, g, g + 1))[0] for g in some])
-    times = packed.num_nodes / max(part.num_nodes, 1)
+    numbers = np.linspace(0, packed.num_graphs - 1, size).astype(np.int64).tolist()
+    sample = pack([unpack(packed_slice(packed, g, g + 1))[0] for g in numbers])
+    times = packed.num_nodes / max(sample.num_nodes, 1)
     began, size = clock(), 0
     if "num_hops" in rung.keys:
-        pairs = hop_pairs(part, rung.keys["num_hops"], threads=threads)
+        pairs = hop_pairs(sample, rung.keys["num_hops"], threads=threads)
         size += sum(int(a.nbytes) for a in (pairs.row, pairs.col, pairs.hop))
     if rung.keys["model"] in ("sek-gin", "sek-ppgn"):
-        values = encode(part, make_encoding_of(chosen), dtype=np.float32,
+        values = encode(sample, make_encoding_of(chosen), dtype=np.float32,
                         threads=threads)  # fmt: skip
         arrays = (
             vars(values).values() if isinstance(values, RaggedEncoding) else [values]
@@ -380,7 +382,7 @@ def encoding_costs(
         size += sum(int(a.nbytes) for a in arrays if isinstance(a, np.ndarray))
     seconds = clock() - began
     if "ppgn" in str(rung.keys["model"]):
-        sizes = np.diff(part.node_ptr)
+        sizes = np.diff(sample.node_ptr)
         size += int(4 * (sizes**2).sum())  # a channel of all pairs
     return times * seconds, round(times * size)
 
@@ -399,13 +401,13 @@ def advise(
     threads: int | None = None,
     stage: Stage | None = None,
 ) -> Advice:
-    """Find the tests that tell different targets apart, and the model to train.
+    """Find which tests separate different targets, and which model to train.
 
     Args:
         config: Names the data and its targets; ridge and forest are validated by its
             ``folds``, ``split_by``, ``seed`` and ``baseline``.
-        data: Graphs and targets; by default those that ``config`` names.
-        data_root: The data folder of benchmarks; by default what ``SEKGNN_DATA`` names.
+        data: Graphs and targets; default: those named by ``config``.
+        data_root: Folder of benchmark data; default: ``SEKGNN_DATA``.
         seconds: Time limit of one test; a slower one is left out.
         threads: Threads of compiled kernels; ``None`` for all usable cores.
         stage: Starts a progress bar with a title.
@@ -501,48 +503,48 @@ def _sentence(
     by_name = {finding.name: finding for finding in findings}
     steps = [by_name[rung.key] for rung in rungs if rung.keys]
     steps = [finding for finding in steps if finding.collisions is not None]
-    place = next(i for i, finding in enumerate(steps) if finding.name == chosen)
-    mine, left = steps[place], steps[place].collisions or 0
-    parts = []
-    if place == 0 and not left:
-        parts.append(
+    index = next(i for i, finding in enumerate(steps) if finding.name == chosen)
+    mine, left = steps[index], steps[index].collisions or 0
+    clauses = []
+    if index == 0 and not left:
+        clauses.append(
             f"{mine.title} is enough: no two {objects} with different targets share a "
             "colour"
         )
-    elif place == 0:
-        parts.append(
+    elif index == 0:
+        clauses.append(
             f"{mine.title} is as good as any costlier test here: none of them removes "
             f"any of the {left:,} collisions"
         )
     else:
         idle = []
-        for before, finding in pairwise(steps[:place]):
+        for before, finding in pairwise(steps[:index]):
             if finding.collisions == before.collisions:
                 idle.append(finding.title)
         if idle:
             verb = "adds" if len(idle) == 1 else "add"
-            parts.append(f"{' and '.join(idle)} {verb} nothing here")
-        best = min(steps[:place], key=lambda finding: finding.collisions or 0)
+            clauses.append(f"{' and '.join(idle)} {verb} nothing here")
+        best = min(steps[:index], key=lambda finding: finding.collisions or 0)
         before_mine = best.collisions or 0
         number = f"{'' if left else 'the last '}{before_mine - left:,}"
-        parts.append(
+        clauses.append(
             f"{mine.title} removes {number} of the {before_mine:,} collisions that "
             f"{best.title} leaves, at {mine.encode_seconds:.2g} s of encoding"
         )
     same = by_name[_ISOMORPHISM].collisions
     if left and same == left:
-        parts.append(
+        clauses.append(
             f"the {left:,} {objects} that still collide are isomorphic to others with "
             "another target: nothing can tell them apart"
         )
     elif left and same is not None:
-        parts.append(
+        clauses.append(
             f"{left:,} {objects} still collide, {same:,} of them because they are "
             "isomorphic to others with another target"
         )
     elif left:
-        parts.append(f"{left:,} {objects} still collide")
-    return "; ".join(parts) + "."
+        clauses.append(f"{left:,} {objects} still collide")
+    return "; ".join(clauses) + "."
 
 
 def _baseline(
@@ -590,11 +592,11 @@ def rows(advice: Advice) -> Iterator[list[str]]:
     metrics = list(advice.findings[0].floors[0]) if advice.findings[0].floors else []
     shown = [(t, m) for t in range(len(names)) for m in metrics]
 
-    def said(metric: str, target: int) -> str:
+    def heading(metric: str, target: int) -> str:
         word = {"accuracy": "best accuracy", "mae": "least MAE", "rmse": "least RMSE"}
         return word[metric] + (f", {names[target]}" if len(names) > 1 else "")
 
-    yield ["what a model sees", "collisions", *(said(m, t) for t, m in shown),
+    yield ["what a model sees", "collisions", *(heading(m, t) for t, m in shown),
            "tested", "test, s", "encode, s", "memory"]  # fmt: skip
 
     def number(finding: Finding, target: int, metric: str) -> str:

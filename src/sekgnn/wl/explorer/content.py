@@ -1,4 +1,4 @@
-"""What a page shows: what each test saw, from the weaker to the stronger, and walks."""
+"""The content of a page: the rounds of each test, weakest first, and walks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from sekgnn.wl.verdict import Verdict
 STEPS = 8
 """Steps of a curve, if fractions do not become too long."""
 LENGTH = 250_000
-"""Characters of the fractions of one scope and radius, at most."""
+"""Most characters of the fractions of one scope and radius."""
 _WORK = 30_000_000  # products and fractions of one kind of walk
 _SHELLS = 2
 _KINDS: tuple[tuple[Scope, int | None], ...] = (
@@ -44,29 +44,29 @@ _LONGEST_LABEL = 60
 
 
 def rungs_of(verdict: Verdict) -> tuple[list[dict[str, Any]], int]:
-    """Return what each test saw of a verdict's graphs, and the verdict's own place.
+    """Return the rounds of each test, and the index of the test that was asked for.
 
     A test that cannot be run on graphs of this size is listed with the reason.
     """
-    own, batch = verdict.run.test, verdict.run.batch
+    asked, batch = verdict.run.test, verdict.run.batch
     rungs = [*explored()]
-    if own not in [rung.test for rung in rungs]:
+    if asked not in [rung.test for rung in rungs]:
         labels = {str(rung.test): rung.label for rung in BOARD if not rung.after}
-        label = labels.get(str(own), str(own))
+        label = labels.get(str(asked), str(asked))
         if len(label) > _LONGEST_LABEL:
             label = f"{label[: _LONGEST_LABEL - 4]} ..."
-        rungs.append(Rung("asked", label, own, about="the test that was asked for"))
+        rungs.append(Rung("asked", label, asked, about="the test that was asked for"))
     out: list[dict[str, Any]] = []
     for rung in rungs:
         head = {"label": rung.label, "about": rung.about, "test": str(rung.test)}
         try:
             seen = verdict
-            if rung.test != own:
+            if rung.test != asked:
                 seen = Verdict(refine(rung.test, batch), verdict.names)
             out.append({**head, **_seen(seen)})
         except GraphInputError as error:
             out.append({**head, "leftOut": str(error)})
-    return out, [rung.test for rung in rungs].index(own)
+    return out, [rung.test for rung in rungs].index(asked)
 
 
 def _seen(verdict: Verdict) -> dict[str, Any]:
@@ -81,11 +81,11 @@ def _seen(verdict: Verdict) -> dict[str, Any]:
     def seen(r: int) -> dict[str, Any]:
         now, counts = classes[r], verdict.histogram(r)
         uneven = np.abs(counts[:, 0] - counts[:, 1])
-        # of many classes those that differ most are shown, then the largest
+        # show the classes that differ most, then the largest
         order = np.lexsort((-counts.sum(axis=1), -uneven))[:_SHOWN_CLASSES]
         nodes, drawn = np.unique(now[shown]), np.unique(now if pairs else now[shown])
         out = {
-            "classes": [now[own].tolist() for own in items],
+            "classes": [now[item].tolist() for item in items],
             "hues": {c: int(hues[r][c]) for c in nodes.tolist()},
             "uneven": drawn[uneven[drawn] > 0].tolist(),
             "bars": [
@@ -131,12 +131,12 @@ def _hues(
 ) -> list[NDArray[np.int64]]:
     """Return a hue for every class of every round.
 
-    Of the classes that one splits into, the largest keeps its hue, so that colours stay
-    where nothing happens. Classes of ``shown`` objects get the first hues.
+    When a class splits, its largest piece keeps the hue, so that colours stay where
+    nothing happens. Classes of ``shown`` objects get the first hues.
     """
     out: list[NDArray[np.int64]] = []
     used = 0
-    before = np.zeros_like(classes[0])  # as if all had been one class
+    before = np.zeros_like(classes[0])  # one class of all
     for now in classes:
         count = int(now.max(initial=-1)) + 1
         sizes = np.bincount(now, minlength=count)
@@ -165,7 +165,7 @@ def walk_curves(batch: Batch) -> list[dict[str, Any]]:
     arithmetic, and a class has its curves: by name, per step, the sum of the landing
     probabilities and, where there are several, their multiset. Curves have fewer than
     :data:`STEPS` steps where the work or the fractions would be too long, and none
-    (``steps`` is 0) where not even one step is affordable.
+    (``steps`` is 0) where even one step costs too much.
     """
     plain = Batch.of(LabelledGraph(item.graph) for item in batch.graphs)
     return [
@@ -209,7 +209,7 @@ def _kind(batch: Batch, walks: Walks) -> dict[str, Any]:
 
 
 def _work(batch: Batch, walks: Walks, chosen: list[tuple[int, int]]) -> int:
-    """Return roughly what a step of the walks around some nodes costs."""
+    """Estimate the cost of one step of the walks around some nodes."""
     total = 0.0
     for g, item in enumerate(batch.graphs):
         n, graph = item.num_nodes, item.graph
@@ -224,7 +224,7 @@ def _work(batch: Batch, walks: Walks, chosen: list[tuple[int, int]]) -> int:
 
 
 def _powers(graph: Graph, walks: Walks, steps: int) -> Iterable[Power] | None:
-    """Return the walk on the whole graph, once for all its nodes."""
+    """Return the walk on the whole graph, shared by all its nodes."""
     if walks.radius is not None:
         return None
     near = [[v, *graph.neighbors(v).tolist()] for v in range(graph.num_nodes)]
@@ -232,7 +232,7 @@ def _powers(graph: Graph, walks: Walks, steps: int) -> Iterable[Power] | None:
 
 
 def _points(step: Multisets) -> dict[str, list[str]]:
-    """Return one step of the curves of a node: the sum, and the multiset if larger."""
+    """Return one step of the curves of a node: sums, and multisets if larger."""
     return {
         name: [sum_text(values).removeprefix("sum ")]
         + [multiset_text(values)] * (values.total() > 1)

@@ -1,4 +1,4 @@
-"""Pairs of graphs worth looking at, each as a page, and a first page with all."""
+"""A gallery of famous pairs of graphs: one page each, and an index."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _SIZE = 150  # of a thumbnail
 class Pair(NamedTuple):
     """A pair of the gallery."""
 
-    file: str  # the page's name
+    file: str  # name of the page
     names: tuple[str, str]
     graphs: Callable[[], tuple[Any, Any]]  # makes the graphs
-    test: str  # the one that the page begins with
+    test: str  # shown first
     about: str  # two sentences
 
 
@@ -112,7 +112,7 @@ PAIRS = (
 
 
 def gallery_pages(pairs: tuple[Pair, ...] = PAIRS) -> Iterator[tuple[str, str]]:
-    """Yield the pages of a gallery with their names, the first page at last.
+    """Yield the name and the HTML of every page; the index comes last.
 
     Raises:
         MissingExtraError: If rdkit is not installed, before anything is yielded.
@@ -124,39 +124,39 @@ def gallery_pages(pairs: tuple[Pair, ...] = PAIRS) -> Iterator[tuple[str, str]]:
         cards.append(_card(pair, content))
         yield pair.file, page_of(content, pair.about, INDEX)
     title = "What can a graph neural network tell apart?"
-    parts = {"cards": "\n".join(cards), "version": escape(__version__)}
-    yield INDEX, filled("gallery.html", title, **parts)
+    html = {"cards": "\n".join(cards), "version": escape(__version__)}
+    yield INDEX, filled("gallery.html", title, **html)
 
 
 def _card(pair: Pair, content: dict[str, Any]) -> str:
-    """Return one entry of the first page."""
-    found: dict[bool, list[str]] = {True: [], False: []}
+    """Return one entry of the index."""
+    tests: dict[bool, list[str]] = {True: [], False: []}
     for test in content["tests"]:
-        found[bool(test.get("separated"))].append(test["label"])
-    said = [
+        tests[bool(test.get("separated"))].append(test["label"])
+    sentences = [
         f"{words} {'; '.join(labels)}."
-        for words, labels in (("Told apart by", found[True]), ("Not by", found[False]))
+        for words, labels in (("Told apart by", tests[True]), ("Not by", tests[False]))
         if labels
     ]
     pictures = "".join(_picture(graph) for graph in content["graphs"])
     return (
         f'<a class="card" href="{pair.file}"><h2>{escape(" and ".join(pair.names))}'
         f'</h2><div class="two">{pictures}</div><p>{escape(pair.about)}</p>'
-        f'<p class="seen">{escape(" ".join(said))}</p></a>'
+        f'<p class="seen">{escape(" ".join(sentences))}</p></a>'
     )
 
 
 def _picture(graph: dict[str, Any]) -> str:
     """Return a small drawing of a graph as SVG."""
-    places = [[_SIZE * (0.5 + 0.45 * x) for x in place] for place in graph["places"]]
+    points = [[_SIZE * (0.5 + 0.45 * x) for x in point] for point in graph["places"]]
     lines = "".join(
-        f'<line x1="{places[u][0]:.1f}" y1="{places[u][1]:.1f}" '
-        f'x2="{places[v][0]:.1f}" y2="{places[v][1]:.1f}"/>'
+        f'<line x1="{points[u][0]:.1f}" y1="{points[u][1]:.1f}" '
+        f'x2="{points[v][0]:.1f}" y2="{points[v][1]:.1f}"/>'
         for u, v in graph["edges"]
     )
     size = max(2.0, min(5.5, 22 / graph["n"] ** 0.5))
     dots = "".join(
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:.1f}"/>' for x, y in places
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:.1f}"/>' for x, y in points
     )
     return (
         f'<svg viewBox="0 0 {_SIZE} {_SIZE}" aria-hidden="true">'

@@ -29,12 +29,12 @@ LARGEST = 200
 
 
 def verdict_page(verdict: Verdict) -> str:
-    """Do what :meth:`sekgnn.wl.Verdict.to_html` says."""
+    """Return the page that :meth:`sekgnn.wl.Verdict.to_html` writes."""
     return page_of(page_content(verdict))
 
 
 def page_of(content: Any, about: str = "", home: str = "") -> str:
-    """Return the page of some content, with sentences ``about`` the pair, as HTML."""
+    """Return a page as HTML; ``about`` describes the pair, ``home`` is a link."""
     return filled(
         "explorer.html",
         " and ".join(content["names"]),
@@ -44,7 +44,7 @@ def page_of(content: Any, about: str = "", home: str = "") -> str:
 
 
 def page_content(verdict: Verdict) -> dict[str, Any]:
-    """Return all that a page shows, as plain JSON values."""
+    """Return the content of a page as plain JSON values."""
     batch = verdict.run.batch
     check_sizes(batch.sizes)
     rungs, start = rungs_of(verdict)
@@ -68,7 +68,7 @@ def check_sizes(sizes: Sequence[int]) -> None:
 
 
 def _graph(item: LabelledGraph) -> dict[str, Any]:
-    """Return one graph: its edges, its labels in words, and where to draw it."""
+    """Return the edges, labels and drawing of one graph."""
     row, col = item.graph.edge_index()
     upper = row < col
     out: dict[str, Any] = {
@@ -88,29 +88,29 @@ def _graph(item: LabelledGraph) -> dict[str, Any]:
 
 
 def node_places(graph: Graph) -> NDArray[np.float64]:
-    """Return a place in [-1, 1]² for every node, ``[n, 2]``."""
-    places = layout(graph)
-    if len(places):
-        places -= (places.max(axis=0) + places.min(axis=0)) / 2
-    return places / max(np.abs(places).max(initial=0), 1e-9)
+    """Return coordinates in [-1, 1]² for every node, ``[n, 2]``."""
+    points = layout(graph)
+    if len(points):
+        points -= (points.max(axis=0) + points.min(axis=0)) / 2
+    return points / max(np.abs(points).max(initial=0), 1e-9)
 
 
-def filled(template: str, title: str, **parts: str) -> str:
-    """Return a page of the package with its title, as plain text, and parts, as HTML.
+def filled(template: str, title: str, **html: str) -> str:
+    """Fill a template of this package; ``title`` is plain text.
 
-    The page's policy is to load nothing, and to run ``script`` alone, if it has one.
+    The policy of the page allows its ``script``, if it has one, and loads nothing.
     """
-    parts |= {"style": packaged("explorer.css"), "title": escape(title)}
+    html |= {"style": packaged("explorer.css"), "title": escape(title)}
     rules = ["default-src 'none'", "base-uri 'none'", "form-action 'none'"]
-    for name in sorted({"style", "script"} & parts.keys()):
-        digest = base64.b64encode(hashlib.sha256(parts[name].encode()).digest())
+    for name in sorted({"style", "script"} & html.keys()):
+        digest = base64.b64encode(hashlib.sha256(html[name].encode()).digest())
         rules.append(f"{name}-src 'sha256-{digest.decode()}'")
     policy = "; ".join(rules)
-    return Template(packaged(template)).substitute(parts, policy=policy)
+    return Template(packaged(template)).substitute(html, policy=policy)
 
 
 def as_script_text(content: Any) -> str:
-    r"""Return JSON that may stand inside a ``<script>`` element, whatever it holds.
+    r"""Return JSON that is safe inside a ``<script>`` element.
 
     Example:
         >>> print(as_script_text("</script>"))
@@ -122,5 +122,5 @@ def as_script_text(content: Any) -> str:
 
 @cache
 def packaged(name: str) -> str:
-    """Return a file that lies beside this one in the package."""
+    """Return the text of a file in this folder."""
     return files(__package__).joinpath(name).read_text("utf-8")
