@@ -10,10 +10,12 @@ from sekgnn.errors import ConfigError
 
 MOST_LEVELS = 10_000
 """Hops, shells, steps or layers: more are a slip of the pen or an attack."""
+MOST = 2**31 - 1
+"""Of whatever else is counted: more fits no machine and not every integer type."""
 
 
 def check_positive(
-    name: str, value: object, minimum: int = 1, maximum: int | None = None
+    name: str, value: object, minimum: int = 1, maximum: int | None = MOST
 ) -> int:
     """Return an int from ``minimum`` to ``maximum``, or raise a ConfigError."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
@@ -23,6 +25,11 @@ def check_positive(
     if maximum is not None and int(value) > maximum:
         raise ConfigError(f"{name} must be at most {maximum}, got {int(value)}.")
     return int(value)
+
+
+def check_seed(seed: object) -> int:
+    """Return a seed, an integer from 0 to below 2^64, or raise a ConfigError."""
+    return check_positive("seed", seed, 0, 2**64 - 1)
 
 
 def check_choice(name: str, value: object, choices: Iterable[str]) -> str:

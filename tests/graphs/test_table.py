@@ -37,6 +37,15 @@ def test_parquet_keeps_types(tmp_path: Path) -> None:
         list(data_rows(file, ["B"]))
 
 
+def test_parquet_names_that_are_not_utf8(tmp_path: Path) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    file = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"smiles": ["C"]}), file, store_schema=False)
+    file.write_bytes(file.read_bytes().replace(b"smiles", b"sm\xe9les"))
+    with pytest.raises(GraphInputError, match="Parquet"):
+        list(data_rows(file, ["smiles"]))
+
+
 def test_a_missing_column_and_the_hint(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text("activity,y\n1,2\n")

@@ -187,6 +187,7 @@ def test_a_failed_save_keeps_the_older_file(file: Path) -> None:
         {"num_hops": 10**6},
         {"hidden_channels": 10**9},
         {"in_channels": 10**12},
+        {"edge_channels": 10**30},
         {"encoding": {"encoding": "walks", "num_shells": 10**9}},
         {"encoding": {"encoding": "walks", "walk_length": 10**9}},
         {"encoding": 5},

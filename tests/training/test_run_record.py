@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +80,7 @@ def test_results_are_found_by_metric_and_protocol() -> None:
         ({"folds": None}, "is damaged"),
         ({"results": [{"value": 1}]}, "is damaged"),
         ({"surprise": 1}, "is damaged"),
+        ({"results": [{**asdict(RECORD.results[0]), "epoch": -1}]}, "epoch"),
     ],
 )
 def test_damaged_records_are_refused(

@@ -101,6 +101,7 @@ def test_an_infinite_range_is_represented_by_its_ends() -> None:
         ({"num_hops, num_hops": [[1, 2]]}, "twice"),
         ({"num_hops, lr": [[1]]}, "2 values"),
         ({"lr": {"low": 1}}, "high"),
+        ({"lr": {"low": 1, "high": None}}, "high"),
         ({"lr": {"low": 1, "high": 0.1}}, "below"),
         ({"lr": {"low": 0.1, "high": float("nan")}}, "below"),
         ({"lr": {"low": 0.1, "high": float("inf")}}, "lr"),

@@ -20,7 +20,7 @@ from sekgnn.brec.record import (
     read_scores,
     to_json,
 )
-from sekgnn.checks import check_positive
+from sekgnn.checks import check_positive, check_seed
 from sekgnn.datasets.brec import BREC, BRECPair
 from sekgnn.errors import ConfigError
 from sekgnn.files import write_files
@@ -69,7 +69,7 @@ def score_exact(
     """
     tests = (*after, make_test(test, **parameters))
     check_positive("copies", copies, 0)
-    check_positive("seed", seed, 0)
+    check_seed(seed)
     wanted = tuple(BREC(data_root) if pairs is None else pairs)
     for each in tests:
         for pair in wanted:

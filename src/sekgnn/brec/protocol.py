@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from sekgnn.brec.hotelling import critical_t2
-from sekgnn.checks import check_positive
+from sekgnn.checks import check_positive, check_seed
 from sekgnn.errors import ConfigError
 from sekgnn.registry import parameter
 
@@ -72,7 +72,7 @@ class RPCProtocol:
         check_positive("copies", self.copies, 2)
         check_positive("epochs", self.epochs, 0)
         check_positive("batch_size", self.batch_size, 2)
-        check_positive("seed", self.seed, 0)
+        check_seed(self.seed)
         if self.batch_size % 2:
             raise ConfigError(
                 f"batch_size must be even, got {self.batch_size}: a batch holds as "

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.checks import check_choice, check_positive
+from sekgnn.checks import check_choice, check_positive, check_seed
 from sekgnn.datasets.pyg import Collection, as_data
 from sekgnn.datasets.root import (
     find_data_root,
@@ -82,7 +82,7 @@ class CSL(Collection[Graph]):
             [0, 0, 1, 1]
         """
         check_positive("copies", copies)
-        rng = np.random.default_rng(check_positive("seed", seed, 0))
+        rng = np.random.default_rng(check_seed(seed))
         made = cls.__new__(cls)
         made._fill(
             (

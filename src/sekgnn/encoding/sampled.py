@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.checks import check_positive
+from sekgnn.checks import check_positive, check_seed
 from sekgnn.digest import scramble
 from sekgnn.encoding.channels import (
     DIAGONAL,
@@ -318,8 +318,7 @@ def check_sampling(encoding: SubstructureEncoding, num_walks: int, seed: int) ->
         ConfigError: If so; says what can.
     """
     check_positive("num_walks", num_walks, minimum=2)
-    if check_positive("seed", seed, minimum=0) >= 2**64:
-        raise ConfigError(f"seed must be below 2^64, got {seed}.")
+    check_seed(seed)
     if not isinstance(encoding, WalkEncoding):
         raise ConfigError(f"only walks are sampled; {encoding.name!r} is not.")
     if encoding.scope != ("graph",):

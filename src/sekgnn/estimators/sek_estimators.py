@@ -26,7 +26,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from sekgnn.checks import check_positive, nearest
+from sekgnn.checks import MOST_LEVELS, check_positive, nearest
 from sekgnn.datasets import Split, list_task
 from sekgnn.datasets.graph_task import set_targets, set_weights
 from sekgnn.datasets.targets import Label, TaskKind
@@ -313,7 +313,7 @@ def _torch_threads(count: int) -> Iterator[None]:
     and where other processes want the cores, more than one cost many times the work.
     """
     before = torch.get_num_threads()
-    torch.set_num_threads(check_positive("threads", count))
+    torch.set_num_threads(check_positive("threads", count, maximum=MOST_LEVELS))
     try:
         yield
     finally:

@@ -348,7 +348,7 @@ def _readable(path: str | Path) -> Iterator[None]:
     arrow = require("pyarrow", None)
     try:
         yield
-    except (arrow.ArrowException, OSError) as error:
+    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
         cause = " ".join(str(error).split())
         raise GraphInputError(
             f"{path} is not a readable Parquet file ({cause}); it may be cut short."

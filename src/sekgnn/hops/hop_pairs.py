@@ -13,7 +13,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.checks import check_choice, check_positive
+from sekgnn.checks import check_choice, check_positive, check_seed
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import CsrGraph, Graph
 from sekgnn.graphs.packed import PackedGraphs, pack
@@ -78,8 +78,7 @@ def hop_pairs(
     check_positive("num_hops", num_hops)
     if max_neighbors is not None:
         check_positive("max_neighbors", max_neighbors)
-    if check_positive("seed", seed, minimum=0) >= 2**64:
-        raise ConfigError(f"seed must be below 2^64, got {seed}.")
+    check_seed(seed)
     packed = pack([graphs]) if isinstance(graphs, Graph) else graphs
     n, diffusion = packed.num_nodes, kernel == "diffusion"
     room = _largest(packed)

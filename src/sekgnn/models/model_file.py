@@ -157,9 +157,8 @@ def _build(
     except ModelFileError as error:
         raise ModelFileError(f"{path} is damaged: {error}.") from None
     except (ValueError, TypeError, AttributeError, RuntimeError, MemoryError) as error:
-        cause = (str(error).splitlines() or [type(error).__name__])[
-            0
-        ]  # torch adds frames
+        lines = str(error).splitlines()  # torch adds its frames to the first
+        cause = lines[0] if lines else type(error).__name__
         raise ModelFileError(
             f"{path} holds a config that cannot be built here: {cause}"
         ) from error

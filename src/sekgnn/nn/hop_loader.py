@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from sekgnn import fields
-from sekgnn.checks import check_positive
+from sekgnn.checks import check_positive, check_seed
 from sekgnn.encoding.ragged import PARTS, RaggedEncoding
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.cleaning import Undirected
@@ -281,7 +281,7 @@ class SeededLoader(DataLoader[Any]):
                 "persistent workers would keep the neighbours of the first epoch; "
                 "use persistent_workers=False or resample=False."
             )
-        self.seed = check_positive("seed", seed, minimum=0)
+        self.seed = check_seed(seed)
         self.resample, self.epoch, self.batcher = resample, 0, batcher
         batcher.draw(self.seed)
         super().__init__(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.checks import check_choice, check_positive
+from sekgnn.checks import check_choice, check_positive, check_seed
 from sekgnn.datasets.by_name import choose_targets, numbers_task, register_dataset
 from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.datasets.pyg import Collection, as_data
@@ -120,7 +120,7 @@ class CountingDataset(Collection[Graph]):
     def _generate(self, seed: int, num_graphs: int) -> None:
         """Make graphs and split from a seed."""
         check_positive("num_graphs", num_graphs, 10)
-        rng = np.random.default_rng(check_positive("seed", seed, 0))
+        rng = np.random.default_rng(check_seed(seed))
         shapes = rng.integers(len(SHAPES), size=num_graphs).tolist()
         graphs = [_thinned(*SHAPES[shape], rng) for shape in shapes]
         order = rng.permutation(num_graphs)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.checks import check_choice, check_positive
+from sekgnn.checks import check_choice, check_positive, check_seed
 from sekgnn.datasets.by_name import choose_targets, numbers_task, register_dataset
 from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.datasets.pyg import Collection, as_data
@@ -136,7 +136,7 @@ class GraphPropertyDataset(Collection[Graph]):
     def _generate(self, seed: int, per_size: int) -> None:
         """Make graphs, features and targets from a seed."""
         check_positive("per_size", per_size, 4)
-        rng = np.random.default_rng(check_positive("seed", seed, 0))
+        rng = np.random.default_rng(check_seed(seed))
         counts = (per_size, per_size // 4, per_size // 2)
         ends = (25, 20, 20)
         sizes = [np.repeat(range(15, e), c) for e, c in zip(ends, counts, strict=True)]

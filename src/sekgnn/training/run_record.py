@@ -147,7 +147,7 @@ class Result:
     spread: float | None
     protocol: str
     selected_on: str
-    epoch: int | None = None
+    epoch: Annotated[int, range(1, 2**62)] | None = None
 
 
 @dataclass(frozen=True)

@@ -195,7 +195,7 @@ def _range(key: str, limits: Mapping[str, Any]) -> dict[str, Any]:
     for name in limits:
         known = ("low", "high", "log", "step")
         check_choice(f"{key} in a search space", name, known)
-    if "low" not in limits or "high" not in limits:
+    if limits.get("low") is None or limits.get("high") is None:
         raise ConfigError(
             f"{key} needs low and high, or a list of choices, got {dict(limits)!r}."
         )

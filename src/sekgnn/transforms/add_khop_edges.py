@@ -11,7 +11,7 @@ from torch_geometric.data.datapipes import functional_transform
 from torch_geometric.transforms import BaseTransform
 
 from sekgnn import fields
-from sekgnn.checks import check_choice, check_positive
+from sekgnn.checks import check_choice, check_positive, check_seed
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import SelfLoops, Undirected, from_pyg
 from sekgnn.graphs.cleaning import check_rules
@@ -81,7 +81,7 @@ class AddKHopEdges(BaseTransform):
             if max_neighbors is None
             else check_positive("max_neighbors", max_neighbors)
         )
-        self.seed = check_positive("seed", seed, minimum=0)
+        self.seed = check_seed(seed)
         if self.seed >= 2**64:
             raise ConfigError(f"seed must be below 2^64, got {seed}.")
         check_rules(undirected, loops)
