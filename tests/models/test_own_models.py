@@ -8,7 +8,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +32,16 @@ from sekgnn.models import (
     register_model,
     save_model,
 )
-from sekgnn.models.options import ModelOptions, shown_default
+from sekgnn.models.networks import gin_encoder
+from sekgnn.models.options import (
+    ModelKind,
+    ModelOptions,
+    describe_models,
+    option,
+    shown_default,
+)
 from sekgnn.nn import MESSAGES, HopCSR, HopLoader, SEKConv, csr_sum, register_message
+from sekgnn.training.config import RunConfig
 
 
 class Net(nn.Module):
@@ -100,6 +108,47 @@ def test_a_subclass_says_its_branches_and_has_all_options(tmp_path: Path) -> Non
     assert torch.equal(Two.load(tmp_path / "two")(data), model(data))
     with pytest.raises(ConfigError, match=r"no option 'drop_out'.*'dropout'"):
         Two(3, 2, drop_out=0.1)
+
+
+@dataclass(frozen=True)
+class Twice(ModelOptions):
+    """An option that nobody else has."""
+
+    times: int = option("how many branches there are", 2, low=1, high=9)
+
+
+class Many(GraphModel):
+    """As many GINs."""
+
+    options: Twice
+
+    def encoders(self, options: Twice) -> list[nn.Module]:
+        return [gin_encoder(self.in_channels, options, 0) for _ in range(options.times)]
+
+
+def test_a_described_model_brings_options_of_its_own() -> None:
+    """In its signature, documentation, config and file, and in the keys of a run."""
+    kind = ModelKind((), {}, {"num_hops": 1, "jump": "last"}, Twice, edges=False)
+    describe_models(__name__, {"many": kind})
+    try:
+        cls = register_model("many")(Many)
+        assert inspect.signature(cls).parameters["times"].default == 2
+        assert "How many branches there are (default 2)" in str(cls.__doc__)
+        model = cls(3, 2, times=4, hidden_channels=4)
+        assert len(model.branches) == 4 and model.options.times == 4
+        assert build_model(model.to_config()).options == model.options
+        config = RunConfig.from_dict({"model": "many", "times": 3})
+        assert dict(config.model_options) == {"times": 3}
+        assert RunConfig.from_dict(config.to_dict()) == config
+        for wrong in ({"times": 10}, {"times": 0.5}, {"time": 1}):
+            with pytest.raises(ConfigError, match="time"):
+                cls(3, 2, **wrong)
+            with pytest.raises(ConfigError, match="time"):
+                RunConfig.from_dict({"model": "many", **wrong})
+        with pytest.raises(ConfigError, match="times"):
+            GIN(3, 2, times=2)
+    finally:
+        MODELS.forget("many")
 
 
 def test_loading_never_imports_code(tmp_path: Path) -> None:

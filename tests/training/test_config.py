@@ -161,7 +161,6 @@ def test_a_value_of_the_wrong_type_names_its_key(name: str) -> None:
         ("epochs", [0, -1]),
         ("ensemble", [0]),
         ("batch_size", [0]),
-        ("checkpoint_every", [0]),
         ("devices", [0]),
         ("num_machines", [0]),
         ("folds", [1]),
@@ -230,6 +229,10 @@ def test_differences_leave_out_keys_of_the_machine() -> None:
     other = replace(one, devices=2, num_workers=3, strategy="ddp", accelerator="gpu")
     assert one.differences(other) == []
     assert one.differences(replace(other, lr=1.0, radius=(2,))) == ["radius", "lr"]
+
+
+def test_a_key_that_is_gone_is_read_in_old_files() -> None:
+    assert RunConfig.from_dict({"checkpoint_every": 1, "lr": 0.5}) == RunConfig(lr=0.5)
 
 
 def test_every_key_is_explained() -> None:

@@ -72,7 +72,6 @@ def test_rates_worked_out_by_hand(
     ("more", "epochs"),
     [
         ({}, (1, 4)),
-        ({"checkpoint_every": 2}, (3,)),
         ({"model": "k-gin", "num_hops": 2, "max_neighbors": 1}, (2,)),
         ({"protocol": "holdout", "monitor": "mae", "clip": 0.5}, (2,)),
         ({"schedule": "cosine"}, (3,)),

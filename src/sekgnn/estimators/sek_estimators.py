@@ -66,11 +66,10 @@ _Note = TypedDict(
 def _parameters() -> dict[str, Any]:
     """Return the parameters of an estimator and their defaults, from the config's."""
     sections = ("model", "encoding", "training")
-    free = ("checkpoint_every", "tensorboard")  # these are about files of a run
     keys = {
         item.name: item.default
         for item in config_fields()
-        if item.metadata["section"] in sections and item.name not in free
+        if item.metadata["section"] in sections and item.name != "tensorboard"
     }
     own: dict[str, Any] = {"validation_fraction": 0.1, "node_features": ()}
     own |= {"random_state": 0, "threads": 1}

@@ -272,15 +272,13 @@ class Checkpoint(ModelCheckpoint):
 
     Args:
         file: Where to write it.
-        every: Number of epochs between checkpoints.
     """
 
-    def __init__(self, file: Path, every: int = 1) -> None:
+    def __init__(self, file: Path) -> None:
         """Begin with the first epoch."""
         super().__init__(
             file.parent,
             file.stem,
-            every_n_epochs=every,
             save_on_train_epoch_end=True,
             enable_version_counter=False,
         )

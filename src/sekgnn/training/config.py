@@ -40,6 +40,8 @@ DEVICES = ("auto", "cpu", "gpu", "mps")
 ACCELERATORS = (*DEVICES, "tpu")
 PAIR_KEYS = ("model_options", "encoding_options", "grid")
 """Keys that hold names and values."""
+_GONE = ("checkpoint_every",)
+"""Keys of older files, on which no result depends."""
 
 
 def key(section: str, help: str, default: Any = None, **more: Any) -> Any:
@@ -344,9 +346,6 @@ class RunConfig(_ModelKeys):
     clip: float | None = key(
         "training", "clip gradients to this norm", shown="no clipping", above=0
     )
-    checkpoint_every: int = key(
-        "training", "number of epochs between checkpoints", 1, low=1
-    )
     tensorboard: bool = key("training", "write TensorBoard logs", False)
 
     accelerator: str = key(
@@ -644,6 +643,8 @@ class RunConfig(_ModelKeys):
         further: dict[str, Any] = {}
         for name, value in values.items():
             key = str(name).replace("-", "_")
+            if key in _GONE:
+                continue
             if key in known:
                 keys[key] = value
             elif key in options:

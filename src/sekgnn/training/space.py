@@ -35,7 +35,6 @@ _FIXED = {
     "ensemble": "trials are compared as single networks",
     "with_forest": "trials are compared as single networks",
     "tensorboard": "it changes nothing",
-    "checkpoint_every": "it changes nothing",
 }
 _UNIT_KEYS = ("loss", "normalize")
 _MOST_VALUES = 10_000

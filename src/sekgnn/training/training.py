@@ -358,7 +358,7 @@ class Training:
             callbacks.append(ProgressReport(progress))
         if output is not None:
             file = output / CHECKPOINT_FILE
-            callbacks.append(Checkpoint(file, config.checkpoint_every))
+            callbacks.append(Checkpoint(file))
         learner = GraphLearner(
             model,
             objective,
