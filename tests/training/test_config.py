@@ -98,7 +98,9 @@ def test_options_of_one_model_are_keys_of_that_model(model: str, item: Any) -> N
     assert written[item.name] == value and written["model_options"] == {}
     assert RunConfig.from_dict(written) == flat
     assert flat.change({item.name: None}) == RunConfig(model=model)
-    assert RunConfig.from_dict({"model": "gin", item.name: None}).model_options == ()
+    for nothing in ("gin", "mine:Net"):
+        config = RunConfig.from_dict({"model": nothing, item.name: None})
+        assert config.model_options == ()
     for wrong in ({**written, "model": "gin"}, {**written, "model_options": options}):
         with pytest.raises(ConfigError, match=item.name):
             RunConfig.from_dict(wrong)
@@ -183,6 +185,8 @@ def test_a_value_of_the_wrong_type_names_its_key(name: str) -> None:
         ("schedule", ["linear"]),
         ("final_lr", [-0.1, 1.5, "nan"]),
         ("accelerator", ["cuda"]),
+        ("dropout", [1.0, -0.1, "nan"]),
+        ("num_hops", [0, 10_001]),
     ],
 )
 def test_a_value_out_of_range_names_its_key(name: str, values: list[Any]) -> None:
