@@ -140,8 +140,8 @@ def test_missing_data(
         (("--copies", -1), "--copies must be"),
         (("--seed", -1), "--seed must be"),
         (("--threads", 0), "--threads must be"),
-        (("--num-hops", 3), "single test"),
-        (("--no-context",), "single test"),
+        (("--num-hops", 3), "leave out"),
+        (("--no-context",), "leave out"),
     ],
 )
 def test_wrong_options_write_nothing(
