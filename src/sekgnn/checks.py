@@ -10,8 +10,8 @@ from sekgnn.errors import ConfigError
 
 MOST_LEVELS = 10_000
 """Hops, shells, steps or layers: more are a slip of the pen or an attack."""
-MOST = 2**31 - 1
-"""Of whatever else is counted: more fits no machine and not every integer type."""
+MOST = 2**63 - 1
+"""Of whatever else is counted: more fits no integer type."""
 
 
 def check_positive(

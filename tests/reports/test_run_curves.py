@@ -48,6 +48,7 @@ def lines(axes: Any) -> list[Any]:
         folds(number=2),
         with_curves(train_loss=[NAN, NAN], val_loss=[NAN, NAN], val_mae=[NAN, NAN]),
         with_curves(train_loss=[1.0, NAN, 2.0], val_loss=[NAN, math.inf, 1.0]),
+        with_curves(train_loss=[1e-16, 1e308, 2.0], val_loss=[1e-9, 1e300, 1.0]),
         with_curves(train_loss=[1.0], val_loss=[0.5], val_mae=[0.0]),
         with_curves(train_loss=[1.0, 0.1], val_loss=[0.0, 0.0], val_mae=[-1.0, 1.0]),
         with_curves(train_loss=[1.0, 0.5]),
@@ -66,7 +67,7 @@ def test_a_figure_shows_every_curve_and_kept_epoch(
     for figure, names in zip(figures, panels, strict=True):
         (axes,) = figure.axes
         curves = [
-            [value if math.isfinite(value) else NAN for value in fold.curves[name]]
+            [value if abs(value) < 1e150 else NAN for value in fold.curves[name]]
             for name in names
             for fold in record.folds
             if fold.curves.get(name)

@@ -75,7 +75,7 @@ def _graph(
             "lost."
         )
     try:
-        check_num_nodes(check_positive("num_nodes", num_nodes, 0))
+        check_num_nodes(check_positive("num_nodes", num_nodes, 0, None))
     except (ConfigError, GraphInputError) as error:
         raise GraphInputError(f"{place}: {error}") from None
     if x is not None and len(x) != num_nodes:

@@ -40,6 +40,7 @@ _MOST_WRITTEN = 12  # classes up to which counts fit into their cells
 _TRUE, _PREDICTED = "true ", "predicted "
 
 Floats = NDArray[np.float64]
+_MOST_SHOWN = 1e150
 _DECADE = 10.0  # more than this between smallest and largest is drawn on a log scale
 
 
@@ -160,7 +161,7 @@ def _mark_kept(axes: Any, folds: Sequence[FoldRecord], name: str) -> None:
         for fold in folds
         if 1 <= fold.kept_epoch <= len(fold.curves.get(name, ()))
     ]
-    points = [point for point in points if np.isfinite(point[1])]
+    points = [point for point in points if abs(point[1]) < _MOST_SHOWN]
     if points:
         label = "kept epochs" if len(folds) > 1 else f"kept: epoch {points[0][0]}"
         axes.scatter(
@@ -169,7 +170,8 @@ def _mark_kept(axes: Any, folds: Sequence[FoldRecord], name: str) -> None:
 
 
 def _finite(curve: Floats) -> Floats:
-    return np.where(np.isfinite(curve), curve, np.nan)
+    """Return a curve with gaps for what no axis can show."""
+    return np.where(np.abs(curve) < _MOST_SHOWN, curve, np.nan)
 
 
 @dataclass(frozen=True, eq=False)

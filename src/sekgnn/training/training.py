@@ -440,7 +440,8 @@ class Training:
                 f"{self.data.name}: the validation loss ended at {last:.2g}, and that "
                 f"of training was {usual:.2g} at most: some validation graphs are "
                 "unlike all training graphs, in degrees, sizes or targets. Leave them "
-                'out, bring such graphs into training, or try norm "layer".'
+                'out, bring such graphs into training, or try norm "layer" or a '
+                "smaller lr."
             )
             warnings.warn(text, GraphInputWarning, stacklevel=3)
 

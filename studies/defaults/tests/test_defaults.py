@@ -49,6 +49,7 @@ def test_what_is_clearly_better() -> None:
     assert compare([trial("accuracy", 0.5, 0.5, 0.5, 0.8)], [base]) == 0
 
 
+@pytest.mark.filterwarnings("ignore:.*the validation loss ended")  # lr is 0.5
 def test_what_is_done_is_not_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
