@@ -75,7 +75,7 @@ def test_a_figure_shows_every_curve_and_kept_epoch(
         drawn = [line.get_ydata().tolist() for line in lines(axes)]
         for curve in curves:
             assert any(np.array_equal(curve, y, equal_nan=True) for y in drawn)
-        known = any(math.isfinite(value) for curve in curves for value in curve)
+        known = any(abs(value) < 1e150 for curve in curves for value in curve)
         said = [text.get_text() for text in axes.texts]
         assert said == ([] if known else ["no finite values"])
         assert (axes.get_yscale() == "log") == needs_log(list(map(np.array, curves)))
@@ -86,7 +86,7 @@ def test_a_figure_shows_every_curve_and_kept_epoch(
         ]
         dots: Any = [group.get_offsets() for group in axes.collections]
         assert [tuple(dot) for group in dots for dot in group] == [
-            point for point in kept if math.isfinite(point[1])
+            point for point in kept if abs(point[1]) < 1e150
         ]
 
 
