@@ -55,9 +55,10 @@ class _Model(TypedDict):
 
 
 class _Config(_Model, total=False):
-    """The keys of a config that are shown in words."""
+    """The keys of a config that reports read."""
 
     split_by: list[str]
+    seed: int
 
 
 class _Baseline(TypedDict, total=False):
