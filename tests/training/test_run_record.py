@@ -80,6 +80,8 @@ def test_results_are_found_by_metric_and_protocol() -> None:
         ({"folds": None}, "is damaged"),
         ({"results": [{"value": 1}]}, "is damaged"),
         ({"surprise": 1}, "is damaged"),
+        ({"baseline": {"x": 1}}, "baseline lacks left_out"),
+        ({"baseline": {"metric": "test_mae"}}, "baseline lacks each"),
         ({"config": {**RECORD.config, "seed": {}}}, "seed"),
         ({"results": [{**asdict(RECORD.results[0]), "epoch": -1}]}, "epoch"),
     ],

@@ -316,6 +316,11 @@ class RunRecord:
         record = read_as(cls, rest)
         if not record.folds or not record.results:
             raise GraphInputError(f"{file} is damaged: no folds or no results.")
+        said = record.baseline.keys()
+        needed = {"each", "model", "value"} if "metric" in said else {LEFT_OUT}
+        if said and not needed <= said:
+            lacks = ", ".join(sorted(needed - said))
+            raise GraphInputError(f"{file} is damaged: its baseline lacks {lacks}.")
         if len(record.folds) == 1:
             return record
         results = (
