@@ -77,12 +77,13 @@ def test_every_config_of_the_ablation_has_a_number(recipe: Recipe) -> None:
     config = recipe.config
     metric = METRICS.get(config.data, "test_accuracy")
     steps = ablation_steps(config.data, config.to_dict())
-    target = config.target or ("y",)
-    number = paper_number(
-        config.data, target, config.model, config.protocol, metric, steps
-    )
-    assert number is not None
-    assert recipe.name == f"{number.target or number.data}-steps{number.steps}"
+    for target in config.target or ("y",):
+        number = paper_number(
+            config.data, (target,), config.model, config.protocol, metric, steps
+        )
+        assert number is not None
+        column = recipe.column and (number.target or number.data)
+        assert recipe.name == f"{column or 'counts'}-steps{number.steps}"
 
 
 @pytest.mark.parametrize("path", sorted(RUNS.iterdir()), ids=lambda path: path.name)

@@ -14,6 +14,7 @@ from sekgnn.paper.queue import look, shortest_first, train_queue
 from sekgnn.paper.recipes import (
     COLUMNS,
     KERNELS,
+    PATTERNS,
     STEPS,
     Recipe,
     choose,
@@ -52,7 +53,11 @@ def test_every_run_has_a_name_and_a_config_that_can_work() -> None:
     kernels = {(r.config.model, r.column, r.config.protocol) for r in found}
     for protocol in ("nested", "xu2019"):
         assert all((k, "IMDB-MULTI", protocol) in kernels for k in KERNELS)
-    assert len(recipes(("table4", "table5"))) == len(STEPS) * (7 + 4)
+    steps = recipes(("table4", "table5"))
+    assert len(steps) == len(STEPS) * (1 + 3 + 4) + 1  # counts together, one alone
+    counts = [r for r in steps if r.config.data == "counting"]
+    assert {r.columns for r in counts} == {PATTERNS, ("cycle4",)}
+    assert {r.config.epochs for r in counts} == {400}
     assert {r.table for r in recipes(("table2",))} == {"table2"}
 
 

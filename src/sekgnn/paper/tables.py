@@ -334,15 +334,20 @@ def _steps(table: str, places: Sequence[Place], runs: Path) -> dict[str, bytes]:
     curves = step_curves(runs_done, table_rows(runs_done), tables=(TABLES[table],))
     lines = []
     for curve in curves:
-        for steps in sorted({*curve.ours, *curve.paper}):
-            ours, paper = curve.ours.get(steps), curve.paper.get(steps)
-            lines.append([
-                table, curve.name, curve.metric, steps,
-                *(("",) * 3 if ours is None else (ours.run, ours.value, ours.spread)),
-                *(("",) * 2 if paper is None else (paper.value, paper.spread)),
-            ])  # fmt: skip
-    head = ["table", "column", "metric", "steps", "run", "value", "spread", "paper",
-            "paper_spread"]  # fmt: skip
+        for steps in curve.steps:
+            paper = curve.paper.get(steps)
+            rows: list[TableRow | None]
+            rows = [line[steps] for line in (curve.ours, curve.together)
+                    if steps in line]  # fmt: skip
+            for ours in rows or [None]:
+                lines.append([
+                    table, curve.name, curve.metric, steps,
+                    *(("",) * 4 if ours is None
+                      else (ours.run, ours.epochs, ours.value, ours.spread)),
+                    *(("",) * 2 if paper is None else (paper.value, paper.spread)),
+                ])  # fmt: skip
+    head = ["table", "column", "metric", "steps", "run", "epochs", "value", "spread",
+            "paper", "paper_spread"]  # fmt: skip
     return {
         f"{table}.md": step_markdown(curves, f"{table}.png").encode(),
         f"{table}.csv": to_csv(head, lines),
