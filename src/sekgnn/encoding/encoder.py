@@ -47,6 +47,7 @@ def encode(
     dtype: DTypeLike = np.float64,
     threads: int | None = None,
     progress: Progress | None = None,
+    **parameters: Any,
 ) -> Any:
     r"""Return the substructure encoding f of every node (SEK paper, Definition 2).
 
@@ -62,6 +63,8 @@ def encode(
         dtype: float32 or float64, of the result; probabilities are float64 until then.
         threads: Threads; ``None`` for all usable cores.
         progress: Called with (done, total) units of work.
+        **parameters: Of the encoding, where ``encoding`` is a name or left out, such
+            as ``walk_length``.
 
     Returns:
         ``[num_nodes, encoding.num_channels, encoding.length]``, or a
@@ -74,12 +77,11 @@ def encode(
 
     Example:
         >>> from sekgnn.graphs import cycle_graph
-        >>> encoding = WalkEncoding(num_shells=1, walk_length=2)
-        >>> encode(cycle_graph(3), encoding)[0, 0].round(3).tolist()
+        >>> encode(cycle_graph(3), num_shells=1, walk_length=2)[0, 0].round(3).tolist()
         [0.333, 0.333]
     """
     packed = graph if isinstance(graph, PackedGraphs) else pack([as_graph(graph)])
-    made = make_encoding(encoding)
+    made = make_encoding(encoding, **parameters)
     kind = _float_type(dtype)
     check_choice("backend", backend, BACKENDS)
     options: dict[str, Any] = {}
