@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
+import typer
 
 import sekgnn
+from sekgnn.cli.main import app
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -79,3 +83,27 @@ def test_every_public_name_is_described_once(monkeypatch: pytest.MonkeyPatch) ->
     assert public <= set(api_pages.ROOMS)
     pages = [entry for _, entry in listed() if entry.startswith("api/")]
     assert pages == [f"api/{room.removeprefix('sekgnn.')}" for room in api_pages.ROOMS]
+
+
+def commands() -> Iterator[str]:
+    """Yield every command that README and docs show, without what a shell does."""
+    for page in (*PAGES, *OTHERS):
+        for block in re.findall(r"```(?:bash|sh)\n(.*?)```", page.read_text(), re.S):
+            for line in block.replace("\\\n", " ").splitlines():
+                words = shlex.split(line, comments=True)
+                ends = [i for i, w in enumerate(words) if w in ("|", ">", "&&", "&")]
+                if words[:1] == ["sekgnn"] and "..." not in words:
+                    yield shlex.join(words[1 : min(ends, default=len(words))])
+
+
+@pytest.mark.parametrize("line", sorted(set(commands())))
+def test_every_command_of_the_docs_can_be_typed(line: str) -> None:
+    """Its words are read as arguments and options; nothing is run."""
+    command: Any = typer.main.get_command(app)
+    name, words = "sekgnn", shlex.split(line)
+    while True:
+        context = command.make_context(name, list(words))
+        if not hasattr(command, "resolve_command"):
+            return
+        rest = [*context._protected_args, *context.args]
+        name, command, words = command.resolve_command(context, rest)

@@ -260,7 +260,9 @@ class _Cache:
                 known, payload = pickle.loads(_read_own(path))
                 if known == sig:
                     return CompileResult._rebuild(target_context, *payload)
-        _announce(None if path is None else path.parent)
+        module = str(self._function.__module__)
+        room = module.removeprefix("sekgnn.").partition(".")[0]
+        _announce(None if path is None else path.parent, room)
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -349,8 +351,8 @@ def _folder(file: str) -> Path | None:
     return folder
 
 
-def _announce(folder: Path | None) -> None:
-    """Say once that compiling takes a while, and tidy up older subfolders."""
+def _announce(folder: Path | None, room: str) -> None:
+    """Say once which kernels are compiled, and tidy up older subfolders."""
     if _COMPILING.announced:
         return
     _COMPILING.announced = True
@@ -367,7 +369,10 @@ def _announce(folder: Path | None) -> None:
             cure = str(_REFUSED[0])
         _LOG.warning("compiling kernels; they cannot be kept: %s", cure)
         return
-    _LOG.warning("compiling kernels, once per installation ...")
+    _LOG.warning(
+        "compiling kernels (%s), once per installation; 'sekgnn warmup' compiles all",
+        room,
+    )
     _prune(folder.parent)
 
 

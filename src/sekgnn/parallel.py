@@ -45,8 +45,12 @@ def run_chunks(
     next chunk when it has done one: a chunk costs a microsecond beside its work.
     """
     todo = deque(bounds)
-    total = sum(stop - start for start, stop in todo)
     others = min(resolve_threads(threads), len(todo)) - 1
+    if others < 1 and progress is None:
+        for start, stop in todo:
+            work(start, stop)
+        return
+    total = sum(stop - start for start, stop in todo)
     finished: deque[int] = deque()  # sizes of chunks that were not told yet
     told = 0
 

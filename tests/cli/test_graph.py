@@ -19,11 +19,13 @@ def test_pack_show_and_encode(run: Run, tmp_path: Path) -> None:
     source, file = tmp_path / "edges.txt", tmp_path / "graph.csr"
     source.write_text("0 1\n1 2\n2 0\n2 3\n")
     np.save(tmp_path / "y.npy", np.array([0, 1, 1, 0]))
-    named = f"y={tmp_path / 'y.npy'}"
-    done = run("graph", "pack", source, file, "--undirected", "add", "--arrays", named)
+    np.savez(tmp_path / "masks.npz", train_mask=np.array([1, 1, 0, 0], dtype=bool))
+    arrays = (f"y={tmp_path / 'y.npy'}", tmp_path / "masks.npz")
+    rules = ("--undirected", "add")
+    done = run("graph", "pack", source, file, *rules, "--arrays", *arrays)
     assert done.exit_code == 0 and "4 nodes, 4 edges" in done.output
     shown = json.loads(run("graph", "show", file, "--json").stdout)
-    assert shown["arrays"] == {"y": "int64 [4]"}
+    assert shown["arrays"] == {"train_mask": "bool [4]", "y": "int64 [4]"}
     walks = ("--num-shells", 1, "--walk-length", 3)
     assert run("encode", file, "--output", tmp_path / "e", *walks).exit_code == 0
     encoding = WalkEncoding(num_shells=1, walk_length=3)

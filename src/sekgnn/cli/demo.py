@@ -170,17 +170,19 @@ def demo_graphs(
 
 def _print_tables() -> None:
     """Print some values of one node in both scopes, graph beside graph."""
+    from rich.text import Text
+
     from sekgnn.reports.encoding_figure import NAMES, PLACES, step_values
 
     values = {scope: step_values(scope) for scope in PLACES}
     for kind, meaning in _KINDS.items():
         rows = []
         for step in _STEPS:
-            cells = [str(step)]
+            cells: list[Any] = [str(step)]
             for scope in PLACES:
                 a, b = values[scope][kind][:, step - 1]
                 apart = abs(a - b) > 1e-9  # far above rounding
-                gap = f"[bold]{abs(a - b):.4f}[/bold]" if apart else "0"
+                gap = Text(f"{abs(a - b):.4f}", style="bold") if apart else "0"
                 cells += [f"{a:.4f}", f"{b:.4f}", gap]
             rows.append(cells)
         head = [f"{scope}\n{name}" for scope in PLACES for name in (*NAMES, "gap")]

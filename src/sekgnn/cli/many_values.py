@@ -16,7 +16,10 @@ _WORDS = {  # the lists of an option's values
     "--category": ["datasets.brec:CATEGORIES"],
 }
 _PAIRS = ("--encoding-options", "--model-options", "--grid")  # name=value
-_OPEN = ("--target", "--metric", "--columns", "--split-by", "--features", "--only")
+_OPEN = (
+    "--target", "--metric", "--columns", "--split-by", "--features", "--only",
+    "--arrays",
+)  # fmt: skip
 _NUMBERS = ("--radius",)
 
 

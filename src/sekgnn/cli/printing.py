@@ -45,20 +45,24 @@ def one_line(message: str) -> str:
 def print_table(
     title: str,
     head: Sequence[str],
-    rows: Iterable[Sequence[str]],
+    rows: Iterable[Sequence[Any]],
     *,
     numbers: bool = False,
     width: int | None = None,
     **style: Any,
 ) -> None:
-    """Print a table; ``numbers`` aligns all columns but the first to the right."""
+    """Print a table; ``numbers`` aligns all columns but the first to the right.
+
+    Cells are strings, shown as they are, or rich's ``Text``.
+    """
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=title, **style)
+    table = Table(title=Text(title, style="table.title"), **style)
     for i, heading in enumerate(head):
         justify: Any = "right" if numbers and i else "left"
-        table.add_column(heading, justify=justify, overflow="fold")
+        table.add_column(Text(heading), justify=justify, overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(Text(c) if isinstance(c, str) else c for c in row))
     Console(width=width).print(table)

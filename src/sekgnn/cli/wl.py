@@ -32,7 +32,9 @@ def wl(
         suffixes=(".png", ".svg", ".pdf"),
     ),
     certificate: Path | None = option(
-        None, "write the verdict to this .json, for tools/check_certificate.py"
+        None,
+        "write the verdict to this .json, which python -m "
+        "sekgnn.wl.check_certificate checks",
     ),
     json: bool = JSON,
     threads: int | None = KERNEL_THREADS,

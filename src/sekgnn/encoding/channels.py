@@ -9,6 +9,7 @@ linear map, whose coefficients are rational numbers: the same map serves float64
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,8 +86,10 @@ class Values(NamedTuple):
         return cls(np.empty((0, *out.shape[1:]), np.float32), out)
 
 
-def plans(encoding: WalkEncoding) -> Iterator[tuple[Plan, tuple[str, ...]]]:
-    """Yield every block of every walk, with the names of its channels."""
+@lru_cache(maxsize=256)
+def plans(encoding: WalkEncoding) -> tuple[tuple[Plan, tuple[str, ...]], ...]:
+    """Return every block of every walk, with the names of its channels."""
+    made = []
     channel = 0
     for prefix, part in encoding.walks.items():
         for block in part.blocks:
@@ -96,13 +99,12 @@ def plans(encoding: WalkEncoding) -> Iterator[tuple[Plan, tuple[str, ...]]]:
             table[:, 1] += channel
             channel += len(names)
             loop, centre = int(bool(part.self_loops)), block.scope != "internal"
-            yield (
-                Plan(
-                    loop, centre, block.radius, block.num_shells, offsets, num_raw,
-                    table,
-                ),
-                tuple(f"{prefix}{block.label}/{name}" for name in names),
-            )  # fmt: skip
+            plan = Plan(
+                loop, centre, block.radius, block.num_shells, offsets, num_raw, table
+            )
+            labels = tuple(f"{prefix}{block.label}/{name}" for name in names)
+            made.append((plan, labels))
+    return tuple(made)
 
 
 def raw_layout(block: Block, squares: bool) -> tuple[NDArray[np.int64], int]:

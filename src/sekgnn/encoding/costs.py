@@ -74,8 +74,10 @@ def check_costs(
         ConfigError: If so; says how long it would take, how long sampling would, and
             what to do instead.
     """
+    if graphs.num_nodes <= _LARGE or not np.isfinite(TIME_LIMIT):
+        return
     found = _large_nodes(graphs, alike, len(out))
-    if not found.size or not np.isfinite(TIME_LIMIT):
+    if not found.size:
         return
     seconds = _exact(graphs, blocks, alike, found, backend, out.shape[2], threads)
     sampled = partial(_sampled, graphs, blocks, found, out.shape[2], 256, threads)

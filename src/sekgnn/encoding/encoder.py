@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -10,12 +11,19 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sekgnn.checks import check_choice
-from sekgnn.encoding.channels import Values, plans
+from sekgnn.encoding.channels import Plan, Values, plans
 from sekgnn.encoding.costs import check_costs
+from sekgnn.encoding.graph_scope import encode_one
 from sekgnn.encoding.ragged import RaggedEncoding
 from sekgnn.encoding.size_steps import with_shell_sizes
 from sekgnn.encoding.substructure import SubstructureEncoding, make_encoding
-from sekgnn.encoding.tasks import BACKENDS, Backend, Wanted, encoding_tasks
+from sekgnn.encoding.tasks import (
+    BACKENDS,
+    SMALL_GRAPH,
+    Backend,
+    Wanted,
+    encoding_tasks,
+)
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.convert import as_graph
@@ -24,6 +32,8 @@ from sekgnn.graphs.twins import copy_to_twins, find_alike
 from sekgnn.hops import shell_sizes
 from sekgnn.memory import check_memory
 from sekgnn.parallel import Progress, even_chunks, run_chunks, within
+
+_QUICK = 1 << 22  # numbers that fit into any memory
 
 Encoding = str | Mapping[str, Any] | SubstructureEncoding
 """What :func:`~sekgnn.encoding.make_encoding` takes."""
@@ -37,6 +47,7 @@ def encode(
     dtype: DTypeLike = np.float64,
     threads: int | None = None,
     progress: Progress | None = None,
+    **parameters: Any,
 ) -> Any:
     r"""Return the substructure encoding f of every node (SEK paper, Definition 2).
 
@@ -52,6 +63,8 @@ def encode(
         dtype: float32 or float64, of the result; probabilities are float64 until then.
         threads: Threads; ``None`` for all usable cores.
         progress: Called with (done, total) units of work.
+        **parameters: Of the encoding, where ``encoding`` is a name or left out, such
+            as ``walk_length``.
 
     Returns:
         ``[num_nodes, encoding.num_channels, encoding.length]``, or a
@@ -64,12 +77,11 @@ def encode(
 
     Example:
         >>> from sekgnn.graphs import cycle_graph
-        >>> encoding = WalkEncoding(num_shells=1, walk_length=2)
-        >>> encode(cycle_graph(3), encoding)[0, 0].round(3).tolist()
+        >>> encode(cycle_graph(3), num_shells=1, walk_length=2)[0, 0].round(3).tolist()
         [0.333, 0.333]
     """
     packed = graph if isinstance(graph, PackedGraphs) else pack([as_graph(graph)])
-    made = make_encoding(encoding)
+    made = make_encoding(encoding, **parameters)
     kind = _float_type(dtype)
     check_choice("backend", backend, BACKENDS)
     options: dict[str, Any] = {}
@@ -107,6 +119,44 @@ def encode_many(
     return np.split(out, packed.node_ptr[1:-1])
 
 
+def encode_pairs(
+    edges: NDArray[np.int64],
+    num_nodes: int,
+    encoding: SubstructureEncoding,
+    dtype: DTypeLike,
+) -> NDArray[Any] | None:
+    """Return the encoding ``[n, C, L]`` of one small graph, by one compiled call.
+
+    The numbers are those of :func:`encode`, of which this saves what only many graphs,
+    or a large one, need. ``None`` if that is needed: :func:`quick_plans` is empty, the
+    graph is large, a pair of ``edges`` ``[2, E]`` breaks a rule, or one decomposition
+    is faster.
+    """
+    shape = num_nodes, encoding.num_channels, encoding.length
+    if not 0 < num_nodes <= SMALL_GRAPH or math.prod(shape) > _QUICK:
+        return None
+    ends = np.array([[0, num_nodes], [0, edges.shape[1]]])
+    indptr = np.zeros(num_nodes + 1, dtype=np.int64)
+    indices = np.empty(edges.shape[1], dtype=np.int32)
+    packed = PackedGraphs.over(ends[0], indptr, indices)  # filled by the kernel
+    out = np.zeros(shape, dtype=dtype)
+    edges, values = np.ascontiguousarray(edges), Values.of(out)
+    for plan in quick_plans(encoding):
+        if not encode_one(
+            edges, ends[1], packed.node_ptr, packed.csr, indptr, indices, plan, values
+        ):
+            return None
+    return out
+
+
+def quick_plans(encoding: SubstructureEncoding) -> list[Plan]:
+    """Return the plans of an encoding made of walks on whole graphs alone, or none."""
+    if type(encoding) is not WalkEncoding or encoding.ragged or encoding.sized_shells:
+        return []
+    found = [plan for plan, _ in plans(encoding)]
+    return [] if any(plan.radius for plan in found) else found
+
+
 def encode_walks(
     packed: PackedGraphs,
     encoding: WalkEncoding,
@@ -122,7 +172,7 @@ def encode_walks(
             'the spectral form has no squares: use backend="dense" or "push" '
             'with aggregate="moments".'
         )
-    n, blocks = packed.num_nodes, list(plans(encoding))
+    n, blocks = packed.num_nodes, plans(encoding)
     wanted = Wanted(n) if wanted is None else wanted
     count = wanted.count
     width = sum(len(names) for _, names in blocks)
@@ -161,7 +211,9 @@ def encode_walks(
         even_chunks(count, 1024),
         threads,
     )
-    share = within(progress if encoding.sized_shells else None, done, count, total)
+    if not encoding.sized_shells:
+        return out
+    share = within(progress, done, count, total)
     sizes = shell_sizes(
         packed,
         encoding.sized_shells,

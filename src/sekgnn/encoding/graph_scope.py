@@ -21,6 +21,7 @@ from sekgnn.encoding.channels import (
     DIAGONAL,
     OFF_DIAGONAL,
     RETURN,
+    SQUARES,
     TO_SHELL,
     Plan,
     Values,
@@ -28,7 +29,8 @@ from sekgnn.encoding.channels import (
 )
 from sekgnn.encoding.dense import PLANES, Classes, dense_sums, tile_size
 from sekgnn.graphs.graph import CsrGraph
-from sekgnn.graphs.twins import quotient
+from sekgnn.graphs.packed import write_rows
+from sekgnn.graphs.twins import copy_to_twins, find_twins, find_twins_apart, quotient
 from sekgnn.hops.levels import class_shells
 from sekgnn.kernel import kernel
 from sekgnn.walks.vector import WIDTH, add_rows, padded
@@ -112,6 +114,41 @@ def encode_dense(
         raw = np.zeros(q * plan.num_raw * steps)
         dense_sums(classes, plan, steps, planes, pairs, raw)
         finish_classes(classes, plan, steps, raw, first, out)
+
+
+@kernel
+def encode_one(
+    edges: NDArray[np.int64],
+    edge_ptr: NDArray[np.int64],
+    node_ptr: NDArray[np.int64],
+    graph: CsrGraph,
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    plan: Plan,
+    out: Values,
+) -> bool:
+    """Add the values of one graph, and return whether that was possible here.
+
+    It is not if a pair breaks a rule, or :func:`encode_spectral` is faster; what was
+    written is then of no use. ``graph`` is a view of ``indptr`` and ``indices``, which
+    are filled; for the rest see :func:`~sekgnn.graphs.packed.write_rows` and
+    :func:`encode_dense`.
+    """
+    if not write_rows(edges, node_ptr, edge_ptr, 0, 1, indptr, indices):
+        return False
+    n = node_ptr[1]
+    twin_of, alike = np.empty(n, np.int32), np.empty(n, np.int32)
+    find_twins(graph, 0, n, twin_of)
+    find_twins_apart(graph, 0, n, twin_of, alike)
+    if plan.loop == 0:
+        twin_of[:] = np.arange(n)
+    left_over = np.full(int(plan.offsets[SQUARES] < 0), False)
+    encode_dense(node_ptr, graph, twin_of, 0, 1, plan, left_over, out)
+    if out.double.shape[0]:
+        copy_to_twins(alike, 0, n, out.double.reshape(n, -1))
+    else:
+        copy_to_twins(alike, 0, n, out.single.reshape(n, -1))
+    return not left_over.any()
 
 
 @kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from abc import ABC
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -188,7 +189,7 @@ class SubstructureEncoding(Named, ABC):
         def check_finite(start: int, stop: int) -> None:
             part = numbers[start:stop]
             # one pass for the usual case; a sum may be infinite where no number is
-            if not np.isfinite(part.sum()) and not np.isfinite(part).all():
+            if not math.isfinite(part.sum()) and not np.isfinite(part).all():
                 raise ConfigError(
                     f"{name} must return finite numbers, got NaN or infinity"
                     + ("." if dtype is None else f" in {np.dtype(dtype)}; scale them.")

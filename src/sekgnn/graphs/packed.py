@@ -130,6 +130,8 @@ def whole_graph_ranges(node_ptr: NDArray[np.int64], size: int) -> list[tuple[int
         >>> whole_graph_ranges(np.array([0, 2, 3, 9, 10]), 3)
         [(0, 3), (3, 9), (9, 10)]
     """
+    if 0 < node_ptr[-1] <= size:
+        return [(0, int(node_ptr[-1]))]
     marks = np.arange(0, node_ptr[-1] + size, size).clip(max=node_ptr[-1])
     cuts = node_ptr[np.searchsorted(node_ptr, marks)]
     return list(pairwise(np.unique(cuts).tolist()))

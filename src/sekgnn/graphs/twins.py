@@ -79,47 +79,36 @@ def find_alike(
 
     def work(start: int, stop: int) -> None:
         find_twins(graph, start, stop, twin_of)
-        alike[start:stop] = twin_of[start:stop]
-        digests = np.empty(stop - start, dtype=np.uint64)
-        digest_neighbours(graph, start, digests)
-        order = start + np.argsort(digests, kind="stable")
-        find_twins_apart(graph, start, digests, order, alike)
+        find_twins_apart(graph, start, stop, twin_of, alike)
 
     run_chunks(work, whole_graph_ranges(graphs.node_ptr, _CHUNK), threads)
     return twin_of, alike
 
 
 @kernel
-def digest_neighbours(graph: CsrGraph, start: int, out: NDArray[np.uint64]) -> None:
-    """Write a number for the set of neighbours of each node from ``start`` on."""
-    indptr, indices = graph
-    for i in range(out.size):
-        total = np.uint64(0)
-        for e in range(indptr[start + i], indptr[start + i + 1]):
-            total += scramble(np.uint64(indices[e] + 1))
-        out[i] = total
-
-
-@kernel
 def find_twins_apart(
     graph: CsrGraph,
     start: int,
-    digests: NDArray[np.uint64],
-    order: NDArray[np.int64],
+    stop: int,
+    twin_of: NDArray[np.int32],
     alike: NDArray[np.int32],
 ) -> None:
-    """Write the smallest node with the same neighbours, where there is one.
+    """Write the smallest node with the same neighbours, or else the adjacent twin.
 
-    ``digests`` are those of nodes from ``start`` on, and ``order`` the nodes sorted by
-    them, equal ones by number. Isolated nodes stay alone: those of several graphs would
-    be mixed.
+    Nodes ``start..stop - 1`` are sorted by a digest of their neighbours, equal ones by
+    number. Isolated nodes stay alone: those of several graphs would be mixed.
     """
     indptr, indices = graph
+    digests = np.zeros(stop - start, dtype=np.uint64)
+    for v in range(start, stop):
+        alike[v] = twin_of[v]
+        for e in range(indptr[v], indptr[v + 1]):
+            digests[v - start] += scramble(np.uint64(indices[e] + 1))
+    order = np.argsort(digests, kind="mergesort")
     first = 0
     for i in range(1, order.size):
-        v, u = order[i], order[first]
-        same = digests[v - start] == digests[u - start]
-        if not same:
+        v, u = start + order[i], start + order[first]
+        if digests[order[i]] != digests[order[first]]:
             first = i
             continue
         degree = indptr[v + 1] - indptr[v]

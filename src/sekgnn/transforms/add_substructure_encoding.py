@@ -13,14 +13,14 @@ from torch_geometric.transforms import BaseTransform
 
 from sekgnn import fields
 from sekgnn.checks import check_choice
-from sekgnn.encoding.encoder import Encoding, encode
+from sekgnn.encoding.encoder import Encoding, encode, encode_pairs, quick_plans
 from sekgnn.encoding.substructure import make_encoding
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import SelfLoops, Undirected, from_pyg
 from sekgnn.graphs.cleaning import check_rules
 from sekgnn.parallel import resolve_threads
-from sekgnn.transforms.pyg_data import attach_encoding, check_data
+from sekgnn.transforms.pyg_data import attach_encoding, check_data, node_pairs
 
 _OWN = ("attr_name", "dtype", "undirected", "loops")
 _TAKEN = {"face", "ptr", "num_nodes"}
@@ -111,13 +111,24 @@ class AddSubstructureEncoding(BaseTransform):
 
     def forward(self, data: Data) -> Data:
         """Write the encoding on ``data``."""
-        graph = from_pyg(check_data(data), undirected=self.undirected, loops=self.loops)
-        values = encode(
-            graph, self.encoding, dtype=self.numpy_dtype, threads=self.threads
-        )  # [N, C, L]
+        values = self._of_small(check_data(data))
+        if values is None:
+            graph = from_pyg(data, undirected=self.undirected, loops=self.loops)
+            values = encode(
+                graph, self.encoding, dtype=self.numpy_dtype, threads=self.threads
+            )  # [N, C, L]
         if not self.encoding.ragged:
             values = torch.from_numpy(values)
         return attach_encoding(data, values, self.attr_name)
+
+    def _of_small(self, data: Data) -> Any:
+        """Return the encoding of a small graph by one compiled call, if it has one."""
+        if not quick_plans(self.encoding) or "edge_weight" in data.stores[0]:
+            return None  # from_pyg says that weights are not used
+        edge_index, num_nodes = node_pairs(data, self.undirected, self.loops)
+        return encode_pairs(
+            edge_index.numpy(), num_nodes, self.encoding, self.numpy_dtype
+        )
 
     def __repr__(self) -> str:
         """Every parameter that changes the result: PyG knows a stale cache by this."""

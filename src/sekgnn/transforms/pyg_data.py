@@ -170,7 +170,7 @@ def _one_by_one(
     sizes: list[int] = []
     for i in range(len(dataset)):
         try:
-            edge_index, num_nodes = _edges(dataset[i], undirected, loops)
+            edge_index, num_nodes = node_pairs(dataset[i], undirected, loops)
         except GraphInputError as error:
             raise GraphInputError(f"graph {i}: {error}") from None
         parts.append(edge_index)
@@ -186,7 +186,9 @@ def _one_by_one(
     return joined, _starts(sizes), edge_ptr
 
 
-def _edges(data: Any, undirected: Undirected, loops: SelfLoops) -> tuple[Tensor, int]:
+def node_pairs(
+    data: Any, undirected: Undirected, loops: SelfLoops
+) -> tuple[Tensor, int]:
     """Return pairs and node count of one graph; pack_edge_indices checks the rest."""
     store = check_data(data).stores[0]
     edges, num_nodes = store.get("edge_index"), store.get("num_nodes")

@@ -1,6 +1,6 @@
 """Certificates: a verdict with all that it takes to check it without this library.
 
-``tools/check_certificate.py`` derives every signature again from the edges, by its
+``check_certificate.py`` derives every signature again from the edges, by its
 definition. A certificate holds
 
 * of separated graphs the classes of every round up to the one in which they differ, a

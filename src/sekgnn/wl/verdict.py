@@ -245,7 +245,7 @@ class Verdict:
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def certificate(self) -> dict[str, Any]:
-        """Return what ``tools/check_certificate.py`` checks without this library.
+        """Return what ``check_certificate.py`` checks without this library.
 
         Raises:
             ConfigError: If the test, or an encoding of it, has no certificates.
