@@ -19,7 +19,7 @@ HEAVY = (
     "networkx",
     "matplotlib",
     "pyarrow",
-    "lightning",
+    "lightning_fabric",
     "optuna",
     "sklearn",
 )

@@ -22,6 +22,7 @@ from tests.training.helpers import (
 from sekgnn.datasets import read_task
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.training import closed_form
+from sekgnn.training.batches import BatchLoader
 from sekgnn.training.closed_form import (
     Table,
     aim_at_the_rest,
@@ -29,7 +30,6 @@ from sekgnn.training.closed_form import (
     solve_linear,
     solve_skip,
 )
-from sekgnn.training.learner import GraphLearner
 from sekgnn.training.objective import Objective, make_objective
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.training import Training
@@ -222,19 +222,21 @@ def test_lbfgs_does_not_depend_on_batches(
         ends.append(record.folds[0].curves["train_loss"])
     np.testing.assert_allclose(ends[0], ends[1], rtol=1e-5)
     assert ends[0][-1] < ends[0][0]
-    kept: list[int] = []
-    again = GraphLearner._epoch_batches
+    cut: list[int] = []
+    usual = BatchLoader.__iter__
 
-    def spy(learner: GraphLearner) -> Any:
-        kept.append(len(learner.held or ()))
-        return again(learner)
+    def spy(loader: BatchLoader) -> Any:
+        cut.append(len(loader))
+        return usual(loader)
 
-    monkeypatch.setattr(GraphLearner, "_epoch_batches", spy)
-    monkeypatch.setattr("sekgnn.training.learner._HELD", 0)
+    monkeypatch.setattr(BatchLoader, "__iter__", spy)
+    run(settings, tmp_path / "whole")
+    kept = len(cut)
+    monkeypatch.setattr("sekgnn.training.loop._HELD", 0)
     settings = config(lines, **{**common, "epochs": 3, "batch_size": 3})
     run(settings, tmp_path / "cut")
     assert leavings(tmp_path / "cut") == leavings(tmp_path / "3")
-    assert len(kept) > 3 and not any(kept)
+    assert len(cut) - kept > kept + 3  # those of every evaluation of the loss
 
 
 def test_lbfgs_ends_where_loss_and_penalty_are_level(lines: Path) -> None:

@@ -256,7 +256,7 @@ def test_every_key_is_explained() -> None:
     ],
 )
 def test_the_config_and_the_help_load_no_torch(code: str) -> None:
-    check = "import sys; assert not {'torch', 'lightning'} & set(sys.modules)"
+    check = "import sys; assert not {'torch', 'lightning_fabric'} & set(sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", f"{code}; {check}"], capture_output=True, text=True
     )

@@ -29,10 +29,9 @@ from sekgnn.errors import (
     ResumeWarning,
 )
 from sekgnn.files import make_folder
-from sekgnn.training import callbacks
-from sekgnn.training.callbacks import Pace
-from sekgnn.training.learner import NotFiniteError
-from sekgnn.training.lightning_trainer import read_checkpoint
+from sekgnn.training import checkpoint
+from sekgnn.training.checkpoint import Pace, read_checkpoint
+from sekgnn.training.loop import NotFiniteError
 from sekgnn.training.run_folder import CHECKPOINT_FILE, note_threads
 from sekgnn.training.run_record import RunRecord
 from sekgnn.training.training import Training
@@ -148,9 +147,8 @@ def test_a_run_killed_after_it_had_decided_to_stop_trains_no_further(
         run(settings, tmp_path / "killed")
 
     assert fork(killed) == -signal.SIGKILL
-    assert (
-        read_checkpoint(tmp_path / "killed" / CHECKPOINT_FILE)["epoch"] == stopped - 1
-    )
+    saved = read_checkpoint(tmp_path / "killed" / CHECKPOINT_FILE)
+    assert len(saved["curves"]["lr"]) == stopped
     told: list[int] = []
     run(settings, tmp_path / "killed", report=lambda epoch, _: told.append(epoch))
     assert told == []
@@ -184,7 +182,7 @@ def test_writing_takes_at_most_a_share_of_the_time(
 ) -> None:
     """Epochs of a second: all are written where that is quick, else 5 % of the time."""
     now = [100.0]
-    monkeypatch.setattr(callbacks, "clock", lambda: now[0])
+    monkeypatch.setattr(checkpoint, "clock", lambda: now[0])
     pace, written = Pace(), 0.0
     for _ in range(1000):
         now[0] += 1.0
@@ -247,24 +245,26 @@ def test_a_damaged_checkpoint_is_named_and_removing_it_helps(
     file = tmp_path / "run" / CHECKPOINT_FILE
     good = file.read_bytes()
     found = read_checkpoint(file)
-    weights = found["state_dict"].items()
+    weights = found["model"].items()
     wide = {name: torch.cat([v, v]) for name, v in weights if v.dim()}
-    no_groups: list[Any] = [{"state": {}, "param_groups": []}]
-    means = copy.deepcopy(found["optimizer_states"])
-    means[0]["state"][0]["exp_avg"] = torch.zeros(1)  # fused Adam reads past its end
-    kept = copy.deepcopy(found["callbacks"])
-    kept["KeepBest"]["weights"].popitem()
+    no_groups: dict[str, Any] = {"state": {}, "param_groups": []}
+    means = copy.deepcopy(found["optimizer"])
+    means["state"][0]["exp_avg"] = torch.zeros(1)  # fused Adam reads past its end
+    best = dict([*found["best"].items()][1:])
+    curves = found["curves"]
     for changed in (
-        {"state_dict": {"a.weight": torch.zeros(2, 3)}},
-        {**found, "state_dict": wide},
-        {**found, "state_dict": [1]},
-        {**found, "epoch": "x"},
-        {**found, "epoch": found["epoch"] + 1},
-        {**found, "optimizer_states": no_groups},
-        {**found, "optimizer_states": means},
-        {**found, "callbacks": {}},
-        {**found, "callbacks": kept},
-        {**found, "loops": {}},
+        {"state_dict": {"a.weight": torch.zeros(2, 3)}, "epoch": 2},
+        {**found, "model": wide},
+        {**found, "model": [1]},
+        {**found, "seconds": "x"},
+        {**found, "curves": {**curves, "lr": curves["lr"][1:]}},
+        {**found, "curves": {"lr": curves["lr"], "train_loss": curves["train_loss"]}},
+        {**found, "curves": {}},
+        {**found, "optimizer": no_groups},
+        {**found, "optimizer": means},
+        {**found, "best": {}},
+        {**found, "best": best},
+        {**found, "scale": [0.0]},
     ):
         torch.save(changed, file)
         with pytest.raises(

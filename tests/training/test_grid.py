@@ -12,7 +12,7 @@ from tests.training.helpers import config, records, run, weights, write_lines
 from sekgnn.errors import ConfigError
 from sekgnn.search.validation import Validation
 from sekgnn.training.config import RunConfig
-from sekgnn.training.learner import GraphLearner, NotFiniteError
+from sekgnn.training.loop import Loop, NotFiniteError
 from sekgnn.training.predictor import Predictor, evaluate_run
 from sekgnn.training.run_record import FoldRecord, RunRecord
 from sekgnn.training.training import Training
@@ -141,14 +141,14 @@ def test_a_point_whose_loss_is_not_finite_drops_out(
     lines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = config(lines, epochs=2, grid={"num_layers": [1, 2]})
-    step, failing = GraphLearner.train_loss, [1]
+    step, failing = Loop.train_loss, [1]
 
-    def train_loss(self: GraphLearner) -> float:
+    def train_loss(self: Loop) -> float:
         if self.config.num_layers in failing:
             raise NotFiniteError("the loss is not finite.")
         return step(self)
 
-    monkeypatch.setattr(GraphLearner, "train_loss", train_loss)
+    monkeypatch.setattr(Loop, "train_loss", train_loss)
     (fold,) = run(settings, tmp_path / "one").folds
     assert fold.tried[0]["failed"] == "the loss is not finite."
     assert fold.point == {"num_layers": 2}

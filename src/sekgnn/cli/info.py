@@ -11,8 +11,8 @@ from sekgnn.cli.options import JSON
 from sekgnn.cli.printing import say, say_json
 
 _PACKAGES = (
-    "numpy", "scipy", "numba", "torch", "torch_geometric", "lightning", "pyarrow",
-    "matplotlib", "rdkit", "optuna",
+    "numpy", "scipy", "numba", "torch", "torch_geometric", "lightning-fabric",
+    "pyarrow", "matplotlib", "rdkit", "optuna",
 )  # fmt: skip
 BENCHMARKS = ("brec", "counting", "csl", "exp", "graph_property", "sr25", "tu")
 """Folders that may lie below ``SEKGNN_DATA``."""

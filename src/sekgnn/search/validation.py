@@ -90,7 +90,7 @@ class Validation:
 
         Raises:
             ConfigError: If ``config`` cannot work, or the loss is not finite
-                (:class:`~sekgnn.training.learner.NotFiniteError`).
+                (:class:`~sekgnn.training.loop.NotFiniteError`).
             MemoryError: If there is not enough memory, on whatever device.
         """
         monitor = f"val_{config.monitor}"

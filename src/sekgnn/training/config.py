@@ -355,7 +355,9 @@ class RunConfig(_ModelKeys):
         "machine", "number of processes, or GPUs, per machine", 1, free=True, low=1
     )
     num_machines: int = key("machine", "number of machines", 1, free=True, low=1)
-    strategy: str = key("machine", "Lightning strategy, such as ddp", "auto", free=True)
+    strategy: str = key(
+        "machine", "strategy of Lightning Fabric, such as ddp", "auto", free=True
+    )
     num_workers: int = key(
         "machine", "number of processes that load batches", 0, free=True, low=0
     )

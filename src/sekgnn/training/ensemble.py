@@ -9,8 +9,7 @@ from typing import Any
 
 from sekgnn.files import make_folder, write_files
 from sekgnn.parallel import Progress
-from sekgnn.training.callbacks import EpochReport
-from sekgnn.training.learner import NotFiniteError
+from sekgnn.training.loop import EpochReport, NotFiniteError
 from sekgnn.training.run_folder import (
     CURVES_FILE,
     FOREST_FOLDER,

@@ -105,14 +105,17 @@ class PredictionCollector(Metric):
         return Predictions(*(value[chosen] for value in found))
 
 
-def predict_batches(model: GraphModel, batches: Iterable[Any]) -> Predictions:
+def predict_batches(
+    model: GraphModel, batches: Iterable[Any], everywhere: bool = False
+) -> Predictions:
     """Return the outputs of a model, on its device, for all graphs of a loader.
 
-    The model is in evaluation mode meanwhile.
+    The model is in evaluation mode meanwhile. With ``everywhere``, those of the loaders
+    of all processes, which must all ask.
     """
-    collector = PredictionCollector()
     was_training = model.training
     place = model.device
+    collector = PredictionCollector().to(place)
     model.eval()
     try:
         with torch.inference_mode():
@@ -120,7 +123,7 @@ def predict_batches(model: GraphModel, batches: Iterable[Any]) -> Predictions:
                 collector.update(model, shortened(batch, place).to(place))
     finally:
         model.train(was_training)
-    return collector.ordered()
+    return collector.gather() if everywhere else collector.ordered()
 
 
 def shortened(batch: Any, device: torch.device) -> Any:

@@ -38,7 +38,7 @@ from sekgnn.parsing import parse_as
 from sekgnn.training.batches import JoinedGraphs, JoinedSeeds, encoding_cache
 from sekgnn.training.calibration import Calibration
 from sekgnn.training.config import DEVICES, RunConfig
-from sekgnn.training.lightning_trainer import available_device
+from sekgnn.training.devices import available_device
 from sekgnn.training.predictions import (
     all_metrics,
     predict_batches,

@@ -24,10 +24,10 @@ from sekgnn.parsing import parse_as
 from sekgnn.provenance import package_versions, source_commit
 from sekgnn.training.baseline import Baseline, make_baseline, summarise_baseline
 from sekgnn.training.calibration import Calibration, best_threshold, check_enough
-from sekgnn.training.callbacks import EpochReport
 from sekgnn.training.config import RunConfig
+from sekgnn.training.devices import available_device
 from sekgnn.training.ensemble import fit_members, fit_points
-from sekgnn.training.lightning_trainer import available_device
+from sekgnn.training.loop import EpochReport
 from sekgnn.training.predictions import (
     Predictions,
     all_metrics,
@@ -60,7 +60,7 @@ from sekgnn.training.run_record import (
 from sekgnn.training.sources import load_data
 from sekgnn.training.training import Trained, Training
 
-PACKAGES = ("sekgnn", "torch", "torch-geometric", "lightning", "numpy", "numba",
+PACKAGES = ("sekgnn", "torch", "torch-geometric", "lightning-fabric", "numpy", "numba",
             "scipy", "torchmetrics")  # fmt: skip
 
 

@@ -6,7 +6,6 @@ import copy
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,17 +31,7 @@ from sekgnn.training.batches import (
     encoding_cache,
 )
 from sekgnn.training.build import freeze, make_model, start_from
-from sekgnn.training.callbacks import (
-    Checkpoint,
-    EndWithParent,
-    EpochReport,
-    History,
-    KeepBest,
-    Plateau,
-    ProgressReport,
-    RateByEpoch,
-    cosine,
-)
+from sekgnn.training.checkpoint import check_checkpoint, read_checkpoint
 from sekgnn.training.closed_form import (
     aim_at_the_rest,
     grow_forest,
@@ -50,14 +39,7 @@ from sekgnn.training.closed_form import (
     solve_skip,
 )
 from sekgnn.training.config import RunConfig
-from sekgnn.training.learner import GraphLearner
-from sekgnn.training.lightning_trainer import (
-    check_checkpoint,
-    explained,
-    make_trainer,
-    read_checkpoint,
-    undisturbed,
-)
+from sekgnn.training.loop import EpochReport, Loop
 from sekgnn.training.objective import Objective, make_objective
 from sekgnn.training.predictions import Predictions, predict_batches, to_csv
 from sekgnn.training.run_folder import CHECKPOINT_FILE, CURVES_FILE, MODEL_FILE
@@ -307,7 +289,7 @@ class Training:
 
         Raises:
             ConfigError: If ``config`` does not fit, or the loss is not finite
-                (:class:`~sekgnn.training.learner.NotFiniteError`).
+                (:class:`~sekgnn.training.loop.NotFiniteError`).
             ModelFileError: If the checkpoint in ``output`` is damaged.
             OutputError: If a file cannot be written.
         """
@@ -324,42 +306,20 @@ class Training:
 
         if not model.learns:
             return self._fit_at_once(model, number, member, output, report)
-        checkpoint, first_epoch = None, 0
+        saved = None
         if output is not None and (output / CHECKPOINT_FILE).exists():
-            checkpoint = output / CHECKPOINT_FILE
-            found = read_checkpoint(checkpoint)
-            objective = check_checkpoint(found, model, objective, checkpoint)
-            first_epoch = found["epoch"] + 1
+            path = output / CHECKPOINT_FILE
+            saved = read_checkpoint(path)
+            objective = check_checkpoint(saved, model, objective, path)
         elif config.start_from is None:
             model.fit_inputs(lambda: batches(split.train))
             if config.closed_form in ("before", "both"):
                 solve_skip(model, objective, *parts())
                 objective = aim_at_the_rest(model, objective, batches(split.train))
         note = self._note(objective)
-        if checkpoint is None and config.start_from is not None:
+        if saved is None and config.start_from is not None:
             start_from(model, note, config.start_from, member)
-        history = History(None if output is None else output / CURVES_FILE, report)
-        keep = KeepBest(
-            history,
-            f"val_{config.monitor}" if config.keeps_best else None,
-            config.patience,
-            None if output is None else output / MODEL_FILE,
-            {"task": note.to_dict()},
-            # curves of folds that share an epoch have one length
-            config.optimizer == "lbfgs" and config.watched != "test",
-        )
-        callbacks: list[Any] = [
-            EndWithParent(),  # before the others write: a new run may be at work there
-            history,
-            *_schedule(config, history),
-            keep,
-        ]
-        if progress is not None:
-            callbacks.append(ProgressReport(progress))
-        if output is not None:
-            file = output / CHECKPOINT_FILE
-            callbacks.append(Checkpoint(file))
-        learner = GraphLearner(
+        loop = Loop(
             model,
             objective,
             joined,
@@ -367,22 +327,17 @@ class Training:
             watched,
             config,
             fold_seeds(config.seed, number, member)[1],
-            first_epoch,
+            output,
+            {"task": note.to_dict()},
         )
-        model.train()
-        with undisturbed():
-            trainer = make_trainer(config, output, callbacks)
-            with explained(learner, checkpoint):
-                trainer.fit(learner, ckpt_path=checkpoint)
-        model.cpu()
-        model.load_state_dict(keep.weights)
-        model.eval()
+        loop.run(saved, progress, report)
+        curves, kept = loop.history.curves, loop.best_epoch
         if config.closed_form in ("after", "both"):
             solve_head(model, objective, *parts())
         if output is not None:
             save_model(model, output / MODEL_FILE, {"task": note.to_dict()})
-        self._compare(history.curves, objective, number)
-        return Trained(self, model, note, history.curves, keep.epoch, history.seconds)
+        self._compare(curves, objective, number)
+        return Trained(self, model, note, curves, kept, loop.history.seconds)
 
     def _fit_at_once(
         self,
@@ -475,21 +430,6 @@ def check_seeds(model: GraphModel, config: RunConfig) -> None:
             "optimizer lbfgs and with_forest need all of the data at once; leave them "
             "out for a packed graph."
         )
-
-
-def _schedule(config: RunConfig, history: History) -> list[Any]:
-    """Return what changes the learning rate; L-BFGS searches along lines instead."""
-    if config.schedule == "constant" or config.optimizer == "lbfgs":
-        return []
-    if config.schedule == "cosine":
-        rule = partial(cosine, epochs=config.epochs, final=config.final_lr)
-        return [RateByEpoch(rule)]
-    if config.schedule == "step":
-        every, factor = max(1, config.plateau_patience), config.plateau_factor
-        return [RateByEpoch(lambda epoch: factor ** (epoch // every))]
-    loss = "val_loss" if config.watched == "val" else "train_loss"
-    at_rest = config.plateau_patience, config.plateau_factor, config.min_lr
-    return [Plateau(history, loss, *at_rest)]
 
 
 def fold_seeds(seed: int, number: int, member: int = 0) -> tuple[int, int]:

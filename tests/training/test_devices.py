@@ -20,7 +20,7 @@ from tests.training.helpers import (
 
 from sekgnn.errors import ConfigError
 from sekgnn.training.config import RunConfig
-from sekgnn.training.learner import GraphLearner
+from sekgnn.training.loop import Loop
 from sekgnn.training.run import is_main_process
 from sekgnn.training.run_record import RunRecord
 
@@ -39,7 +39,7 @@ def together(
     world: int = 2,
     run: Callable[[RunConfig, Path], object] = run,
 ) -> list[int | None]:
-    """Run in some processes, as Lightning or torchrun would start them."""
+    """Run in some processes, as Fabric or torchrun would start them."""
     port = free_port()
 
     def work(rank: int) -> None:
@@ -94,12 +94,12 @@ def test_twoprocesses_train_as_one(
 def test_a_killed_process_ends_the_others_with_a_line(
     lines: Path, tmp_path: Path
 ) -> None:
-    def killed(_: GraphLearner) -> None:
+    def killed(*_: Any) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
     def work(settings: RunConfig, folder: Path) -> None:
         if os.environ["LOCAL_RANK"] == "1":
-            setattr(GraphLearner, "on_validation_epoch_end", killed)  # noqa: B010
+            setattr(Loop, "train_loss", killed)  # noqa: B010
         try:
             run(settings, folder)
         except ConfigError as error:

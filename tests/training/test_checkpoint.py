@@ -12,12 +12,15 @@ import pytest
 import torch
 
 from sekgnn.errors import ModelFileError, OutputError
-from sekgnn.training.lightning_trainer import SafeCheckpointIO, read_checkpoint
+from sekgnn.training.checkpoint import read_checkpoint, write_checkpoint
 
 CONTENT = {
-    "state_dict": {"w": torch.arange(3.0)},
-    "epoch": 4,
-    "callbacks": {"History": {"curves": {"lr": [0.1, float("nan")]}}},
+    "model": {"w": torch.arange(3.0)},
+    "optimizer": {"state": {}, "param_groups": []},
+    "best": {"w": torch.arange(3.0)},
+    "curves": {"lr": [0.1, 0.1], "train_loss": [0.3, float("nan")]},
+    "seconds": 1.5,
+    "scale": [1.0],
 }
 
 
@@ -34,17 +37,16 @@ class Trap:
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "deep" / "last.ckpt"
-    SafeCheckpointIO().save_checkpoint(CONTENT, path)
+    write_checkpoint(CONTENT, path)
     return path
 
 
 def test_what_is_written_comes_back(file: Path) -> None:
-    found = SafeCheckpointIO().load_checkpoint(file)
-    assert torch.equal(found["state_dict"]["w"], torch.arange(3.0))
-    assert found["epoch"] == 4
+    saved = read_checkpoint(file)
+    assert torch.equal(saved["model"]["w"], torch.arange(3.0))
+    assert saved["seconds"] == 1.5
     assert [p.name for p in file.parent.iterdir()] == [file.name]
-    SafeCheckpointIO().remove_checkpoint(file)
-    SafeCheckpointIO().remove_checkpoint(file)
+    file.unlink()
     with pytest.raises(ModelFileError, match="there is no checkpoint"):
         read_checkpoint(file)
 
@@ -63,7 +65,9 @@ def test_foreign_files_are_refused(file: Path, content: bytes) -> None:
         read_checkpoint(file)
 
 
-@pytest.mark.parametrize("content", [[1, 2], {"epoch": 3}, torch.ones(2)])
+@pytest.mark.parametrize(
+    "content", [[1, 2], {"epoch": 3}, torch.ones(2), {**CONTENT, "more": 1}]
+)
 def test_files_that_hold_something_else_are_refused(file: Path, content: Any) -> None:
     torch.save(content, file)
     with pytest.raises(ModelFileError, match="not a checkpoint of a run"):
@@ -73,7 +77,7 @@ def test_files_that_hold_something_else_are_refused(file: Path, content: Any) ->
 @pytest.mark.parametrize("zipped", [True, False])
 def test_code_in_a_file_is_not_run(file: Path, zipped: bool) -> None:
     trap = Trap(file.parent / "caught")
-    content = {"state_dict": {}, "epoch": trap}
+    content = {**CONTENT, "seconds": trap}
     if zipped:
         torch.save(content, file)
     else:
@@ -96,7 +100,7 @@ def test_a_full_disk_keeps_the_older_file(
     before = file.read_bytes()
     monkeypatch.setattr(os, call, no_space)
     with pytest.raises(OutputError, match="No space left"):
-        SafeCheckpointIO().save_checkpoint({**CONTENT, "epoch": 5}, file)
+        write_checkpoint({**CONTENT, "seconds": 2.5}, file)
     assert file.read_bytes() == before
     assert [p.name for p in file.parent.iterdir()] == [file.name]
 
@@ -112,9 +116,7 @@ def test_a_disk_that_fills_up_while_writing_keeps_the_older_file(file: Path) -> 
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))
     try:
         with pytest.raises(OutputError, match="cannot write"):
-            SafeCheckpointIO().save_checkpoint(
-                {**CONTENT, "more": torch.ones(100_000)}, file
-            )
+            write_checkpoint({**CONTENT, "more": torch.ones(100_000)}, file)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         signal.signal(signal.SIGXFSZ, ignored)
