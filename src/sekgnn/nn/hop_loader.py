@@ -17,7 +17,7 @@ from sekgnn.encoding.ragged import PARTS, RaggedEncoding
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.cleaning import Undirected
 from sekgnn.graphs.packed import PackedGraphs
-from sekgnn.hops import HopKernel, HopPairs, hop_pairs
+from sekgnn.hops import HopKernel, hop_pairs
 from sekgnn.nn.graph_store import GraphStore, positions
 from sekgnn.nn.hop_matrices import check_index
 from sekgnn.nn.kernels import (
@@ -126,7 +126,7 @@ class HopStore:
     def _computed(self, seed: int) -> Rows:
         """Return the rows from a search in every graph."""
         assert self.graphs is not None
-        pairs: HopPairs = hop_pairs(
+        hops = hop_pairs(
             self.graphs,
             self.num_hops,
             kernel=self.kernel,
@@ -134,13 +134,7 @@ class HopStore:
             seed=seed,
             threads=torch.get_num_threads(),
         )
-        n = pairs.num_nodes
-        sizes = np.bincount(
-            (pairs.hop - 1) * n + pairs.row, minlength=self.num_hops * n
-        )
-        indptr = np.zeros(sizes.size + 1, dtype=np.int64)
-        np.cumsum(sizes, out=indptr[1:])
-        return indptr, pairs.col.astype(np.int32)
+        return hops.indptr, hops.indices
 
     def _from_pairs(
         self, edges: Tensor, order: Tensor, pair_ptr: NDArray[np.int64]
