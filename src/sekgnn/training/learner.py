@@ -16,7 +16,7 @@ from sekgnn.datasets.graph_task import Y_MASK, row_weights
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.extras import require
 from sekgnn.models import GraphModel
-from sekgnn.training.batches import BatchLoader, JoinedGraphs
+from sekgnn.nn.batch_loader import BatchLoader, BatchSource
 from sekgnn.training.config import RunConfig
 from sekgnn.training.objective import Objective
 from sekgnn.training.predictions import PredictionCollector, shortened
@@ -47,7 +47,7 @@ class GraphLearner(LightningModule):
         self,
         model: GraphModel,
         objective: Objective,
-        joined: JoinedGraphs,
+        joined: BatchSource,
         train: NDArray[np.int64],
         watched: NDArray[np.int64],
         config: RunConfig,
