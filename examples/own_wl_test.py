@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sekgnn import compare, register_test
+from sekgnn import compare, hop_pairs, register_test
 from sekgnn.graphs import csl_graph
-from sekgnn.wl import HopColouring, Hops, WLTest, colours_of
+from sekgnn.wl import HopColouring, WLTest, colours_of
 
 
 @register_test("triangles")
@@ -17,7 +17,7 @@ class TriangleWL(WLTest):
     def start(self, batch, threads=None):
         matrices = [item.graph.adjacency() for item in batch.graphs]  # each [n, n]
         counts = np.concatenate([np.diag(a @ a @ a) // 2 for a in matrices])
-        hops = Hops(batch, self.num_hops, threads=threads)
+        hops = hop_pairs(batch.packed, self.num_hops, threads=threads)
         words = lambda v: [f"in {counts[v]} triangles"]  # noqa: E731
         return HopColouring(batch, hops, colours_of(counts, "triangles"), words)
 

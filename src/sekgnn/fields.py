@@ -57,6 +57,10 @@ SEEDS: Final = "seeds"
 """On batches of ``HopNeighborLoader``: the rows of the seeds, int64 ``[B]``, or of
 pairs ``[B, 2]``."""
 
+GRAPH_NUMBER: Final = "graph_number"
+"""On batches of all our loaders: the number of every graph in the dataset, or of every
+seed among the items, int64 ``[B]``."""
+
 PAIR_WALKS: Final = "pair_walks"
 """On batches of ``HopNeighborLoader`` whose seeds are pairs: what walks between the two
 say of them, float32 ``[B, 3]``, see :func:`~sekgnn.walks.between.walks_between`."""

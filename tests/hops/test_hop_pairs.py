@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.packed import pack
-from sekgnn.hops import HopKernel, HopPairs, hop_pairs, shell_sizes
+from sekgnn.hops import HopKernel, HopTable, hop_pairs, shell_sizes
 from sekgnn.parallel import even_chunks
 from sekgnn.testing.strategies import graphs
 
@@ -24,7 +24,7 @@ Triples = list[tuple[int, int, int]]
 KERNELS: tuple[HopKernel, ...] = ("shortest_path", "diffusion")
 
 
-def triples(pairs: HopPairs, shift: int = 0) -> Triples:
+def triples(pairs: HopTable, shift: int = 0) -> Triples:
     """(hop, row, col) in stored order."""
     row, col = pairs.row + shift, pairs.col + shift
     return list(zip(pairs.hop.tolist(), row.tolist(), col.tolist(), strict=True))

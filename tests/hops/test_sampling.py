@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sekgnn.graphs.graph import Graph
-from sekgnn.hops import HopKernel, HopPairs, hop_pairs
+from sekgnn.hops import HopKernel, HopTable, hop_pairs
 from sekgnn.hops.sampling import sample_level
 from sekgnn.testing.strategies import graphs
 
@@ -24,7 +24,7 @@ def star(leaves: int) -> Graph:
     return Graph.from_edge_index(edges, leaves + 1, undirected="add")
 
 
-def hops_of(pairs: HopPairs) -> dict[tuple[int, int], list[int]]:
+def hops_of(pairs: HopTable) -> dict[tuple[int, int], list[int]]:
     """(hop, node) to its neighbours, in stored order."""
     found: dict[tuple[int, int], list[int]] = {}
     for k, v, u in zip(pairs.hop, pairs.row, pairs.col, strict=True):

@@ -106,6 +106,23 @@ def test_fresh_samples_differ_between_epochs_and_repeat_with_the_seed(
     assert epochs(2)[0] != first[0]
 
 
+def test_an_epoch_keeps_its_samples_when_the_next_begins() -> None:
+    items = [to_data(rook_graph(5)) for _ in range(4)]
+    loader = HopLoader(items, num_hops=2, max_neighbors=3, seed=1)
+    expected = [batch.hop_indices.tolist() for batch in loader]
+    loader.set_epoch(0)
+    first = iter(loader)
+    found = [next(first).hop_indices.tolist()]
+    iter(loader)
+    assert [*found, *(batch.hop_indices.tolist() for batch in first)] == expected
+
+
+def test_batches_say_which_graphs_they_hold() -> None:
+    items = [to_data(cycle_graph(4), y=torch.tensor([i])) for i in range(7)]
+    for batch in HopLoader(items, 3, shuffle=True, num_hops=1):
+        assert torch.equal(batch[fields.GRAPH_NUMBER], batch.y)
+
+
 def test_pairs_that_are_sampled_already_keep_their_direction() -> None:
     """The loader notices that stored pairs are not symmetric."""
     transform = AddKHopEdges(2, max_neighbors=1)

@@ -19,7 +19,7 @@ from sekgnn.models.options import MODEL_KINDS
 from sekgnn.paper import WWL, KernelMachine
 from sekgnn.paper.graph_kernels import KernelGraphs
 from sekgnn.paper.kinds import KernelOptions
-from sekgnn.training.batches import JoinedGraphs
+from sekgnn.training.batches import graph_source
 from sekgnn.training.build import make_model
 from sekgnn.training.config import RunConfig
 from sekgnn.training.predictor import Predictor
@@ -238,5 +238,5 @@ def test_a_parameter_that_was_not_tried_is_refused(
 def test_an_unfitted_machine_says_zero(lines: Path) -> None:
     task = _task(lines)
     model = make_model(RunConfig(model="gntk"), task, 0)
-    batch = next(iter(JoinedGraphs(task.graphs, 1).batches(np.arange(5), 5)))
+    batch = next(iter(graph_source(task.graphs, 1).batches(np.arange(5), 5)))
     assert torch.equal(model(batch), torch.zeros(5, 2, dtype=torch.float64))

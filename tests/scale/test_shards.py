@@ -29,7 +29,8 @@ from sekgnn.graphs import (
 from sekgnn.graphs.read_options import DEFAULTS, ReadOptions
 from sekgnn.graphs.records import read_all, read_records
 from sekgnn.graphs.shards import Shards
-from sekgnn.training.batches import WINDOW, EpochBatches, JoinedGraphs, StreamedGraphs
+from sekgnn.nn.batch_loader import WINDOW, EpochBatches
+from sekgnn.training.batches import ShardSource, graph_source
 from sekgnn.training.run import train
 
 WALKS = WalkEncoding(num_shells=1, walk_length=3)
@@ -136,8 +137,8 @@ def test_batches_of_shards_are_those_of_graphs_in_memory(folder: Path) -> None:
     direct = read_task(folder.parent / "data.jsonl", "y")
     task = shard_task(folder, ["y"])
     for limit in (None, 2):
-        joined = JoinedGraphs(direct.graphs, 2, WALKS, max_neighbors=limit, seed=3)
-        streamed = StreamedGraphs(task, 2, WALKS, max_neighbors=limit, seed=3)
+        joined = graph_source(direct.graphs, 2, WALKS, max_neighbors=limit, seed=3)
+        streamed = ShardSource(task, 2, WALKS, max_neighbors=limit, seed=3)
         pairs = zip(joined.batches(chosen, 7), streamed.batches(chosen, 7), strict=True)
         for expected, found in pairs:
             assert set(expected.keys()) == set(found.keys())

@@ -15,13 +15,10 @@ from tests.transforms.helpers import to_data
 
 from sekgnn import AddSubstructureEncoding, WalkEncoding, fields
 from sekgnn.errors import ConfigError
+from sekgnn.fields import GRAPH_NUMBER
 from sekgnn.graphs import cycle_graph, path_graph, petersen_graph, rook_graph
-from sekgnn.training.batches import (
-    GRAPH_NUMBER,
-    BatchLoader,
-    EpochBatches,
-    JoinedGraphs,
-)
+from sekgnn.nn.batch_loader import BatchLoader, EpochBatches
+from sekgnn.training.batches import graph_source
 
 chosen = st.lists(st.integers(0, 99), min_size=1, max_size=40, unique=True).map(
     np.array
@@ -112,7 +109,7 @@ def test_batches_carry_fields_encodings_and_numbers_of_their_graphs(
     graphs: list[Any], encoding: WalkEncoding
 ) -> None:
     """The encoding is that of each graph alone."""
-    joined = JoinedGraphs(graphs, 2, encoding)
+    joined = graph_source(graphs, 2, encoding)
     alone = [AddSubstructureEncoding(encoding)(graph.clone()) for graph in graphs]
     names = fields.SUB_ENC_PARTS if encoding.ragged else (fields.SUB_ENC,)
     seen = 0
@@ -128,7 +125,7 @@ def test_batches_carry_fields_encodings_and_numbers_of_their_graphs(
 
 
 def test_workers_load_the_same_batches(graphs: list[Any]) -> None:
-    joined = JoinedGraphs(graphs, 2, SPEC, max_neighbors=2)
+    joined = graph_source(graphs, 2, SPEC, max_neighbors=2)
     both = []
     for workers in (0, 2):
         loader = joined.batches(np.arange(12), 5, seed=3, num_workers=workers)
@@ -140,7 +137,7 @@ def test_workers_load_the_same_batches(graphs: list[Any]) -> None:
 def test_samples_are_drawn_anew_for_training_and_fixed_for_evaluation(
     graphs: list[Any],
 ) -> None:
-    joined = JoinedGraphs(graphs, 2, None, max_neighbors=2, seed=7)
+    joined = graph_source(graphs, 2, None, max_neighbors=2, seed=7)
     train = joined.batches(np.array([3]), 1, seed=5)
     watch = joined.batches(np.array([3]), 1)
     drawn, fixed = [], []
@@ -152,27 +149,26 @@ def test_samples_are_drawn_anew_for_training_and_fixed_for_evaluation(
     assert len({str(epoch) for epoch in fixed}) == 1
     train.order.set_epoch(1)
     assert contents(train) == drawn[1]
-    again = JoinedGraphs(graphs, 2, None, max_neighbors=2, seed=7)
+    again = graph_source(graphs, 2, None, max_neighbors=2, seed=7)
     assert contents(again.batches(np.array([3]), 1)) == fixed[0]
-    other = JoinedGraphs(graphs, 2, None, max_neighbors=2, seed=8)
+    other = graph_source(graphs, 2, None, max_neighbors=2, seed=8)
     assert contents(other.batches(np.array([3]), 1)) != fixed[0]
 
 
 def test_without_samples_both_read_the_same_hops(graphs: list[Any]) -> None:
-    joined = JoinedGraphs(graphs, 2)
-    assert joined.training is joined.evaluation
-    assert joined.num_graphs == 12
+    joined = graph_source(graphs, 2)
+    assert joined.draw(3) is joined
+    assert joined.num_items == 12
     with pytest.raises(ConfigError, match="max_neighbors"):
-        JoinedGraphs(graphs, 2, max_neighbors=0)
+        graph_source(graphs, 2, max_neighbors=0)
 
 
 def test_encodings_from_the_cache_are_mapped_and_equal(
     graphs: list[Any], tmp_path: Path
 ) -> None:
     """The second time nothing is computed, and memory holds what batches touch."""
-    joined = [JoinedGraphs(graphs, 1, SPEC, cache_dir=tmp_path) for _ in range(2)]
-    batchers: list[Any] = [one.evaluation for one in joined]
-    first, again = (batcher.encodings for batcher in batchers)
+    joined = [graph_source(graphs, 1, SPEC, cache_dir=tmp_path) for _ in range(2)]
+    first, again = (source.encodings for source in joined)
     assert isinstance(first, torch.Tensor) and isinstance(again, torch.Tensor)
     assert torch.equal(first, again)
     assert any(tmp_path.iterdir())
@@ -184,7 +180,7 @@ def test_encodings_from_the_cache_are_mapped_and_equal(
 def test_drawing_batches_leaves_the_random_state_of_torch_alone(
     graphs: list[Any],
 ) -> None:
-    joined = JoinedGraphs(graphs, 1)
+    joined = graph_source(graphs, 1)
     before = torch.get_rng_state()
     list(joined.batches(np.arange(12), 4, seed=0))
     assert torch.equal(torch.get_rng_state(), before)

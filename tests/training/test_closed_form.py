@@ -21,8 +21,8 @@ from tests.training.helpers import (
 
 from sekgnn.datasets import read_task
 from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.nn.batch_loader import BatchLoader
 from sekgnn.training import closed_form
-from sekgnn.training.batches import BatchLoader
 from sekgnn.training.closed_form import (
     Table,
     aim_at_the_rest,

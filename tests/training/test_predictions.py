@@ -15,7 +15,8 @@ from tests.nn.helpers import SPEC, dressed
 from sekgnn.datasets.graph_task import Y_MASK
 from sekgnn.graphs import cycle_graph, path_graph, petersen_graph, rook_graph
 from sekgnn.models import GraphModel
-from sekgnn.training.batches import JoinedGraphs
+from sekgnn.nn.batch_loader import BatchSource
+from sekgnn.training.batches import graph_source
 from sekgnn.training.objective import Objective
 from sekgnn.training.predictions import (
     PredictionCollector,
@@ -38,9 +39,9 @@ def items(level: str, count: int = 9) -> list[Any]:
     return out
 
 
-def joined(graphs: list[Any]) -> JoinedGraphs:
+def joined(graphs: list[Any]) -> BatchSource:
     """Return the graphs for a model in float64, whose encodings are on them."""
-    return JoinedGraphs(graphs, 3)
+    return graph_source(graphs, 3)
 
 
 @pytest.mark.parametrize("level", ["graph", "node"])
@@ -102,7 +103,7 @@ def test_a_model_is_left_in_its_mode() -> None:
 
 
 def rows(note: TaskNote, graphs: list[Any], model: Any) -> list[list[str]]:
-    store = JoinedGraphs(graphs, 3)
+    store = graph_source(graphs, 3)
     found = predict_batches(model, store.batches(np.array([4, 1]), 8))
     predicted = note.objective.predictions(found.out)
     columns = predicted_columns(note, predicted.numpy())

@@ -17,6 +17,7 @@ from sekgnn.digest import Colours
 from sekgnn.encoding import ENCODINGS
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import complete_graph, cycle_graph, path_graph
+from sekgnn.hops import hop_pairs
 from sekgnn.walks.modular import MAX_STEPS
 from sekgnn.wl import (
     EXACT_ENCODINGS,
@@ -27,7 +28,6 @@ from sekgnn.wl import (
     DistanceProfile,
     ExactEncoding,
     HopColouring,
-    Hops,
     InnerFWL,
     InnerWL,
     KHopWL,
@@ -61,8 +61,8 @@ class SecondHop(WLTest):
 
     def start(self, batch: Batch, threads: int | None = None) -> Colouring:
         """Start from labels."""
-        hops = Hops(batch, self.step, threads=threads).only(self.step)
-        return HopColouring(batch, hops, threads=threads)
+        hops = hop_pairs(batch.packed, self.step, threads=threads)
+        return HopColouring(batch, hops, threads=threads, only=(self.step,))
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from sekgnn.digest import Colours
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import LabelledGraph, complete_graph, cycle_graph, path_graph
+from sekgnn.hops import hop_pairs
 from sekgnn.wl import (
     SEK,
     Batch,
     Colouring,
     ExactEncoding,
     HopColouring,
-    Hops,
     PairColouring,
     WLTest,
     colours_of,
@@ -45,10 +45,11 @@ class OwnFirst(WLTest):
         values = np.resize(np.array(self.values), batch.packed.num_nodes)
         nodes = HopColouring(
             batch,
-            Hops(batch, max(self.hops)).only(*self.hops),
+            hop_pairs(batch.packed, max(self.hops)),
             colours_of(values, "own"),
             (lambda v: [f"number {values[v]}"]) if self.worded else None,
             threads,
+            self.hops,
         )
         return PairColouring(nodes, threads) if self.pairs else nodes
 
@@ -69,7 +70,7 @@ class BlindTest(WLTest):
 
     def start(self, batch: Batch, threads: int | None = None) -> Colouring:
         """Start from labels."""
-        return Blind(batch, Hops(batch, 1), threads=threads)
+        return Blind(batch, hop_pairs(batch.packed, 1), threads=threads)
 
 
 @dataclass(frozen=True)
@@ -173,9 +174,10 @@ def test_hops_to_look_at() -> None:
     assert "neighbours: {1 × edge 4: A0} against {2 × edge 4: A0}" in text or (
         "neighbours: {1 × edge 4: A0, 1 × edge 5: A0} against" in text
     )
+    batch = Batch.of([item])
     for wrong in ((3,), ()):
         with pytest.raises(ConfigError, match=r"hops must be some of \[1, 2\]"):
-            Hops(Batch.of([item]), 2).only(*wrong)
+            HopColouring(batch, hop_pairs(batch.packed, 2), only=wrong)
 
 
 def test_wrong_colours_never_reach_a_kernel() -> None:
@@ -184,7 +186,7 @@ def test_wrong_colours_never_reach_a_kernel() -> None:
     some: list[Any] = [np.zeros((2, 2), np.uint64), np.zeros((3, 2)), np.zeros(3)]
     for wrong in some:
         with pytest.raises(ConfigError, match=words):
-            HopColouring(batch, Hops(batch, 1), wrong)
+            HopColouring(batch, hop_pairs(batch.packed, 1), wrong)
     with pytest.raises(ConfigError, match=r":Few gives must be colours"):
         compare(path_graph(3), path_graph(3), SEK(1, (Few(),)))
     with pytest.raises(ConfigError, match="colours are made of integers, got float64"):

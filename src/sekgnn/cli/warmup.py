@@ -101,9 +101,9 @@ def _networks() -> None:
 
     DecisionTrees(1, 1)(torch.ones(1, 1))
     TangentKernel((1,)).between(KernelGraphs(pack([cycle_graph(5)]), np.ones((5, 1))))
-    pairs = hop_pairs(cycle_graph(5), 2)
-    edges = torch.from_numpy(np.stack([pairs.col, pairs.row]))
-    order = torch.from_numpy(pairs.hop.copy())
+    table = hop_pairs(cycle_graph(5), 2)
+    edges = torch.from_numpy(np.stack([table.col, table.row]))
+    order = torch.from_numpy(table.hop)
     plain = Data(edge_index=edges[:, order == 1], num_nodes=5)
     paired = plain.clone().update({"hop_edge_index": edges, "hop_order": order})
     next(iter(HopLoader([plain], num_hops=2)))

@@ -1,9 +1,9 @@
 r"""The K-hop neighbourhoods of every node, of one graph or of many at once.
 
 Two passes over all source nodes. The first stores the size of every hop of every node;
-their running sum says where each block of the answer, sorted by (hop, row, col),
-begins; the second pass writes there. Nothing is sorted globally, and the memory is that
-of the answer, ``8 K n`` bytes for the sizes and up to ``9 n`` bytes per thread.
+their running sum says where each row of the answer begins; the second pass writes
+there. Nothing is sorted globally, and the memory is that of the answer and up to
+``9 n`` bytes per thread.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import CsrGraph, Graph
 from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.graphs.twins import find_alike
+from sekgnn.hops.hop_table import HopTable
 from sekgnn.hops.levels import next_level, sort_range
-from sekgnn.hops.pairs import HopPairs
 from sekgnn.hops.sampling import hop_state, sample_level
 from sekgnn.kernel import kernel as compiled
 from sekgnn.memory import check_memory
@@ -41,7 +41,7 @@ def hop_pairs(
     max_neighbors: int | None = None,
     seed: int = 0,
     threads: int | None = None,
-) -> HopPairs:
+) -> HopTable:
     r"""Return :math:`\{(v, u, k) : u \in N_k(v)\}` for k = 1..K and every node v.
 
     * ``"shortest_path"``: :math:`N_k(v) = \{u : d(u, v) = k\}`. The hops of v are
@@ -68,8 +68,8 @@ def hop_pairs(
 
     Example:
         >>> path = Graph.from_edge_index([[0, 1], [1, 2]], 3, undirected="add")
-        >>> pairs = hop_pairs(path, 2)
-        >>> [array.tolist() for array in pairs.select(2)]
+        >>> hops = hop_pairs(path, 2)
+        >>> [array.tolist() for array in hops.select(2)]
         [[0, 2], [2, 0]]
         >>> hop_pairs(path, 2, kernel="diffusion").counts().tolist()
         [[1, 2], [2, 1], [1, 2]]
@@ -80,27 +80,29 @@ def hop_pairs(
         check_positive("max_neighbors", max_neighbors)
     check_seed(seed)
     packed = pack([graphs]) if isinstance(graphs, Graph) else graphs
+    if num_hops == 1 and max_neighbors is None:  # the graph, in either kernel
+        return HopTable(packed.indptr, packed.indices, 1)
     n, diffusion = packed.num_nodes, kernel == "diffusion"
     room = _largest(packed)
     depth = num_hops if diffusion else min(num_hops, max(room - 1, 0))  # d < n
     cap = room if max_neighbors is None else min(max_neighbors, room)
     chunks = _chunks(n, threads)
 
-    ends = np.zeros(depth * n + 1, dtype=np.int64)
-    sizes = ends[1:].reshape(depth, n)
+    indptr = np.zeros(num_hops * n + 1, dtype=np.int64)
+    sizes = indptr[1 : depth * n + 1].reshape(depth, n)
     _count(packed, diffusion, sizes, chunks, threads)
     if cap < room:
         np.minimum(sizes, cap, out=sizes)
     pairs = int(sizes.sum())
     check_memory(
-        24 * pairs,
-        f"the list of {pairs:,} pairs of nodes up to {num_hops} hops apart",
+        4 * pairs,
+        f"the table of {pairs:,} pairs of nodes up to {num_hops} hops apart",
         "sample the hops with max_neighbors (--max-neighbors), or take fewer hops",
         ConfigError,
     )
-    np.cumsum(ends, out=ends)  # ends[k n + v] is now where hop k + 1 of v begins
-    starts = ends[:-1].reshape(depth, n)
-    out = np.empty((3, ends[-1]), dtype=np.int64)
+    np.cumsum(indptr, out=indptr)
+    starts = indptr[: depth * n].reshape(depth, n)
+    out = np.empty(pairs, dtype=np.int32)
 
     def fill(start: int, stop: int) -> None:
         search = packed.csr, start, stop, diffusion, room, starts
@@ -110,8 +112,7 @@ def hop_pairs(
             _search(*search, _NONE, True, out)
 
     run_chunks(fill, chunks, threads)
-    row, col, hop = out
-    return HopPairs(row, col, hop, n, num_hops)
+    return HopTable(indptr, out, num_hops)
 
 
 def shell_sizes(
@@ -165,12 +166,12 @@ def _search(
     places: NDArray[np.int64],
     alike: NDArray[np.int32],
     write: bool,
-    out: NDArray[np.int64],
+    out: NDArray[np.int32],
 ) -> None:
     """Write the size of hop k + 1 of v to ``places[k, v]``, or the hop itself there.
 
-    Sizes only of nodes that are their own smallest twins. ``out`` receives row, col and
-    hop, ``[3, M]``, a hop sorted by col.
+    Sizes only of nodes that are their own smallest twins. ``out`` receives the nodes of
+    every hop, sorted, ``[M]``.
     """
     mark = np.zeros(graph.indptr.size - 1, np.uint8)
     queue = np.empty(2 * room, np.int32)
@@ -189,8 +190,7 @@ def _search(
                 continue
             sort_range(queue, begin, end)
             for i in range(begin, end):
-                place = places[k, v] + i - begin
-                out[0, place], out[1, place], out[2, place] = v, queue[i], k + 1
+                out[places[k, v] + i - begin] = queue[i]
         if not diffusion:
             for i in range(end):
                 mark[queue[i]] = 0
@@ -207,7 +207,7 @@ def _sample(
     node_ptr: NDArray[np.int64],
     cap: int,
     seed: np.uint64,
-    out: NDArray[np.int64],
+    out: NDArray[np.int32],
 ) -> None:
     """Write at most ``cap`` nodes of hop k + 1 of v from ``starts[k, v]`` on."""
     mark = np.zeros(graph.indptr.size - 1, np.uint8)
@@ -234,8 +234,7 @@ def _sample(
                 for i in range(size):
                     nodes[i] = queue[begin + i]
             for i in range(size):
-                place = starts[k, v] + i
-                out[0, place], out[1, place], out[2, place] = v, nodes[i], k + 1
+                out[starts[k, v] + i] = nodes[i]
         if not diffusion:
             for i in range(end):
                 mark[queue[i]] = 0
@@ -260,7 +259,7 @@ def _count(
     progress: Progress | None = None,
 ) -> None:
     """Write the size of hop k + 1 of v to ``sizes[k, v]``, which is zero."""
-    room, none = _largest(packed), np.empty((3, 0), dtype=np.int64)
+    room, none = _largest(packed), np.empty(0, dtype=np.int32)
     whole = sum(stop - start for start, stop in chunks) == packed.num_nodes
     alone = np.arange(packed.num_nodes, dtype=np.int32)
     alike = find_alike(packed, threads)[1] if whole else alone

@@ -28,8 +28,8 @@ from sekgnn.models.options import (
 )
 from sekgnn.nn import GraphReadout, Standardizer
 from sekgnn.nn.choices import POOLS
-from sekgnn.nn.graph_scale import GraphScale
 from sekgnn.nn.mlp import activate, reset_children
+from sekgnn.nn.standardizer import GraphScale
 from sekgnn.registry import Registry, build
 from sekgnn.walks.between import STEPS
 

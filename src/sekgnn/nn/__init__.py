@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from sekgnn.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from sekgnn.nn.batch_loader import BatchLoader, BatchSource
     from sekgnn.nn.choices import (
         Activation,
         Combine,
@@ -17,16 +18,15 @@ if TYPE_CHECKING:
     )
     from sekgnn.nn.encoding_fusion import EncodingFusion
     from sekgnn.nn.gine_plus_conv import GINEPlusConv
-    from sekgnn.nn.hop_combine import HopCombine
-    from sekgnn.nn.hop_loader import HopBatcher, HopLoader
+    from sekgnn.nn.hop_loader import GraphSource, HopLoader
     from sekgnn.nn.hop_matrices import EdgeFeatures, HopCSR, edge_features, hop_csr
     from sekgnn.nn.messages import MESSAGES, Message, register_message
     from sekgnn.nn.mlp import MLP
     from sekgnn.nn.multiset_fusion import MultisetFusion, Multisets, join_multisets
-    from sekgnn.nn.neighbor_loader import HopNeighborLoader, SeedBatcher
+    from sekgnn.nn.neighbor_loader import HopNeighborLoader, SeedSource
     from sekgnn.nn.pooling import GraphReadout, JumpingKnowledge, membership
     from sekgnn.nn.ppgn_block import PairLayout, PPGNBlock, pair_layout
-    from sekgnn.nn.sek_conv import SEKConv
+    from sekgnn.nn.sek_conv import HopCombine, SEKConv
     from sekgnn.nn.sparse_sum import Csr, csr_sum
     from sekgnn.nn.standardizer import Standardizer
 
@@ -34,6 +34,8 @@ __all__ = [
     "MESSAGES",
     "MLP",
     "Activation",
+    "BatchLoader",
+    "BatchSource",
     "Combine",
     "Csr",
     "EdgeFeatures",
@@ -41,7 +43,7 @@ __all__ = [
     "Fusion",
     "GINEPlusConv",
     "GraphReadout",
-    "HopBatcher",
+    "GraphSource",
     "HopCSR",
     "HopCombine",
     "HopLoader",
@@ -56,7 +58,7 @@ __all__ = [
     "PPGNBlock",
     "PairLayout",
     "SEKConv",
-    "SeedBatcher",
+    "SeedSource",
     "Standardize",
     "Standardizer",
     "Update",

@@ -11,7 +11,6 @@ from sekgnn.checks import check_positive
 from sekgnn.errors import GraphInputError
 from sekgnn.nn.choices import Activation, Combine, Norm
 from sekgnn.nn.fused_hops import hop_mix
-from sekgnn.nn.hop_combine import HopCombine
 from sekgnn.nn.hop_matrices import (
     EdgeFeatures,
     HopCSR,
@@ -22,6 +21,7 @@ from sekgnn.nn.hop_matrices import (
 )
 from sekgnn.nn.mlp import MLP, Linear, reset_children
 from sekgnn.nn.pooling import RowPool
+from sekgnn.nn.sek_conv import HopCombine
 
 
 class GINEPlusConv(nn.Module):

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, cast
+import copy
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.utils.data import DataLoader
 
 from sekgnn import fields
 from sekgnn.checks import check_positive, check_seed
 from sekgnn.encoding.ragged import PARTS, RaggedEncoding
-from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.errors import GraphInputError
 from sekgnn.graphs.cleaning import Undirected
-from sekgnn.graphs.packed import PackedGraphs
-from sekgnn.hops import HopKernel, HopPairs, hop_pairs
+from sekgnn.hops import HopKernel, HopTable, hop_pairs
+from sekgnn.nn.batch_loader import BatchLoader, BatchSource
 from sekgnn.nn.graph_store import GraphStore, positions
 from sekgnn.nn.hop_matrices import check_index
 from sekgnn.nn.kernels import (
@@ -28,9 +28,6 @@ from sekgnn.nn.kernels import (
     transpose,
 )
 
-Rows = tuple[NDArray[np.int64], NDArray[np.int32]]
-"""Row starts int64 ``[K N + 1]`` and nodes int32 ``[M]``, hop-major."""
-
 _PAIRS = (fields.HOP_EDGE_INDEX, fields.HOP_ORDER)
 _CSR = (
     fields.HOP_INDPTR,
@@ -40,8 +37,8 @@ _CSR = (
 )
 
 
-class HopStore:
-    """The hops of G graphs as one CSR, and its transpose where that differs.
+class GraphSource(BatchSource):
+    """Graphs in memory with their K hops.
 
     The pairs that ``AddKHopEdges`` left on the graphs are used as they are; without
     them hops are computed from ``edge_index``.
@@ -52,6 +49,13 @@ class HopStore:
         max_neighbors: Keep at most this many nodes of every hop of every node.
         kernel: What a hop is, where hops are computed here.
         undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse.
+        seed: Of the sample.
+        encodings: Encodings of all nodes, ``[N, C, L]`` or ragged, if they are not
+            among the fields: they may be mapped from a file, and only what is in a
+            batch is read.
+
+    Attributes:
+        hops: All hops, and their transposes where those differ.
 
     Raises:
         ConfigError: If a parameter cannot work.
@@ -63,165 +67,135 @@ class HopStore:
         graphs: GraphStore,
         num_hops: int,
         max_neighbors: int | None = None,
+        *,
         kernel: HopKernel = "shortest_path",
         undirected: Undirected = "error",
+        seed: int = 0,
+        encodings: Tensor | RaggedEncoding | None = None,
     ) -> None:
-        """Keep all hops, or what is needed to sample them."""
-        self.node_ptr = graphs.node_ptr
+        """Find the hops."""
+        self.graphs, self.encodings = graphs, encodings
         self.num_hops = check_positive("num_hops", num_hops)
         self.max_neighbors = max_neighbors
         if max_neighbors is not None:
             check_positive("max_neighbors", max_neighbors)
-        self.kernel = kernel
-        self.rows: Rows | None = None
-        self.columns: Rows | None = None
-        self.stored: Rows | None = None
-        self.graphs: PackedGraphs | None = None
+        self.kernel, self.undirected = kernel, undirected
         joined = graphs.joined
+        self.stored: HopTable | None = None
         if all(name in joined for name in _PAIRS):
-            pairs, order = (joined[name] for name in _PAIRS)
-            self.stored = self._from_pairs(pairs, order, graphs.cuts[_PAIRS[1]])
+            self.stored = self._from_pairs(*(joined[name] for name in _PAIRS))
         elif "edge_index" not in joined:
             raise GraphInputError(
                 "the graphs have neither edge_index nor hop_edge_index; one is needed."
             )
-        else:
-            self.graphs = graphs.packed(undirected)
+        self.hops = self._tables(check_seed(seed))
 
-    def draw(self, seed: int) -> None:
-        """Make the rows of one epoch; ``seed`` matters only where hops are sampled."""
-        if self.rows is not None and self.max_neighbors is None:
-            return
-        if self.stored is None:
-            self.rows = self._computed(seed)
-        elif self.max_neighbors is None:
-            self.rows = self.stored
-        else:
-            self.rows = self._sampled(self.stored, self.max_neighbors, seed)
-        if self.stored is None and self.max_neighbors is None:
-            return  # of an undirected graph, so symmetric
-        columns = self._transposed(self.rows)
-        ordered = self._transposed(columns)  # the rows, with nodes in rising order
-        same = np.array_equal(columns[0], ordered[0]) and np.array_equal(
-            columns[1], ordered[1]
-        )
-        self.columns = None if same else columns
+    @property
+    def num_items(self) -> int:
+        """Number of graphs."""
+        return self.graphs.num_graphs
 
-    def cut(self, chosen: NDArray[np.int64]) -> tuple[Tensor, ...]:
+    def draw(self, seed: int) -> GraphSource:
+        """Return the same with the hops that ``seed`` samples, where they are."""
+        if self.max_neighbors is None:
+            return self
+        drawn = copy.copy(self)
+        drawn.hops = self._tables(seed)
+        return drawn
+
+    def batch(self, numbers: Sequence[int]) -> Any:
+        """Return the batch of some graphs, with one CSR per hop."""
+        chosen = np.array(numbers, dtype=np.int64)
+        batch = self.graphs.take(chosen)
+        for name, tensor in zip(_CSR, self._cut(chosen), strict=False):
+            batch[name] = tensor
+        batch[fields.NUM_HOPS] = self.num_hops
+        batch[fields.GRAPH_NUMBER] = torch.from_numpy(chosen)
+        nodes, _ = positions(self.graphs.node_ptr, chosen)
+        if isinstance(self.encodings, Tensor):
+            batch[fields.SUB_ENC] = self.encodings[nodes]
+        elif self.encodings is not None:
+            for name, values in cut_ragged(self.encodings, nodes, chosen).items():
+                batch[name] = values
+        return batch
+
+    def _cut(self, chosen: NDArray[np.int64]) -> list[Tensor]:
         """Return the CSR of a batch: two tensors, or four with the transpose."""
-        if self.rows is None:
-            self.draw(0)
-        blocks = [self.rows] if self.columns is None else [self.rows, self.columns]
-        nodes = int((self.node_ptr[chosen + 1] - self.node_ptr[chosen]).sum())
+        node_ptr, k = self.graphs.node_ptr, self.num_hops
+        nodes = int((node_ptr[chosen + 1] - node_ptr[chosen]).sum())
         out: list[Tensor] = []
-        for block in blocks:
-            assert block is not None
-            indptr = np.empty(self.num_hops * nodes + 1, dtype=np.int32)
-            cut_indptr(block[0], self.node_ptr, chosen, self.num_hops, indptr)
+        for hops in self.hops:
+            indptr = np.empty(k * nodes + 1, dtype=np.int32)
+            cut_indptr(hops.indptr, node_ptr, chosen, k, indptr)
             indices = np.empty(indptr[-1], dtype=np.int32)
-            cut_indices(*block, self.node_ptr, chosen, self.num_hops, indices)
+            cut_indices(hops.indptr, hops.indices, node_ptr, chosen, k, indices)
             out += [torch.from_numpy(indptr), torch.from_numpy(indices)]
-        return tuple(out)
+        return out
 
-    def _computed(self, seed: int) -> Rows:
-        """Return the rows from a search in every graph."""
-        assert self.graphs is not None
-        pairs: HopPairs = hop_pairs(
-            self.graphs,
-            self.num_hops,
-            kernel=self.kernel,
-            max_neighbors=self.max_neighbors,
-            seed=seed,
-            threads=torch.get_num_threads(),
+    def _tables(self, seed: int) -> tuple[HopTable, ...]:
+        """Return the hops that ``seed`` samples, and their transposes."""
+        if self.stored is None:
+            hops = hop_pairs(
+                self.graphs.packed(self.undirected),
+                self.num_hops,
+                kernel=self.kernel,
+                max_neighbors=self.max_neighbors,
+                seed=seed,
+                threads=torch.get_num_threads(),
+            )
+            if self.max_neighbors is None:
+                return (hops,)  # of an undirected graph, so symmetric
+        else:
+            hops = self._sampled(self.stored, seed)
+        columns = _transposed(hops)
+        ordered = _transposed(columns)  # the hops, with nodes in rising order
+        same = np.array_equal(columns.indptr, ordered.indptr) and np.array_equal(
+            columns.indices, ordered.indices
         )
-        n = pairs.num_nodes
-        sizes = np.bincount(
-            (pairs.hop - 1) * n + pairs.row, minlength=self.num_hops * n
-        )
-        indptr = np.zeros(sizes.size + 1, dtype=np.int64)
-        np.cumsum(sizes, out=indptr[1:])
-        return indptr, pairs.col.astype(np.int32)
+        return (hops,) if same else (hops, columns)
 
-    def _from_pairs(
-        self, edges: Tensor, order: Tensor, pair_ptr: NDArray[np.int64]
-    ) -> Rows:
-        """Return the rows of pairs that are there already."""
+    def _from_pairs(self, edges: Tensor, order: Tensor) -> HopTable:
+        """Return the hops of pairs that are there already."""
         check_index("hop_edge_index", edges)
         check_index("hop_order", order)
-        sizes, counts = np.diff(self.node_ptr), np.diff(pair_ptr)
+        node_ptr = self.graphs.node_ptr
+        counts = np.diff(self.graphs.cuts[fields.HOP_ORDER])
         ends = edges.cpu().numpy()
         hop = order.cpu().numpy()
-        limit = np.repeat(sizes, counts)
+        limit = np.repeat(np.diff(node_ptr), counts)
         if ends.size and (ends.min() < 0 or bool((ends >= limit).any())):
             raise GraphInputError("hop_edge_index holds nodes outside its graph.")
         if hop.size and hop.min() < 1:
             raise GraphInputError("hop_order counts from 1; see AddKHopEdges.")
         keep = hop <= self.num_hops
-        total = int(self.node_ptr[-1])
-        shift = np.repeat(self.node_ptr[:-1], counts)[keep]
+        total = int(node_ptr[-1])
+        shift = np.repeat(node_ptr[:-1], counts)[keep]
         sender, receiver = ends[0][keep] + shift, ends[1][keep] + shift
         keys = (hop[keep] - 1) * total + receiver
         indptr = np.empty(self.num_hops * total + 1, dtype=np.int64)
         indices = np.empty(keys.size, dtype=np.int32)
         group(keys, sender, indptr, indices)
-        return indptr, indices
+        return HopTable(indptr, indices, self.num_hops)
 
-    def _sampled(self, rows: Rows, limit: int, seed: int) -> Rows:
-        """Return at most ``limit`` nodes of every row."""
-        indptr = np.zeros_like(rows[0])
-        np.cumsum(np.minimum(np.diff(rows[0]), limit), out=indptr[1:])
+    def _sampled(self, hops: HopTable, seed: int) -> HopTable:
+        """Return at most ``max_neighbors`` nodes of every row."""
+        limit = self.max_neighbors
+        if limit is None:
+            return hops
+        indptr = np.zeros_like(hops.indptr)
+        np.cumsum(np.minimum(np.diff(hops.indptr), limit), out=indptr[1:])
         indices = np.empty(indptr[-1], dtype=np.int32)
-        key = np.uint64(seed)
-        sample_rows(*rows, self.node_ptr, self.num_hops, limit, key, indptr, indices)
-        return indptr, indices
-
-    def _transposed(self, rows: Rows) -> Rows:
-        """Return every hop transposed."""
-        out = np.empty_like(rows[0]), np.empty_like(rows[1])
-        transpose(*rows, max(int(self.node_ptr[-1]), 1), *out)
-        return out
+        rows = hops.indptr, hops.indices, self.graphs.node_ptr, self.num_hops
+        sample_rows(*rows, limit, np.uint64(seed), indptr, indices)
+        return HopTable(indptr, indices, self.num_hops)
 
 
-class HopBatcher:
-    """Makes batches of a dataset by number; the collate step of :class:`HopLoader`.
-
-    Args:
-        graphs: The graph fields.
-        hops: The K hops.
-        encodings: Encodings of all nodes, ``[N, C, L]`` or ragged, if they are not
-            among the fields: they may be mapped from a file, and only what is in a
-            batch is read.
-    """
-
-    def __init__(
-        self,
-        graphs: GraphStore,
-        hops: HopStore,
-        encodings: Tensor | RaggedEncoding | None = None,
-    ) -> None:
-        """Keep all three."""
-        self.graphs = graphs
-        self.hops = hops
-        self.encodings = encodings
-
-    def draw(self, seed: int) -> None:
-        """Make the hops of one epoch; ``seed`` matters only where they are sampled."""
-        self.hops.draw(seed)
-
-    def __call__(self, chosen: Sequence[int]) -> Any:
-        """Return the batch of graphs ``chosen``, with one CSR per hop."""
-        numbers = np.asarray(chosen, dtype=np.int64)
-        batch = self.graphs.take(numbers)
-        for name, tensor in zip(_CSR, self.hops.cut(numbers), strict=False):
-            batch[name] = tensor
-        batch[fields.NUM_HOPS] = self.hops.num_hops
-        nodes, _ = positions(self.graphs.node_ptr, numbers)
-        if isinstance(self.encodings, Tensor):
-            batch[fields.SUB_ENC] = self.encodings[nodes]
-        elif self.encodings is not None:
-            for name, values in cut_ragged(self.encodings, nodes, numbers).items():
-                batch[name] = values
-        return batch
+def _transposed(hops: HopTable) -> HopTable:
+    """Return every hop transposed."""
+    indptr, indices = np.empty_like(hops.indptr), np.empty_like(hops.indices)
+    nodes = max(hops.num_nodes, 1)
+    transpose(hops.indptr, hops.indices, nodes, indptr, indices)
+    return HopTable(indptr, indices, hops.num_hops)
 
 
 def cut_ragged(
@@ -244,72 +218,7 @@ def cut_ragged(
     }
 
 
-class SeededLoader(DataLoader[Any]):
-    """Loads batches in an order, and with samples, that a seed and the epoch fix.
-
-    Args:
-        count: Things that batches are made of.
-        batcher: Makes a batch of some of them; draws samples.
-        batch_size: Things per batch.
-        shuffle: Another order in every epoch.
-        resample: Draw new samples in every epoch.
-        seed: Of order and samples. Epoch e depends on (seed, e) alone.
-        **kwargs: As for ``torch.utils.data.DataLoader``.
-
-    Raises:
-        ConfigError: If a parameter cannot work.
-    """
-
-    def __init__(
-        self,
-        count: int,
-        batcher: Any,
-        batch_size: int,
-        shuffle: bool,
-        resample: bool,
-        seed: int,
-        **kwargs: Any,
-    ) -> None:
-        """Draw the samples of the seed itself."""
-        for name in ("collate_fn", "generator", "dataset"):
-            if name in kwargs:
-                raise ConfigError(
-                    f"{type(self).__name__} sets {name} itself; leave it out."
-                )
-        if resample and kwargs.get("persistent_workers"):
-            raise ConfigError(
-                "persistent workers would keep the neighbours of the first epoch; "
-                "use persistent_workers=False or resample=False."
-            )
-        self.seed = check_seed(seed)
-        self.resample, self.epoch, self.batcher = resample, 0, batcher
-        batcher.draw(self.seed)
-        super().__init__(
-            cast("Any", range(count)),
-            batch_size,
-            shuffle,
-            collate_fn=batcher,
-            generator=torch.Generator(),
-            **kwargs,
-        )
-
-    def __iter__(self) -> Any:
-        """Start the next epoch."""
-        state = np.random.SeedSequence([self.seed, self.epoch])
-        order, sample = state.generate_state(2, np.uint64).tolist()
-        self.generator.manual_seed(order)
-        if self.resample:
-            self.batcher.draw(sample)
-        self.epoch += 1
-        batches: Iterator[Any] = super().__iter__()
-        return batches
-
-    def set_epoch(self, epoch: int) -> None:
-        """Make ``epoch`` the next one, to continue or repeat a run."""
-        self.epoch = check_positive("epoch", epoch, minimum=0)
-
-
-class HopLoader(SeededLoader):
+class HopLoader(BatchLoader):
     r"""Load batches of graphs with the compressed rows of :math:`N_1, \dots, N_K`.
 
     The dataset is joined once; a batch is then cut out of the joined tensors, its hops
@@ -363,13 +272,14 @@ class HopLoader(SeededLoader):
     ) -> None:
         """Join the dataset and find its hops."""
         graphs = GraphStore((dataset[i] for i in range(len(dataset))), skip=_PAIRS)
-        hops = HopStore(graphs, num_hops, max_neighbors, kernel, undirected)
-        super().__init__(
-            graphs.num_graphs,
-            HopBatcher(graphs, hops),
-            batch_size,
-            shuffle,
-            resample and max_neighbors is not None,
-            seed,
-            **kwargs,
+        source = GraphSource(
+            graphs,
+            num_hops,
+            max_neighbors,
+            kernel=kernel,
+            undirected=undirected,
+            seed=seed,
         )
+        drawn = resample and max_neighbors is not None
+        kwargs |= {"batch_size": batch_size, "shuffle": shuffle}
+        super().__init__(source, seed, drawn, **kwargs)

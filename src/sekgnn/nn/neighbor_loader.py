@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -11,10 +12,10 @@ from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from sekgnn import fields
-from sekgnn.checks import check_positive
+from sekgnn.checks import check_positive, check_seed
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import Graph, as_graph
-from sekgnn.nn.hop_loader import SeededLoader
+from sekgnn.nn.batch_loader import BatchLoader, BatchSource
 from sekgnn.nn.kernels import hop_major, sample_neighborhood, transpose
 from sekgnn.walks.between import walks_between
 
@@ -26,10 +27,10 @@ class Rows(Protocol):
         """Return the rows of some nodes."""
 
 
-class SeedBatcher:
-    """Makes the batch of some seeds; the collate step of :class:`HopNeighborLoader`.
+class SeedSource(BatchSource):
+    """Seeds of one graph: nodes, or pairs of nodes.
 
-    Seeds are nodes, or pairs of nodes. Layer by layer, every node that is needed gets
+    Layer by layer, every node that is needed gets
     at most c nodes of each of its hops, so a batch holds O(B (K c)^L) nodes, whatever
     the size of the graph. The sample of a hop is that of
     :func:`~sekgnn.hops.hop_pairs`, a function of seed, node and hop alone. Batches of
@@ -43,6 +44,7 @@ class SeedBatcher:
         max_neighbors: c; ``None`` for all.
         rows: Fields of nodes: ``x``, ``sub_enc``, ...
         item_fields: Fields of seeds, such as ``y``, with one row per item.
+        seed: Of the samples.
     """
 
     def __init__(
@@ -54,8 +56,9 @@ class SeedBatcher:
         max_neighbors: int | None,
         rows: dict[str, Rows],
         item_fields: dict[str, torch.Tensor] | None = None,
+        seed: int = 0,
     ) -> None:
-        """Keep the parts."""
+        """Keep graph, seeds and fields."""
         self.graph, self.items = graph, np.asarray(items, dtype=np.int64)
         self.num_hops = check_positive("num_hops", num_hops)
         self.num_layers = check_positive("num_layers", num_layers)
@@ -63,18 +66,25 @@ class SeedBatcher:
             check_positive("max_neighbors", max_neighbors)
         self.max_neighbors = max_neighbors
         self.rows, self.item_fields = rows, item_fields or {}
-        self.seed = 0
+        self.seed = check_seed(seed)
         n = graph.num_nodes
         if self.items.size and not 0 <= self.items.min() <= self.items.max() < n:
             raise GraphInputError(f"seeds must lie in [0, {n}).")
 
-    def draw(self, seed: int) -> None:
-        """Sample from ``seed`` from now on."""
-        self.seed = seed
+    @property
+    def num_items(self) -> int:
+        """Number of seeds, or of pairs."""
+        return len(self.items)
 
-    def __call__(self, numbers: Sequence[int]) -> Any:
+    def draw(self, seed: int) -> SeedSource:
+        """Return the same with the samples of ``seed``."""
+        drawn = copy.copy(self)
+        drawn.seed = seed
+        return drawn
+
+    def batch(self, numbers: Sequence[int]) -> Any:
         """Return the batch of the items at some positions."""
-        chosen = np.asarray(numbers, dtype=np.int64)
+        chosen = np.array(numbers, dtype=np.int64)
         seeds, where = np.unique(self.items[chosen], return_inverse=True)
         nodes, sizes, flat = sample_neighborhood(
             self.graph.csr,
@@ -98,6 +108,7 @@ class SeedBatcher:
             (fields.HOP_T_INDPTR, t_indptr),
             (fields.HOP_T_INDICES, t_indices),
             (fields.SEEDS, where.reshape(self.items[chosen].shape)),
+            (fields.GRAPH_NUMBER, chosen),
         ):
             batch[name] = torch.from_numpy(array)
         if self.items.ndim == 2:
@@ -112,7 +123,7 @@ class SeedBatcher:
         return batch
 
 
-class HopNeighborLoader(SeededLoader):
+class HopNeighborLoader(BatchLoader):
     r"""Load seed nodes (or pairs) of one huge graph with sampled K-hop neighbourhoods.
 
     A batch holds what the models read: seeds, the nodes that they reach in L layers,
@@ -169,23 +180,17 @@ class HopNeighborLoader(SeededLoader):
     ) -> None:
         """Join the parts."""
         known = as_graph(graph)
-        chosen = np.arange(known.num_nodes) if items is None else np.asarray(items)
         rows = {"x": x, fields.SUB_ENC: encoding}
-        batcher = SeedBatcher(
+        source = SeedSource(
             known,
-            chosen,
+            np.arange(known.num_nodes) if items is None else np.asarray(items),
             num_hops,
             num_layers,
             max_neighbors,
-            {name: own for name, own in rows.items() if own is not None},
+            {name: values for name, values in rows.items() if values is not None},
             {} if y is None else {"y": y},
-        )
-        super().__init__(
-            len(chosen),
-            batcher,
-            batch_size,
-            shuffle,
-            resample and max_neighbors is not None,
             seed,
-            **kwargs,
         )
+        drawn = resample and max_neighbors is not None
+        kwargs |= {"batch_size": batch_size, "shuffle": shuffle}
+        super().__init__(source, seed, drawn, **kwargs)

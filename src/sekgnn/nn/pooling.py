@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, get_args
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import get_args
 
 import torch
 from torch import Tensor, nn
@@ -15,34 +16,39 @@ from sekgnn.nn.choices import READOUTS, Jump
 from sekgnn.nn.mlp import reset_children
 from sekgnn.nn.sparse_sum import Csr, csr_sum
 
+RowPool = Callable[..., Tensor]
+"""What pools rows before a linear layer: :func:`pool_rows` of some graphs."""
 
-class RowPool(NamedTuple):
-    r"""Sum or mean over the nodes of every graph, taken before a linear layer.
+
+def pool_rows(
+    graphs: Csr,
+    mean: bool,
+    parts: Sequence[Tensor],
+    last: nn.Linear | None = None,
+) -> Tensor:
+    r"""Return the sum or mean over the nodes of every graph of a linear layer's output.
 
     .. math:: \sum_v (W h_v + b) = W \sum_v h_v + n b
 
     so that the layer reads one row per graph instead of one per node.
 
-    Attributes:
+    Args:
         graphs: The :func:`membership` of G graphs.
         mean: Divide by n; a graph without nodes gives zeros.
+        parts: The input of the layer, side by side, each ``[N, C_i]``.
+        last: The layer; ``None`` for the identity.
+
+    Returns:
+        ``[G, C]``.
     """
-
-    graphs: Csr
-    mean: bool
-
-    def __call__(
-        self, parts: Sequence[Tensor], last: nn.Linear | None = None
-    ) -> Tensor:
-        """Return what ``last`` makes of the parts side by side, pooled, ``[G, C]``."""
-        sums = [csr_sum(part, self.graphs) for part in parts]
-        total = sums[0] if len(sums) == 1 else torch.cat(sums, dim=1)
-        sizes = self.graphs.row_sizes().unsqueeze(1)
-        if last is not None:
-            total = nn.functional.linear(total, last.weight)
-            if last.bias is not None:
-                total = total + sizes * last.bias
-        return total / sizes.clamp(min=1) if self.mean else total
+    sums = [csr_sum(part, graphs) for part in parts]
+    total = sums[0] if len(sums) == 1 else torch.cat(sums, dim=1)
+    sizes = graphs.row_sizes().unsqueeze(1)
+    if last is not None:
+        total = nn.functional.linear(total, last.weight)
+        if last.bias is not None:
+            total = total + sizes * last.bias
+    return total / sizes.clamp(min=1) if mean else total
 
 
 class JumpingKnowledge(nn.Module):
@@ -201,9 +207,9 @@ class GraphReadout(nn.Module):
         reset_children(self)
 
     def row_pool(self, graphs: Csr) -> RowPool | None:
-        """Return the same as a :class:`RowPool`, where it is one."""
+        """Return the same as a function of a linear layer's input, where it is one."""
         linear = self.readout in ("sum", "mean")
-        return RowPool(graphs, self.readout == "mean") if linear else None
+        return partial(pool_rows, graphs, self.readout == "mean") if linear else None
 
     def forward(self, h: Tensor, graphs: Csr) -> Tensor:
         """Return ``[G, R C]``."""

@@ -35,6 +35,9 @@ Sums over walks differ by so much between relabelled copies of a graph, also tho
 are exactly 0.
 """
 
+MOST_SPREADS = 10.0
+"""Standard deviations beyond which a feature of a new graph is cut off."""
+
 
 class Standardizer(nn.Module):
     r"""Shift, scale and perhaps rotate F features.
@@ -151,3 +154,46 @@ class Standardizer(nn.Module):
 
     def extra_repr(self) -> str:
         return f"{self.num_features}, kind={self.kind!r}"
+
+
+class GraphScale(Standardizer):
+    r"""Standardise D features of graphs; what is missing is the mean.
+
+    :math:`z = \operatorname{clip}((x - \mu) / \sigma, \pm 10)`, and 0 where x is not
+    finite; :math:`\mu` and :math:`\sigma` are those of the finite values that
+    :meth:`fit` was given.
+
+    Args:
+        num_features: D.
+
+    Shapes:
+        - **input, output:** :math:`(G, D)`
+    """
+
+    def __init__(self, num_features: int) -> None:
+        super().__init__(num_features, "scale")
+
+    def fit(self, rows: Rows) -> None:
+        """Fit to the rows of a matrix, in three passes.
+
+        Raises:
+            GraphInputError: If there are none.
+        """
+        total = torch.zeros(self.num_features, dtype=torch.float64)
+        count = torch.zeros_like(total)
+        for part in rows():
+            here = part.isfinite()
+            total += torch.where(here, part.double(), 0.0).sum(0).cpu()
+            count += here.sum(0).cpu()
+        mean = total / count.clamp(min=1)
+
+        def filled(part: Tensor) -> Tensor:
+            return torch.where(part.isfinite(), part.double(), mean.to(part.device))
+
+        super().fit(lambda: (filled(part) for part in rows()))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return ``[G, D]``."""
+        assert self.shift is not None
+        z = super().forward(torch.where(x.isfinite(), x, self.shift))
+        return z.clamp(-MOST_SPREADS, MOST_SPREADS)

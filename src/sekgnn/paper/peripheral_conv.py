@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from sekgnn.checks import check_positive
 from sekgnn.nn.choices import Activation, Combine, Norm
-from sekgnn.nn.hop_combine import HopCombine
 from sekgnn.nn.hop_matrices import EdgeFeatures, HopCSR, as_edges, edge_sum
 from sekgnn.nn.mlp import MLP, reset_children
+from sekgnn.nn.sek_conv import HopCombine
 from sekgnn.paper.ego_nets import expand, find
 
 

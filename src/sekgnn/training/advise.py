@@ -371,8 +371,8 @@ def encoding_costs(
     times = packed.num_nodes / max(sample.num_nodes, 1)
     began, size = clock(), 0
     if "num_hops" in rung.keys:
-        pairs = hop_pairs(sample, rung.keys["num_hops"], threads=threads)
-        size += sum(int(a.nbytes) for a in (pairs.row, pairs.col, pairs.hop))
+        hops = hop_pairs(sample, rung.keys["num_hops"], threads=threads)
+        size += hops.indptr.nbytes + hops.indices.nbytes
     if rung.keys["model"] in ("sek-gin", "sek-ppgn"):
         values = encode(sample, make_encoding_of(chosen), dtype=np.float32,
                         threads=threads)  # fmt: skip

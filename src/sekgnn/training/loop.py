@@ -18,8 +18,8 @@ from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
 from sekgnn.graphs.extras import require
 from sekgnn.kernel import clock
 from sekgnn.models import GraphModel, save_model
+from sekgnn.nn.batch_loader import BatchLoader, BatchSource
 from sekgnn.parallel import Progress
-from sekgnn.training.batches import BatchLoader, JoinedGraphs
 from sekgnn.training.checkpoint import Pace, write_checkpoint
 from sekgnn.training.config import RunConfig
 from sekgnn.training.devices import end_with_parent, launch, undisturbed
@@ -68,7 +68,7 @@ class Loop:
         self,
         model: GraphModel,
         objective: Objective,
-        joined: JoinedGraphs,
+        joined: BatchSource,
         train: NDArray[np.int64],
         watched: NDArray[np.int64],
         config: RunConfig,

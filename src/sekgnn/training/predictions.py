@@ -16,10 +16,9 @@ from torchmetrics import Metric
 from torchmetrics.utilities import dim_zero_cat
 
 from sekgnn.datasets.graph_task import Y_MASK, row_weights
-from sekgnn.fields import SEEDS
+from sekgnn.fields import GRAPH_NUMBER, SEEDS
 from sekgnn.files import as_cell
 from sekgnn.models import GraphModel
-from sekgnn.training.batches import GRAPH_NUMBER
 from sekgnn.training.calibration import Calibration
 from sekgnn.training.objective import Objective
 from sekgnn.training.task_note import TaskNote

@@ -33,9 +33,10 @@ from sekgnn.graphs.graph_file import SUFFIX, GraphFile, read_graph_file
 from sekgnn.graphs.table import table_headings
 from sekgnn.models import GraphModel
 from sekgnn.models.registry import ModuleModel
+from sekgnn.nn.batch_loader import BatchSource
 from sekgnn.parallel import Progress
 from sekgnn.parsing import parse_as
-from sekgnn.training.batches import JoinedGraphs, JoinedSeeds, encoding_cache
+from sekgnn.training.batches import encoding_cache, graph_source, seed_source
 from sekgnn.training.calibration import Calibration
 from sekgnn.training.config import DEVICES, RunConfig
 from sekgnn.training.devices import available_device
@@ -244,7 +245,7 @@ class Predictor:
         self, graphs: Sequence[Any], batch_size: int
     ) -> Iterator[tuple[GraphModel, Iterable[Any]]]:
         """Yield every model, and the batches it reads."""
-        prepared: dict[Any, JoinedGraphs] = {}  # by what models read
+        prepared: dict[Any, BatchSource] = {}  # by what models read
         for model in self.models:
             reads = (
                 *(model.num_hops, model.encoding, model.precision),
@@ -252,7 +253,7 @@ class Predictor:
                 model.kind.coordinates,
             )
             if reads not in prepared:
-                prepared[reads] = JoinedGraphs(
+                prepared[reads] = graph_source(
                     [_without_targets(data, model) for data in graphs],
                     model.num_hops,
                     model.encoding,
@@ -301,8 +302,8 @@ class Predictor:
             (), note.kind, note.targets, note.classes, np.empty((0, 0), np.bool_), (),
             file=file, items=chosen,
         )  # fmt: skip
-        batchers = [
-            JoinedSeeds(
+        sources = [
+            seed_source(
                 task,
                 model.num_hops,
                 model.options.num_layers,
@@ -311,15 +312,15 @@ class Predictor:
                 seed=note.sample_seed,
                 dtype=model.precision,
                 cache_dir=encoding_cache(),
-            ).evaluation
+            )
             for model in self.models
         ]
         for start in range(0, len(chosen), batch_size):
             part = np.arange(start, min(start + batch_size, len(chosen)))
             with torch.inference_mode():
                 outputs = [
-                    model.eval()(batcher(part.tolist()).to(model.device)).cpu()
-                    for model, batcher in zip(self.models, batchers, strict=True)
+                    model.eval()(source.batch(part.tolist()).to(model.device)).cpu()
+                    for model, source in zip(self.models, sources, strict=True)
                 ]
             yield chosen[part], *self.join(outputs)
 

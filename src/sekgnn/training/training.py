@@ -22,13 +22,13 @@ from sekgnn.kernel import clock
 from sekgnn.models import Forest, GraphModel, save_model
 from sekgnn.models.graph_model import check_pairs
 from sekgnn.models.hop_encoder import HopEncoder
+from sekgnn.nn.batch_loader import BatchLoader, BatchSource
 from sekgnn.parallel import Progress
 from sekgnn.training.batches import (
-    BatchLoader,
-    JoinedGraphs,
-    JoinedSeeds,
-    StreamedGraphs,
+    ShardSource,
     encoding_cache,
+    graph_source,
+    seed_source,
 )
 from sekgnn.training.build import freeze, make_model, start_from
 from sekgnn.training.checkpoint import check_checkpoint, read_checkpoint
@@ -130,7 +130,7 @@ class Training:
             splits = make_splits(config, self.data, data_root)
         self.splits, self.calibrating = calibration_parts(config, self.data, splits)
         self.cache = cache
-        self._joined: dict[Any, JoinedGraphs] = {}
+        self._joined: dict[Any, BatchSource] = {}
         self._kept: dict[Any, Any] = {}
         self._set(config)
 
@@ -217,7 +217,7 @@ class Training:
             limit = seed_neighbors(limit)
         return TaskNote.of(self.data, objective, limit, self.config.seed)
 
-    def prepare(self, progress: Progress | None = None) -> JoinedGraphs:
+    def prepare(self, progress: Progress | None = None) -> BatchSource:
         """Return the graphs with hops and encodings, found when first asked for.
 
         Args:
@@ -237,9 +237,9 @@ class Training:
                 self._joined.pop(next(iter(self._joined)))
             cached = encoding_cache() if self.cache else None
             if isinstance(self.data, ShardTask):
-                found = StreamedGraphs(self.data, *key)
+                found = ShardSource(self.data, *key)
             elif isinstance(self.data, NodeTask):
-                found = JoinedSeeds(
+                found = seed_source(
                     self.data,
                     num_hops,
                     self._num_layers,
@@ -251,7 +251,7 @@ class Training:
                     progress=progress,
                 )
             else:
-                found = JoinedGraphs(
+                found = graph_source(
                     self.data.graphs,
                     num_hops,
                     encoding,

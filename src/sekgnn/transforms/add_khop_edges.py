@@ -16,6 +16,7 @@ from sekgnn.errors import ConfigError
 from sekgnn.graphs import SelfLoops, Undirected, from_pyg
 from sekgnn.graphs.cleaning import check_rules
 from sekgnn.hops import HopKernel, hop_pairs
+from sekgnn.memory import check_memory
 from sekgnn.parallel import resolve_threads
 from sekgnn.transforms.pyg_data import check_data, device_of
 
@@ -91,7 +92,7 @@ class AddKHopEdges(BaseTransform):
     def forward(self, data: Data) -> Data:
         """Write the pairs on ``data``."""
         graph = from_pyg(check_data(data), undirected=self.undirected, loops=self.loops)
-        pairs = hop_pairs(
+        hops = hop_pairs(
             graph,
             self.num_hops,
             kernel=self.kernel,
@@ -99,8 +100,13 @@ class AddKHopEdges(BaseTransform):
             seed=self.seed,
             threads=self.threads,
         )
-        edges = torch.from_numpy(np.stack([pairs.col, pairs.row]))  # [2, M]
-        order = torch.from_numpy(pairs.hop.copy())  # [M]; pairs are read-only
+        check_memory(
+            24 * hops.num_pairs,
+            f"the list of {hops.num_pairs:,} pairs of nodes",
+            "sample the hops with max_neighbors, or take fewer hops",
+        )
+        edges = torch.from_numpy(np.stack([hops.col, hops.row]))  # [2, M]
+        order = torch.from_numpy(hops.hop)  # [M]
         device = device_of(data)
         data[fields.HOP_EDGE_INDEX] = edges.to(device)
         data[fields.HOP_ORDER] = order.to(device)

@@ -19,7 +19,7 @@ from sekgnn.wl.encodings.ego_nets import DistanceProfile, InnerFWL, InnerWL
 from sekgnn.wl.encodings.walks import Walks
 from sekgnn.wl.fwl import PairColouring, ThreeFWL, TwoFWL
 from sekgnn.wl.graph_classes import partition, wl_hash
-from sekgnn.wl.hop_wl import HopColouring, Hops, KHopWL, OneWL
+from sekgnn.wl.hop_wl import HopColouring, KHopWL, OneWL
 from sekgnn.wl.isomorphism import Isomorphism
 from sekgnn.wl.refinement import Colouring, Refinement, Source, WLTest, refine
 from sekgnn.wl.sek import SEK, SEKTwoFWL, SubgraphWL
@@ -37,7 +37,6 @@ __all__ = [
     "DistanceProfile",
     "ExactEncoding",
     "HopColouring",
-    "Hops",
     "InnerFWL",
     "InnerWL",
     "Isomorphism",

@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 from sekgnn.digest import number_colours
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.labelled import LabelledGraph
+from sekgnn.hops import hop_pairs
 from sekgnn.wl.encodings.walks import Walks, ball_of, landing_powers, pair_groups
 from sekgnn.wl.fwl import TwoFWL
-from sekgnn.wl.hop_wl import HopColouring, Hops, KHopWL, OneWL
+from sekgnn.wl.hop_wl import HopColouring, KHopWL, OneWL
 from sekgnn.wl.sek import SEK, SEKTwoFWL, SubgraphWL
 
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ def _seen(verdict: Verdict, item: int, classes: NDArray[np.int64]) -> list[Any]:
     test, colouring = verdict.run.test, verdict.run.colouring
     rows: list[list[tuple[Any, ...]]]
     if isinstance(test, SubgraphWL):
-        hops = Hops(verdict.run.batch, test.radius)
+        hops = hop_pairs(verdict.run.batch.packed, test.radius)
         shells = [hops.members(k, item) for k in range(1, test.radius + 1)]
         near = enumerate([np.array([item]), *shells])
         rows = [[(k, c) for k, shell in near for c in classes[shell].tolist()]]
@@ -200,7 +201,7 @@ def _seen(verdict: Verdict, item: int, classes: NDArray[np.int64]) -> list[Any]:
             for source in colouring.sources(item)
         ]
     if isinstance(colouring, HopColouring) and not isinstance(test, SubgraphWL):
-        batch, (low, high) = verdict.run.batch, colouring.hops.rows[0, item : item + 2]
+        batch, (low, high) = verdict.run.batch, colouring.hops.indptr[item : item + 2]
         labels = [0] * int(high - low)
         if batch.has_edge_labels:
             labels = batch.edge_labels[low:high].tolist()

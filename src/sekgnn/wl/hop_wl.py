@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import dataclass
 from typing import get_args
 
@@ -22,7 +21,7 @@ from sekgnn.digest import (
     spread_all,
 )
 from sekgnn.errors import ConfigError
-from sekgnn.hops import HopKernel, hop_pairs
+from sekgnn.hops import HopKernel, HopTable, hop_pairs
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.registry import parameter
@@ -47,7 +46,7 @@ class OneWL(WLTest):
 
     def start(self, batch: Batch, threads: int | None = None) -> Colouring:
         """Start from the node labels."""
-        return HopColouring(batch, Hops(batch, 1), threads=threads)
+        return HopColouring(batch, hop_pairs(batch.packed, 1), threads=threads)
 
 
 @dataclass(frozen=True)
@@ -77,14 +76,17 @@ class KHopWL(WLTest):
 
     def start(self, batch: Batch, threads: int | None = None) -> Colouring:
         """Start from the node labels."""
-        hops = Hops(batch, self.num_hops, self.kernel, threads)
+        hops = hop_pairs(
+            batch.packed, self.num_hops, kernel=self.kernel, threads=threads
+        )
         return HopColouring(batch, hops, threads=threads)
 
 
 @kernel
 def hop_step(
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int32],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    numbers: NDArray[np.int64],
     edge_labels: NDArray[np.int64],
     colours: Colours,
     members: Colours,
@@ -94,96 +96,55 @@ def hop_step(
 ) -> None:
     """Write the refined colours of nodes ``start..stop - 1``.
 
-    Hop k of node v is ``columns[rows[k - 1, v]:rows[k - 1, v + 1]]``, ``edge_labels``
-    are those of hop 1, or empty, and ``members`` are ``colours``, spread for being
-    summed.
+    ``indptr`` and ``indices`` are those of a :class:`~sekgnn.hops.HopTable`, and
+    ``numbers`` the hops to look at, in rising order. ``edge_labels`` are those of hop
+    1, or empty, and ``members`` are ``colours``, spread for being summed.
     """
     for v in range(start, stop):
         s0, s1 = spread(colours[v, 0], colours[v, 1], KEY_OWN)
-        for k in range(rows.shape[0]):
+        for k in numbers:
+            row = (k - 1) * colours.shape[0] + v
             t0, t1 = np.uint64(0), np.uint64(0)
-            if k == 0 and edge_labels.size:
-                for e in range(rows[0, v], rows[0, v + 1]):
-                    m0, m1 = members[columns[e], 0], members[columns[e], 1]
+            if k == 1 and edge_labels.size:
+                for e in range(indptr[row], indptr[row + 1]):
+                    m0, m1 = members[indices[e], 0], members[indices[e], 1]
                     m0, m1 = spread(m0 + np.uint64(edge_labels[e]), m1, KEY_EDGE)
                     t0 += m0
                     t1 += m1
             else:
-                for e in range(rows[k, v], rows[k, v + 1]):
-                    t0 += members[columns[e], 0]
-                    t1 += members[columns[e], 1]
+                for e in range(indptr[row], indptr[row + 1]):
+                    t0 += members[indices[e], 0]
+                    t1 += members[indices[e], 1]
             s0, s1 = spread(s0 + t0, s1 + t1, KEY_PART)
         out[v, 0], out[v, 1] = s0, s1
-
-
-class Hops:
-    """The hops of every node of a batch as one compressed table.
-
-    Attributes:
-        rows: int64 ``[K, N + 1]``; see :func:`hop_step`.
-        columns: int32.
-        numbers: Which hop each row holds, 1 to K.
-    """
-
-    def __init__(
-        self,
-        batch: Batch,
-        num_hops: int,
-        kernel: HopKernel = "shortest_path",
-        threads: int | None = None,
-    ) -> None:
-        """Find the hops; those of a single hop are the graph itself."""
-        packed = batch.packed
-        self.numbers = tuple(range(1, num_hops + 1))
-        if num_hops == 1:  # the same in either kernel
-            self.rows = packed.indptr[None]
-            self.columns = packed.indices
-            return
-        pairs = hop_pairs(packed, num_hops, kernel=kernel, threads=threads)
-        slot = (pairs.hop.astype(np.int64) - 1) * packed.num_nodes + pairs.row
-        sizes = np.bincount(slot, minlength=num_hops * packed.num_nodes)
-        ends = np.cumsum(sizes).reshape(num_hops, packed.num_nodes)
-        self.rows = np.zeros((num_hops, packed.num_nodes + 1), dtype=np.int64)
-        self.rows[:, 1:] = ends
-        self.rows[1:, 0] = ends[:-1, -1] if packed.num_nodes else 0
-        self.columns = pairs.col.astype(np.int32)
-
-    def only(self, *numbers: int) -> Hops:
-        """Return the table with only these hops, for a test that looks nowhere else.
-
-        Raises:
-            ConfigError: If a hop is not in the table, or none is named.
-        """
-        if not numbers or not set(numbers) <= set(self.numbers):
-            raise ConfigError(
-                f"hops must be some of {list(self.numbers)}, got {list(numbers)}; "
-                "Hops(batch, num_hops) finds more."
-            )
-        some = copy(self)
-        some.numbers = tuple(sorted(set(numbers)))
-        some.rows = self.rows[[self.numbers.index(number) for number in some.numbers]]
-        return some
-
-    def members(self, hop: int, node: int) -> NDArray[np.int64]:
-        """Return the nodes at hop ``hop`` (from 1) of ``node``."""
-        low, high = self.rows[self.numbers.index(hop), node : node + 2]
-        return self.columns[low:high].astype(np.int64)
 
 
 class HopColouring(Colouring):
     """Nodes coloured through their hops, from their labels or other ``first`` colours.
 
-    ``words`` says what a node's first colour stands for, one fact per entry.
+    ``words`` says what a node's first colour stands for, one fact per entry. ``only``
+    names the hops of a test that does not look at all of them.
+
+    Raises:
+        ConfigError: If ``only`` names none, or a hop that is not in the table.
     """
 
     def __init__(
         self,
         batch: Batch,
-        hops: Hops,
+        hops: HopTable,
         first: Colours | None = None,
         words: Callable[[int], list[str]] | None = None,
         threads: int | None = None,
+        only: Sequence[int] | None = None,
     ) -> None:
+        known = range(1, hops.num_hops + 1)
+        self.numbers = tuple(known if only is None else sorted(set(only)))
+        if not self.numbers or not set(self.numbers) <= set(known):
+            raise ConfigError(
+                f"hops must be some of {list(known)}, got {list(self.numbers)}; "
+                "hop_pairs(batch.packed, num_hops) finds more."
+            )
         self.batch, self.ptr = batch, batch.node_ptr
         given = batch.label_colours if first is None else first
         self.first = check_colours("first", given, batch.packed.num_nodes)
@@ -193,17 +154,15 @@ class HopColouring(Colouring):
     def step(self, colours: Colours) -> Colours:
         """Return the refined colours of all nodes."""
         members, out = np.empty_like(colours), np.empty_like(colours)
-        labels = self.batch.edge_labels
-        if self.hops.numbers[0] != 1:  # no pair is an edge
-            labels = labels[:0]
+        numbers = np.array(self.numbers)
 
         def scatter(start: int, stop: int) -> None:
             spread_all(colours[start:stop], KEY_MEMBER, members[start:stop])
 
         def gather(start: int, stop: int) -> None:
             hop_step(
-                self.hops.rows, self.hops.columns, labels, colours, members, start,
-                stop, out,
+                self.hops.indptr, self.hops.indices, numbers, self.batch.edge_labels,
+                colours, members, start, stop, out,
             )  # fmt: skip
 
         for work in (scatter, gather):
@@ -217,10 +176,10 @@ class HopColouring(Colouring):
     def sources(self, item: int) -> list[Source]:
         """Return the hops of a node."""
         out = []
-        for k in self.hops.numbers:
+        for k in self.numbers:
             marks: Sequence[str] = ()
             if k == 1 and self.batch.has_edge_labels:
-                low, high = self.hops.rows[0, item : item + 2]
+                low, high = self.hops.indptr[item : item + 2]
                 marks = [f"edge {n}: " for n in self.batch.edge_labels[low:high]]
             phrase = "neighbours" if k == 1 else f"nodes at hop {k}"
             out.append(Source(phrase, self.hops.members(k, item)[:, None], marks))

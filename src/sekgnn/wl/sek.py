@@ -23,7 +23,7 @@ from sekgnn.digest import (
     spread_all,
 )
 from sekgnn.errors import ConfigError
-from sekgnn.hops import HopKernel
+from sekgnn.hops import HopKernel, HopTable, hop_pairs
 from sekgnn.kernel import kernel
 from sekgnn.registry import parameter
 from sekgnn.wl.batch import Batch
@@ -31,7 +31,7 @@ from sekgnn.wl.encodings.base import Encoding, ExactEncoding, as_exact
 from sekgnn.wl.encodings.ego_nets import ego_net_colours
 from sekgnn.wl.encodings.walks import walk_family
 from sekgnn.wl.fwl import PairColouring, TwoFWL
-from sekgnn.wl.hop_wl import HopColouring, Hops
+from sekgnn.wl.hop_wl import HopColouring
 from sekgnn.wl.refinement import Colouring, Source, WLTest
 
 KEY_CONTEXT = key_of("context of a node")
@@ -72,7 +72,7 @@ class SubgraphColouring(HopColouring):
 
     def __init__(self, batch: Batch, test: SubgraphWL, threads: int | None) -> None:
         """Start from labels; ego-nets of explanations are found then."""
-        super().__init__(batch, Hops(batch, 1), threads=threads)
+        super().__init__(batch, hop_pairs(batch.packed, 1), threads=threads)
         self._test = test
 
     def step(self, colours: Colours) -> Colours:
@@ -89,7 +89,7 @@ class SubgraphColouring(HopColouring):
     def sources(self, item: int) -> list[Source]:
         """Return the nodes of the ego-net; how they are joined is part of the step."""
         radius = self._test.radius
-        hops = Hops(self.batch, radius, threads=self._threads)
+        hops = hop_pairs(self.batch.packed, radius, threads=self._threads)
         shells = [hops.members(k, item)[:, None] for k in range(1, radius + 1)]
         if self._test.marked:
             return [
@@ -147,7 +147,9 @@ class SEK(WLTest):
 
     def start(self, batch: Batch, threads: int | None = None) -> Colouring:
         """Start from labels, f and the context of f."""
-        hops = Hops(batch, self.num_hops, self.kernel, threads)
+        hops = hop_pairs(
+            batch.packed, self.num_hops, kernel=self.kernel, threads=threads
+        )
         value = batch.label_colours.copy()
         parts = [
             check_colours(f"what {f} gives", f.colours(batch, threads), len(value))
@@ -160,7 +162,7 @@ class SEK(WLTest):
             first = np.empty_like(value)
             members = np.empty_like(value)
             spread_all(value, KEY_MEMBER, members)
-            add_context(hops.rows, hops.columns, value, members, first)
+            add_context(hops.indptr, hops.indices, hops.num_hops, value, members, first)
         return SEKColouring(batch, hops, first, threads, self, parts)
 
     def memory(self, sizes: Sequence[int]) -> int:
@@ -195,8 +197,9 @@ class SEKTwoFWL(SEK):
 
 @kernel
 def add_context(
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int32],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    num_hops: int,
     value: Colours,
     members: Colours,
     out: Colours,
@@ -204,10 +207,11 @@ def add_context(
     """Write each node's own value with the multiset of those within K hops."""
     for v in range(out.shape[0]):
         t0, t1 = np.uint64(0), np.uint64(0)
-        for k in range(rows.shape[0]):
-            for e in range(rows[k, v], rows[k, v + 1]):
-                t0 += members[columns[e], 0]
-                t1 += members[columns[e], 1]
+        for k in range(num_hops):
+            row = k * out.shape[0] + v
+            for e in range(indptr[row], indptr[row + 1]):
+                t0 += members[indices[e], 0]
+                t1 += members[indices[e], 1]
         s0, s1 = spread(value[v, 0], value[v, 1], KEY_CONTEXT)
         out[v, 0], out[v, 1] = spread(s0 + t0, s1 + t1, KEY_CONTEXT)
 
@@ -218,7 +222,7 @@ class SEKColouring(HopColouring):
     def __init__(
         self,
         batch: Batch,
-        hops: Hops,
+        hops: HopTable,
         first: Colours,
         threads: int | None,
         test: SEK,

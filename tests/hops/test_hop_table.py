@@ -1,4 +1,4 @@
-"""The container of the pairs."""
+"""The table of hops."""
 
 from __future__ import annotations
 
@@ -9,25 +9,29 @@ from hypothesis import strategies as st
 
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import Graph
-from sekgnn.hops import HopPairs, hop_pairs
+from sekgnn.hops import HopTable, hop_pairs
 from sekgnn.testing.strategies import graphs
 
 
-def small() -> HopPairs:
+def small() -> HopTable:
     """Node 3 is isolated; hop 2 of 3 is empty."""
-    row, col, hop = np.array([[0, 0, 2, 1, 1], [1, 2, 0, 0, 2], [1, 1, 1, 3, 3]])
-    return HopPairs(row, col, hop, num_nodes=4, num_hops=3)
+    indptr = np.array([0, 2, 2, 3, 3, 3, 3, 3, 3, 3, 5, 5, 5])
+    return HopTable(indptr, np.array([1, 2, 0, 0, 2], dtype=np.int32), num_hops=3)
 
 
 def test_by_hand() -> None:
     pairs = small()
+    assert pairs.row.tolist() == [0, 0, 2, 1, 1]
+    assert pairs.col.tolist() == [1, 2, 0, 0, 2]
+    assert pairs.hop.tolist() == [1, 1, 1, 3, 3]
     assert [a.tolist() for a in pairs.select(1)] == [[0, 0, 2], [1, 2, 0]]
     assert [a.tolist() for a in pairs.select(2)] == [[], []]
     assert [a.tolist() for a in pairs.csr(3)] == [[0, 0, 2, 2, 2], [0, 2]]
     assert [a.tolist() for a in pairs.csr(2)] == [[0, 0, 0, 0, 0], []]
     assert pairs.counts().tolist() == [[2, 0, 0], [0, 0, 2], [1, 0, 0], [0, 0, 0]]
     assert pairs.num_pairs == 5
-    assert repr(pairs) == "HopPairs(num_nodes=4, num_hops=3, num_pairs=5)"
+    assert pairs.members(3, 1).tolist() == [0, 2]
+    assert repr(pairs) == "HopTable(num_nodes=4, num_hops=3, num_pairs=5)"
 
 
 @given(graphs(max_nodes=8), st.integers(1, 4))
@@ -56,7 +60,7 @@ def test_hop_one_is_the_graph(g: Graph) -> None:
 
 def test_the_arrays_cannot_be_written_to() -> None:
     pairs = small()
-    for array in (pairs.row, pairs.col, pairs.hop, *pairs.select(1)):
+    for array in (pairs.indptr, pairs.indices, pairs.csr(1)[1]):
         with pytest.raises(ValueError, match="read-only"):
             array[:] = 0
     matrix = pairs.to_scipy(1)
@@ -72,7 +76,7 @@ def test_hops_outside_the_range_are_refused(k: int) -> None:
             read(k)
 
 
-def test_arrays_of_different_length_are_refused() -> None:
-    one, two = np.ones(1, dtype=np.int64), np.ones(2, dtype=np.int64)
-    with pytest.raises(ConfigError, match="one length"):
-        HopPairs(one, two, one, 3, 1)
+@pytest.mark.parametrize(("rows", "num_hops"), [([0, 1, 2, 2], 2), ([0, 1, 1], 2)])
+def test_rows_that_do_not_fit_are_refused(rows: list[int], num_hops: int) -> None:
+    with pytest.raises(ConfigError, match="do not hold"):
+        HopTable(np.array(rows), np.zeros(2, dtype=np.int32), num_hops)
