@@ -39,8 +39,7 @@ from sekgnn.memory import check_claim, check_memory
 from sekgnn.parallel import Progress, within
 
 SUFFIX = ".csr"
-_MAGIC = b"sekgnn graph\n   "
-_VERSION = 1
+_ABOUT = {"kind": "graph"}
 _NODE = "node/"  # before the names of arrays of nodes, so that they come last
 
 ROWS_BUFFER = 1 << 25
@@ -81,9 +80,7 @@ def read_graph_file(path: str | Path, *, check: bool = True) -> GraphFile:
         GraphInputError: If there is no such file, or it is damaged.
     """
     try:
-        header, arrays = read_arrays(Path(path), _MAGIC, check=check)
-        if header.get("version") != _VERSION:
-            raise DamagedFileError(f"it is of version {header.get('version')}")
+        header, arrays = read_arrays(path, _ABOUT, check=check)
         indptr, indices = arrays.pop("indptr"), arrays.pop("indices")
         nodes = {name.removeprefix(_NODE): array for name, array in arrays.items()}
         checked_arrays(nodes, indptr.size - 1)
@@ -287,7 +284,7 @@ class _Pairs:
                     progress(low, num_nodes)
 
         with self.draft.open("wb") as file:
-            writer = ArrayWriter(file, _MAGIC)
+            writer = ArrayWriter(file)
             writer.add("indices", np.int32, rows())
             np.cumsum(indptr, out=indptr)
             writer.add("indptr", np.int64, [indptr])
@@ -295,7 +292,7 @@ class _Pairs:
                 kind = np.float32 if array.dtype == np.float16 else array.dtype
                 pieces = (array[i : i + _CHUNK] for i in range(0, num_nodes, _CHUNK))
                 writer.add(_NODE + name, kind, pieces, array.shape[1:])
-            writer.finish({"version": _VERSION})
+            writer.finish(_ABOUT)
 
     def _rows(
         self,
