@@ -51,7 +51,9 @@ include_patterns = [
     "CHANGELOG.md",
     "CONTRIBUTING.md",
 ]
-exclude_patterns = [".*", "build", "dist", "demo", "runs", "results/runs", "tests"]
+exclude_patterns = [
+    ".*", "build", "dist", "demo", "runs", "results/runs", "results/earlier", "tests"
+]  # fmt: skip
 nitpicky = True
 nitpick_ignore_regex = [  # other libraries, and modules inside our rooms
     (r"py:.*", r"(?!sekgnn\.).*|sekgnn\.(registry|\w+\.[a-z_0-9]+)\..*"),

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 
 from sekgnn.files import write_atomically
 from sekgnn.paper.paper_numbers import best_published, paper_number_of
-from sekgnn.reports.finished_runs import load_runs
+from sekgnn.paper.queue import look, shown_runs
+from sekgnn.paper.recipes import recipes
 from sekgnn.reports.run_table import (
     NOTHING,
     TableRow,
@@ -43,14 +45,23 @@ class Column:
     protocol: str = "holdout"
     paper: bool = False
 
-    def cell(self, name: str, metric: str, rows: Sequence[TableRow]) -> str:
-        """Return our number; the mean over seeds, where there are several."""
+    def cell(
+        self,
+        name: str,
+        metric: str,
+        rows: Sequence[TableRow],
+        earlier: AbstractSet[str],
+    ) -> str:
+        """Return our number; the mean over seeds, where there are several.
+
+        One by an earlier recipe is marked.
+        """
         wanted = f"{name}-{self.run}", metric, self.protocol
         found = [row for row in rows if (row.run, row.metric, row.protocol) == wanted]
         if not found:
             return NOTHING
         row = max(found, key=lambda row: row.seeds)
-        text = show_result(metric, row.value, row.spread)
+        text = show_result(metric, row.value, row.spread) + "‡" * (row.run in earlier)
         if not self.paper or row.paper is None:
             return text
         return f"{text} ({show_value(metric, row.paper.value)})"
@@ -74,11 +85,15 @@ class Table:
     columns: tuple[Column, ...]
     best: Callable[[float], str] | None = None
 
-    def markdown(self, rows: Sequence[TableRow]) -> str:
-        """Return the table."""
+    def markdown(
+        self, rows: Sequence[TableRow], earlier: AbstractSet[str] = frozenset()
+    ) -> str:
+        """Return the table, from numbers and the runs by earlier recipes."""
         lines = [[self.heading, *(column.heading for column in self.columns)]]
         for name in self.names:
-            cells = [column.cell(name, self.metric, rows) for column in self.columns]
+            cells = [
+                column.cell(name, self.metric, rows, earlier) for column in self.columns
+            ]
             if set(cells) != {NOTHING}:
                 lines.append([name, *cells])
         if self.best is not None:
@@ -133,7 +148,9 @@ TABLES = (
 )  # fmt: skip
 
 
-def with_tables(text: str, rows: Sequence[TableRow]) -> str:
+def with_tables(
+    text: str, rows: Sequence[TableRow], earlier: AbstractSet[str] = frozenset()
+) -> str:
     """Return the page with every table made anew.
 
     Raises:
@@ -145,14 +162,21 @@ def with_tables(text: str, rows: Sequence[TableRow]) -> str:
             raise ValueError(
                 f"docs/results.md has no table with heading {table.heading!r}."
             )
-        text = text[: found.start()] + table.markdown(rows) + text[found.end() :]
+        text = (
+            text[: found.start()] + table.markdown(rows, earlier) + text[found.end() :]
+        )
     return text
+
+
+def shown_rows() -> tuple[list[TableRow], set[str]]:
+    """Return all numbers that may be shown, and the runs by earlier recipes."""
+    runs, earlier = shown_runs(look(recipes(), RUNS), RUNS)
+    return table_rows(runs, (), paper_number_of), earlier
 
 
 def main() -> None:
     """Write the page."""
-    rows = table_rows(load_runs(sorted(RUNS.iterdir())), (), paper_number_of)
-    content = with_tables(PAGE.read_text("utf-8"), rows).encode()
+    content = with_tables(PAGE.read_text("utf-8"), *shown_rows()).encode()
     write_atomically(PAGE, lambda file: file.write(content))
 
 

@@ -10,10 +10,17 @@ from tests.training.helpers import SMALL, records, write_lines
 
 from sekgnn.errors import ConfigError
 from sekgnn.models.options import MODEL_KINDS
-from sekgnn.paper.queue import look, shortest_first, train_queue
+from sekgnn.paper.queue import (
+    EARLIER,
+    look,
+    shortest_first,
+    shown_runs,
+    train_queue,
+)
 from sekgnn.paper.recipes import (
     COLUMNS,
     KERNELS,
+    PATTERNS,
     STEPS,
     Recipe,
     choose,
@@ -52,7 +59,11 @@ def test_every_run_has_a_name_and_a_config_that_can_work() -> None:
     kernels = {(r.config.model, r.column, r.config.protocol) for r in found}
     for protocol in ("nested", "xu2019"):
         assert all((k, "IMDB-MULTI", protocol) in kernels for k in KERNELS)
-    assert len(recipes(("table4", "table5"))) == len(STEPS) * (7 + 4)
+    steps = recipes(("table4", "table5"))
+    assert len(steps) == len(STEPS) * (1 + 3 + 4) + 1  # counts together, one alone
+    counts = [r for r in steps if r.config.data == "counting"]
+    assert {r.columns for r in counts} == {PATTERNS, ("cycle4",)}
+    assert {r.config.epochs for r in counts} == {400}
     assert {r.table for r in recipes(("table2",))} == {"table2"}
 
 
@@ -133,3 +144,18 @@ def test_tables_without_any_run(tmp_path: Path) -> None:
     first, *rows = (tmp_path / "tables" / "table3.csv").read_text().splitlines()
     assert len(first.split(",")) == 16 and len(rows) > 7 * 12
     assert (tmp_path / "tables" / "table5.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_run_that_is_not_done_is_shown_as_its_earlier_recipe_made_it(
+    lines: Path, tmp_path: Path
+) -> None:
+    runs, before = tmp_path / "runs", tmp_path / EARLIER
+    solved = {"model": "ridge", "hidden_channels": None, "num_layers": None}
+    found = [recipe(lines, name, **solved) for name in ("a", "b", "c")]
+    train_queue([found[0]], runs)
+    train_queue(found[:2], before)
+    shown, earlier = shown_runs(look(found, runs), runs)
+    assert [run.name for run in shown] == ["a", "b"] and earlier == {"b"}
+    assert states(found, runs) == ["done", "missing", "missing"]
+    train_queue([found[1]], runs)
+    assert shown_runs(look(found, runs), runs)[1] == set()

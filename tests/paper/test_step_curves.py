@@ -112,6 +112,25 @@ def test_seeds_are_averaged() -> None:
     assert curve.ours[8].seeds == 3
 
 
+def test_targets_that_are_learned_together_stand_beside_those_alone() -> None:
+    each = {"test_mae[star3]": 0.5, "test_mse[star3]": 0.25, "test_mae[cycle4]": 0.75}
+    record = holdout(targets=["star3", "cycle4"], metrics={"test_mae": 0.6, **each})
+    both = replace(record, config=config("counting", 8, 6, 5).to_dict())
+    curves = curves_of(both, counted(16, 0.1))
+    rows = read_table(step_markdown(curves, "x.png"))
+    shown = {
+        (row["target"], row["metric"], row[""]): (row["8 steps"], row["16 steps"])
+        for row in rows
+        if row[""] != "paper"
+    }
+    assert shown["star3", "test_mae", "ours, together"] == ("0.5", "–")
+    assert shown["star3", "test_mse", "ours, together"] == ("0.25", "–")
+    assert shown["star3", "test_mae", "ours"] == ("–", "0.1")
+    assert shown["cycle4", "test_mae", "ours, together"] == ("0.75", "–")
+    assert ("cycle4", "test_mse", "ours, together") not in shown
+    assert shown["triangle", "test_mae", "ours"] == ("–", "–")
+
+
 def test_runs_of_no_ablation_have_no_curves() -> None:
     assert curves_of(holdout(), folds()) == []
     both = replace(counted(8, 0.1), data=holdout(targets=["star3", "cycle4"]).data)

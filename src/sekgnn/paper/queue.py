@@ -10,6 +10,7 @@ from typing import Literal
 
 from sekgnn.errors import ConfigError
 from sekgnn.paper.recipes import Recipe
+from sekgnn.reports.finished_runs import Run, load_runs
 from sekgnn.reports.run_table import show_result
 from sekgnn.training.config import RunConfig
 from sekgnn.training.run_folder import (
@@ -21,6 +22,9 @@ from sekgnn.training.run_folder import (
 from sekgnn.training.run_record import RECORD_FILE, RunRecord
 
 State = Literal["done", "running", "begun", "missing", "other config"]
+EARLIER = "earlier"
+"""Folder beside that of the run folders: records of runs by recipes that they had
+before, under the same names."""
 STATES: tuple[State, ...] = ("done", "running", "begun", "missing", "other config")
 """Of a run: finished; a process is at work; interrupted; nothing there yet; or the
 folder holds a run of another config."""
@@ -60,6 +64,23 @@ def _look(recipe: Recipe, folder: Path) -> Place:
     if state in ("missing", "begun") and is_in_use(folder):
         state = "running"
     return Place(recipe, state, seconds)
+
+
+def shown_runs(places: Sequence[Place], runs: Path) -> tuple[list[Run], set[str]]:
+    """Return the runs that tables show, and the names of those by earlier recipes.
+
+    A run that is not done is shown as its earlier recipe made it, if there is a record.
+    """
+    done = {place.recipe.name for place in places if place.state == "done"}
+    earlier = {
+        place.recipe.name
+        for place in places
+        if (runs.parent / EARLIER / place.recipe.name / RECORD_FILE).is_file()
+    } - done
+    names = [p.recipe.name for p in places if p.recipe.name in done | earlier]
+    folders = [runs.parent / EARLIER if n in earlier else runs for n in names]
+    found = [folder / name for folder, name in zip(folders, names, strict=True)]
+    return load_runs(found), earlier
 
 
 def shortest_first(places: Sequence[Place]) -> list[Recipe]:

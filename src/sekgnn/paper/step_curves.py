@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sekgnn.paper.paper_numbers import PAPER_NUMBERS, PaperNumber, ablation_steps
@@ -20,29 +20,37 @@ from sekgnn.reports.run_table import (
     dataset_name,
     markdown_table,
     show_result,
+    table_rows,
 )
 
 STEPS_FILE, STEPS_FIGURE = "steps.md", "steps.png"
 _PER_ROW = 4  # panels of the figure
-_OURS, _PAPER = "ours", "paper"
+_OURS, _TOGETHER, _PAPER = "ours", "ours, together", "paper"
 _PAPER_EPOCHS = {"exp:ab_study1": 400, "exp:ab_study2": 350}
 _ABOUT = (
     "SEK-GIN with the fixed settings of the paper's ablation; steps are the length of "
-    "walks, 0 is without f. `test_accuracy` is by `wijesinghe2022`, which chooses "
-    "every epoch by the test folds; ± is over folds or, of several runs that differ in "
-    f"the seed, over seeds. {NOTHING} is missing."
+    "walks, 0 is without f. *Ours, together* is one network for all four counts, where "
+    "the paper has one per count. `test_accuracy` is by `wijesinghe2022`, which "
+    "chooses every epoch by the test folds; ± is over folds or, of several runs that "
+    f"differ in the seed, over seeds. {NOTHING} is missing."
 )
 
 
 @dataclass(frozen=True)
 class StepCurve:
-    """One metric of one target against steps: rows of ours, numbers of the paper."""
+    """One metric of one target against steps: rows of ours, numbers of the paper.
+
+    Attributes:
+        ours: Of runs that learned the target alone.
+        together: Of runs that learned several targets at once.
+    """
 
     data: str
     target: str
     metric: str
     ours: Mapping[int, TableRow]
     paper: Mapping[int, PaperNumber]
+    together: Mapping[int, TableRow] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -50,9 +58,16 @@ class StepCurve:
         return self.target or self.data
 
     @property
+    def steps(self) -> list[int]:
+        """The lengths of walks that have a number."""
+        return sorted({*self.ours, *self.together, *self.paper})
+
+    @property
     def lines(self) -> dict[str, Mapping[int, TableRow | PaperNumber]]:
-        """Ours and the paper's."""
-        return {_OURS: self.ours, _PAPER: self.paper}
+        """Ours and the paper's; of ours what is there."""
+        ours = {_OURS: self.ours} if self.ours or not self.together else {}
+        together = {_TOGETHER: self.together} if self.together else {}
+        return {**ours, **together, _PAPER: self.paper}
 
 
 def step_curves(
@@ -68,6 +83,13 @@ def step_curves(
         run.name: ablation_steps(dataset_name(run.record), run.record.config)
         for run in runs
     }
+    many = [
+        run
+        for run in runs
+        if steps[run.name] is not None and len(run.record.data["targets"]) > 1
+    ]
+    single = {r.metric for run in many for r in run.record.results if "[" in r.metric}
+    each = [*rows, *(table_rows(many, sorted(single)) if single else ())]
     curves: dict[tuple[str, str, str, str], dict[int, PaperNumber]] = {}
     for number in PAPER_NUMBERS:
         if number.steps is not None:
@@ -76,15 +98,20 @@ def step_curves(
     found = []
     for (data, target, metric, protocol), paper in curves.items():
         ours: dict[int, TableRow] = {}
-        for row in sorted(rows, key=lambda row: (row.seeds, row.epochs)):
-            same = row.data.casefold() == data.casefold()
-            same = same and (row.metric, row.protocol) == (metric, protocol)
-            if same and row.targets == ((target,) if target else row.targets[:1]):
-                length = steps[row.run]
-                if length is not None:
-                    ours[length] = row
-        found.append(StepCurve(data, target, metric, ours, paper))
-    shown = tables or {_table(curve) for curve in found if curve.ours}
+        together: dict[int, TableRow] = {}
+        for row in sorted(each, key=lambda row: (row.seeds, row.epochs)):
+            length = steps[row.run]
+            if length is None or row.data.casefold() != data.casefold():
+                continue
+            if row.protocol != protocol:
+                continue
+            if row.metric == f"{metric}[{target}]":
+                together[length] = row
+            alone = row.targets == ((target,) if target else row.targets[:1])
+            if row.metric == metric and alone:
+                ours[length] = row
+        found.append(StepCurve(data, target, metric, ours, paper, together))
+    shown = tables or {_table(c) for c in found if c.ours or c.together}
     return [curve for curve in found if _table(curve) in shown]
 
 
@@ -103,20 +130,20 @@ def _table(curve: StepCurve) -> str:
 
 def step_markdown(curves: Sequence[StepCurve], figure: str) -> str:
     """Return a page with all curves in a table, ours above the paper's."""
-    steps = sorted({n for curve in curves for n in (*curve.ours, *curve.paper)})
+    steps = sorted({n for curve in curves for n in curve.steps})
     head = ["target", "metric", "", "epochs", *(f"{n} steps" for n in steps)]
     body = []
     for curve in curves:
-        trained = sorted({row.epochs for row in curve.ours.values()})
-        epochs = {_OURS: trained, _PAPER: [_PAPER_EPOCHS[_table(curve)]]}
         for whose, line in curve.lines.items():
+            trained = {n.epochs for n in line.values() if isinstance(n, TableRow)}
+            epochs = [_PAPER_EPOCHS[_table(curve)]] if whose == _PAPER else trained
             cells = [
                 show_result(curve.metric, line[n].value, line[n].spread)
                 if n in line
                 else NOTHING
                 for n in steps
             ]
-            shown = ", ".join(map(str, epochs[whose]))
+            shown = ", ".join(map(str, sorted(epochs)))
             body.append([curve.name, curve.metric, whose, shown, *cells])
     notes = dict.fromkeys(n.note for curve in curves for n in curve.paper.values())
     parts = [
@@ -148,16 +175,24 @@ def step_png(curves: Sequence[StepCurve]) -> bytes:
             for axes, panel in zip(line, group, strict=False):
                 _panel(axes, panel)
             line[0].set_ylabel(as_text(group[0].metric))
-        handles, labels = grid[0][0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper left", ncols=2, frameon=False)
+        drawn = {
+            label: handle
+            for axes in grid.flat
+            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+        }
+        figure.legend(
+            drawn.values(), drawn, loc="outside upper left", ncols=3, frameon=False
+        )
 
     return draw_png((3.1 * _PER_ROW, 2.7 * len(groups) + 0.4), draw)
 
 
 def _panel(axes: Any, curve: StepCurve) -> None:
     """Draw both lines of a curve; what is missing or not finite is a gap."""
-    styles = {_OURS: (WATCHED, "o-"), _PAPER: (MARK, "s--")}
-    steps = sorted({*curve.ours, *curve.paper})
+    styles = {
+        _OURS: (WATCHED, "o-"), _TOGETHER: (WATCHED, "D:"), _PAPER: (MARK, "s--")
+    }  # fmt: skip
+    steps = curve.steps
     for label, values in curve.lines.items():
         colour, style = styles[label]
         y = [values[n].value if n in values else math.nan for n in steps]

@@ -16,11 +16,10 @@ from sekgnn.paper.paper_numbers import (
     best_published,
     paper_number_of,
 )
-from sekgnn.paper.queue import Place
+from sekgnn.paper.queue import Place, shown_runs
 from sekgnn.paper.recipes import COLUMNS, TABLES, Recipe
 from sekgnn.paper.step_curves import step_curves, step_markdown, step_png
 from sekgnn.reports.figures import INK, MARK, WATCHED, as_text, draw_png
-from sekgnn.reports.finished_runs import load_runs
 from sekgnn.reports.run_table import (
     NOTHING,
     TableRow,
@@ -37,6 +36,10 @@ _TITLES = {
     "table2": "Table 2: classes of TU graphs",
     "table3": "Table 3: properties of molecules (QM9)",
 }
+_NOT_RERUN = (
+    "‡ was made by an earlier recipe of the run, whose config and record lie in "
+    "`results/earlier/`; the present one is not run yet."
+)
 _ABOUT = (
     f"Ours, and in brackets the paper's number for the same system; {NOTHING} is not "
     "run yet, or not published. Accuracies in percent, ± over folds or, of several "
@@ -48,6 +51,10 @@ _PAPER_SELECTS = {
     "wijesinghe2022": "The paper's numbers are chosen like this, too: on the test "
     "folds.",
 }
+_LAST = (
+    "Runs of `xu2019` after all their epochs: what `fixed` is with the settings of the "
+    "paper's authors, which were chosen on these sets."
+)
 _OTHER = (
     "The paper has no numbers of this protocol; its best stands below, chosen on the "
     "test folds (xu2019)."
@@ -58,6 +65,7 @@ _EV = (
     "Hartree, a0² and cal/(mol K). `sek-gin-ridge` is a network on what the ridge "
     "leaves; rows that do not end in `one-target` learn all twelve at once."
 )
+_EARLIER = "‡"
 _PER_ROW = 4  # panels of the figure
 
 
@@ -72,6 +80,7 @@ class Cell:
         ours: Our number, if the run has finished.
         paper: The paper's number for the system, if there is one.
         run: Name of the run, if there is one behind it.
+        earlier: Whether ours was made by an earlier recipe of the run.
         chosen_by: What ours is chosen by, in words.
     """
 
@@ -82,6 +91,7 @@ class Cell:
     paper: PaperNumber | None
     run: str = ""
     chosen_by: str = ""
+    earlier: bool = False
 
 
 def metric_of(table: str, column: str) -> str:
@@ -100,13 +110,13 @@ def cells(table: str, places: Sequence[Place], runs: Path) -> list[Cell]:
         places: The runs behind it.
         runs: Folder of the run folders.
     """
-    done = [place.recipe for place in places if place.state == "done"]
+    shown, earlier = shown_runs(places, runs)
     found: dict[tuple[str, str, str], TableRow] = {}
-    columns = {recipe.name: recipe.column for recipe in done}
+    columns = {place.recipe.name: place.recipe.column for place in places}
     each = {f"{metric_of(table, c)}[{c}]": c for c in COLUMNS[table]}
     for joint, metrics in ((False, ()), (True, tuple(each))):
-        own = [runs / name for name, column in columns.items() if joint != bool(column)]
-        rows = table_rows(load_runs(own), metrics, paper_number_of)
+        own = [run for run in shown if joint != bool(columns[run.name])]
+        rows = table_rows(own, metrics, paper_number_of)
         for row in sorted(rows, key=lambda row: row.seeds):
             column = each.get(row.metric, columns[row.run])
             if joint or row.metric == metric_of(table, column):
@@ -126,7 +136,8 @@ def cells(table: str, places: Sequence[Place], runs: Path) -> list[Cell]:
                 continue  # another seed
             words = selected_on(recipe.config) if ours is None else ours.selected_on
             paper = published.pop(key, out[key].paper if key in out else None)
-            out[key] = Cell(*key, ours, paper, recipe.name, words)
+            old = recipe.name in earlier and ours is not None
+            out[key] = Cell(*key, ours, paper, recipe.name, words, old)
     for key, number in published.items():
         out[key] = Cell(*key, None, number)
     return [*out.values()]
@@ -135,8 +146,8 @@ def cells(table: str, places: Sequence[Place], runs: Path) -> list[Cell]:
 def _protocols(recipe: Recipe) -> tuple[str, ...]:
     """Return the protocols whose numbers a run reports."""
     own = recipe.config.protocol
-    both = own == "xu2019" and recipe.config.has_epochs
-    return (own, "wijesinghe2022") if both else (own,)
+    curves = own == "xu2019" and recipe.config.has_epochs
+    return (own, "wijesinghe2022", "last epoch") if curves else (own,)
 
 
 def markdown(table: str, found: Sequence[Cell], figure: str) -> str:
@@ -156,6 +167,8 @@ def markdown(table: str, found: Sequence[Cell], figure: str) -> str:
             monitor="loss or accuracy"
         )
         paper = _PAPER_SELECTS.get(protocol, _OTHER)
+        if protocol == "last epoch":
+            paper = f"{_LAST} {_OTHER}"
         body = []
         for row in dict.fromkeys(cell.row for cell in own):
             line = {cell.column: cell for cell in own if cell.row == row}
@@ -180,6 +193,8 @@ def markdown(table: str, found: Sequence[Cell], figure: str) -> str:
     if table == "table3":
         parts += ["## In eV", _EV, _in_ev(found)]
     parts.insert(1, _ABOUT)
+    if any(cell.earlier for cell in found):
+        parts.insert(2, _NOT_RERUN)
     parts += [f"({i}) {text}" for i, text in enumerate(notes, start=1)]
     doubts = dict.fromkeys(
         cell.paper.note for cell in found if cell.paper and cell.paper.note
@@ -208,7 +223,7 @@ def _shown(cell: Cell | None) -> str:
     text = NOTHING
     if cell.ours is not None:
         text = show_result(cell.ours.metric, cell.ours.value, cell.ours.spread)
-        text = text.removesuffix(" %")
+        text = text.removesuffix(" %") + _EARLIER * cell.earlier
     if cell.paper is None:
         return text
     mark = "*" if cell.paper.note else ""
@@ -234,7 +249,8 @@ def csv(table: str, found: Sequence[Cell]) -> bytes:
         lines.append([
             table, cell.protocol, cell.row, cell.column,
             metric_of(table, cell.column), cell.run,
-            "" if not cell.run else "missing" if ours is None else "done",
+            "" if not cell.run else "missing" if ours is None
+            else "earlier recipe" if cell.earlier else "done",
             *(("",) * 4 if ours is None
               else (ours.value, ours.spread, ours.seeds, ours.seconds)),
             cell.chosen_by,
@@ -329,20 +345,24 @@ def write_table(
 
 
 def _steps(table: str, places: Sequence[Place], runs: Path) -> dict[str, bytes]:
-    done = [runs / p.recipe.name for p in places if p.state == "done"]
-    runs_done = load_runs(done)
+    runs_done, _ = shown_runs([p for p in places if p.state == "done"], runs)
     curves = step_curves(runs_done, table_rows(runs_done), tables=(TABLES[table],))
     lines = []
     for curve in curves:
-        for steps in sorted({*curve.ours, *curve.paper}):
-            ours, paper = curve.ours.get(steps), curve.paper.get(steps)
-            lines.append([
-                table, curve.name, curve.metric, steps,
-                *(("",) * 3 if ours is None else (ours.run, ours.value, ours.spread)),
-                *(("",) * 2 if paper is None else (paper.value, paper.spread)),
-            ])  # fmt: skip
-    head = ["table", "column", "metric", "steps", "run", "value", "spread", "paper",
-            "paper_spread"]  # fmt: skip
+        for steps in curve.steps:
+            paper = curve.paper.get(steps)
+            rows: list[TableRow | None]
+            rows = [line[steps] for line in (curve.ours, curve.together)
+                    if steps in line]  # fmt: skip
+            for ours in rows or [None]:
+                lines.append([
+                    table, curve.name, curve.metric, steps,
+                    *(("",) * 4 if ours is None
+                      else (ours.run, ours.epochs, ours.value, ours.spread)),
+                    *(("",) * 2 if paper is None else (paper.value, paper.spread)),
+                ])  # fmt: skip
+    head = ["table", "column", "metric", "steps", "run", "epochs", "value", "spread",
+            "paper", "paper_spread"]  # fmt: skip
     return {
         f"{table}.md": step_markdown(curves, f"{table}.png").encode(),
         f"{table}.csv": to_csv(head, lines),

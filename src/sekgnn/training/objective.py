@@ -26,7 +26,7 @@ METRICS: dict[TaskKind, tuple[str, ...]] = {
 
 TARGET_METRICS: dict[TaskKind, tuple[str, ...]] = {
     "multilabel": ("auroc", "auprc", "accuracy", "f1"),
-    "regression": ("mae", "rmse", "r2"),
+    "regression": ("mae", "mse", "rmse", "r2"),
 }
 """The metrics that are also reported of each of several targets."""
 
