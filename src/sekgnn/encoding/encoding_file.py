@@ -22,9 +22,10 @@ from sekgnn.encoding.encoder import encode
 from sekgnn.encoding.sampled import check_sampling, encode_sampled
 from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.encoding.tasks import BACKENDS
-from sekgnn.errors import ConfigError, OutputError
-from sekgnn.files import atomic_path
-from sekgnn.graphs import Graph, pack, path_graph
+from sekgnn.errors import ConfigError
+from sekgnn.files import atomic_path, check_target
+from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.packed import pack
 from sekgnn.kernel import clock
 from sekgnn.parallel import Progress, within
 
@@ -191,7 +192,7 @@ def write_encodings(
         return np.concatenate(parts).astype(dtype, copy=False)
 
     # load what was compiled before, so that the rate is that of the work
-    compute([path_graph(2)], 1)
+    compute([Graph.from_edge_index([[0, 1], [1, 0]], 2)], 1)
     with (
         atomic_path(output) as draft,
         draft.open("wb") as file,
@@ -319,18 +320,7 @@ def check_output(output: Path, source: Path | None = None) -> str:
             f"{output}: no format can be inferred from the suffix {suffix!r}; "
             f"use {' or '.join(WRITERS)}."
         )
-    if output.is_dir():
-        raise OutputError(f"cannot write {output}: it is a folder; name a file.")
-    if not output.parent.is_dir():
-        raise OutputError(
-            f"cannot write {output}: the folder {output.parent} does not exist; "
-            "create it first."
-        )
-    if not os.access(output.parent, os.W_OK):
-        raise OutputError(
-            f"cannot write {output}: the folder {output.parent} is not writable; "
-            "choose another."
-        )
+    check_target(output)
     if source is not None and source.exists() and output.exists():
         if os.path.samefile(source, output):
             raise ConfigError(f"{output} is the input; choose another output.")

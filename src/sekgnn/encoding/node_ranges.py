@@ -45,7 +45,6 @@ from sekgnn.encoding.dask_engine import run_tasks
 from sekgnn.encoding.encoder import encode_walks
 from sekgnn.encoding.sampled import check_sampling, encode_sampled
 from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dict
-from sekgnn.encoding.tasks import Wanted
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.graph import CsrGraph, Graph
@@ -115,7 +114,8 @@ def encode_nodes(
         dtype,
         threads,
         progress,
-        Wanted(stop - start, near),
+        stop - start,
+        near,
     )
 
 

@@ -31,7 +31,7 @@ from sekgnn.graphs.cleaning import (
     check_rules,
     located,
 )
-from sekgnn.graphs.edge_list import EdgeChunks
+from sekgnn.graphs.edge_list import EdgeChunks, count_nodes
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.row_check import check_rows, checked_once
 from sekgnn.kernel import kernel
@@ -132,25 +132,8 @@ def pack_edge_list(
     with _Pairs(Path(output), loops) as pairs:
         for chunk in chunks:
             pairs.add(chunk)
-        known = [num_nodes, chunks.num_nodes, *(len(a) for a in given.values())]
-        counts = {check_num_nodes(count) for count in known if count is not None}
-        if not counts and chunks.largest < 0:
-            raise GraphInputError(
-                f"{source} holds no edges; if that is intended, give the node count "
-                "with a line '# nodes: N' or num_nodes=N (--num-nodes)."
-            )
-        if len(counts) > 1:
-            raise GraphInputError(
-                f"{source}: the number of nodes is said to be "
-                f"{' and '.join(map(str, sorted(counts)))} (by the list, num_nodes or "
-                "the rows of arrays); these must agree."
-            )
-        n = counts.pop() if counts else chunks.largest + 1
-        if chunks.largest >= n:
-            raise GraphInputError(
-                f"{source}: node {chunks.largest} occurs, but the node count is {n}; "
-                f"ids must lie in [0, {n})."
-            )
+        said = [num_nodes, chunks.num_nodes, *(len(a) for a in given.values())]
+        n = count_nodes(source, said, chunks.largest)
         with located(source):
             pairs.write(n, given, undirected, within(progress, 50, 50, 100))
     return read_graph_file(output, check=False)
