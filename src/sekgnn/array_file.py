@@ -1,5 +1,8 @@
 """Named arrays in one file that is mapped, not read, and checked against its digest.
 
+Everything the package keeps on disk as arrays is such a file: packed graphs, shards,
+encodings of ranges of nodes, caches.
+
 Layout: a magic text (16 bytes), the SHA-256 of the header (32), the length of the
 header (8, little-endian), the header (JSON), the arrays (little-endian, C order, by
 name); the header and every array are filled up to a multiple of 64 bytes. The header
@@ -13,19 +16,37 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, TypedDict
+from typing import Any, BinaryIO, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from sekgnn.errors import CacheWarning, ConfigError, GraphInputError, OutputError
 from sekgnn.files import write_atomically
 from sekgnn.parsing import Size, parse_as
 
+SUFFIX = ".arrays"
+"""Of files whose names users do not choose."""
+
+MAGIC = b"sekgnn arrays 1\n"
+"""How every file begins; the number is raised when the layout changes."""
+
+Header = dict[str, Any]
+"""What a file says about itself."""
+
+Arrays = dict[str, NDArray[Any]]
+Content = tuple[Mapping[str, Any], Mapping[str, NDArray[Any]]]
+"""JSON values that the header is to hold, and arrays."""
+
+T = TypeVar("T")
+
 _ALIGN = 64
-_BEFORE = 16 + 32 + 8  # bytes before the header
+_BEFORE = len(MAGIC) + 32 + 8  # bytes before the header
 _ROOM = 1 << 16  # bytes for the header of a file whose sizes are not known yet
+_LAST_CHARACTER = 0x10FFFF
 
 
 class _Array(TypedDict):
@@ -45,12 +66,11 @@ class DamagedFileError(Exception):
 class ArrayWriter:
     """Writes arrays piece by piece, in the order of their names, and then the header.
 
-    The file is empty; ``magic``, 16 bytes, names its kind, and ``room`` bytes are left
-    for the header and what is before it.
+    The file is empty; ``room`` bytes are left for the header and what is before it.
     """
 
-    def __init__(self, file: BinaryIO, magic: bytes, room: int = _ROOM) -> None:
-        self._file, self._magic, self._room = file, magic, room
+    def __init__(self, file: BinaryIO, room: int = _ROOM) -> None:
+        self._file, self._room = file, room
         self._digest = hashlib.sha256()
         self._arrays: dict[str, Any] = {}
         file.write(bytes(room))
@@ -71,54 +91,58 @@ class ArrayWriter:
         self._write(bytes(-size % _ALIGN))
         self._arrays[name] = {"dtype": kind.str, "shape": [rows, *tail]}
 
-    def finish(self, about: Mapping[str, Any]) -> None:
-        """Write the header.
+    def finish(self, about: Mapping[str, Any]) -> Header:
+        """Write the header, and return it.
 
         Raises:
             ValueError: If there is no room for what the file says about itself.
         """
-        header = _header(about, self._arrays, self._digest.hexdigest())
+        said = {**about, "arrays": self._arrays, "sha256": self._digest.hexdigest()}
+        header = _as_json(said)
         header += b" " * (self._room - _BEFORE - len(header))
         if _BEFORE + len(header) != self._room:
             raise ValueError("the header of the file is too long")
         self._file.seek(0)
-        self._file.write(self._magic + hashlib.sha256(header).digest())
+        self._file.write(MAGIC + hashlib.sha256(header).digest())
         self._file.write(len(header).to_bytes(8, "little") + header)
+        return said
 
     def _write(self, content: Any) -> None:
         self._digest.update(content)
         self._file.write(content)
 
 
+def dump_arrays(file: BinaryIO, about: Mapping[str, Any], arrays: Arrays) -> Header:
+    """Write arrays that are at hand to an empty file, and return its header."""
+    shapes = {
+        name: {"dtype": array.dtype.newbyteorder("<").str, "shape": list(array.shape)}
+        for name, array in arrays.items()
+    }
+    said = {**about, "arrays": shapes, "sha256": "0" * 64}
+    length = _BEFORE + len(_as_json(said))
+    writer = ArrayWriter(file, length + -length % _ALIGN)
+    for name, array in sorted(arrays.items()):
+        writer.add(name, array.dtype, [array], array.shape[1:])
+    return writer.finish(about)
+
+
 def write_arrays(
-    path: str | os.PathLike[str],
-    magic: bytes,
-    about: Mapping[str, Any],
-    arrays: Mapping[str, NDArray[Any]],
+    path: str | os.PathLike[str], about: Mapping[str, Any], arrays: Arrays
 ) -> None:
     """Write arrays that are at hand, and JSON values ``about`` them, all or nothing.
 
     Raises:
         OutputError: If the file cannot be written.
     """
-    told = {
-        name: {"dtype": array.dtype.newbyteorder("<").str, "shape": list(array.shape)}
-        for name, array in arrays.items()
-    }
-    length = _BEFORE + len(_header(about, told, "0" * 64))
-
-    def write(file: BinaryIO) -> None:
-        writer = ArrayWriter(file, magic, length + -length % _ALIGN)
-        for name, array in sorted(arrays.items()):
-            writer.add(name, array.dtype, [array], array.shape[1:])
-        writer.finish(about)
-
-    write_atomically(path, write)
+    write_atomically(path, lambda file: dump_arrays(file, about, arrays))
 
 
 def read_arrays(
-    path: Path, magic: bytes, *, check: bool = True
-) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    path: str | os.PathLike[str],
+    about: Mapping[str, Any] | None = None,
+    *,
+    check: bool = True,
+) -> tuple[Header, Arrays]:
     """Return the header of a file, and its arrays, mapped.
 
     Changes of the arrays stay in memory (the map is copy-on-write). With ``check`` the
@@ -126,34 +150,40 @@ def read_arrays(
 
     Raises:
         FileNotFoundError: If there is none.
-        DamagedFileError: If it is not what was written, or cannot be read.
+        DamagedFileError: If it is not what was written, does not say ``about`` itself
+            what it should, or cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_arrays(f"{folder}/a", {"by": "me"}, {"x": np.arange(3)})
+        ...     header, arrays = read_arrays(f"{folder}/a", {"by": "me"})
+        >>> arrays["x"].tolist()
+        [0, 1, 2]
     """
     try:
-        with path.open("rb") as file:
+        with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
-            header, offset = _read_header(file, size, magic)
+            header, offset = _read_header(file, size)
             content: NDArray[np.uint8] = (
                 np.memmap(file, np.uint8, "c", offset)
                 if size > offset
                 else np.zeros(0, np.uint8)
             )
+        if any(header.get(name) != value for name, value in (about or {}).items()):
+            raise DamagedFileError(
+                "it holds something else, of other data or other parameters"
+            )
         arrays, end = {}, 0
-        for name, told in header["arrays"].items():
-            kind, shape = np.dtype(told["dtype"]), told["shape"]
-            if kind.kind not in "biufc" or any(type(n) is not int for n in shape):
-                raise DamagedFileError(f"its array {name!r} is of no known form")
-            if min(shape, default=0) < 0:
-                raise DamagedFileError("its length is wrong")
-            start, length = end, kind.itemsize * math.prod(shape)
-            end = start + length + -length % _ALIGN
+        for name, form in header["arrays"].items():
+            start, end = end, end + _num_bytes(name, form)
             if end > content.size:
                 raise DamagedFileError("its length is wrong")
-            part = np.asarray(content[start : start + length]).view(kind)
-            arrays[name] = part.reshape(shape).astype(
-                kind.newbyteorder("="), copy=False
-            )
+            arrays[name] = _view(content[start:end], form)
         if end != content.size:
             raise DamagedFileError("its length is wrong")
+    except NotADirectoryError as error:
+        raise FileNotFoundError(str(error)) from error
     except FileNotFoundError:
         raise
     except (OSError, ValueError, TypeError) as error:
@@ -163,22 +193,114 @@ def read_arrays(
     return header, arrays
 
 
-def _read_header(file: BinaryIO, size: int, magic: bytes) -> tuple[dict[str, Any], int]:
+def make_file(
+    path: str | os.PathLike[str],
+    about: Mapping[str, Any],
+    make: Callable[[], Content],
+    use: Callable[[Header, Arrays], T],
+    on_damage: Callable[[Exception], object] = lambda error: None,
+) -> T:
+    """Return what a file holds, which is made first unless it is there and whole.
+
+    Any number of processes may do this at a time.
+
+    Args:
+        path: The file.
+        about: What it says about itself if it is the right one.
+        make: Returns further values for its header, and its arrays.
+        use: Makes the result of header and arrays; refuses those that do not fit.
+        on_damage: Called with what is wrong with a file that is made again.
+
+    Raises:
+        OutputError: If it cannot be written.
+        Exception: What ``make`` raises.
+    """
+    try:
+        return use(*read_arrays(path, about))
+    except FileNotFoundError:
+        pass
+    except (DamagedFileError, GraphInputError, ConfigError) as error:
+        on_damage(error)
+    more, arrays = make()
+    write_arrays(path, {**about, **more}, dict(arrays))
+    return use(*read_arrays(path, about, check=False))
+
+
+def cached(
+    path: Path,
+    about: Mapping[str, Any],
+    make: Callable[[], Content],
+    use: Callable[[Header, Arrays], T],
+    stacklevel: int = 3,
+) -> tuple[T, Path | None, bool]:
+    """Return what :func:`make_file` does, the file, and whether it was there.
+
+    Without a file, which is then ``None``, the next call only takes longer.
+
+    Warns:
+        CacheWarning: If the file is damaged, or cannot be written.
+    """
+    made: list[Content] = []
+
+    def make_once() -> Content:
+        made.append(make())
+        return made[0]
+
+    def warn(text: str) -> None:
+        warnings.warn(text, CacheWarning, stacklevel=stacklevel + 1)
+
+    def warn_of_damage(error: Exception) -> None:
+        text = f"the cache {path} is not used, {error}; it is made again."
+        warnings.warn(text, CacheWarning, stacklevel=stacklevel + 2)
+
+    try:
+        result = make_file(path, about, make_once, use, warn_of_damage)
+    except OutputError as error:
+        if not made:
+            raise
+        warn(f"the result is right, but not cached: {error}")
+        return use({}, dict(made[0][1])), None, False
+    return result, path, not made
+
+
+def _num_bytes(name: str, form: _Array) -> int:
+    """Return the length of an array in its file, filling included."""
+    kind, shape = np.dtype(form["dtype"]), form["shape"]
+    if kind.kind not in "biufcU" or any(type(n) is not int for n in shape):
+        raise DamagedFileError(f"its array {name!r} is of no known form")
+    if min(shape, default=0) < 0:
+        raise DamagedFileError("its length is wrong")
+    length = kind.itemsize * math.prod(shape)
+    return length + -length % _ALIGN
+
+
+def _view(content: NDArray[np.uint8], form: _Array) -> NDArray[Any]:
+    """Return the array at the start of a piece of a mapped file."""
+    kind, shape = np.dtype(form["dtype"]), form["shape"]
+    numbers = content[: kind.itemsize * math.prod(shape)]
+    if kind.kind == "U" and (numbers.view("<u4") > _LAST_CHARACTER).any():
+        raise DamagedFileError("its text is none")
+    array: NDArray[Any] = np.asarray(numbers).view(kind).reshape(shape)
+    return array.astype(kind.newbyteorder("="), copy=False)
+
+
+def _read_header(file: BinaryIO, size: int) -> tuple[Header, int]:
     """Return the header and where the numbers begin."""
     head = file.read(_BEFORE)
-    if len(head) < _BEFORE or not head.startswith(magic):
-        raise DamagedFileError(f"it is not a {magic.decode().strip()} file")
+    if not head.startswith(MAGIC):
+        older = head.startswith((b"sekgnn ", b"PK"))
+        hint = ", or of an earlier version" if older else ""
+        raise DamagedFileError(f"it is not a sekgnn array file{hint}")
     length = int.from_bytes(head[-8:], "little")
-    if length > size - _BEFORE:
+    if len(head) < _BEFORE or length > size - _BEFORE:
         raise DamagedFileError("it is cut short")
     if (_BEFORE + length) % _ALIGN:
         raise DamagedFileError("its arrays begin at a wrong place")
     text = file.read(length)
-    if hashlib.sha256(text).digest() != head[len(magic) : -8]:
+    if hashlib.sha256(text).digest() != head[len(MAGIC) : -8]:
         raise DamagedFileError("its header has changed")
     return dict(parse_as(_Header, text)), _BEFORE + length
 
 
-def _header(about: Mapping[str, Any], arrays: Mapping[str, Any], digest: str) -> bytes:
-    said = {**about, "arrays": arrays, "sha256": digest}
-    return json.dumps(said, sort_keys=True, separators=(",", ":")).encode()
+def _as_json(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()

@@ -210,8 +210,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         ...     (Path(folder) / "a.txt").read_text()
         'whole'
     """
-    target = Path(os.path.realpath(path))
-    _check_target(target, path)
+    target = check_target(path)
     draft, held = None, None
     try:
         _remove_drafts(target)
@@ -294,22 +293,32 @@ def write_files(folder: str | os.PathLike[str], files: Mapping[str, bytes]) -> N
             draft.write_bytes(content)
 
 
-def _check_target(target: Path, path: str | os.PathLike[str]) -> None:
-    """Refuse a missing folder, and whatever renaming would destroy."""
+def check_target(path: str | os.PathLike[str]) -> Path:
+    """Return where a file is to be written, links followed.
+
+    Raises:
+        OutputError: If its folder is missing or read-only, or something else is there.
+    """
+    target = Path(os.path.realpath(path))
     folder = target.parent
     if not folder.is_dir():
         raise OutputError(
             f"cannot write {path}: the folder {folder} does not exist; create it first."
         )
+    if not os.access(folder, os.W_OK):
+        raise OutputError(
+            f"cannot write {path}: the folder {folder} is not writable; choose another."
+        )
     try:
         mode = os.stat(target).st_mode
     except FileNotFoundError:
-        return
+        return target
     except OSError as error:
         raise _explained(error, path) from error
     if not stat.S_ISREG(mode):
         kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
         raise OutputError(f"cannot write {path}: it is {kind}; choose another name.")
+    return target
 
 
 def _explained(error: OSError, path: str | os.PathLike[str]) -> OutputError:

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from typer.testing import Result
 
-from sekgnn.cli import encoding_job
+from sekgnn.encoding import encoding_file
 from sekgnn.encoding.encoder import encode
 from sekgnn.graphs import path_graph, to_graph6, write_npz
 
@@ -225,12 +225,12 @@ def test_interrupt_and_memory(
 
         return replaced
 
-    monkeypatch.setattr(encoding_job, "encode", failing(KeyboardInterrupt()))
+    monkeypatch.setattr(encoding_file, "encode", failing(KeyboardInterrupt()))
     result = run("encode", source, "-o", output)
     assert result.exit_code == 130
     assert result.stderr.startswith("error: interrupted")
     assert [file.name for file in tmp_path.iterdir()] == ["in.g6"]
-    monkeypatch.setattr(encoding_job, "encode", failing(MemoryError()))
+    monkeypatch.setattr(encoding_file, "encode", failing(MemoryError()))
     result = run("encode", source, "-o", output)
     check_failure(result, tmp_path, "not enough memory")
 
@@ -267,13 +267,14 @@ def test_the_installed_command(tmp_path: Path) -> None:
 
 SLOW = """
 import time
-from sekgnn.cli import encoding_job, main
+from sekgnn.cli import main
+from sekgnn.encoding import encoding_file
 
 def encode(packed, *args, **kwargs):
     if packed.num_nodes == 3:  # not while warming up
         time.sleep(60)
 
-encoding_job.encode = encode
+encoding_file.encode = encode
 main.main()
 """
 

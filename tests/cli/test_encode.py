@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from sekgnn.cli import encoding_job
+from sekgnn.encoding import encoding_file
 from sekgnn.encoding.encoder import encode_many
 from sekgnn.encoding.substructure import encoding_from_dict
 from sekgnn.encoding.walk_encoding import WalkEncoding
@@ -79,7 +79,7 @@ def test_npz_holds_the_librarys_values(
 def test_parquet_holds_one_row_per_node(
     run: Run, g6: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_step: int
 ) -> None:
-    monkeypatch.setattr(encoding_job, "ROW_GROUP_NUMBERS", 200)
+    monkeypatch.setattr(encoding_file, "ROW_GROUP_NUMBERS", 200)
     output = tmp_path / "out.parquet"
     encoding = WalkEncoding(2, 3, first_step=first_step)
     args = ("--num-shells", 2, "--walk-length", 3, "--first-step", first_step)
@@ -111,7 +111,7 @@ def test_pieces_make_no_difference(
 ) -> None:
     whole, cut = tmp_path / f"whole{suffix}", tmp_path / f"cut{suffix}"
     assert run("encode", g6, "-o", whole).exit_code == 0
-    monkeypatch.setattr(encoding_job, "PIECE_NUMBERS", 1)
+    monkeypatch.setattr(encoding_file, "PIECE_NUMBERS", 1)
     assert run("encode", g6, "-o", cut).exit_code == 0
     if suffix == ".npz":
         np.testing.assert_array_equal(np.load(whole)["values"], np.load(cut)["values"])

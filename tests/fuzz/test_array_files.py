@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from tests.fuzz.test_hostile_input import COUNT, attack, mutated
 
 from sekgnn.array_file import read_arrays, write_arrays
+from sekgnn.array_folder import MANIFEST_FILE, line_of, write_manifest
 from sekgnn.datasets.node_task import node_task
 from sekgnn.datasets.shard_task import shard_task
-from sekgnn.encoding import node_ranges
 from sekgnn.encoding.encoder import encode
 from sekgnn.encoding.node_ranges import EncodedNodes, RangePlan, encode_graph_file
 from sekgnn.encoding.sharded import encode_shards
@@ -36,12 +36,11 @@ from sekgnn.graphs import (
     graph_file,
     pack_pairs,
     path_graph,
-    shards,
 )
 from sekgnn.graphs.graph_file import read_graph_file
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.graphs.records import read_records
-from sekgnn.graphs.shards import Shard, read_manifest, write_manifest
+from sekgnn.graphs.shards import Shards, read_manifest
 from sekgnn.models import build_model
 
 WALKS = WalkEncoding(num_shells=1, walk_length=3)
@@ -105,7 +104,7 @@ def run(*words: str | Path) -> tuple[int, str]:
 
 def hostile_csr(path: Path, indptr: list[int], indices: list[int]) -> Path:
     arrays = {"indptr": np.array(indptr, "i8"), "indices": np.array(indices, "i4")}
-    write_arrays(path, graph_file._MAGIC, {"version": graph_file._VERSION}, arrays)
+    write_arrays(path, graph_file._ABOUT, arrays)
     return path
 
 
@@ -148,14 +147,12 @@ def shards_folder(folder: Path) -> Path:
 def resign(folder: Path, number: int, change: Callable[[Arrays], Arrays]) -> None:
     """Change arrays of a shard, its digest, and its line in the manifest."""
     manifest = read_manifest(folder)
-    line = manifest["shards"][number]
-    file = folder / line["file"]
-    arrays = change({n: np.array(a) for n, a in Shard(file).arrays.items()})
-    line["sha256"] = shards.arrays_digest(arrays)
-    line["graphs"] = max(0, arrays.get("node_ptr", np.zeros(1)).size - 1)
-    members: Any = {"about": np.array(json.dumps(line, sort_keys=True)), **arrays}
-    with file.open("wb") as stream:
-        np.savez(stream, **members)
+    file = folder / manifest["files"][number]["file"]
+    header, arrays = read_arrays(file)
+    arrays = change({name: np.array(array) for name, array in arrays.items()})
+    header["graphs"] = max(0, arrays.get("node_ptr", np.zeros(1)).size - 1)
+    write_arrays(file, header, arrays)
+    manifest["files"][number] = line_of(read_arrays(file)[0])
     write_manifest(folder, manifest)
 
 
@@ -207,7 +204,7 @@ def test_rewritten_graph_files(tmp_path: Path) -> None:
     x, y = np.eye(7, 3, dtype=np.float32), np.arange(7) % 2
     made = pack_pairs([pairs], 7, tmp_path / "good.csr", arrays={"x": x, "y": y})
     good = (tmp_path / "good.csr").read_bytes()
-    header, arrays = read_arrays(made.path, graph_file._MAGIC)
+    _, arrays = read_arrays(made.path)
     accepted = 0
 
     def use(path: Path) -> None:
@@ -222,9 +219,8 @@ def test_rewritten_graph_files(tmp_path: Path) -> None:
 
     def contents() -> Any:
         for _ in range(COUNT):
-            about = {"version": header["version"]}
-            write_arrays(tmp_path / "new.csr", graph_file._MAGIC, about,
-                         rewritten(arrays, rng))  # fmt: skip
+            new = rewritten(arrays, rng)
+            write_arrays(tmp_path / "new.csr", graph_file._ABOUT, new)
             yield (tmp_path / "new.csr").read_bytes()
 
     assert attack(tmp_path / "in.csr", use, contents(), BUDGET) > 0
@@ -241,7 +237,7 @@ def test_headers_of_graph_files(tmp_path: Path) -> None:
     values += [[], {}, [2**62, 4]]
     kinds = ["<i8", ">i8", "<i4", "O", "V0", "<U0", "S0", "m8", "f2", "x", None, 3]
     file = hostile_csr(tmp_path / "good", [0, 1, 2], [1, 0])
-    header, _ = read_arrays(file, graph_file._MAGIC)
+    header, _ = read_arrays(file)
     good = file.read_bytes()
     start = 56 + int.from_bytes(good[48:56], "little")
 
@@ -296,7 +292,7 @@ def test_rewritten_shards(tmp_path: Path) -> None:
 def test_damaged_shards(tmp_path: Path) -> None:
     rng = random.Random(14)
     folder = shards_folder(tmp_path)
-    file = folder / read_manifest(folder)["shards"][0]["file"]
+    file = folder / read_manifest(folder)["files"][0]["file"]
     good = file.read_bytes()
     contents = (mutated(good, rng) for _ in range(COUNT))
     assert attack(file, lambda path: use_shards(folder), contents, BUDGET) > 0
@@ -308,11 +304,17 @@ def test_rewritten_encodings_of_nodes(tmp_path: Path) -> None:
     file = pack_pairs([graph.edge_index().T], 9, tmp_path / "g.csr")
     plan = RangePlan(WALKS, range_numbers=4 * WALKS.num_features)
     encode_graph_file(file, plan, tmp_path / "out")
-    shard = sorted((tmp_path / "out").glob("*.shard"))[1]
-    header, arrays = read_arrays(shard, node_ranges._MAGIC)
+    shard = sorted((tmp_path / "out").glob("*.arrays"))[1]
+    header, arrays = read_arrays(shard)
     about = {k: v for k, v in header.items() if k not in ("arrays", "sha256")}
-    manifest = tmp_path / "out" / node_ranges.MANIFEST_FILE
+    good = shard.read_bytes()
+    manifest = tmp_path / "out" / MANIFEST_FILE
     said = manifest.read_bytes()
+
+    def sign(file: Path) -> None:
+        lines = json.loads(said)
+        lines["files"][1]["sha256"] = read_arrays(file)[0]["sha256"]
+        write_manifest(tmp_path / "out", lines)
 
     def use(path: Path) -> None:
         found = EncodedNodes(tmp_path / "out")
@@ -321,13 +323,13 @@ def test_rewritten_encodings_of_nodes(tmp_path: Path) -> None:
 
     def contents() -> Any:
         for _ in range(COUNT):
-            write_arrays(tmp_path / "new", node_ranges._MAGIC, about,
-                         rewritten({name: np.array(a) for name, a in arrays.items()},
-                                   rng))  # fmt: skip
+            held = {name: np.array(array) for name, array in arrays.items()}
+            write_arrays(tmp_path / "new", about, rewritten(held, rng))
+            sign(tmp_path / "new")
             yield (tmp_path / "new").read_bytes()
 
     assert attack(shard, use, contents(), BUDGET) > 0
-    write_arrays(shard, node_ranges._MAGIC, about, arrays)
+    shard.write_bytes(good)
     attack(manifest, use, (mutated(said, rng) for _ in range(COUNT)), BUDGET)
 
 
@@ -344,3 +346,19 @@ def test_graphs_of_a_model_file_are_checked() -> None:
     model.x = model.x[:1]
     with pytest.raises(GraphInputError, match="x must be"):
         _ = model.graphs
+
+
+def test_files_of_an_earlier_version_name_the_cure(tmp_path: Path) -> None:
+    (tmp_path / "g.csr").write_bytes(b"sekgnn graph\n   " + bytes(1000))
+    with pytest.raises(GraphInputError, match=r"earlier version; pack it again"):
+        read_graph_file(tmp_path / "g.csr")
+    folder = shards_folder(tmp_path)
+    old = {"format": "sekgnn shards", "format_version": 1, "complete": True}
+    (folder / MANIFEST_FILE).write_text(json.dumps(old))
+    for use in (
+        Shards,
+        EncodedNodes,
+        lambda to: encode_shards(tmp_path / "in.jsonl", to, WALKS),
+    ):
+        with pytest.raises(GraphInputError, match=r"version 1; .* encode again into a"):
+            use(folder)

@@ -21,6 +21,8 @@ from tests.fuzz.test_hostile_input import COUNT, EXPECTED
 from tests.reports.run_records import holdout
 from tests.training.helpers import config, records, write_lines
 
+from sekgnn.array_file import read_arrays, write_arrays
+from sekgnn.array_folder import line_of
 from sekgnn.brec import RPCProtocol, score
 from sekgnn.brec.exact import run_board
 from sekgnn.brec.record import AnyScore, read_scores, to_json
@@ -201,27 +203,28 @@ def test_what_a_shard_says_of_itself(tmp_path: Path) -> None:
     act = opener("shards", tmp_path)
     act(tmp_path / "good")
     manifest = json.loads((tmp_path / "good" / "manifest.json").read_text())
-    shard = tmp_path / "good" / manifest["shards"][0]["file"]
-    with np.load(shard) as file:
-        arrays = dict(file)
+    shard = tmp_path / "good" / manifest["files"][0]["file"]
+    good, arrays = read_arrays(shard)
 
     def put(about: Any) -> None:
-        text = np.array(json.dumps(about, sort_keys=True))
-        np.savez(shard, **{**arrays, "about": text})
-        lines = [about, *manifest["shards"][1:]]
-        to_file(tmp_path / "good" / "manifest.json")({**manifest, "shards": lines})
+        header = about if isinstance(about, dict) else {"about": about}
+        write_arrays(shard, header, {n: np.array(a) for n, a in arrays.items()})
+        line = {"sha256": good["sha256"], **line_of(header)}
+        lines = [line, *manifest["files"][1:]]
+        to_file(tmp_path / "good" / "manifest.json")({**manifest, "files": lines})
 
     def read() -> None:
         task = read_task(tmp_path / "good")
         task.graphs[0], task.fingerprint()
 
-    attack("about of a shard", json.loads(str(arrays["about"])), put, read)
+    about = {name: value for name, value in good.items() if name != "arrays"}
+    attack("header of a shard", about, put, read)
 
 
 def test_manifests_of_encoded_nodes(tmp_path: Path) -> None:
     act = opener("ranges", tmp_path)
     act(tmp_path / "good")
-    file = tmp_path / "good" / "encoding.json"
+    file = tmp_path / "good" / "manifest.json"
     good = json.loads(file.read_text())
 
     def read() -> None:
@@ -229,7 +232,7 @@ def test_manifests_of_encoded_nodes(tmp_path: Path) -> None:
         encoded[[0, len(encoded) - 1]]
         act(tmp_path / "good")
 
-    attack("encoding.json", good, to_file(file), read)
+    attack("manifest.json", good, to_file(file), read)
 
 
 def test_records_of_pairs(tmp_path: Path) -> None:

@@ -381,4 +381,4 @@ def test_the_documented_slurm_job_runs(own_cache: Path, tmp_path: Path) -> None:
     )
     assert "encoded 2 graphs" in done.stdout, done.stderr
     manifest = json.loads((tmp_path / "shards" / "manifest.json").read_text())
-    assert [shard["graphs"] for shard in manifest["shards"]] == [2]
+    assert [shard["graphs"] for shard in manifest["files"]] == [2]

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.graphs.test_reading import same
 from threadpoolctl import threadpool_limits
 
+from sekgnn.array_file import read_arrays
 from sekgnn.datasets import read_task
 from sekgnn.datasets.shard_task import shard_task
 from sekgnn.encoding.encoder import encode_many
@@ -107,7 +108,7 @@ def test_shards_are_their_source_and_its_encodings(tmp_path: Path) -> None:
         assert np.array_equal(a.x, b.x)  # type: ignore[arg-type]
         assert np.array_equal(a.edge_attr, b.edge_attr)  # type: ignore[arg-type]
     values = encode_many([record.graph for record in given], WALKS, dtype="float32")
-    stored = np.concatenate([np.load(f)["values"] for f in shard_files(made)])
+    stored = np.concatenate([read_arrays(f)[1]["values"] for f in shard_files(made)])
     assert np.array_equal(stored, np.concatenate(values))
     direct = read_task(source, "c", skip_invalid=True).with_targets()
     task = shard_task(tmp_path / "shards", ["c"]).with_targets()
@@ -120,7 +121,7 @@ def test_shards_are_their_source_and_its_encodings(tmp_path: Path) -> None:
 
 
 def shard_files(shards: Shards) -> list[Path]:
-    return [shards.folder / line["file"] for line in shards.manifest["shards"]]
+    return [shards.folder / line["file"] for line in shards.manifest["files"]]
 
 
 @pytest.fixture(scope="module")

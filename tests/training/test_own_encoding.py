@@ -84,7 +84,7 @@ def test_from_config_to_prediction(
     task = networkx_task(rings(), ["triangles", "plain"] * 10)
     model: dict[str, Any] = {"model": "sek-gnn", "hidden_channels": 8, "num_layers": 1}
     train(task, tmp_path / "run", epochs=2, baseline=False, **model, **keys)
-    assert list(own_cache.rglob("*.sekenc"))
+    assert list(own_cache.rglob("*.arrays"))
     predictor = Predictor.load(tmp_path / "run")
     assert predictor.models[0].encoding == make_encoding_of(RunConfig.from_dict(keys))
     found = predictor.predict(task.graphs)

@@ -29,6 +29,7 @@ from torch_geometric.data import Data, HeteroData
 from torch_geometric.datasets import TUDataset
 from torch_geometric.loader import DataLoader
 
+from sekgnn import array_file
 from sekgnn.encoding.encoder import encode
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import (
@@ -44,7 +45,6 @@ from sekgnn.transforms import (
     AddSubstructureEncoding,
     EncodedDataset,
     encode_dataset,
-    encoding_cache,
     pyg_data,
 )
 
@@ -332,15 +332,14 @@ def test_any_change_is_another_file(tmp_path: Path, other: dict[str, Any]) -> No
     assert torch.equal(again.encodings, changed.encodings)
 
 
-@pytest.mark.parametrize(
-    ("place", "constant"),
-    [(encoding_cache, "FORMAT_VERSION"), (WalkEncoding, "version")],
-)
 def test_a_new_version_does_not_read_old_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: Any, constant: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Neither of an encoding nor of the format."""
     encode_dataset(sources(), SMALL, cache_dir=tmp_path)
-    monkeypatch.setattr(place, constant, 999)
+    monkeypatch.setattr(array_file, "MAGIC", b"sekgnn arrays 9\n")
+    assert_rebuilt(tmp_path, "earlier version")
+    monkeypatch.setattr(WalkEncoding, "version", 999)
     assert not encode_dataset(sources(), SMALL, cache_dir=tmp_path).from_cache
 
 
@@ -355,7 +354,7 @@ def test_the_same_graphs_told_otherwise_share_a_file(tmp_path: Path) -> None:
 
 
 def assert_rebuilt(folder: Path, message: str = "") -> None:
-    with pytest.warns(CacheWarning, match=f"not used, .*{message}.*it is rebuilt"):
+    with pytest.warns(CacheWarning, match=f"not used, .*{message}.*made again"):
         encoded = encode_dataset(sources(), SMALL, cache_dir=folder)
     assert not encoded.from_cache
     assert_right(encoded, mixed_graphs())
@@ -395,12 +394,12 @@ def test_a_wrong_header_is_detected_even_if_well_made(
     encode_dataset(sources(), SMALL, cache_dir=tmp_path)
     file = only_file(tmp_path)
     content = file.read_bytes()
-    start = len(encoding_cache._MAGIC) + 32 + 8
+    start = len(array_file.MAGIC) + 32 + 8
     length = int.from_bytes(content[start - 8 : start], "little")
     header = json.loads(content[start : start + length])
     header[field] = {"key": "0", "parameters": {}, "arrays": {}, "sha256": "0"}[field]
     text = json.dumps(header).encode().ljust(length)
-    head = encoding_cache._MAGIC + hashlib.sha256(text).digest()
+    head = array_file.MAGIC + hashlib.sha256(text).digest()
     head += len(text).to_bytes(8, "little")
     file.write_bytes(head + text + content[start + length :])
     assert_rebuilt(tmp_path)
@@ -410,7 +409,7 @@ def test_a_wrong_header_is_detected_even_if_well_made(
 def test_a_foreign_file_is_detected(tmp_path: Path, content: bytes) -> None:
     encode_dataset(sources(), SMALL, cache_dir=tmp_path)
     only_file(tmp_path).write_bytes(content)
-    assert_rebuilt(tmp_path, "not a sekgnn encoding file")
+    assert_rebuilt(tmp_path, "not a sekgnn array file")
 
 
 def test_the_file_of_other_graphs_is_detected(tmp_path: Path) -> None:
@@ -419,7 +418,7 @@ def test_the_file_of_other_graphs_is_detected(tmp_path: Path) -> None:
     b = encode_dataset(sources()[::-1], SMALL, cache_dir=tmp_path).cache_file
     assert a is not None and b is not None
     a.write_bytes(b.read_bytes())
-    assert_rebuilt(tmp_path, "other graphs")
+    assert_rebuilt(tmp_path, "other data")
 
 
 def test_disk_full_loses_nothing(
@@ -487,4 +486,4 @@ def test_processes_at_once(tmp_path: Path) -> None:
         child.join(60)
     assert found == pytest.approx([expected] * 4)
     assert encode_dataset(sources(), SMALL, cache_dir=tmp_path).from_cache
-    assert only_file(tmp_path).suffix == ".sekenc"
+    assert only_file(tmp_path).suffix == ".arrays"

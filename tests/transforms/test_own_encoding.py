@@ -128,7 +128,7 @@ def test_a_damaged_ragged_cache_is_made_again(tmp_path: Path) -> None:
     content = bytearray(file.read_bytes())
     content[-70] ^= 1
     file.write_bytes(content)
-    with pytest.warns(CacheWarning, match="numbers have changed; it is rebuilt"):
+    with pytest.warns(CacheWarning, match="numbers have changed; it is made again"):
         again = encode_dataset(source, Around(), cache_dir=tmp_path)
     np.testing.assert_array_equal(again.encodings.vectors, good.encodings.vectors)
 

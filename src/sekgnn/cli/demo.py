@@ -53,8 +53,8 @@ def demo(
     summary.json, two run folders and a report page to the output folder, replacing
     those of an earlier run.
     """
-    from sekgnn.cli.encoding_job import run_job
     from sekgnn.datasets import rook_shrikhande
+    from sekgnn.encoding.encoding_file import write_encodings
     from sekgnn.reports.encoding_figure import (
         ENCODING,
         NAMES,
@@ -69,7 +69,7 @@ def demo(
     with progress_bar("drawing graphs") as progress:
         drawn, families = demo_graphs(graphs, seed, progress)
     with progress_bar("encoding") as progress:
-        result = run_job(
+        result = write_encodings(
             drawn,
             ENCODING,
             output / "encodings.npz",

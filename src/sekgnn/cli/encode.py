@@ -109,9 +109,14 @@ def encode(
     A folder holds shards for any number of graphs, which sekgnn train reads:
     the input is never whole in memory.
     """
-    from sekgnn.cli.encoding_job import WRITERS, check_backend, check_output, run_job
     from sekgnn.encoding import make_encoding
     from sekgnn.encoding.costs import patient
+    from sekgnn.encoding.encoding_file import (
+        WRITERS,
+        check_backend,
+        check_output,
+        write_encodings,
+    )
     from sekgnn.encoding.tasks import BACKENDS
     from sekgnn.graphs.records import read_all
     from sekgnn.kernel import clock
@@ -168,7 +173,7 @@ def encode(
     records, skipped = read_all(source, ReadOptions(**read), features=False)
     table = any(record.text is not None for record in records)
     with patient(force), progress_bar("encoding", shown=shown) as progress:
-        result = run_job(
+        result = write_encodings(
             [record.graph for record in records],
             made,
             output,
@@ -252,7 +257,7 @@ def _report(
             f"{encoded.dtype}, in {seconds:.1f} s\nwrote {output}"
         )
     else:
-        lines = encoded.manifest["shards"]
+        lines = encoded.manifest["files"]
         facts = {name: sum(line[name] for line in lines) for name in _COUNTED}
         facts["shards"] = len(lines)
         sentence = (

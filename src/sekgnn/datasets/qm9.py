@@ -7,8 +7,8 @@ import importlib.util
 import json
 import math
 import os
-import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,15 +17,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.array_file import DamagedFileError, read_arrays, write_arrays
+from sekgnn.array_file import (
+    SUFFIX,
+    Arrays,
+    DamagedFileError,
+    Header,
+    cached,
+)
 from sekgnn.checks import check_positive
 from sekgnn.datasets.statistics import check_statistics
 from sekgnn.errors import (
-    CacheWarning,
     DataNotFoundError,
     GraphInputError,
     MissingExtraError,
-    OutputError,
 )
 from sekgnn.files import cache_folder, make_private
 from sekgnn.graphs import Graph
@@ -83,11 +87,8 @@ QM9_ATOM_FEATURES = (
 
 NUM_MOLECULES = 130_831
 _FORMAT = 3  # raise when the arrays change
-_MAGIC = b"sekgnn qm9\n     "
 _LONGEST_BOND = 1.9  # Å; that of QM9 is a C-C of about 1.7
 _KEYS = ("x", "edge_index", "edge_attr", "pos", "node_ptr", "edge_ptr", "y")
-
-Arrays = dict[str, NDArray[Any]]
 
 
 class QM9Dataset:
@@ -149,23 +150,16 @@ class QM9Dataset:
             self._arrays = _build(files, sanitize, limit, progress)
             self._leave_out_hydrogens()
             return
-        file = cache_folder(cache_dir) / f"qm9-{_digest(files, sanitize)}.arrays"
-        arrays = _load(file)
-        self.from_cache = arrays is not None
-        self._arrays = arrays or _build(files, sanitize, None, progress)
-        check_statistics(
-            "QM9",
-            np.diff(self._arrays["node_ptr"]),
-            np.diff(self._arrays["edge_ptr"]) / 2,
-            tasks=self.targets.shape[1],
+        digest = _digest(files, sanitize)
+        file = cache_folder(cache_dir) / f"qm9-{digest}{SUFFIX}"
+        with suppress(OSError):  # reported when the file is written
+            make_private(file.parent)
+        self._arrays, _, self.from_cache = cached(
+            file,
+            {"qm9": digest},
+            lambda: ({}, _checked({}, _build(files, sanitize, None, progress))),
+            _checked,
         )
-        if len(self) != NUM_MOLECULES:
-            raise GraphInputError(
-                f"{files[0].parent} holds {len(self)} molecules, expected "
-                f"{NUM_MOLECULES}; use the parts of qm9pack 1.0.3, or set limit."
-            )
-        if not self.from_cache:
-            _store(file, self._arrays)
         self._leave_out_hydrogens()
 
     def _leave_out_hydrogens(self) -> None:
@@ -278,29 +272,22 @@ def _digest(files: list[Path], sanitize: bool) -> str:
     return digest.hexdigest()[:16]
 
 
-def _load(file: Path) -> Arrays | None:
-    """Return the cached arrays, or ``None`` if there are none or they are damaged."""
-    if not file.is_file():
-        return None
-    try:
-        _, arrays = read_arrays(file, _MAGIC)
-        if set(arrays) != set(_KEYS):
-            raise DamagedFileError("it holds other arrays")
-        return arrays
-    except DamagedFileError as error:
-        text = f"the cache {file} is not used, {error}; it is made again."
-        warnings.warn(text, CacheWarning, stacklevel=3)
-        return None
-
-
-def _store(file: Path, arrays: Arrays) -> None:
-    """Write the cache; without one the next call only takes longer."""
-    try:
-        make_private(file.parent)
-        write_arrays(file, _MAGIC, {}, arrays)
-    except OSError as error:
-        why = error if isinstance(error, OutputError) else error.strerror
-        warnings.warn(f"QM9 is not cached: {why}", CacheWarning, stacklevel=3)
+def _checked(header: Header, arrays: Arrays) -> Arrays:
+    """Return the arrays of all of QM9, or refuse others."""
+    if set(arrays) != set(_KEYS):
+        raise DamagedFileError("it holds other arrays")
+    check_statistics(
+        "QM9",
+        np.diff(arrays["node_ptr"]),
+        np.diff(arrays["edge_ptr"]) / 2,
+        tasks=arrays["y"].shape[1],
+    )
+    if len(arrays["y"]) != NUM_MOLECULES:
+        raise GraphInputError(
+            f"the parts hold {len(arrays['y'])} molecules, expected {NUM_MOLECULES}; "
+            "use those of qm9pack 1.0.3, or set limit."
+        )
+    return arrays
 
 
 def qm9_features(

@@ -92,7 +92,7 @@ class ShardTask(GraphTask):
 
     @property
     def _widths(self) -> list[int]:
-        lines = self.shards.manifest["shards"]
+        lines = self.shards.manifest["files"]
         return next(line["features"] for line in lines if line["graphs"])
 
     @property
@@ -115,7 +115,7 @@ class ShardTask(GraphTask):
     def fingerprint(self) -> str:
         """Return a SHA-256 of all graphs, features and targets."""
         digest = hashlib.sha256(repr(self.target_names).encode())
-        for line in self.shards.manifest["shards"]:
+        for line in self.shards.manifest["files"]:
             digest.update(line["sha256"].encode())
         digest.update(self.positions.tobytes())
         return digest.hexdigest()
@@ -153,7 +153,7 @@ class ShardTask(GraphTask):
             shard, number = self.shards.find(int(self.positions[i]))
             return shard.text(number)
 
-        ptr, lines = self.shards.graph_ptr, self.shards.manifest["shards"]
+        ptr, lines = self.shards.graph_ptr, self.shards.manifest["files"]
         count = self.positions.size
         texts = None if not count or text(0) is None else Lazy(count, text)
         return replace(
@@ -235,7 +235,7 @@ def shard_task(
     names = list(targets) or shards.targets
     node_ptrs = shards.column("node_ptr")
     sizes = np.concatenate([np.diff(ptr) for ptr in node_ptrs])
-    lost = sum(line["left_out"] for line in shards.manifest["shards"])
+    lost = sum(line["left_out"] for line in shards.manifest["files"])
     count = len(shards)
     bare = ShardTask(
         graphs=(),

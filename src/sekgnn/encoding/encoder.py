@@ -17,13 +17,7 @@ from sekgnn.encoding.graph_scope import encode_one
 from sekgnn.encoding.ragged import RaggedEncoding
 from sekgnn.encoding.size_steps import with_shell_sizes
 from sekgnn.encoding.substructure import SubstructureEncoding, make_encoding
-from sekgnn.encoding.tasks import (
-    BACKENDS,
-    SMALL_GRAPH,
-    Backend,
-    Wanted,
-    encoding_tasks,
-)
+from sekgnn.encoding.tasks import BACKENDS, SMALL_GRAPH, Backend, encoding_tasks
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.convert import as_graph
@@ -164,17 +158,20 @@ def encode_walks(
     dtype: DTypeLike,
     threads: int | None,
     progress: Progress | None,
-    wanted: Wanted | None = None,
+    count: int | None = None,
+    near: NDArray[np.bool_] | None = None,
 ) -> NDArray[Any]:
-    """Return the walk encodings of packed graphs, or of some nodes of one graph."""
+    """Return the walk encodings of packed graphs, or of the first nodes of one graph.
+
+    ``count`` and ``near`` are as for :func:`~sekgnn.encoding.tasks.encoding_tasks`.
+    """
     if backend == "spectral" and encoding.aggregate == "moments":
         raise ConfigError(
             'the spectral form has no squares: use backend="dense" or "push" '
             'with aggregate="moments".'
         )
     n, blocks = packed.num_nodes, plans(encoding)
-    wanted = Wanted(n) if wanted is None else wanted
-    count = wanted.count
+    count = n if count is None else count
     width = sum(len(names) for _, names in blocks)
     size = count * width * encoding.walk_length * np.dtype(dtype).itemsize
     check_memory(
@@ -196,7 +193,8 @@ def encode_walks(
             alike,
             cast("Backend", backend),
             Values.of(out),
-            wanted,
+            count,
+            near,
         )
     ]
     total = sum(task.size for task in tasks) + count * bool(encoding.sized_shells)

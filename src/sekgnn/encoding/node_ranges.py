@@ -3,15 +3,15 @@
 A walk of l steps between two nodes within K of v stays within K + ⌈l/2⌉ of v, and an
 ego-net within its radius. So a range of nodes is encoded on its surroundings alone,
 which are cut out of the mapped file with the range first: memory holds these, and the
-encodings of the range. Every range is a file of its own, named by its nodes and checked
-against its digest, so that any engine may make them in any order and any number of
-times; what is there is not made again.
+encodings of the range. Every range is an array file of its own, so that any engine may
+make them in any order and any number of times; what is there is not made again.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,24 @@ from typing import Annotated, Any, Literal, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.array_file import DamagedFileError, read_arrays, write_arrays
+from sekgnn.array_file import (
+    SUFFIX,
+    Arrays,
+    Content,
+    DamagedFileError,
+    Header,
+    make_file,
+    read_arrays,
+)
+from sekgnn.array_folder import (
+    MANIFEST_FILE,
+    Line,
+    Manifest,
+    begin_folder,
+    line_of,
+    read_manifest,
+    write_manifest,
+)
 from sekgnn.checks import check_choice
 from sekgnn.encoding import costs
 from sekgnn.encoding.channels import SQUARES, plans
@@ -28,25 +45,22 @@ from sekgnn.encoding.dask_engine import run_tasks
 from sekgnn.encoding.encoder import encode_walks
 from sekgnn.encoding.sampled import check_sampling, encode_sampled
 from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dict
-from sekgnn.encoding.tasks import Wanted
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError
-from sekgnn.files import make_folder, visible_names, write_files
 from sekgnn.graphs.graph import CsrGraph, Graph
 from sekgnn.graphs.graph_file import GraphFile, read_graph_file
 from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.graphs.row_check import check_array
 from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress, even_chunks, within
-from sekgnn.parsing import Size, parse_as
+from sekgnn.parsing import Size
 from sekgnn.walks.ball import search_level
 
 RANGE_NUMBERS = 1 << 24
 """Numbers in the encodings of one range: 128 MiB of float64."""
 
 RANGE_BACKENDS = ("push", "sampled")
-MANIFEST_FILE = "encoding.json"
-_MAGIC = b"sekgnn shard\n   "
+FORMAT = "sekgnn encodings of nodes"
 
 
 def encode_nodes(
@@ -100,7 +114,8 @@ def encode_nodes(
         dtype,
         threads,
         progress,
-        Wanted(stop - start, near),
+        stop - start,
+        near,
     )
 
 
@@ -200,6 +215,10 @@ class RangePlan:
         """Nodes in a range."""
         return max(1, self.range_numbers // self.encoding.num_features)
 
+    def parameters(self, graph: str) -> dict[str, Any]:
+        """Return all that changes the encodings of a graph, as plain JSON values."""
+        return {"graph": graph, **self.to_dict()}
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values, without what has no influence."""
         walks = {"num_walks": self.num_walks, "seed": self.seed}
@@ -245,56 +264,9 @@ def encode_range(
         GraphInputError: If there are no such nodes, or the file is damaged.
         OutputError: If the shard cannot be written.
     """
-    known = file if isinstance(file, GraphFile) else read_graph_file(file, check=False)
-    path = _shard_path(folder, start, stop)
-    about = {"graph": known.fingerprint, "plan": plan.to_dict()}
-    try:
-        _read_shard(path, about, check=True)
-        return path
-    except (FileNotFoundError, DamagedFileError):
-        pass
-    if plan.backend == "sampled":
-        found = encode_sampled(
-            known.graph,
-            plan.encoding,
-            num_walks=plan.num_walks,
-            seed=plan.seed,
-            nodes=(start, stop),
-            threads=threads,
-            progress=progress,
-        )
-        arrays = {"values": found.values, "standard_error": found.standard_error}
-    else:
-        values = encode_nodes(
-            known.graph,
-            plan.encoding,
-            start,
-            stop,
-            dtype=plan.dtype,
-            threads=threads,
-            progress=progress,
-        )
-        arrays = {"values": values}
-    kept = {
-        name: array.astype(plan.dtype, copy=False) for name, array in arrays.items()
-    }
-    write_arrays(path, _MAGIC, {**about, "name": path.name}, kept)
-    return path
-
-
-def _shard_path(folder: str | Path, start: int, stop: int) -> Path:
-    return Path(folder) / f"nodes-{start:012d}-{stop:012d}.shard"
-
-
-def _read_shard(
-    path: Path, about: Mapping[str, Any], check: bool
-) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a shard, if it says ``about`` itself what it should."""
-    header, arrays = read_arrays(path, _MAGIC, check=check)
-    wanted = {**about, "name": path.name}
-    if any(header.get(name) != value for name, value in wanted.items()):
-        raise DamagedFileError("it is of other nodes, another graph or other options")
-    return arrays
+    place = Path(folder)
+    line = _write_range(file, plan, place, (start, stop), threads, progress)
+    return place / line["file"]
 
 
 def encode_graph_file(
@@ -328,96 +300,116 @@ def encode_graph_file(
         seconds = costs.exact_seconds(packed, own, backend="push", threads=threads)
         sampled = partial(costs.sampled_seconds, packed, own, threads=threads)
         costs.refuse_long(seconds, n, sampled)
-    prepare_folder(file, plan, place)
+    manifest = {
+        "format": FORMAT,
+        "parameters": plan.parameters(file.fingerprint),
+        "nodes": n,
+        "channels": list(plan.encoding.channels),
+        "length": plan.encoding.length,
+    }
+    begin_folder(place, manifest, _Manifest)
+    job: Callable[[tuple[int, int]], dict[str, Any]]
     if client is None:
 
-        def here(nodes: tuple[int, int]) -> None:
+        def job(nodes: tuple[int, int]) -> dict[str, Any]:
             share = within(progress, nodes[0], nodes[1] - nodes[0], n)
-            encode_range(file, *nodes, plan, place, threads=threads, progress=share)
+            return _write_range(file, plan, place, nodes, threads, share)
 
-        job: Callable[[tuple[int, int]], None] = here
     else:
-        job = partial(_encode_there, str(file.path.resolve()), plan, place.resolve())
+        path = str(file.path.resolve())
+        job = partial(_write_range, path, plan, place.resolve())
     done = 0
-    for (start, stop), _ in run_tasks(job, plan.ranges(n), client):
+    lines: dict[int, dict[str, Any]] = {}
+    for (start, stop), line in run_tasks(job, plan.ranges(n), client):
+        lines[start] = line
         done += stop - start
         if progress is not None:
             progress(done, n)
-    write_manifest(file, plan, place, complete=True)
+    files = [lines[start] for start in sorted(lines)]
+    write_manifest(place, {**manifest, "complete": True, "files": files})
     return EncodedNodes(place)
 
 
-def _encode_there(
-    graph: str, plan: RangePlan, folder: Path, nodes: tuple[int, int]
-) -> None:
-    """Encode a range on a worker."""
-    encode_range(graph, *nodes, plan, folder, threads=1)
+def _write_range(
+    file: str | Path | GraphFile,
+    plan: RangePlan,
+    folder: Path,
+    nodes: tuple[int, int],
+    threads: int | None = 1,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Encode a range, unless its file is there and whole, and return its line."""
+    start, stop = nodes
+    known = file if isinstance(file, GraphFile) else read_graph_file(file, check=False)
+    text = json.dumps([plan.parameters(known.fingerprint), start, stop], sort_keys=True)
+    key = hashlib.sha256(text.encode()).hexdigest()
+    name = f"nodes-{start:012d}-{stop:012d}{SUFFIX}"
+
+    def encode() -> Content:
+        return {}, _encoded_range(known, plan, nodes, threads, progress)
+
+    def use(header: Header, arrays: Arrays) -> dict[str, Any]:
+        shape = stop - start, len(plan.encoding.channels), plan.encoding.length
+        _check_values(arrays, np.dtype(plan.dtype), shape)
+        return line_of(header)
+
+    return make_file(folder / name, {"file": name, "key": key}, encode, use)
 
 
-def prepare_folder(file: GraphFile, plan: RangePlan, folder: Path) -> None:
-    """Make a folder for shards, or see that it is that of the same encodings.
-
-    Raises:
-        ConfigError: If it holds something else.
-        OutputError: If it cannot be made.
-    """
-    held = visible_names(make_folder(folder))
-    if MANIFEST_FILE not in held:
-        if held:
-            raise ConfigError(
-                f"{folder} holds other files; name a new folder for the encodings."
-            )
-        write_manifest(file, plan, folder)
-    found = _read_manifest(folder)
-    if (found["graph"], found["plan"]) != (file.fingerprint, plan.to_dict()):
-        raise ConfigError(
-            f"{folder} holds encodings of another graph or with other options; name a "
-            "new folder."
+def _encoded_range(
+    file: GraphFile,
+    plan: RangePlan,
+    nodes: tuple[int, int],
+    threads: int | None,
+    progress: Progress | None,
+) -> Arrays:
+    """Return the encodings of a range, with standard errors if they are sampled."""
+    if plan.backend == "sampled":
+        found = encode_sampled(
+            file.graph,
+            plan.encoding,
+            num_walks=plan.num_walks,
+            seed=plan.seed,
+            nodes=nodes,
+            threads=threads,
+            progress=progress,
         )
+        arrays = {"values": found.values, "standard_error": found.standard_error}
+    else:
+        values = encode_nodes(
+            file.graph,
+            plan.encoding,
+            *nodes,
+            dtype=plan.dtype,
+            threads=threads,
+            progress=progress,
+        )
+        arrays = {"values": values}
+    return {n: array.astype(plan.dtype, copy=False) for n, array in arrays.items()}
 
 
-def write_manifest(
-    file: GraphFile, plan: RangePlan, folder: Path, *, complete: bool = False
+def _check_values(
+    arrays: Arrays, dtype: np.dtype[Any], shape: tuple[int, int, int]
 ) -> None:
-    """Write what the shards of a folder are, and whether all are there."""
-    said = {
-        "format": "sekgnn encodings",
-        "graph": file.fingerprint,
-        "nodes": file.graph.num_nodes,
-        "channels": list(plan.encoding.channels),
-        "length": plan.encoding.length,
-        "plan": plan.to_dict(),
-        "complete": complete,
-    }
-    write_files(folder, {MANIFEST_FILE: (json.dumps(said, indent=1) + "\n").encode()})
+    """Refuse arrays that are not the encodings of a range."""
+    for name in {"values", *arrays}:
+        if name not in arrays:
+            raise DamagedFileError(f"it holds no {name}")
+        check_array(name, arrays[name], dtype, *shape)
 
 
-class _Plan(TypedDict):
+class _Parameters(TypedDict):
     encoding: dict[str, Any]
     dtype: Literal["float32", "float64"]
     range_size: Annotated[int, range(1, 2**62)]
 
 
-class _Manifest(TypedDict):
-    format: str
-    graph: str
+class _Manifest(Manifest):
+    parameters: _Parameters
     nodes: Size
     channels: list[str]
     length: Size
-    plan: _Plan
-    complete: bool
-
-
-def _read_manifest(folder: Path) -> _Manifest:
-    try:
-        text = (folder / MANIFEST_FILE).read_text(encoding="utf-8")
-        found = parse_as(_Manifest, text)
-        if found["format"] == "sekgnn encodings":
-            return found
-        cause = "it is something else"
-    except (OSError, ValueError) as error:
-        cause = str(error)
-    raise GraphInputError(f"{folder} holds no readable {MANIFEST_FILE}: {cause}.")
+    files: list[Line]
 
 
 class EncodedNodes:
@@ -440,28 +432,28 @@ class EncodedNodes:
     def __init__(self, folder: str | Path, *, check: bool = False) -> None:
         """Map every shard."""
         self.folder = Path(folder)
-        said = _read_manifest(self.folder)
-        if not said["complete"]:
+        manifest = read_manifest(self.folder, FORMAT, _Manifest)
+        if not manifest["complete"]:
             raise GraphInputError(
                 f"{folder} is not complete; repeat the command that makes it."
             )
-        self.encoding = encoding_from_dict(said["plan"]["encoding"])
-        self.shape = said["nodes"], len(said["channels"]), said["length"]
-        self.dtype = np.dtype(said["plan"]["dtype"])
-        self.range_size = said["plan"]["range_size"]
-        about = {"graph": said["graph"], "plan": said["plan"]}
+        parameters = manifest["parameters"]
+        self.encoding = encoding_from_dict(parameters["encoding"])
+        self.shape = manifest["nodes"], len(manifest["channels"]), manifest["length"]
+        self.dtype = np.dtype(parameters["dtype"])
+        self.range_size = parameters["range_size"]
         self._values: list[NDArray[Any]] = []
         self._errors: list[NDArray[Any] | None] = []
-        for start in range(0, len(self), self.range_size):
-            stop = min(start + self.range_size, len(self))
-            file = _shard_path(folder, start, stop)
+        starts = range(0, len(self), self.range_size)
+        if len(starts) != len(manifest["files"]):
+            raise GraphInputError(f"{folder} lists too many files or too few.")
+        for start, line in zip(starts, manifest["files"], strict=True):
+            file = self.folder / line["file"]
+            rows = min(self.range_size, len(self) - start)
             try:
-                arrays = _read_shard(file, about, check)
-                for name in {"values", *arrays}:
-                    check_array(
-                        name, arrays[name], self.dtype, stop - start, *self.shape[1:]
-                    )
-            except (OSError, DamagedFileError, GraphInputError, KeyError) as error:
+                _, arrays = read_arrays(file, line, check=check)
+                _check_values(arrays, self.dtype, (rows, *self.shape[1:]))
+            except (OSError, DamagedFileError, GraphInputError) as error:
                 raise GraphInputError(
                     f"{file} is missing or damaged ({error}); repeat the command that "
                     "made it."

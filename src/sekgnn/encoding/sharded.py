@@ -11,17 +11,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from sekgnn._version import __version__
+from sekgnn.array_file import SUFFIX, Arrays, Content, make_file
+from sekgnn.array_folder import begin_folder, write_manifest
 from sekgnn.checks import check_positive
 from sekgnn.encoding.costs import patient
 from sekgnn.encoding.dask_engine import run_tasks
 from sekgnn.encoding.encoder import Encoding, encode
 from sekgnn.encoding.substructure import SubstructureEncoding, make_encoding
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
-from sekgnn.files import make_folder, visible_names
 from sekgnn.graphs.packed import GRAPH_ARRAYS, PackedGraphs
 from sekgnn.graphs.read_options import DEFAULTS, ReadOptions
 from sekgnn.graphs.records import (
@@ -31,14 +32,14 @@ from sekgnn.graphs.records import (
     read_records,
 )
 from sekgnn.graphs.shards import (
-    MANIFEST_FILE,
+    FORMAT,
     Shard,
+    ShardManifest,
     Shards,
     num_present,
+    open_shard,
     read_manifest,
     record_arrays,
-    write_manifest,
-    write_shard,
 )
 from sekgnn.graphs.table import DataRow, Part
 from sekgnn.parallel import Progress
@@ -95,15 +96,17 @@ class ShardJob:
         )
         key = hashlib.sha256(about.encode()).hexdigest()
         # named by what it holds: it never takes the place of another input's shard
-        file = Path(self.folder) / f"shard-{task.number:05d}-{key[:8]}.npz"
-        if file.is_file():
-            try:
-                shard = Shard(file)
-                if shard.about.get("key") == key:
-                    shard.check()
-                    return shard.about
-            except GraphInputError:
-                pass  # damaged: made again
+        file = Path(self.folder) / f"shard-{task.number:05d}-{key[:8]}{SUFFIX}"
+        shard = make_file(
+            file,
+            {"file": file.name, "key": key},
+            lambda: self._content(task),
+            lambda header, arrays: Shard(file, header, arrays),
+        )
+        return dict(shard.line)
+
+    def _content(self, task: Task) -> Content:
+        """Read and encode a part of the input."""
         invalid: list[DataRow] = []
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", GraphInputWarning)
@@ -119,22 +122,13 @@ class ShardJob:
         if invalid and not self.options.skip_invalid:
             raise invalid_smiles(task.path, self.options.smiles, invalid)
         targets = list(self.targets or (records[0].targets if records else ()))
-        names = records[0].names if records else (None, None)
         arrays = record_arrays(records, targets)
-        packed = PackedGraphs.over(*(arrays[n] for n in GRAPH_ARRAYS))
-        # eigenvectors depend on the number of threads that BLAS has
-        with patient(self.force), threadpool_limits(1, "blas"):
-            arrays["values"] = encode(
-                packed,
-                self.encoding,
-                backend=self.backend,  # type: ignore[arg-type]
-                dtype=self.dtype,
-                threads=self.threads,
-            )
-        arrays["head"] = np.array(json.dumps({"targets": targets, "names": names}))
+        arrays["values"] = self._encode(arrays)
         said = [str(warning.message) for warning in told]
-        line = {
-            "key": key,
+        header = {
+            "graphs": len(records),
+            "nodes": int(arrays["node_ptr"][-1]),
+            "edges": int(arrays["indices"].size) // 2,
             "row": task.part.row + 1,
             "left_out": len(invalid),
             "features": [arrays[n].shape[1] for n in ("x", "edge_attr") if n in arrays],
@@ -143,8 +137,26 @@ class ShardJob:
                 num_present(arrays[f"target {number}"])
                 for number in range(len(targets))
             ],
+            "columns": {
+                "targets": targets,
+                "names": records[0].names if records else (None, None),
+            },
         }
-        return write_shard(file, line, arrays)
+        return header, arrays
+
+    def _encode(self, arrays: Arrays) -> NDArray[Any]:
+        """Return the encodings of the graphs of a shard."""
+        packed = PackedGraphs.over(*(arrays[name] for name in GRAPH_ARRAYS))
+        # eigenvectors depend on the number of threads that BLAS has
+        with patient(self.force), threadpool_limits(1, "blas"):
+            values: NDArray[Any] = encode(
+                packed,
+                self.encoding,
+                backend=self.backend,  # type: ignore[arg-type]
+                dtype=self.dtype,
+                threads=self.threads,
+            )
+        return values
 
 
 def encode_shards(
@@ -227,16 +239,19 @@ def encode_shards(
     for path, form in zip(paths, forms, strict=True):
         if form in ("graph6", "npz", "edges") and targets:
             raise ConfigError(f"{path} holds no targets; leave target out.")
+    parameters = {**job.parameters(), "shard_size": shard_size}
+    parameters["inputs"] = [path.name for path in paths]
     manifest = {
-        "parameters": {**job.parameters(), "shard_size": shard_size},
-        "inputs": [path.name for path in paths],
+        "format": FORMAT,
+        "parameters": parameters,
         "reader": _reader(forms, chosen, paths),
     }
     for path, form in zip(paths, forms, strict=True):  # before anything is written
         if form in ("smiles", "json"):
             ignored = read_records(path, chosen, targets, on_invalid=lambda row: None)
             next(ignored, None)
-    folder = _begin(Path(output), manifest)
+    folder = Path(output)
+    begin_folder(folder, manifest, ShardManifest)
     total = sum(map(_num_bytes, paths))
     done = 0
     lines: dict[int, dict[str, Any]] = {}
@@ -252,11 +267,11 @@ def encode_shards(
     if progress is not None and done < total:
         progress(total, total)
     found = [lines[number] for number in sorted(lines)]
-    head = _checked(folder, found, paths)
+    columns = _checked(folder, found, paths)
     for note in list(dict.fromkeys(note for line in found for note in line["notes"])):
         warnings.warn(note, GraphInputWarning, stacklevel=2)
-    write_manifest(folder, {**manifest, **head, "complete": True, "shards": found})
-    for file in folder.glob("shard-*.npz"):  # of another input before
+    write_manifest(folder, {**manifest, **columns, "complete": True, "files": found})
+    for file in folder.glob(f"shard-*{SUFFIX}"):  # of another input before
         if file.name not in {line["file"] for line in found}:
             file.unlink()
     return Shards(folder)
@@ -273,36 +288,6 @@ def _reader(
         return {"format": forms[0]}
     hydrogens, smiles = options.add_hydrogens, options.smiles
     return {"format": "smiles", "add_hydrogens": hydrogens, "smiles": smiles}
-
-
-def _begin(folder: Path, manifest: dict[str, Any]) -> Path:
-    """Make the folder, or check that it holds an earlier part of the same.
-
-    A complete folder is left as it is.
-    """
-    held = visible_names(make_folder(folder))
-    if MANIFEST_FILE in held:
-        before = read_manifest(folder)
-        for name, value in manifest["parameters"].items():
-            old = before["parameters"].get(name)
-            if old != value:
-                raise ConfigError(
-                    f"{folder} holds shards with other {name} ({old!r}, not "
-                    f"{value!r}); choose another output, or remove it."
-                )
-        if before["inputs"] != manifest["inputs"]:
-            raise ConfigError(
-                f"{folder} holds shards of {', '.join(before['inputs'])}; choose "
-                "another output, or remove it."
-            )
-        if before["complete"]:
-            return folder
-    elif held:
-        raise ConfigError(
-            f"{folder} is not empty and holds no shards; choose another output."
-        )
-    write_manifest(folder, {**manifest, "complete": False, "shards": []})
-    return folder
 
 
 def _tasks(paths: Sequence[Path], job: ShardJob, size: int) -> Iterator[Task]:
@@ -327,9 +312,7 @@ def _checked(
     filled = [line for line in lines if line["graphs"]]
     if not filled:
         raise GraphInputError(f"{source}: no graphs to encode.")
-    head: dict[str, Any] = json.loads(
-        str(Shard(folder / filled[0]["file"]).arrays["head"])
-    )
+    columns = open_shard(folder / filled[0]["file"]).columns
     for line in filled:
         if line["features"] != filled[0]["features"]:
             raise GraphInputError(
@@ -337,7 +320,7 @@ def _checked(
                 f"features, but {filled[0]['features']} in {filled[0]['file']}; all "
                 "graphs need the same."
             )
-    for number, name in enumerate(head["targets"]):
+    for number, name in enumerate(columns["targets"]):
         if not any(line["targets"][number] for line in filled):
             raise GraphInputError(f"{source}: no graph has a target {name!r}.")
-    return head
+    return dict(columns)

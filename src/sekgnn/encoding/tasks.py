@@ -49,14 +49,6 @@ class Task:
         return sum(stop - start for start, stop in self.chunks)
 
 
-@dataclass(frozen=True, eq=False)
-class Wanted:
-    """Which nodes are encoded: the first ones of one graph, or all of several."""
-
-    count: int
-    near: NDArray[np.bool_] | None = None  # where a shell of one of them may be, [N]
-
-
 def encoding_tasks(
     graphs: PackedGraphs,
     plan: Plan,
@@ -64,20 +56,22 @@ def encoding_tasks(
     alike: NDArray[np.int32],
     backend: Backend,
     out: Values,
-    wanted: Wanted,
+    count: int,
+    near: NDArray[np.bool_] | None,
 ) -> list[Task]:
     """Return what has to be done, one task after the other, for one block.
 
     ``twin_of`` is the smallest adjacent twin of each node, with which dense matrices
     are made smaller, itself where the walk has no self-loops; ``alike`` its smallest
-    twin: only these need be computed. ``out`` is zero, and added to. Less than all
-    nodes are wanted only with the backend ``"push"``.
+    twin: only these need be computed. ``out`` is zero, and added to. The first
+    ``count`` nodes are encoded, and with the backend ``"push"`` these may be fewer than
+    all of one graph; ``near`` says where a shell of one of them may be, ``[N]``.
 
     Raises:
         GraphInputError: If a graph is too large for the backend.
     """
     if plan.radius:
-        chunks = _node_chunks(0, wanted.count)
+        chunks = _node_chunks(0, count)
         return [_ego_task(graphs, plan, alike, False, chunks, out)]
     sizes = np.diff(graphs.node_ptr)
     limit = {"auto": SMALL_GRAPH, "push": -1}.get(backend, MATRIX_LIMIT)
@@ -103,13 +97,13 @@ def encoding_tasks(
 
     tasks = [Task(_graph_chunks(sizes, limit), small)]
     starts = graphs.node_ptr.tolist()
-    starts[-1] = wanted.count
+    starts[-1] = count
     chunks = [c for g in large.tolist() for c in _node_chunks(*starts[g : g + 2])]
     if chunks and squares:
         reach = plan._replace(radius=plan.num_shells + out.double.shape[2] // 2)
         tasks.append(_ego_task(graphs, reach, alike, True, chunks, out))
     elif chunks:
-        tasks += _half_walk_tasks(graphs, plan, alike, chunks, out, wanted)
+        tasks += _half_walk_tasks(graphs, plan, alike, chunks, out, near)
     return tasks
 
 
@@ -119,15 +113,15 @@ def _half_walk_tasks(
     alike: NDArray[np.int32],
     chunks: list[tuple[int, int]],
     out: Values,
-    wanted: Wanted,
+    near: NDArray[np.bool_] | None,
 ) -> list[Task]:
     """First the returns of all nodes, which every node needs of its shells."""
     edges = with_degrees(graphs.csr, plan.loop)
     returns = np.empty((graphs.num_nodes, out.double.shape[2]))
     everywhere, asked = chunks, alike
-    if wanted.near is not None:
+    if near is not None:
         everywhere = _node_chunks(0, graphs.num_nodes)
-        asked = np.where(wanted.near, alike, np.int32(-1))
+        asked = np.where(near, alike, np.int32(-1))
 
     def walk_back(start: int, stop: int) -> None:
         half_walk_returns(edges, asked, start, stop, plan.loop, returns)

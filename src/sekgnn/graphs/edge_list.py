@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,40 +67,41 @@ def parse_edge_list(
         >>> parse_edge_list("# nodes: 4\n0 1\n1 2", undirected="add")
         Graph(num_nodes=4, num_edges=2)
     """
-    ends: list[int] = []  # u0, v0, u1, v1, ...
-    largest = -1
-    declared: int | None = None
-    for number, line in enumerate(text.splitlines(), start=1):
-        directive = _NODES_LINE.fullmatch(line.strip())
-        if directive:
-            declared = _agree(declared, int(directive[1]), f"{source}, line {number}")
-            continue
-        content = line.partition("#")[0].partition("%")[0].strip()
-        if not content:
-            continue
-        try:
-            u, v, is_edge = _parse_line(content)
-        except GraphInputError as error:
-            raise GraphInputError(f"{source}, line {number}: {error}") from None
-        largest = max(largest, u, v)
-        if is_edge:
-            ends += (u, v)
-    if num_nodes is not None:
-        declared = _agree(declared, check_num_nodes(num_nodes), source)
-    if declared is None and largest < 0:
+    lines = "\n".join(text.splitlines()).encode(errors="surrogatepass")
+    chunks = EdgeChunks(source, content=lines)
+    pairs = [np.zeros((0, 2), np.int32), *chunks]
+    n = count_nodes(source, [num_nodes, chunks.num_nodes], chunks.largest)
+    edges = np.concatenate(pairs).T
+    with located(source):
+        return Graph.from_edge_index(edges, n, undirected=undirected, loops=loops)
+
+
+def count_nodes(source: str | Path, said: Iterable[int | None], largest: int) -> int:
+    """Return the number of nodes that was said, or else the largest id plus one.
+
+    Raises:
+        GraphInputError: If numbers do not agree, or nothing tells the number.
+    """
+    with located(source):
+        counts = {check_num_nodes(count) for count in said if count is not None}
+    if not counts and largest < 0:
         raise GraphInputError(
             f"{source} holds no edges; if that is intended, give the node count with a "
-            "line '# nodes: N' or num_nodes=N."
+            "line '# nodes: N' or num_nodes=N (--num-nodes)."
         )
-    n = largest + 1 if declared is None else declared
-    edges = np.array(ends, dtype=np.int64).reshape(-1, 2).T
+    if len(counts) > 1:
+        raise GraphInputError(
+            f"{source}: the number of nodes is said to be "
+            f"{' and '.join(map(str, sorted(counts)))} (by the list, num_nodes or the "
+            "rows of arrays); these must agree."
+        )
+    n = counts.pop() if counts else largest + 1
     if largest >= n:
         raise GraphInputError(
             f"{source}: node {largest} occurs, but the node count is {n}; ids must lie "
             f"in [0, {n})."
         )
-    with located(source):
-        return Graph.from_edge_index(edges, n, undirected=undirected, loops=loops)
+    return n
 
 
 class EdgeChunks:
@@ -111,6 +113,7 @@ class EdgeChunks:
     Args:
         path: The file.
         progress: Called with (done, total) bytes.
+        content: What to read instead; the path is then its name in messages.
 
     Attributes:
         num_nodes: What a line ``# nodes: N`` says, or ``None``.
@@ -121,18 +124,27 @@ class EdgeChunks:
             malformed, which the message names.
     """
 
-    def __init__(self, path: str | Path, progress: Progress | None = None) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        progress: Progress | None = None,
+        content: bytes | None = None,
+    ) -> None:
         """Look whether the file is there."""
-        self.path, self.progress = path, progress
+        self.path, self.progress, self.content = path, progress, content
         self.num_nodes: int | None = None
         self.largest = -1
-        open_binary(path).close()
+        self._open().close()
+
+    def _open(self) -> BinaryIO:
+        return open_binary(self.path) if self.content is None else BytesIO(self.content)
 
     def __iter__(self) -> Iterator[NDArray[np.int32]]:
         """Yield pairs, int32 ``[E, 2]``."""
         rest, number, done = b"", 0, 0
-        total = Path(self.path).stat().st_size
-        with open_binary(self.path) as file:
+        whole = self.content
+        total = Path(self.path).stat().st_size if whole is None else len(whole)
+        with self._open() as file:
             while block := file.read(_BLOCK):
                 done += len(block)
                 end = block.rfind(b"\n") + 1

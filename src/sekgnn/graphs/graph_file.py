@@ -31,7 +31,7 @@ from sekgnn.graphs.cleaning import (
     check_rules,
     located,
 )
-from sekgnn.graphs.edge_list import EdgeChunks
+from sekgnn.graphs.edge_list import EdgeChunks, count_nodes
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.row_check import check_rows, checked_once
 from sekgnn.kernel import kernel
@@ -39,8 +39,7 @@ from sekgnn.memory import check_claim, check_memory
 from sekgnn.parallel import Progress, within
 
 SUFFIX = ".csr"
-_MAGIC = b"sekgnn graph\n   "
-_VERSION = 1
+_ABOUT = {"kind": "graph"}
 _NODE = "node/"  # before the names of arrays of nodes, so that they come last
 
 ROWS_BUFFER = 1 << 25
@@ -81,9 +80,7 @@ def read_graph_file(path: str | Path, *, check: bool = True) -> GraphFile:
         GraphInputError: If there is no such file, or it is damaged.
     """
     try:
-        header, arrays = read_arrays(Path(path), _MAGIC, check=check)
-        if header.get("version") != _VERSION:
-            raise DamagedFileError(f"it is of version {header.get('version')}")
+        header, arrays = read_arrays(path, _ABOUT, check=check)
         indptr, indices = arrays.pop("indptr"), arrays.pop("indices")
         nodes = {name.removeprefix(_NODE): array for name, array in arrays.items()}
         checked_arrays(nodes, indptr.size - 1)
@@ -135,25 +132,8 @@ def pack_edge_list(
     with _Pairs(Path(output), loops) as pairs:
         for chunk in chunks:
             pairs.add(chunk)
-        known = [num_nodes, chunks.num_nodes, *(len(a) for a in given.values())]
-        counts = {check_num_nodes(count) for count in known if count is not None}
-        if not counts and chunks.largest < 0:
-            raise GraphInputError(
-                f"{source} holds no edges; if that is intended, give the node count "
-                "with a line '# nodes: N' or num_nodes=N (--num-nodes)."
-            )
-        if len(counts) > 1:
-            raise GraphInputError(
-                f"{source}: the number of nodes is said to be "
-                f"{' and '.join(map(str, sorted(counts)))} (by the list, num_nodes or "
-                "the rows of arrays); these must agree."
-            )
-        n = counts.pop() if counts else chunks.largest + 1
-        if chunks.largest >= n:
-            raise GraphInputError(
-                f"{source}: node {chunks.largest} occurs, but the node count is {n}; "
-                f"ids must lie in [0, {n})."
-            )
+        said = [num_nodes, chunks.num_nodes, *(len(a) for a in given.values())]
+        n = count_nodes(source, said, chunks.largest)
         with located(source):
             pairs.write(n, given, undirected, within(progress, 50, 50, 100))
     return read_graph_file(output, check=False)
@@ -287,7 +267,7 @@ class _Pairs:
                     progress(low, num_nodes)
 
         with self.draft.open("wb") as file:
-            writer = ArrayWriter(file, _MAGIC)
+            writer = ArrayWriter(file)
             writer.add("indices", np.int32, rows())
             np.cumsum(indptr, out=indptr)
             writer.add("indptr", np.int64, [indptr])
@@ -295,7 +275,7 @@ class _Pairs:
                 kind = np.float32 if array.dtype == np.float16 else array.dtype
                 pieces = (array[i : i + _CHUNK] for i in range(0, num_nodes, _CHUNK))
                 writer.add(_NODE + name, kind, pieces, array.shape[1:])
-            writer.finish({"version": _VERSION})
+            writer.finish(_ABOUT)
 
     def _rows(
         self,

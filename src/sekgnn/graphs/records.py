@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import re
@@ -13,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from sekgnn.array_file import dump_arrays
+from sekgnn.array_folder import MANIFEST_FILE
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.cleaning import Undirected, located
 from sekgnn.graphs.convert import from_networkx
@@ -33,8 +36,6 @@ from sekgnn.graphs.molecules import (
 from sekgnn.graphs.npz import read_npz
 from sekgnn.graphs.read_options import DEFAULTS, FORMATS, ReadOptions
 from sekgnn.graphs.shards import (
-    MANIFEST_FILE,
-    arrays_digest,
     record_arrays,
     shard_records,
 )
@@ -223,8 +224,9 @@ def _record_parts(
     row = 0
     while held := tuple(_some(records, size)):
         arrays = record_arrays(held, list(targets or held[0].targets))
-        names = json.dumps([held[0].names, list(held[0].targets)])
-        digest = hashlib.sha256((names + arrays_digest(arrays)).encode())
+        about = {"names": held[0].names, "targets": list(held[0].targets)}
+        header = json.dumps(dump_arrays(io.BytesIO(), about, arrays))
+        digest = hashlib.sha256(header.encode())
         stop = row + len(held)
         weight = sum(map(_num_bytes, held))
         yield Part(row, stop, row, 0, weight, held), digest.hexdigest()

@@ -1,18 +1,13 @@
-"""Folders of many graphs in shards: one ``.npz`` file each, mapped into memory.
+"""Folders of many graphs in shards: array files that are mapped into memory.
 
 A shard holds graphs that follow each other in their source, with features, targets and
-encodings. It is an uncompressed archive whose arrays begin at multiples of 64 bytes, so
-that ``numpy.load`` reads it and a reader that wants a few graphs of millions maps it.
-What a shard says of itself (``about``, JSON) is also its line in the manifest of the
-folder, which is written last: a folder with a manifest that has shards is complete.
+encodings; who wants a few graphs of millions reads no others. Its header, without the
+columns that all shards share, is also its line in the manifest of the folder.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypedDict
@@ -20,8 +15,10 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn import array_folder
+from sekgnn.array_file import Arrays, DamagedFileError, Header, read_arrays
+from sekgnn.array_folder import MANIFEST_FILE, Line, Manifest, line_of
 from sekgnn.errors import GraphInputError
-from sekgnn.files import atomic_path, write_files
 from sekgnn.graphs.cleaning import located
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.graph_record import FeatureNames, GraphRecord
@@ -33,18 +30,10 @@ from sekgnn.graphs.row_check import (
     checked_once,
 )
 from sekgnn.graphs.table import Column
-from sekgnn.parsing import Size, parse_as
+from sekgnn.parsing import Size, read_as
 
-MANIFEST_FILE = "manifest.json"
-FORMAT = "sekgnn shards"
-FORMAT_VERSION = 1
-"""Raise it when the layout of shards or manifest changes."""
-
-_ALIGN = 64
-_LOCAL_HEADER = 30  # bytes before a member's name
+FORMAT = "sekgnn graphs"
 _OPEN = 16  # shards mapped at a time
-
-Arrays = Mapping[str, NDArray[Any]]
 
 
 class _Format(TypedDict):
@@ -60,19 +49,23 @@ class Reader(_Format, total=False):
     descriptors: str
 
 
-class _Line(TypedDict):
+class _Line(Line):
     """What a shard says of itself."""
 
-    file: str
     graphs: Size
     nodes: Size
     edges: Size
-    sha256: str
-    key: str
     left_out: Size
     features: list[Size]
     notes: list[str]
     targets: list[Size]
+
+
+class Columns(TypedDict):
+    """Targets and features of the graphs of a shard."""
+
+    targets: list[str]
+    names: tuple[list[str] | None, list[str] | None]
 
 
 class _Parameters(TypedDict):
@@ -80,27 +73,19 @@ class _Parameters(TypedDict):
     dtype: str
 
 
-class _Head(TypedDict):
-    format: str
-    format_version: int
-    complete: bool
+class ShardManifest(Manifest):
+    """What the manifest of a folder of shards has."""
 
-
-class _Manifest(_Head):
     parameters: _Parameters
-    inputs: list[str]
     reader: Reader
-    shards: list[_Line]
+    files: list[_Line]
 
 
-class _Complete(_Manifest):
-    targets: list[str]
-    names: tuple[list[str] | None, list[str] | None]
+class _Complete(ShardManifest, Columns):
+    pass
 
 
-def record_arrays(
-    records: Sequence[GraphRecord], targets: Sequence[Column]
-) -> dict[str, NDArray[Any]]:
+def record_arrays(records: Sequence[GraphRecord], targets: Sequence[Column]) -> Arrays:
     """Return records, all with the same features, as the arrays of a shard.
 
     Returns:
@@ -119,7 +104,7 @@ def record_arrays(
         np.ones((r.graph.num_nodes, 1), np.float32) if r.x is None else r.x
         for r in records
     ]
-    out: dict[str, NDArray[Any]] = {
+    out: Arrays = {
         "node_ptr": packed.node_ptr,
         "indptr": packed.indptr,
         "indices": packed.indices,
@@ -195,82 +180,44 @@ def num_present(target: NDArray[Any]) -> int:
     return int((target != "").sum() if strings else (~np.isnan(target)).sum())
 
 
-def write_shard(path: Path, about: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
-    """Write a shard, all or nothing, and return its line of the manifest.
-
-    The line holds ``about``, the name, sizes and the SHA-256 of the content; the arrays
-    are those of :func:`record_arrays`, and further ones.
+def open_shard(path: Path, *, check: bool = False) -> Shard:
+    """Return a shard, mapped; with ``check`` its content is compared with its digest.
 
     Raises:
-        OutputError: If the file cannot be written.
+        GraphInputError: If it is missing or damaged.
     """
-    line = {
-        "file": path.name,
-        "graphs": int(arrays["rows"].size),
-        "nodes": int(arrays["node_ptr"][-1]),
-        "edges": int(arrays["indices"].size) // 2,
-        "sha256": arrays_digest(arrays),
-        **about,
-    }
-    members = {"about": np.array(json.dumps(line, sort_keys=True)), **arrays}
-    with (
-        atomic_path(path) as draft,
-        zipfile.ZipFile(draft, "w", zipfile.ZIP_STORED) as archive,
-    ):
-        for name, array in members.items():
-            info = zipfile.ZipInfo(f"{name}.npy")
-            info.create_system = 3  # the same bytes on every system
-            assert archive.fp is not None
-            begin = archive.fp.tell() + _LOCAL_HEADER + len(info.filename)
-            filling = -(begin + 4) % _ALIGN  # 4 bytes say that it is filling
-            info.extra = b"SE" + filling.to_bytes(2, "little") + bytes(filling)
-            info.file_size = array.nbytes + 1024  # tells whether it is a large member
-            with archive.open(info, "w") as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)
-    return line
-
-
-def arrays_digest(arrays: Arrays) -> str:
-    """Return a SHA-256 of arrays and their names."""
-    digest = hashlib.sha256()
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
-        digest.update(array.reshape(-1).view(np.uint8).data)
-    return digest.hexdigest()
+    try:
+        return Shard(path, *read_arrays(path, check=check))
+    except (OSError, DamagedFileError) as error:
+        raise GraphInputError(
+            f"the shard {path} cannot be read ({error}); encode again, which replaces "
+            "it."
+        ) from error
 
 
 class Shard:
     """A shard, mapped: what is not looked at is not read.
 
     Attributes:
-        about: What it says of itself.
-        arrays: Its arrays by name; they cannot be written to.
+        header: What it says of itself.
+        arrays: Its arrays by name.
 
     Raises:
-        GraphInputError: If it is missing or damaged. That the numbers are those that
-            were written is checked by :meth:`check` alone, and that its graphs are
-            graphs when they are first asked for.
+        DamagedFileError: If header and arrays are not those of a shard. That its graphs
+            are graphs is checked when they are first asked for.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+    def __init__(self, path: Path, header: Header, arrays: Arrays) -> None:
+        self.path, self.header, self.arrays = path, header, arrays
+        for array in arrays.values():
+            array.flags.writeable = False
         try:
-            content = np.memmap(self.path, np.uint8, "r")
-            with self.path.open("rb") as file, zipfile.ZipFile(file) as archive:
-                found = {
-                    info.filename.removesuffix(".npy"): _view(file, info, content)
-                    for info in archive.infolist()
-                }
-            self.about = dict(parse_as(_Line, str(found.pop("about"))))
-            self.arrays: Arrays = found
-            self.node_ptr: NDArray[np.int64] = found["node_ptr"]
+            self.line = read_as(_Line, line_of(header))
+            self.columns = read_as(Columns, header["columns"])
+            self.node_ptr: NDArray[np.int64] = arrays["node_ptr"]
             self._check_sizes()
-        except Exception as error:  # whatever zipfile and numpy make of damaged bytes
-            raise GraphInputError(
-                f"the shard {path} cannot be read ({error}); encode again, which "
-                "replaces it."
-            ) from error
+        except (KeyError, ValueError) as error:
+            raise DamagedFileError(str(error)) from error
 
     def __len__(self) -> int:
         return self.node_ptr.size - 1
@@ -278,7 +225,7 @@ class Shard:
     def _check_sizes(self) -> None:
         """Check the types of all arrays, and that their lengths agree."""
         nodes, entries = self.arrays["indptr"].size - 1, self.arrays["indices"].size
-        if (len(self), nodes) != (self.about["graphs"], self.about["nodes"]):
+        if (len(self), nodes) != (self.line["graphs"], self.line["nodes"]):
             raise ValueError("it holds other graphs than it says")
         check_starts("node_ptr", self.node_ptr, nodes)
         known: dict[str, tuple[Any, ...]] = {
@@ -323,14 +270,6 @@ class Shard:
             checked_once(self.path, lambda: check_rows(node_ptr, indptr, indices))
         return PackedGraphs.over(node_ptr, indptr, indices)
 
-    def check(self) -> None:
-        """Compare all numbers with their SHA-256, and raise if they have changed."""
-        if arrays_digest(self.arrays) != self.about.get("sha256"):
-            raise GraphInputError(
-                f"the shard {self.path} has changed since it was written; encode "
-                "again, which replaces it."
-            )
-
     def record(self, number: int, names: FeatureNames) -> GraphRecord:
         """Return a graph without its targets."""
         arrays, packed = self.arrays, self.packed
@@ -363,26 +302,6 @@ class Shard:
         return values
 
 
-def _view(file: Any, info: zipfile.ZipInfo, content: NDArray[np.uint8]) -> NDArray[Any]:
-    """Return the part of a mapped file that holds a member's numbers."""
-    file.seek(info.header_offset + _LOCAL_HEADER - 4)
-    lengths = np.frombuffer(file.read(4), "<u2")
-    file.seek(int(lengths.sum()), 1)
-    version = np.lib.format.read_magic(file)
-    read = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
-    shape, by_column, dtype = read(file)
-    start, size = file.tell(), int(np.prod(shape)) * dtype.itemsize
-    if dtype.hasobject or start + size > content.size:
-        raise ValueError("it is cut short")
-    if by_column and len(shape) > 1:
-        raise ValueError("its arrays are in another order")
-    part = content[start : start + size]
-    if start % dtype.alignment:  # beyond 4 GiB
-        part = part.copy()
-    array: NDArray[Any] = part.view(dtype).reshape(shape)
-    return array
-
-
 class Shards:
     """A complete folder of shards: all of its graphs, by position.
 
@@ -405,7 +324,7 @@ class Shards:
                 f"{folder} is not complete; repeat the command that encodes it, which "
                 "goes on from what is there."
             )
-        lines = self.manifest["shards"]
+        lines = self.manifest["files"]
         sizes = [line["graphs"] for line in lines]
         if not any(sizes) or not all(line["features"] for line in lines):
             raise GraphInputError(f"{folder} holds no graphs; encode again.")
@@ -413,7 +332,7 @@ class Shards:
         self.targets: list[str] = self.manifest["targets"]
         node, edge = self.manifest["names"]
         self.names = FeatureNames(node and tuple(node), edge and tuple(edge))
-        self.shard = lru_cache(_OPEN)(self._open)
+        self.shard = lru_cache(_OPEN)(self.open)
 
     def __len__(self) -> int:
         return int(self.graph_ptr[-1])
@@ -422,14 +341,16 @@ class Shards:
         """Pickle the place alone."""
         return Shards, (self.folder,)
 
-    def _open(self, number: int) -> Shard:
-        line = self.manifest["shards"][number]
-        shard = Shard(self.folder / line["file"])
-        features = [w[0] for n, w in shard.widths.items() if n in ("x", "edge_attr")]
+    def open(self, number: int, *, check: bool = False) -> Shard:
+        """Return a shard as :func:`open_shard` does, if it is that of the manifest."""
+        line = self.manifest["files"][number]
+        shard = open_shard(self.folder / line["file"], check=check)
+        widths = shard.widths
+        features = [widths[name][0] for name in ("x", "edge_attr") if name in widths]
         if (
-            shard.about != line
+            shard.line != line
             or (len(shard), features) != (line["graphs"], line["features"])
-            or (len(shard) and shard.widths != self._widths)
+            or (len(shard) and widths != self._widths)
         ):
             raise GraphInputError(
                 f"the shard {shard.path} is not the one of {MANIFEST_FILE}; encode "
@@ -440,8 +361,8 @@ class Shards:
     @cached_property
     def _widths(self) -> dict[str, tuple[int, ...]]:
         """What all shards have per node, entry or graph, as the first one has it."""
-        filled = (line["file"] for line in self.manifest["shards"] if line["graphs"])
-        return next((Shard(self.folder / file).widths for file in filled), {})
+        filled = (line["file"] for line in self.manifest["files"] if line["graphs"])
+        return next((open_shard(self.folder / file).widths for file in filled), {})
 
     def find(self, position: int) -> tuple[Shard, int]:
         """Return the shard of a graph, and its number there."""
@@ -450,7 +371,7 @@ class Shards:
 
     def column(self, name: str) -> list[NDArray[Any]]:
         """Return a copy of an array of every shard."""
-        every = map(self._open, range(len(self.manifest["shards"])))
+        every = map(self.open, range(len(self.manifest["files"])))
         return [np.array(shard.arrays[name]) for shard in every]
 
 
@@ -471,8 +392,7 @@ def shard_records(
             )
     numbers = [shards.targets.index(str(name)) for name in targets]
     for place in range(shards.graph_ptr.size - 1):
-        shard = shards.shard(place)
-        shard.check()
+        shard = shards.open(place, check=True)
         columns = [shard.targets(number) for number in numbers]
         for number in range(len(shard)):
             record = shard.record(number, shards.names)
@@ -483,25 +403,5 @@ def shard_records(
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Return the manifest of a folder, of this version and not damaged."""
-    file = folder / MANIFEST_FILE
-    try:
-        text = file.read_text(encoding="utf-8")
-        head = parse_as(_Head, text)
-        known = head["format"], head["format_version"]
-        if known == (FORMAT, FORMAT_VERSION):
-            return dict(parse_as(_Complete if head["complete"] else _Manifest, text))
-        reason = f"it is {known[0]!r}, version {known[1]}"
-    except (OSError, ValueError) as error:
-        reason = str(error)
-    raise GraphInputError(f"{file} cannot be read: {reason}.")
-
-
-def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Write the manifest, one shard per line."""
-    known = {"format": FORMAT, "format_version": FORMAT_VERSION, **manifest}
-    lines = known.pop("shards")
-    text = json.dumps({**known, "shards": []}, indent=1, sort_keys=True)
-    rows = ",\n  ".join(json.dumps(line, sort_keys=True) for line in lines)
-    text = text.replace('"shards": []', f'"shards": [\n  {rows}\n ]')
-    write_files(folder, {MANIFEST_FILE: f"{text}\n".encode()})
+    """Return the manifest of a folder of shards, of this version and not damaged."""
+    return array_folder.read_manifest(folder, FORMAT, ShardManifest, _Complete)

@@ -18,6 +18,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sekgnn import fields
+from sekgnn.array_file import read_arrays
 from sekgnn.encoding.dask_engine import run_tasks
 from sekgnn.encoding.encoder import Encoding, encode
 from sekgnn.encoding.ragged import RaggedEncoding, Values, join_values
@@ -28,7 +29,12 @@ from sekgnn.graphs import PackedGraphs, SelfLoops, Undirected
 from sekgnn.graphs.packed import packed_slice
 from sekgnn.parallel import Progress, even_chunks
 from sekgnn.transforms.add_substructure_encoding import AddSubstructureEncoding
-from sekgnn.transforms.encoding_cache import cache_key, cached_encoding, read_cache
+from sekgnn.transforms.encoding_cache import (
+    cache_header,
+    cache_path,
+    cached_encoding,
+    values_of,
+)
 from sekgnn.transforms.pyg_data import GraphDataset, attach_encoding, pack_dataset
 
 _PIECE = 4096  # graphs of a task
@@ -241,19 +247,17 @@ def _encode_piece(
     encoding: SubstructureEncoding,
     dtype: np.dtype[Any],
     task: tuple[int, PackedArrays],
-) -> str:
-    """Encode some graphs of a dataset into a file, and return its name alone."""
+) -> None:
+    """Encode some graphs of a dataset into a file."""
     piece = PackedGraphs.over(*task[1])
     work = partial(encode, piece, encoding, dtype=dtype, threads=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error", CacheWarning)
-        warnings.filterwarnings("ignore", ".*it is rebuilt", CacheWarning)
+        warnings.filterwarnings("ignore", ".*it is made again", CacheWarning)
         try:
-            made = cached_encoding(folder, piece, encoding, dtype, work)
+            cached_encoding(folder, piece, encoding, dtype, work)
         except CacheWarning as error:
             raise OutputError(str(error)) from None
-    assert made[1] is not None
-    return made[1].name
 
 
 def _on_workers(
@@ -273,25 +277,25 @@ def _on_workers(
         (number, (piece.node_ptr, piece.indptr, piece.indices))
         for number, piece in enumerate(pieces)
     )
-    names = {}
-    for (number, _), name in run_tasks(job, tasks, client):
-        names[number] = name
+    for done, _ in enumerate(run_tasks(job, tasks, client), start=1):
         if progress is not None:
-            progress(len(names), len(pieces))
+            progress(done, len(pieces))
+    files: list[Path] = []
     values: list[Values] = []
-    for number, piece in enumerate(pieces):
-        found = cache_key(piece, encoding, kind)
-        assert found is not None
-        part = read_cache(folder / names[number], *found)
-        if part is None:
+    for piece in pieces:
+        about = cache_header(piece, encoding, kind)
+        assert about is not None
+        files.append(cache_path(folder, about))
+        try:
+            values.append(values_of(read_arrays(files[-1], about)[1]))
+        except FileNotFoundError:
             raise OutputError(
-                f"{folder / names[number]} is not here: workers and client must see "
-                "the same cache_dir."
-            )
-        values.append(part)
+                f"{files[-1]} is not here: workers and client must see the same "
+                "cache_dir."
+            ) from None
     whole = join_values(values)
-    for name in set(names.values()) if len(pieces) > 1 else ():
-        (folder / name).unlink(missing_ok=True)
+    for file in files if len(files) > 1 else ():
+        file.unlink(missing_ok=True)
     return whole
 
 

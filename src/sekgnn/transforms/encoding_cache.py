@@ -1,7 +1,4 @@
-"""A file per encoded dataset, named by its content and checked whenever it is read.
-
-Beside the numbers it holds the key and every parameter (:mod:`sekgnn.array_file`).
-"""
+"""A file per encoded dataset, named by its content and checked whenever it is read."""
 
 from __future__ import annotations
 
@@ -15,17 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from sekgnn.array_file import DamagedFileError, read_arrays, write_arrays
+from sekgnn.array_file import SUFFIX, Arrays, Content, DamagedFileError, Header, cached
 from sekgnn.encoding.ragged import PARTS, RaggedEncoding, Values
 from sekgnn.encoding.substructure import SubstructureEncoding
-from sekgnn.errors import CacheWarning, ConfigError, OutputError
+from sekgnn.errors import CacheWarning
 from sekgnn.graphs import PackedGraphs
-
-FORMAT_VERSION = 2
-"""Raise it when the layout of the file changes."""
-
-SUFFIX = ".sekenc"
-_MAGIC = b"sekgnn encoding\n"
 
 
 def cached_encoding(
@@ -42,46 +33,49 @@ def cached_encoding(
     Warns:
         CacheWarning: If the file is damaged, or cannot be written.
     """
-    found = cache_key(packed, encoding, dtype)
-    if found is None:
-        _warn(
+    about = cache_header(packed, encoding, dtype)
+    if about is None:
+        warnings.warn(
             f"the encodings are not cached: the source of {type(encoding).__name__} is "
-            "not available, so changes to it would go unnoticed; define it in a file."
+            "not available, so changes to it would go unnoticed; define it in a file.",
+            CacheWarning,
+            stacklevel=3,
         )
         return compute(), None, False
-    key, parameters = found
-    file = folder / f"{key}{SUFFIX}"
 
-    def lookup() -> Values | None:
-        try:
-            values = read_cache(file, key, parameters)
-            if values is None:
-                return None
-            return encoding.checked(values, packed.num_nodes)
-        except (DamagedFileError, ConfigError) as error:
-            _warn(f"the cache {file} is not used, {error}; it is rebuilt.", 5)
-            return None
+    def make() -> Content:
+        values = compute()
+        if isinstance(values, RaggedEncoding):
+            return {}, {name: getattr(values, name) for name in PARTS}
+        return {}, {"values": values}
 
-    values = lookup()
-    if values is not None:
-        return values, file, True
-    values = compute()
-    try:
-        write_cache(file, key, parameters, values)
-    except OutputError as error:
-        _warn(f"the encodings are returned but not cached: {error}")
-        return values, None, False
-    mapped = lookup()
-    return values if mapped is None else mapped, file, False
+    def use(header: Header, arrays: Arrays) -> Values:
+        return encoding.checked(values_of(arrays), packed.num_nodes)
+
+    return cached(cache_path(folder, about), about, make, use, stacklevel=5)
 
 
-def cache_key(
+def cache_path(folder: Path, about: Header) -> Path:
+    """Return where the encodings with a header are kept."""
+    return folder / f"{about['key']}{SUFFIX}"
+
+
+def values_of(arrays: Arrays) -> Values:
+    """Return the encodings in a file."""
+    if set(arrays) == set(PARTS):
+        return RaggedEncoding(*(arrays[name] for name in PARTS))
+    if "values" not in arrays:
+        raise DamagedFileError("it holds no encodings")
+    return arrays["values"]
+
+
+def cache_header(
     packed: PackedGraphs, encoding: SubstructureEncoding, dtype: np.dtype[Any]
-) -> tuple[str, dict[str, Any]] | None:
-    """Return a name for the encoding of these graphs, and the parameters in it.
+) -> Header | None:
+    """Return what the file of the encodings of these graphs says about itself.
 
-    The name is the SHA-256 of versions, parameters, the source of a class that is not
-    ours, and the graphs themselves: whatever changes the result changes the name.
+    Its ``key`` is the SHA-256 of versions, parameters, the source of a class that is
+    not ours, and the graphs themselves: whatever changes the result changes the key.
     ``None`` if there is no source to read.
     """
     sources = hashlib.sha256()
@@ -92,7 +86,6 @@ def cache_key(
             except (OSError, TypeError):
                 return None
     parameters = {
-        "format_version": FORMAT_VERSION,
         "encoding": encoding.to_dict(),
         "class": f"{type(encoding).__module__}:{type(encoding).__qualname__}",
         "version": encoding.version,
@@ -108,39 +101,4 @@ def cache_key(
     ):
         digest.update(array.size.to_bytes(8, "little"))
         digest.update(np.ascontiguousarray(array, dtype=kind).data)
-    return digest.hexdigest(), parameters
-
-
-def write_cache(
-    path: Path, key: str, parameters: dict[str, Any], values: Values
-) -> None:
-    """Write ``values``, all or nothing."""
-    if isinstance(values, RaggedEncoding):
-        arrays = {name: getattr(values, name) for name in PARTS}
-    else:
-        arrays = {"values": values}
-    write_arrays(path, _MAGIC, {"key": key, "parameters": parameters}, arrays)
-
-
-def read_cache(path: Path, key: str, parameters: dict[str, Any]) -> Values | None:
-    """Return the numbers mapped from the file, or ``None`` if there is no file.
-
-    Changes of the arrays stay in memory (the map is copy-on-write).
-
-    Raises:
-        DamagedFileError: If it carries another key or other parameters, or cannot be
-            read.
-    """
-    try:
-        header, arrays = read_arrays(path, _MAGIC)
-    except FileNotFoundError:
-        return None
-    if header.get("key") != key or header.get("parameters") != parameters:
-        raise DamagedFileError("it belongs to other graphs or parameters")
-    if set(arrays) == set(PARTS):
-        return RaggedEncoding(*(arrays[name] for name in PARTS))
-    return arrays.get("values")
-
-
-def _warn(message: str, stacklevel: int = 4) -> None:
-    warnings.warn(message, CacheWarning, stacklevel=stacklevel)
+    return {"key": digest.hexdigest(), "parameters": parameters}

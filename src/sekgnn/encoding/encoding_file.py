@@ -22,9 +22,10 @@ from sekgnn.encoding.encoder import encode
 from sekgnn.encoding.sampled import check_sampling, encode_sampled
 from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.encoding.tasks import BACKENDS
-from sekgnn.errors import ConfigError, OutputError
-from sekgnn.files import atomic_path
-from sekgnn.graphs import Graph, pack, path_graph
+from sekgnn.errors import ConfigError
+from sekgnn.files import atomic_path, check_target
+from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.packed import pack
 from sekgnn.kernel import clock
 from sekgnn.parallel import Progress, within
 
@@ -44,21 +45,32 @@ Write = Callable[[NDArray[Any]], object]
 """Takes the encodings of the next nodes, ``[n, C, L]``."""
 
 
-@dataclass(frozen=True)
-class Contents:
-    """What a file of encodings says about itself.
+@dataclass
+class EncodingFile:
+    """What a file of encodings holds, and how fast that was made.
 
     Attributes:
         node_ptr: Graph g owns nodes ``node_ptr[g]:node_ptr[g + 1]``, int64 ``[G + 1]``.
         rows: For tables of SMILES, the data row (from 1) of each graph, else None.
         sampled: Whether a channel of standard errors follows for every channel.
+        seconds: Time spent encoding, kernels already loaded.
+        total_seconds: The same with loading of kernels and writing; never compiling.
     """
 
+    path: Path
     encoding: SubstructureEncoding
     dtype: np.dtype[Any]
     node_ptr: NDArray[np.int64]
+    num_edges: int
     rows: NDArray[np.int64] | None = None
     sampled: bool = False
+    seconds: float = 0.0
+    total_seconds: float = 0.0
+
+    @property
+    def num_graphs(self) -> int:
+        """Number of graphs."""
+        return self.node_ptr.size - 1
 
     @property
     def channels(self) -> tuple[str, ...]:
@@ -72,48 +84,26 @@ class Contents:
         """N, C and L."""
         return int(self.node_ptr[-1]), len(self.channels), self.encoding.length
 
-
-@dataclass(frozen=True)
-class JobResult:
-    """What was encoded, and how fast.
-
-    Attributes:
-        seconds: Time spent encoding, kernels already loaded.
-        total_seconds: The same with loading of kernels and writing; never compiling.
-    """
-
-    contents: Contents
-    num_edges: int
-    seconds: float
-    total_seconds: float
-    output: Path
-
-    @property
-    def num_graphs(self) -> int:
-        """Number of graphs."""
-        return self.contents.node_ptr.size - 1
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values."""
-        encoding = self.contents.encoding
         return {
             "graphs": self.num_graphs,
-            "nodes": self.contents.shape[0],
+            "nodes": self.shape[0],
             "edges": self.num_edges,
-            "channels": list(self.contents.channels),
-            "length": encoding.length,
-            "shape": list(self.contents.shape),
-            "dtype": str(self.contents.dtype),
-            "encoding": encoding.to_dict(),
+            "channels": list(self.channels),
+            "length": self.encoding.length,
+            "shape": list(self.shape),
+            "dtype": str(self.dtype),
+            "encoding": self.encoding.to_dict(),
             "seconds": self.seconds,
             "total_seconds": self.total_seconds,
             "graphs_per_second": self.num_graphs / max(self.seconds, 1e-9),
-            "output": str(self.output),
+            "output": str(self.path),
         }
 
     def sentence(self) -> str:
         """Return a short summary for people."""
-        nodes, channels, length = self.contents.shape
+        nodes, channels, length = self.shape
         graphs = "1 graph" if self.num_graphs == 1 else f"{self.num_graphs} graphs"
         rates = [count / max(self.seconds, 1e-9) for count in (self.num_graphs, nodes)]
         shown = [f"{rate:,.0f}" if rate >= 100 else f"{rate:.2g}" for rate in rates]
@@ -121,8 +111,8 @@ class JobResult:
             f"encoded {graphs} ({nodes} nodes, {self.num_edges} edges) in "
             f"{self.seconds:.2f} s\n"
             f"{shown[0]} graphs per second, {shown[1]} nodes per second\n"
-            f"{channels} channels x {length} steps per node, {self.contents.dtype}\n"
-            f"wrote {self.output}"
+            f"{channels} channels x {length} steps per node, {self.dtype}\n"
+            f"wrote {self.path}"
         )
 
 
@@ -142,7 +132,7 @@ def check_backend(
         )
 
 
-def run_job(
+def write_encodings(
     graphs: Sequence[Graph],
     encoding: SubstructureEncoding,
     output: Path,
@@ -154,7 +144,7 @@ def run_job(
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
-) -> JobResult:
+) -> EncodingFile:
     """Encode graphs and write the file; a failure leaves what was there before.
 
     Memory is that of the graphs and of about ``PIECE_NUMBERS`` numbers, or of the
@@ -170,17 +160,23 @@ def run_job(
     started = clock()
     suffix = check_output(output)
     options: dict[str, Any] = {"backend": backend, "dtype": dtype}
-    kept = None if rows is None else np.array(rows, dtype=np.int64)
     sizes = [0, *(graph.num_nodes for graph in graphs)]
     node_ptr = np.cumsum(sizes, dtype=np.int64)
-    sampled = backend == SAMPLED
-    contents = Contents(encoding, np.dtype(dtype), node_ptr, kept, sampled)
-    total = contents.shape[0]
+    made = EncodingFile(
+        output,
+        encoding,
+        np.dtype(dtype),
+        node_ptr,
+        sum(graph.num_edges for graph in graphs),
+        None if rows is None else np.array(rows, dtype=np.int64),
+        backend == SAMPLED,
+    )
+    total = made.shape[0]
 
     def compute(
         some: Sequence[Graph], threads: int | None, progress: Progress | None = None
     ) -> NDArray[Any]:
-        if not sampled:
+        if not made.sampled:
             found: NDArray[Any] = encode(
                 pack(some), encoding, threads=threads, progress=progress, **options
             )
@@ -196,25 +192,24 @@ def run_job(
         return np.concatenate(parts).astype(dtype, copy=False)
 
     # load what was compiled before, so that the rate is that of the work
-    compute([path_graph(2)], 1)
-    seconds = 0.0
+    compute([Graph.from_edge_index([[0, 1], [1, 0]], 2)], 1)
     with (
         atomic_path(output) as draft,
         draft.open("wb") as file,
-        WRITERS[suffix](file, contents) as write,
+        WRITERS[suffix](file, made) as write,
     ):
-        for first, last in _pieces(contents):
+        for first, last in _pieces(made):
             begin, end = node_ptr[[first, last]].tolist()
             moved = within(progress, begin, end - begin, total)
             begun = clock()
             block = compute(graphs[first:last], threads, moved)
-            seconds += clock() - begun
+            made.seconds += clock() - begun
             write(block)
-    num_edges = sum(graph.num_edges for graph in graphs)
-    return JobResult(contents, num_edges, seconds, clock() - started, output)
+    made.total_seconds = clock() - started
+    return made
 
 
-def _pieces(contents: Contents) -> list[tuple[int, int]]:
+def _pieces(contents: EncodingFile) -> list[tuple[int, int]]:
     """Cut the graphs into pieces of about ``PIECE_NUMBERS`` numbers."""
     _, channels, length = contents.shape
     most = max(1, PIECE_NUMBERS // max(1, channels * length))
@@ -229,7 +224,7 @@ def _pieces(contents: Contents) -> list[tuple[int, int]]:
 
 
 @contextmanager
-def npz_writer(file: IO[bytes], contents: Contents) -> Iterator[Write]:
+def npz_writer(file: IO[bytes], contents: EncodingFile) -> Iterator[Write]:
     """Write ``values``, ``node_ptr``, ``channels``, ``encoding`` and maybe ``rows``.
 
     The archive is not compressed: walk probabilities hardly shrink, and an archive
@@ -257,7 +252,7 @@ def npz_writer(file: IO[bytes], contents: Contents) -> Iterator[Write]:
 
 
 @contextmanager
-def parquet_writer(file: IO[bytes], contents: Contents) -> Iterator[Write]:
+def parquet_writer(file: IO[bytes], contents: EncodingFile) -> Iterator[Write]:
     """Write one row per node: ``graph``, ``node``, maybe ``row``, then the numbers.
 
     The number of channel c at step t is the column ``c/t``, t from 1, or from the first
@@ -303,7 +298,9 @@ def parquet_writer(file: IO[bytes], contents: Contents) -> Iterator[Write]:
         yield write
 
 
-WRITERS: dict[str, Callable[[IO[bytes], Contents], AbstractContextManager[Write]]] = {
+WRITERS: dict[
+    str, Callable[[IO[bytes], EncodingFile], AbstractContextManager[Write]]
+] = {
     ".npz": npz_writer,
     ".parquet": parquet_writer,
 }
@@ -323,18 +320,7 @@ def check_output(output: Path, source: Path | None = None) -> str:
             f"{output}: no format can be inferred from the suffix {suffix!r}; "
             f"use {' or '.join(WRITERS)}."
         )
-    if output.is_dir():
-        raise OutputError(f"cannot write {output}: it is a folder; name a file.")
-    if not output.parent.is_dir():
-        raise OutputError(
-            f"cannot write {output}: the folder {output.parent} does not exist; "
-            "create it first."
-        )
-    if not os.access(output.parent, os.W_OK):
-        raise OutputError(
-            f"cannot write {output}: the folder {output.parent} is not writable; "
-            "choose another."
-        )
+    check_target(output)
     if source is not None and source.exists() and output.exists():
         if os.path.samefile(source, output):
             raise ConfigError(f"{output} is the input; choose another output.")

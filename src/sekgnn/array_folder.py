@@ -1,0 +1,118 @@
+"""Folders of array files that are made one by one, and the manifest that lists them.
+
+The manifest (JSON) says what the files are and, once all are there, of each its name
+and SHA-256. It is written first, so that the same command continues what was
+interrupted and another one is refused, and again at the end: a folder whose manifest
+says so is complete.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypedDict
+
+from sekgnn.array_file import Header
+from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.files import make_folder, visible_names, write_files
+from sekgnn.parsing import parse_as
+
+MANIFEST_FILE = "manifest.json"
+FORMAT_VERSION = 2
+"""Raise it when the layout of manifests changes."""
+
+
+class Line(TypedDict):
+    """What the manifest has of every file."""
+
+    file: str
+    sha256: str
+    key: str
+
+
+class Manifest(TypedDict):
+    """What all manifests have, beside ``parameters`` and the lines of ``files``."""
+
+    format: str
+    format_version: int
+    complete: bool
+
+
+def line_of(header: Header) -> dict[str, Any]:
+    """Return the line of a file: its header without what only its readers need."""
+    return {k: v for k, v in header.items() if k not in ("arrays", "columns")}
+
+
+def read_manifest(
+    folder: Path, format: str, form: Any, complete: Any = None
+) -> dict[str, Any]:
+    """Return the manifest of a folder.
+
+    Args:
+        folder: The folder.
+        format: What it must hold.
+        form: A ``TypedDict`` of what its manifest has.
+        complete: Likewise of a complete one; by default the same.
+
+    Raises:
+        GraphInputError: If it is missing, damaged or of something else.
+    """
+    file = folder / MANIFEST_FILE
+    try:
+        text = file.read_text(encoding="utf-8")
+        head = parse_as(Manifest, text)
+        known = head["format"], head["format_version"]
+        if known == (format, FORMAT_VERSION):
+            chosen = complete if head["complete"] and complete is not None else form
+            return dict(parse_as(chosen, text))
+        reason = f"it is {known[0]!r}, version {known[1]}"
+    except (OSError, ValueError) as error:
+        reason = str(error)
+    raise GraphInputError(
+        f"{file} cannot be read: {reason}; name a folder of {format!r}, version "
+        f"{FORMAT_VERSION}, or encode again into a new one."
+    )
+
+
+def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Write a manifest, one file per line."""
+    head = {"format_version": FORMAT_VERSION, **manifest}
+    rows = ",\n  ".join(json.dumps(line, sort_keys=True) for line in head["files"])
+    text = json.dumps({**head, "files": []}, indent=1, sort_keys=True)
+    text = text.replace('"files": []', f'"files": [\n  {rows}\n ]')
+    write_files(folder, {MANIFEST_FILE: f"{text}\n".encode()})
+
+
+def begin_folder(folder: Path, manifest: Mapping[str, Any], form: Any) -> None:
+    """Make a folder, or check that it holds an earlier part of the same.
+
+    A complete folder is left as it is.
+
+    Args:
+        folder: The folder.
+        manifest: What its manifest is to say.
+        form: A ``TypedDict`` of that.
+
+    Raises:
+        ConfigError: If it holds something else.
+        OutputError: If it cannot be made.
+    """
+    held = visible_names(make_folder(folder))
+    if MANIFEST_FILE in held:
+        before = read_manifest(folder, manifest["format"], form)
+        for name, value in manifest["parameters"].items():
+            old = before["parameters"].get(name)
+            if old != value:
+                raise ConfigError(
+                    f"{folder} was made with other {name} ({old!r}, not {value!r}); "
+                    "choose another output, or remove it."
+                )
+        if before["complete"]:
+            return
+    elif held:
+        raise ConfigError(
+            f"{folder} is not empty and holds no {MANIFEST_FILE}; choose another "
+            "output."
+        )
+    write_manifest(folder, {**manifest, "complete": False, "files": []})
