@@ -163,7 +163,7 @@ def test_without_a_choice_the_last_epoch_is_kept_and_every_graph_trains(
 
 def test_the_last_epoch_may_be_kept_where_another_was_better(lines: Path) -> None:
     """The same training; only what is kept of it differs."""
-    more: dict[str, Any] = {"lr": 0.3, "epochs": 6}
+    more: dict[str, Any] = {"lr": 0.1, "epochs": 6}
     best = Training(config(lines, keep="best", **more)).fit()
     last = Training(config(lines, keep="last", **more)).fit()
     assert best.curves == last.curves
