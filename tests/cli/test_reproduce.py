@@ -21,9 +21,9 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     assert not out.exists()
     result = run("reproduce", "all", "--status", "--json", "-o", out)
     assert {r["state"] for r in json.loads(result.stdout)["runs"]} == {"missing"}
-    result = run("reproduce", "table4", "--show", "star3-steps8")
+    result = run("reproduce", "table4", "--show", "counts-steps8")
     shown = RunConfig.from_dict(yaml.safe_load(result.stdout))
-    assert shown == next(r for r in recipes() if r.name == "star3-steps8").config
+    assert shown == next(r for r in recipes() if r.name == "counts-steps8").config
     result = run("reproduce", "table5", "--configs", tmp_path / "configs")
     assert len(list((tmp_path / "configs").glob("*.yaml"))) == 20
     result = run("reproduce", "table5", "--no-train", "-o", out)

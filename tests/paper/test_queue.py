@@ -142,7 +142,7 @@ def test_tables_without_any_run(tmp_path: Path) -> None:
     assert "`xu2019` selects on the test folds" in text
     assert "92.2 (kp-gin)" in text and "wl | – (90.4)" in text
     first, *rows = (tmp_path / "tables" / "table3.csv").read_text().splitlines()
-    assert len(first.split(",")) == 16 and len(rows) > 7 * 12
+    assert len(first.split(",")) == 18 and len(rows) > 7 * 12
     assert (tmp_path / "tables" / "table5.png").read_bytes().startswith(b"\x89PNG")
 
 

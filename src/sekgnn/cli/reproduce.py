@@ -62,7 +62,7 @@ def reproduce(
 
     The shortest run comes first. The same command continues an interrupted one.
     TABLE.md, TABLE.csv and TABLE.png in OUTPUT/tables compare our numbers with the
-    paper's and the best published, and name what each was selected by.
+    paper's in the same metric, and name what each was selected by.
     """
     from sekgnn.checks import check_choice
     from sekgnn.errors import ConfigError

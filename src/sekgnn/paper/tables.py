@@ -11,6 +11,7 @@ from typing import Any
 from sekgnn.datasets.qm9 import HARTREE_IN_EV, QM9_TARGETS
 from sekgnn.files import write_files
 from sekgnn.paper.paper_numbers import (
+    LATER_QM9,
     PAPER_NUMBERS,
     PaperNumber,
     best_published,
@@ -40,6 +41,16 @@ _NOT_RERUN = (
     "‡ was made by an earlier recipe of the run, whose config and record lie in "
     "`results/earlier/`; the present one is not run yet."
 )
+_FEWER = (
+    "† was trained for fewer epochs than its authors train for; *epochs* says for how "
+    "many of how many."
+)
+_METRICS = {
+    "test_log10_mse": "Graph properties, log10 of the MSE",
+    "test_mae": "Counts, MAE: what GNN-AK's code computes, and SEK-PPGN's",
+    "test_mse": "Counts, MSE: what the code of KP-GNN and SEK-GIN computed for the "
+    "published numbers, though the column says MAE",
+}
 _ABOUT = (
     f"Ours, and in brackets the paper's number for the same system; {NOTHING} is not "
     "run yet, or not published. Accuracies in percent, ± over folds or, of several "
@@ -47,7 +58,8 @@ _ABOUT = (
 )
 _PAPER_SELECTS = {
     "holdout": "The paper does not say what its epochs were chosen by.",
-    "xu2019": "The paper's numbers are chosen like this, too: on the test folds.",
+    "xu2019": "The paper's numbers are chosen like this, too, on the test folds; those "
+    "of WWL and RetGK, which it takes from their own papers, are not.",
     "wijesinghe2022": "The paper's numbers are chosen like this, too: on the test "
     "folds.",
 }
@@ -56,8 +68,8 @@ _LAST = (
     "paper's authors, which were chosen on these sets."
 )
 _OTHER = (
-    "The paper has no numbers of this protocol; its best stands below, chosen on the "
-    "test folds (xu2019)."
+    "The paper has no numbers of this protocol; its best, chosen on the "
+    "test folds (xu2019), stands below."
 )
 _EV = (
     "Ours again, times the 27.211386246 eV of a Hartree, as PyG has these targets; the "
@@ -65,7 +77,7 @@ _EV = (
     "Hartree, a0² and cal/(mol K). `sek-gin-ridge` is a network on what the ridge "
     "leaves; rows that do not end in `one-target` learn all twelve at once."
 )
-_EARLIER = "‡"
+_EARLIER, _SHORT = "‡", "†"
 _PER_ROW = 4  # panels of the figure
 
 
@@ -77,29 +89,39 @@ class Cell:
         row: A system, or a variant of ours.
         column: Dataset or target.
         protocol: Whose number it is.
+        metric: Of both numbers.
         ours: Our number, if the run has finished.
         paper: The paper's number for the system, if there is one.
         run: Name of the run, if there is one behind it.
         earlier: Whether ours was made by an earlier recipe of the run.
         chosen_by: What ours is chosen by, in words.
+        of_epochs: Epochs of the system's authors, where they are known.
     """
 
     row: str
     column: str
     protocol: str
+    metric: str
     ours: TableRow | None
     paper: PaperNumber | None
     run: str = ""
     chosen_by: str = ""
     earlier: bool = False
+    of_epochs: int | None = None
+
+    @property
+    def is_short(self) -> bool:
+        """Whether ours was trained for fewer epochs than the authors train for."""
+        return self.ours is not None and self.ours.epochs < (self.of_epochs or 0)
 
 
-def metric_of(table: str, column: str) -> str:
-    """Return the metric that a column of a table is about."""
-    for number in PAPER_NUMBERS:
-        if number.table == TABLES[table] and column in (number.target, number.data):
-            return number.metric
-    raise KeyError(column)
+def metrics_of(table: str, column: str) -> tuple[str, ...]:
+    """Return the metrics of the published numbers in a column of a table.
+
+    Counts have two: some systems report an absolute error and some a squared one.
+    """
+    named = [n for n in PAPER_NUMBERS if column in (n.target, n.data)]
+    return tuple(dict.fromkeys(n.metric for n in named if n.table == TABLES[table]))
 
 
 def cells(table: str, places: Sequence[Place], runs: Path) -> list[Cell]:
@@ -111,33 +133,35 @@ def cells(table: str, places: Sequence[Place], runs: Path) -> list[Cell]:
         runs: Folder of the run folders.
     """
     shown, earlier = shown_runs(places, runs)
-    found: dict[tuple[str, str, str], TableRow] = {}
+    found: dict[tuple[str, str, str, str], TableRow] = {}
     columns = {place.recipe.name: place.recipe.column for place in places}
-    each = {f"{metric_of(table, c)}[{c}]": c for c in COLUMNS[table]}
+    each = {f"{m}[{c}]": (c, m) for c in COLUMNS[table] for m in metrics_of(table, c)}
     for joint, metrics in ((False, ()), (True, tuple(each))):
         own = [run for run in shown if joint != bool(columns[run.name])]
         rows = table_rows(own, metrics, paper_number_of)
         for row in sorted(rows, key=lambda row: row.seeds):
-            column = each.get(row.metric, columns[row.run])
-            if joint or row.metric == metric_of(table, column):
-                found[row.run, column, row.protocol] = row
+            column, metric = each.get(row.metric, (columns[row.run], row.metric))
+            found[row.run, column, row.protocol, metric] = row
     published = {
-        (n.model, n.target or n.data, n.protocol): n
+        (n.model, n.target or n.data, n.protocol, n.metric): n
         for n in PAPER_NUMBERS
-        if n.table == TABLES[table] and n.metric == metric_of(table, n.target or n.data)
+        if n.table == TABLES[table]
     }
-    out: dict[tuple[str, str, str], Cell] = {}
+    out: dict[tuple[str, str, str, str], Cell] = {}
     for place in places:
         recipe = place.recipe
         for protocol, column in product(_protocols(recipe), recipe.columns):
-            key = (recipe.row, column, protocol)
-            ours = found.get((recipe.name, column, protocol))
-            if key in out and (ours is None or ours.seeds < 2):
-                continue  # another seed
-            words = selected_on(recipe.config) if ours is None else ours.selected_on
-            paper = published.pop(key, out[key].paper if key in out else None)
-            old = recipe.name in earlier and ours is not None
-            out[key] = Cell(*key, ours, paper, recipe.name, words, old)
+            for metric in metrics_of(table, column):
+                key = (recipe.row, column, protocol, metric)
+                ours = found.get((recipe.name, column, protocol, metric))
+                if key in out and (ours is None or ours.seeds < 2):
+                    continue  # another seed
+                words = selected_on(recipe.config) if ours is None else ours.selected_on
+                paper = published.pop(key, out[key].paper if key in out else None)
+                old = recipe.name in earlier and ours is not None
+                out[key] = Cell(
+                    *key, ours, paper, recipe.name, words, old, recipe.authors_epochs
+                )
     for key, number in published.items():
         out[key] = Cell(*key, None, number)
     return [*out.values()]
@@ -159,40 +183,29 @@ def markdown(table: str, found: Sequence[Cell], figure: str) -> str:
         figure: File of the figure.
     """
     parts = [f"# {_TITLES[table]}", f"![ours and the paper's]({figure})"]
-    order = COLUMNS[table]
+    blocks: dict[str, list[str]] = {}
+    for column in COLUMNS[table]:
+        for metric in metrics_of(table, column):
+            blocks.setdefault(metric, []).append(column)
     notes: list[str] = []
     for protocol in dict.fromkeys(cell.protocol for cell in found):
-        own = [cell for cell in found if cell.protocol == protocol]
         selects = f"`{protocol}` selects on {SELECTS_ON[protocol]}.".format(
             monitor="loss or accuracy"
         )
         paper = _PAPER_SELECTS.get(protocol, _OTHER)
         if protocol == "last epoch":
             paper = f"{_LAST} {_OTHER}"
-        body = []
-        for row in dict.fromkeys(cell.row for cell in own):
-            line = {cell.column: cell for cell in own if cell.row == row}
-            words = dict.fromkeys(c.chosen_by for c in line.values() if c.run)
-            marks = []
-            for text in words:
-                if text not in notes:
-                    notes.append(text)
-                marks.append(f"({notes.index(text) + 1})")
-            body.append(
-                [row, *(_shown(line.get(column)) for column in order), " ".join(marks)]
-            )
-        published = protocol if protocol in _PAPER_SELECTS else "xu2019"
-        best = best_published(TABLES[table], published)
-        body.append(["best published", *(_best(best.get(c)) for c in order), ""])
-        head = ["", *order, "ours is chosen by"]
-        parts += [
-            f"## `{protocol}`",
-            f"{selects} {paper}",
-            markdown_table(head, body),
-        ]
+        parts += [f"## `{protocol}`", f"{selects} {paper}"]
+        for metric, columns in blocks.items():
+            own = [c for c in found if (c.protocol, c.metric) == (protocol, metric)]
+            if len(blocks) > 1:
+                parts.append(f"### {_METRICS[metric]}")
+            parts.append(_block(table, protocol, metric, columns, own, notes))
     if table == "table3":
         parts += ["## In eV", _EV, _in_ev(found)]
     parts.insert(1, _ABOUT)
+    if any(cell.is_short for cell in found):
+        parts.insert(2, _FEWER)
     if any(cell.earlier for cell in found):
         parts.insert(2, _NOT_RERUN)
     parts += [f"({i}) {text}" for i, text in enumerate(notes, start=1)]
@@ -200,6 +213,42 @@ def markdown(table: str, found: Sequence[Cell], figure: str) -> str:
         cell.paper.note for cell in found if cell.paper and cell.paper.note
     )
     return "\n\n".join([*parts, *(f"* {note}" for note in doubts)]) + "\n"
+
+
+def _block(
+    table: str,
+    protocol: str,
+    metric: str,
+    columns: Sequence[str],
+    own: Sequence[Cell],
+    notes: list[str],
+) -> str:
+    """Return the table of one protocol and metric; ``notes`` grows by what is new."""
+    body = []
+    for row in dict.fromkeys(cell.row for cell in own):
+        line = {cell.column: cell for cell in own if cell.row == row}
+        marks = []
+        for text in dict.fromkeys(c.chosen_by for c in line.values() if c.run):
+            if text not in notes:
+                notes.append(text)
+            marks.append(f"({notes.index(text) + 1})")
+        shown = [_shown(line.get(column)) for column in columns]
+        body.append([row, *shown, _epochs([*line.values()]), " ".join(marks)])
+    published = protocol if protocol in _PAPER_SELECTS else "xu2019"
+    best = best_published(TABLES[table], published)
+    numbers = [best.get((column, metric)) for column in columns]
+    body.append(["best in the paper", *map(_best, numbers), "", ""])
+    if table == "table3":
+        later = (show_value(metric, LATER_QM9[column]) for column in columns)
+        body.append(["later papers", *later, "", ""])
+    return markdown_table(["", *columns, "epochs", "ours is chosen by"], body)
+
+
+def _epochs(line: Sequence[Cell]) -> str:
+    """Return in how many epochs a row was made, and of how many, if that is known."""
+    trained = sorted({c.ours.epochs for c in line if c.ours and c.ours.epochs > 1})
+    of = sorted({c.of_epochs for c in line if c.ours and c.of_epochs})
+    return " of ".join(", ".join(map(str, n)) for n in (trained, of) if n)
 
 
 def _in_ev(found: Sequence[Cell]) -> str:
@@ -223,7 +272,8 @@ def _shown(cell: Cell | None) -> str:
     text = NOTHING
     if cell.ours is not None:
         text = show_result(cell.ours.metric, cell.ours.value, cell.ours.spread)
-        text = text.removesuffix(" %") + _EARLIER * cell.earlier
+        text = text.removesuffix(" %") + _SHORT * cell.is_short
+        text += _EARLIER * cell.earlier
     if cell.paper is None:
         return text
     mark = "*" if cell.paper.note else ""
@@ -239,21 +289,21 @@ def _best(number: PaperNumber | None) -> str:
 def csv(table: str, found: Sequence[Cell]) -> bytes:
     """Return every cell as a line of a CSV file, with all digits."""
     head = ["table", "protocol", "system", "column", "metric", "run", "state", "value",
-            "spread", "seeds", "seconds", "chosen_by", "paper", "paper_spread",
-            "best_published", "best_published_system"]  # fmt: skip
+            "spread", "seeds", "seconds", "epochs", "authors_epochs", "chosen_by",
+            "paper", "paper_spread", "best_in_paper", "best_system"]  # fmt: skip
     lines: list[list[Any]] = []
     for cell in found:
         published = cell.protocol if cell.protocol in _PAPER_SELECTS else "xu2019"
-        best = best_published(TABLES[table], published).get(cell.column)
+        best = best_published(TABLES[table], published).get((cell.column, cell.metric))
         ours, paper = cell.ours, cell.paper
         lines.append([
             table, cell.protocol, cell.row, cell.column,
-            metric_of(table, cell.column), cell.run,
+            cell.metric, cell.run,
             "" if not cell.run else "missing" if ours is None
             else "earlier recipe" if cell.earlier else "done",
-            *(("",) * 4 if ours is None
-              else (ours.value, ours.spread, ours.seeds, ours.seconds)),
-            cell.chosen_by,
+            *(("",) * 5 if ours is None else (
+                ours.value, ours.spread, ours.seeds, ours.seconds, ours.epochs)),
+            cell.of_epochs, cell.chosen_by,
             *(("",) * 2 if paper is None else (paper.value, paper.spread)),
             *(("",) * 2 if best is None else (best.value, best.model)),
         ])  # fmt: skip
@@ -261,21 +311,22 @@ def csv(table: str, found: Sequence[Cell]) -> bytes:
 
 
 def png(table: str, found: Sequence[Cell]) -> bytes:
-    """Return a figure: a panel per column, a line per system, ours and the paper's.
+    """Return a figure: a panel per column and metric, ours and the paper's.
 
     Numbers of the first protocol with published ones are filled, those of protocols
     that select nothing on test graphs are open.
     """
-    columns = COLUMNS[table]
-    lines = (len(columns) + _PER_ROW - 1) // _PER_ROW
+    panels = [(c, m) for c in COLUMNS[table] for m in metrics_of(table, c)]
+    lines = (len(panels) + _PER_ROW - 1) // _PER_ROW
     names = dict.fromkeys(cell.row for cell in found if cell.ours or cell.paper)
 
     def draw(figure: Any) -> None:
         grid = figure.subplots(lines, _PER_ROW, squeeze=False, sharey=True)
-        for axes in grid.flat[len(columns) :]:
+        for axes in grid.flat[len(panels) :]:
             axes.set_visible(False)
-        for axes, column in zip(grid.flat, columns, strict=False):
-            _panel(axes, table, column, found, list(names))
+        for axes, (column, metric) in zip(grid.flat, panels, strict=False):
+            own = [c for c in found if (c.column, c.metric) == (column, metric)]
+            _panel(axes, table, column, metric, own, list(names))
         handles, labels = grid.flat[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper left", ncols=5, frameon=False)
 
@@ -283,10 +334,14 @@ def png(table: str, found: Sequence[Cell]) -> bytes:
 
 
 def _panel(
-    axes: Any, table: str, column: str, found: Sequence[Cell], names: list[str]
+    axes: Any,
+    table: str,
+    column: str,
+    metric: str,
+    own: Sequence[Cell],
+    names: list[str],
 ) -> None:
     published = "xu2019" if table == "table2" else "holdout"
-    own = [cell for cell in found if cell.column == column]
     for label, colour, mark, fill, protocol in (
         ("ours", WATCHED, "o", "full", published),
         ("ours, nested", WATCHED, "o", "none", "nested"),
@@ -306,17 +361,16 @@ def _panel(
             x, range(len(names)), mark, color=colour, fillstyle=fill, markersize=4,
             label=label,
         )  # fmt: skip
-    best = best_published(TABLES[table], published).get(column)
+    best = best_published(TABLES[table], published).get((column, metric))
     if best is not None:
-        axes.axvline(best.value, color=INK, lw=0.8, ls=":", label="best published")
+        axes.axvline(best.value, color=INK, lw=0.8, ls=":", label="best in the paper")
     axes.set_title(as_text(column), loc="left", weight="bold", size=10)
     axes.set_yticks(range(len(names)), [as_text(name) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.grid(color="#EEEEEE", axis="x")
     axes.set_axisbelow(True)
-    metric = metric_of(table, column)
     axes.set_xlabel(as_text(metric))
-    if metric == "test_mae":
+    if metric in ("test_mae", "test_mse"):
         axes.set_xscale("log")
 
 

@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import MISSING, Field, asdict, dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -161,15 +161,23 @@ def table_rows(
 def _same_but_seed(runs: Sequence[Run]) -> list[list[int]]:
     """Return the places of runs of which only the seeds differ, two or more a group."""
     free = {item.name for item in config_fields() if item.metadata.get("free")}
+    usual = {item.name: _default(item) for item in config_fields()}
     groups: dict[str, dict[Any, int]] = {}
     for i, run in enumerate(runs):
         given = run.record.config.items()
-        config = {k: v for k, v in given if v is not None and k not in free}
+        config = {k: v for k, v in given if k not in free and v != usual.get(k)}
         seed = config.pop("seed", None)
         data = [run.record.data.get(name) for name in ("fingerprint", "targets")]
         key = json.dumps([config, data], sort_keys=True, default=str)
         groups.setdefault(key, {}).setdefault(seed, i)
     return [[*group.values()] for group in groups.values() if len(group) > 1]
+
+
+def _default(item: Field[Any]) -> Any:
+    """Return the default of a key as a record has it: a record may lack a later key."""
+    made = item.default_factory
+    value = item.default if made is MISSING else made()
+    return [*value] if isinstance(value, tuple) else value
 
 
 def _means(runs: Sequence[Sequence[TableRow]]) -> list[TableRow]:
