@@ -119,7 +119,7 @@ def test_every_record_is_of_its_config(path: Path) -> None:
 def test_a_record_of_another_commit_is_regenerated(
     name: str, within: float, tmp_path: Path, data_root: Path
 ) -> None:
-    """As ``docs/reproduce.md`` says: accuracies to the digit, least squares to 0.5 %."""
+    """As ``docs/reproduce.md`` says: accuracies to the digit, squares to 0.5 %."""
     old = RunRecord.load(RUNS / name).headline
     config = replace(RECIPES[name].config, baseline=False)
     new = train(config=config, output=tmp_path / "run", data_root=data_root).headline

@@ -147,6 +147,9 @@ class DGCNN(GraphModel):
     The last layer has one channel, by which the nodes of a graph are sorted (PyG's
     ``SortAggregation``); the first ``sort_nodes`` of them, all layers side by side, are
     read by two 1-D convolutions. A graph with fewer nodes is padded with zeros.
+
+    The authors' code takes ``sort_nodes`` from a quantile of the sizes of the training
+    graphs, and a dropout of 0.5 before the last layer; here both are options.
     """
 
     def encoders(self, options: DGCNNOptions) -> list[nn.Module]:
@@ -238,7 +241,8 @@ class GraphSNN(GraphModel):
 
     where :math:`(V_{vu}, E_{vu})` is the subgraph of the nodes that the closed
     neighbourhoods of v and u share, and :math:`\tilde\omega` is :math:`\omega` divided
-    by its sum over u.
+    by its sum over u. :math:`\gamma` is learned from 1; the authors' code starts it at
+    0.1.
     """
 
     def encoders(self, options: ModelOptions) -> list[nn.Module]:
@@ -328,6 +332,10 @@ class KPGIN(_Peripheral):
     :class:`~sekgnn.encoding.PeripheralEdges`: pairs of nodes of :math:`N_k(v)` that are
     1, 2, ... steps apart inside of it; and, with ``shortest_paths``, :math:`s_{uv}`
     from the number of shortest paths between u and v. Edge features are read on hop 1.
+
+    The authors' code embeds each number of peripheral edges, up to a limit, where ours
+    maps its logarithm linearly; reads the numbers of shortest paths by default; and on
+    TU sets takes its neighbourhoods from a diffusion kernel, with a dropout of 0.5.
     """
 
 

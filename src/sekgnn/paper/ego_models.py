@@ -46,6 +46,10 @@ class GINAKPlus(GraphModel):
 
     the centroid, the subgraph and the context, the latter two gated by the distance.
     Memory grows with the size of all ego-nets.
+
+    The authors' code has one inner layer, appends an embedding of the distance instead
+    of adding it, gates the centroid too, and maps subgraph and context by layers of
+    their own before they are joined.
     """
 
     def encoders(self, options: GINAKOptions) -> list[nn.Module]:
