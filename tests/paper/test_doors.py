@@ -55,8 +55,8 @@ def test_no_private_name_is_used() -> None:
 
 
 def test_every_described_model_is_registered_at_its_home() -> None:
-    homes = MODEL_KINDS.homes()
-    assert set(homes) <= set(MODELS)
+    homes = dict(MODELS.homes)
+    assert set(homes) <= set(MODELS) and set(homes) <= set(MODEL_KINDS)
     for name, home in homes.items():
         cls: Any = MODELS[name]
         assert cls.__module__ == home and cls.name == name

@@ -24,7 +24,7 @@ from sekgnn.cli.progress import progress_bar, progress_stages
 from sekgnn.cli.wl_options import build_test, flags_of_tests
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.files import make_folder, visible_names, write_files
-from sekgnn.registry import parameter
+from sekgnn.parameters import parameter
 from sekgnn.training.config import config_fields
 
 if TYPE_CHECKING:

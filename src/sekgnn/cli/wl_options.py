@@ -89,7 +89,7 @@ def build_test(test: str, options: dict[str, Any]) -> WLTest:
     """Return the test that flags describe; flags that mean nothing to it are errors."""
     from sekgnn.checks import check_choice
     from sekgnn.errors import ConfigError
-    from sekgnn.registry import build
+    from sekgnn.parameters import build
     from sekgnn.wl import TESTS
     from sekgnn.wl.by_name import find_encoding
 
@@ -143,7 +143,7 @@ def _meant(encoding: Any, options: dict[str, Any]) -> set[str]:
 
 def _family(encoding: Any, options: dict[str, Any]) -> tuple[Any, ...]:
     """Return an encoding for every combination of values of an option."""
-    from sekgnn.registry import build
+    from sekgnn.parameters import build
     from sekgnn.wl.encodings.walks import Walks, walk_family
 
     types = {item.name: str(item.type) for item in fields(encoding)}

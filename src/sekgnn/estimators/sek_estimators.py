@@ -34,8 +34,8 @@ from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
 from sekgnn.models import save_model
 from sekgnn.models.model_file import read_about
 from sekgnn.models.options import MODEL_KINDS, OWN
+from sekgnn.parameters import build
 from sekgnn.parsing import Size, read_as
-from sekgnn.registry import build
 from sekgnn.training.config import CONFIG_HELP, RunConfig, config_fields
 from sekgnn.training.ensemble import fit_members
 from sekgnn.training.predictor import Predictor

@@ -17,6 +17,7 @@ from sekgnn.memory import check_memory
 from sekgnn.models.graph_inputs import GraphInputs, graph_features, graph_inputs
 from sekgnn.models.linear_skip import LinearSkip, PooledFeatures
 from sekgnn.models.options import (
+    MODEL_HOMES,
     MODEL_KINDS,
     OWN,
     Level,
@@ -30,7 +31,8 @@ from sekgnn.nn import GraphReadout, Standardizer
 from sekgnn.nn.choices import POOLS
 from sekgnn.nn.mlp import activate, reset_children
 from sekgnn.nn.standardizer import GraphScale
-from sekgnn.registry import Registry, build
+from sekgnn.parameters import build
+from sekgnn.registry import Registry
 from sekgnn.walks.between import STEPS
 
 M = TypeVar("M", bound="GraphModel")
@@ -491,29 +493,22 @@ def check_pairs(model: GraphModel, sizes: Sequence[int], where: str) -> None:
 
 
 class _Models(Registry[nn.Module]):
-    """Models by name, which have options."""
+    """Models by name, each with its kind."""
 
-    def homes(self) -> Mapping[str, str]:
-        """Return the modules that register models."""
-        return MODEL_KINDS.homes()
-
-    def add(self, name: str, own: Any) -> type[nn.Module]:
-        """Make a model known by ``name``."""
-        cls = super().add(name, own)
-        if name not in MODEL_KINDS:
-            MODEL_KINDS.add(name, OWN)
-        if issubclass(cls, GraphModel):
-            cls.kind = MODEL_KINDS[name]
-            _describe(cls)
-        return cls
+    def add(self, name: str, cls: Any) -> type[nn.Module]:
+        model = super().add(name, cls)
+        kind = MODEL_KINDS.setdefault(name, OWN)
+        if issubclass(model, GraphModel):
+            model.kind = kind
+            _describe(model)
+        return model
 
     def forget(self, name: str) -> None:
-        """Take a model out again."""
         super().forget(name)
-        MODEL_KINDS.forget(name)
+        del MODEL_KINDS[name]
 
 
-MODELS = _Models("model", nn.Module)
+MODELS = _Models("model", nn.Module, MODEL_HOMES)
 """Every model by name."""
 
 

@@ -8,7 +8,8 @@ from typing import Any
 from sekgnn.checks import nearest
 from sekgnn.encoding.substructure import ENCODINGS, SubstructureEncoding
 from sekgnn.errors import ConfigError
-from sekgnn.registry import Registry, import_own, make
+from sekgnn.parameters import make
+from sekgnn.registry import Registry, import_own
 from sekgnn.wl.encodings.base import Encoding, ExactEncoding
 from sekgnn.wl.encodings.ego_nets import DistanceProfile, InnerFWL, InnerWL
 from sekgnn.wl.encodings.walks import Walks
@@ -18,11 +19,11 @@ from sekgnn.wl.isomorphism import Isomorphism
 from sekgnn.wl.refinement import WLTest
 from sekgnn.wl.sek import SEK, SEKTwoFWL, SubgraphWL
 
-TESTS: Registry[WLTest] = Registry("test", WLTest)  # type: ignore[type-abstract]
+TESTS: Registry[WLTest] = Registry("test", WLTest)
 """The known tests by name, the library's from the weaker to the stronger."""
 EXACT_ENCODINGS: Registry[ExactEncoding] = Registry(
     "encoding",
-    ExactEncoding,  # type: ignore[type-abstract]
+    ExactEncoding,
 )
 """The known exact encodings by name, before those of :data:`sekgnn.encoding.ENCODINGS`
 of the same name."""
