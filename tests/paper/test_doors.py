@@ -74,7 +74,7 @@ def test_nothing_is_loaded_before_it_is_asked_for() -> None:
     build = "sekgnn.build_model({'model': '%s', 'in_channels': 1, 'out_channels': 1})"
     *light, last = loaded(
         "import sekgnn.encoding.encoder, sekgnn.wl",
-        "from sekgnn.cli.info import collect_models\ncollect_models()",
+        "from sekgnn.models.options import model_facts\nmodel_facts()",
         build % "gin",
         build % "graphsnn",
     )

@@ -13,8 +13,8 @@ from sekgnn.cli.failures import resumable
 from sekgnn.cli.options import (
     JSON,
     QUIET,
-    Flag,
     flag_of,
+    free_field,
     merged_config,
     option,
     with_flags,
@@ -85,7 +85,7 @@ def _alone(item: Any) -> Any:
     if item.name != "model":
         return item
     about = {**item.metadata, "shown": "none: a test"}
-    return Flag(item.name, str(item.type), about)
+    return free_field(item.name, item.type, **about)
 
 
 @with_flags(_sections)
@@ -224,18 +224,12 @@ def _write_board(
     scores: tuple[AnyScore, ...], output: Path, json: bool, shown: bool
 ) -> None:
     """Write record, page and figure, and print what they hold."""
-    from sekgnn.brec.record import to_json
-    from sekgnn.reports.brec_page import brec_page, brec_png
+    from sekgnn.reports.brec_page import brec_files
 
-    text = to_json(scores)
-    files = {
-        "exact.png": brec_png(scores),
-        "exact.md": brec_page(scores).encode(),
-        "exact.json": text.encode(),
-    }
+    files = brec_files(scores)
     write_files(output, files)
     if json:
-        say(text, nl=False)
+        say(files["exact.json"].decode(), nl=False)
         return
     if not shown:
         return

@@ -1,17 +1,19 @@
-"""Flags of commands: shared ones, and those made from the fields of dataclasses."""
+"""Flags: those that commands share, and those made from fields of dataclasses."""
 
 from __future__ import annotations
 
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import Field
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import typer
 
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.errors import ConfigError
+from sekgnn.parameters import parameter
 from sekgnn.training.config import (
     DEVICES,
     PAIR_KEYS,
@@ -24,17 +26,15 @@ F = TypeVar("F", bound=Callable[..., None])
 _TYPES: dict[str, Any] = {"int": int, "float": float, "str": str, "bool": bool}
 
 
-class Flag(NamedTuple):
-    """A flag that no single field of a dataclass describes; it has a field's names."""
-
-    name: str
-    type: str
-    metadata: dict[str, Any]
-    default: Any = None
+Sections = Mapping[str, Iterable[Field[Any]]]
+"""Fields by the heading under which the help lists their flags."""
 
 
-Sections = Mapping[str, Iterable[Any]]
-"""Fields, or :class:`Flag`, by the heading below which the help lists their flags."""
+def free_field(name: str, type: Any, help: str, **metadata: Any) -> Field[Any]:
+    """Return a field of no dataclass, for a flag that several of them share."""
+    item: Field[Any] = parameter(None, help, **metadata)
+    item.name, item.type = name, type
+    return item
 
 
 def option(
@@ -159,7 +159,7 @@ def _flagged(command: F, sections: Sections) -> F:
     return wrapped  # type: ignore[return-value]
 
 
-def _flag(item: Any, title: str) -> inspect.Parameter:
+def _flag(item: Field[Any], title: str) -> inspect.Parameter:
     """Return the parameter of one field."""
     words = re.split(r"[\[\] |,.]+", str(item.type))
     kind: Any = next((_TYPES[word] for word in words if word in _TYPES), str)
@@ -182,17 +182,17 @@ def _flag(item: Any, title: str) -> inspect.Parameter:
     )
 
 
-def flag_of(item: Any) -> str:
+def flag_of(item: Field[Any]) -> str:
     """Return the flag of a field.
 
     Example:
-        >>> flag_of(Flag("num_hops", "int", {}))
+        >>> flag_of(free_field("num_hops", "int", "K"))
         '--num-hops'
     """
     return f"--{item.metadata.get('flag', item.name).replace('_', '-')}"
 
 
-def default_text(item: Any) -> str:
+def default_text(item: Field[Any]) -> str:
     """Return the default of a field in words."""
     default = item.default
     if item.metadata.get("shown"):

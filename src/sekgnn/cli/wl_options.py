@@ -8,7 +8,7 @@ from dataclasses import Field, fields, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from sekgnn.cli.options import Flag, default_text, flag_of, with_flags
+from sekgnn.cli.options import default_text, flag_of, free_field, with_flags
 
 if TYPE_CHECKING:
     from sekgnn.wl import WLTest
@@ -20,7 +20,7 @@ _SHOWN = {
 }
 
 
-def flags_of_tests(networks: Iterable[Field[Any]] = ()) -> list[Flag]:
+def flags_of_tests(networks: Iterable[Field[Any]] = ()) -> list[Field[Any]]:
     """Return ``--test`` and a flag for every parameter of every test and encoding.
 
     Flags that are also fields of ``networks`` say what they mean for them.
@@ -37,23 +37,27 @@ def flags_of_tests(networks: Iterable[Field[Any]] = ()) -> list[Flag]:
         if flag_of(item) in owners:
             owners[flag_of(item)]["networks"] = item
     tests = f"test to run: {', '.join(TESTS)}, or package.module:Class"
-    out = [Flag("test", "str", {"help": tests, "shown": "sek"})]
+    out = [free_field("test", "str", tests, shown="sek")]
     for flag, items in owners.items():
         first = next(iter(items.values()))
         help = first.metadata.get("help", first.name)
         if first.name == "encodings":
             help = f"{help}: {', '.join(known)}, or package.module:Class"
-        metadata = {
-            "help": f"{help}; for {', '.join(items)}",
-            "shown": _defaults(items),
-            "several": any(
-                item.metadata.get("several")
-                or (owner == "networks" and "tuple" in str(item.type))
-                for owner, item in items.items()
-            ),
-            "flag": flag[2:],
-        }
-        out.append(Flag(first.name, str(first.type), metadata))
+        several = any(
+            item.metadata.get("several")
+            or (owner == "networks" and "tuple" in str(item.type))
+            for owner, item in items.items()
+        )
+        out.append(
+            free_field(
+                first.name,
+                first.type,
+                f"{help}; for {', '.join(items)}",
+                shown=_defaults(items),
+                several=several,
+                flag=flag[2:],
+            )
+        )
     return out
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, asdict, dataclass, field, fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -237,18 +237,35 @@ def all_options() -> dict[str, Field[Any]]:
 
 
 def model_costs() -> dict[str, dict[str, float]]:
-    """Return what an epoch of a model costs relative to ``gin``.
+    """Return the ``seconds`` and peak ``memory`` of an epoch, relative to ``gin``.
 
-    ``seconds`` and peak ``memory``, as ``benchmarks/models.py`` measured them on
-    PROTEINS; a model that was not measured is absent.
+    ``benchmarks/models.py`` measured them on PROTEINS; a model that it did not measure
+    is absent.
     """
     text = Path(__file__).with_name("costs.json").read_text("utf-8")
-    found: dict[str, dict[str, float]] = json.loads(text)
-    return found
+    costs: dict[str, dict[str, float]] = json.loads(text)
+    return costs
+
+
+def model_facts() -> list[dict[str, Any]]:
+    """Return the facts about every model as plain JSON values."""
+    costs = model_costs()
+    rows: list[dict[str, Any]] = []
+    for name, kind in MODEL_KINDS.items():
+        reads = {
+            "encoding": "encoding" in kind.parts,
+            "edge_features": kind.edges,
+            "coordinates": kind.coordinates,
+        }
+        row: dict[str, Any] = {"name": name, "reads": reads, "options": kind.options()}
+        if kind.about is not None:
+            row |= asdict(kind.about) | {"tables": list(kind.about.tables)}
+        rows.append({**row, "cost": costs.get(name)})
+    return rows
 
 
 def shown_default(name: str) -> str:
-    """Return the default of an option, and of the models where it differs.
+    """Return the default of an option in words, with the models where it differs.
 
     Example:
         >>> shown_default("readout")
