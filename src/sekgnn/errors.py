@@ -14,11 +14,11 @@ class MissingExtraError(ImportError):
 
 
 class DataNotFoundError(FileNotFoundError):
-    """Benchmark data is missing; the message says what to place where."""
+    """Benchmark data is missing; the message says which files to put where."""
 
 
 class GraphInputWarning(UserWarning):
-    """Input is usable, after a change or with an effect that users should know."""
+    """Input is usable, but was changed or has an effect that users should know."""
 
 
 class ModelFileError(ValueError):
@@ -30,8 +30,8 @@ class OutputError(OSError):
 
 
 class ResumeWarning(UserWarning):
-    """A run goes on in another way than it began; its numbers may show it."""
+    """A run continues under other conditions, which may change its numbers."""
 
 
 class CacheWarning(UserWarning):
-    """A cache could not be used or written; results are right, but slower to get."""
+    """A cache could not be used or written; results are right, but take longer."""

@@ -53,7 +53,7 @@ class _Row:
 
 
 def _networks() -> dict[str, list[Any]]:
-    """Return the fields that describe a network, its training and its row."""
+    """Return the fields of a network, of its training and of its row."""
     from sekgnn.brec.protocol import RPCProtocol
 
     network = [
@@ -81,7 +81,7 @@ def _sections() -> dict[str, list[Any]]:
 
 
 def _alone(item: Any) -> Any:
-    """Return a field, or for ``--model`` what its absence means."""
+    """Return a field; that of ``--model`` says what its absence means."""
     if item.name != "model":
         return item
     about = {**item.metadata, "shown": "none: a test"}

@@ -15,7 +15,7 @@ _PACKAGES = (
     "pyarrow", "matplotlib", "rdkit", "optuna",
 )  # fmt: skip
 BENCHMARKS = ("brec", "counting", "csl", "exp", "graph_property", "sr25", "tu")
-"""Folders that may lie below ``SEKGNN_DATA``."""
+"""Folders that ``SEKGNN_DATA`` may hold."""
 
 
 def info(json: bool = JSON) -> None:

@@ -47,10 +47,10 @@ def option(
     suffixes: Sequence[str] = (),
     **more: Any,
 ) -> Any:
-    """Return an option, checked before the command starts; help ends in ``choices``.
+    """Return an option that is checked before the command starts.
 
-    ``shown`` says in words what the default means, ``low`` is the least integer, and
-    ``suffixes`` are the endings that a file may have.
+    ``shown`` is the default in words, ``low`` the least integer, ``suffixes`` are the
+    endings that a file may have, and ``choices``, all values, are added to the help.
     """
 
     def check(param: typer.CallbackParam, value: Any) -> Any:
@@ -117,10 +117,10 @@ UNDIRECTED = option(
 def with_flags(sections: Sections | Callable[[], Sections]) -> Callable[[F], F]:
     """Give a command, whose last parameter is ``**keys``, a flag per field.
 
-    Flags that are not given are not passed on. Fields without help have no flag. Their
-    metadata may hold ``help``, ``choices``, ``flag`` if it is not the name, ``several``
-    if it takes several values, and ``shown``, the default in words. Instead of
-    sections, a function may return them when the command is used.
+    Flags that are not given are not passed on. Fields without help have no flag. Of
+    the metadata of :func:`~sekgnn.parameters.parameter`, ``flag`` is the flag if it is
+    not the name, and ``several`` lets it take several values. Instead of sections, a
+    function may return them when the command is used.
     """
 
     def decorate(command: F) -> F:
@@ -134,7 +134,7 @@ def with_flags(sections: Sections | Callable[[], Sections]) -> Callable[[F], F]:
 
 
 def _flagged(command: F, sections: Sections) -> F:
-    """Return the command with a flag for each of the fields."""
+    """Return the command with a flag for each field."""
     parameters = [
         parameter
         for parameter in inspect.signature(command, eval_str=True).parameters.values()

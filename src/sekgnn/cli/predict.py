@@ -51,7 +51,7 @@ def predict(
 ) -> None:
     """Predict for new graphs, with class probabilities.
 
-    The columns of a table are kept, in their order, and predictions added.
+    The columns of a table are kept in order, and predictions are appended.
     Input is read and written piece by piece, so it may be larger than memory. The
     output appears only when it is complete. Graphs that do not fit the model are
     refused.
@@ -70,7 +70,7 @@ def predict(
         "columns": columns or None,
         "chunk_size": chunk_size,
     }
-    screen = output is None and sys.stdout.isatty()  # where a bar would be in the way
+    screen = output is None and sys.stdout.isatty()  # a bar would be in the way
     bar = progress_bar("graphs", shown=not (quiet or json or screen))
     with ExitStack() as stack:
         progress = stack.enter_context(bar)
@@ -112,12 +112,12 @@ def fingerprint(
     accelerator: str = DEVICE,
     quiet: bool = QUIET,
 ) -> None:
-    """Write the vectors of graphs that a trained network has learned.
+    """Write the vectors that a trained network has learned for graphs.
 
-    A vector is what the last layer of the network reads; those of an ensemble
-    stand one after the other. An npz file holds them as vectors, float32
-    [G, C], and every column under its own name; a Parquet file one row per
-    graph, the vector in columns v0, v1, ...
+    A vector is the input of the network's last layer; those of an ensemble are
+    concatenated. An npz file holds the array vectors, float32 [G, C], and an
+    array per column; a Parquet file holds one row per graph, with the vector
+    in columns v0, v1, ...
     """
     import torch
 

@@ -64,7 +64,7 @@ def flags_of_tests(networks: Iterable[Field[Any]] = ()) -> list[Field[Any]]:
 with_test_options = with_flags(lambda: {"Which test": flags_of_tests()})
 """Give a command, whose last parameter is ``**options``, flags for :func:`build_test`.
 
-They are made when the command is used: a user's own tests are known by then."""
+They are made when the command runs, after ``--import`` has registered your tests."""
 
 
 def _defaults(items: dict[str, Field[Any]]) -> str:

@@ -62,8 +62,7 @@ class ModelOptions:
     )
     message: str = parameter(
         "gin",
-        "message that is sent: gin, gine, gcn, gine_plus or package.module:name of "
-        "your own",
+        "message: gin, gine, gcn, gine_plus or package.module:name of your own",
         part="message",
     )
     update: Update = parameter(
@@ -107,8 +106,8 @@ class ModelOptions:
     )
     pooled: Pooled = parameter(
         "plain",
-        "leave pooled vectors as they are, or centre and scale them by what they were "
-        "before training and start the head at zero",
+        "leave pooled vectors as they are, or centre and scale them by their "
+        "statistics before training and start the head at zero",
         Pooled,
         part="head",
     )

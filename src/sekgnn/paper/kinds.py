@@ -25,7 +25,7 @@ class DGCNNOptions(ModelOptions):
     """Options of DGCNN."""
 
     sort_nodes: int = parameter(
-        30, "nodes of a graph that are read after sorting (DGCNN)", low=2
+        30, "number of sorted nodes of a graph to read (DGCNN)", low=2
     )
 
 
@@ -34,7 +34,7 @@ class KPGINOptions(ModelOptions):
     """Options of KP-GIN and KP-GIN+."""
 
     shortest_paths: bool = parameter(
-        False, "tell messages how many shortest paths they can take (KP-GIN)"
+        False, "give messages the number of shortest paths (KP-GIN)"
     )
 
 
@@ -61,7 +61,7 @@ class LRPOptions(ModelOptions):
     """Options of Deep LRP."""
 
     order_size: int = parameter(
-        3, "nodes of an ordering that are read (Deep LRP)", low=1
+        3, "number of nodes of an ordering to read (Deep LRP)", low=1
     )
 
 
@@ -140,7 +140,7 @@ class GNTKOptions(KernelOptions):
         2, "layers of the perceptron of a gntk block", low=1, high=MOST_LEVELS
     )
     degree_scale: bool = parameter(
-        True, "average over neighbours in gntk, or else add them up"
+        True, "average over neighbours in gntk instead of summing them"
     )
 
 
