@@ -276,8 +276,7 @@ def _run_network(
     import torch
 
     from sekgnn.brec.recipes import Recipe, pair_numbers, pairs_folder, run_recipe
-    from sekgnn.brec.record import to_json
-    from sekgnn.reports.brec_page import trained_page
+    from sekgnn.reports.brec_page import trained_files
 
     if row.numbers is not None:
         wanted = {*pair_numbers(row.numbers)}
@@ -297,14 +296,8 @@ def _run_network(
             jobs=row.jobs,
             progress=progress,
         )
-    page = output.with_suffix(".md")
-    write_files(
-        output.parent,
-        {
-            page.name: trained_page(scores).encode(),
-            output.name: to_json(scores).encode(),
-        },
-    )
+    files = trained_files(scores, output.name)
+    write_files(output.parent, files)
     shutil.rmtree(pairs_folder(output, name), ignore_errors=True)
     score = next(each for each in scores if each.name == name)
     if json:
@@ -319,4 +312,4 @@ def _run_network(
             f"Outside the {len(score.subset)} pairs that it was chosen on: "
             f"{rest['separated']} of {rest['total']} (released: {rest['released']})."
         )
-    say(f"wrote {output} and {page.name}")
+    say(f"wrote {output} and {next(iter(files))}")

@@ -237,8 +237,8 @@ def _client(engine: str, scheduler: str | None, workers: int | None) -> Iterator
     with open_client(scheduler, workers) as client:
         if is_open(client):
             note(
-                f"{client.scheduler.address} asks for no key: anyone who reaches it can "
-                "run code as you; give scheduler, workers and client certificates "
+                f"{client.scheduler.address} asks for no key: anyone who reaches it "
+                "can run code as you; give scheduler, workers and client certificates "
                 "(docs/scale.md, Who may use the workers)."
             )
         yield client

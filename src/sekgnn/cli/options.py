@@ -96,6 +96,11 @@ THREADS = option(
     1, "number of torch threads; more than one pays only on large graphs", low=1
 )
 DEVICE = option("auto", f"device to predict on: {', '.join(DEVICES)}", "--accelerator")
+COLUMNS = option(
+    None,
+    "columns or keys of INPUT to write first; row is its number there",
+    shown="all columns of a table",
+)
 SMILES = option(None, "column that holds SMILES", shown="as in training")
 SKIP_INVALID = option(False, "leave out SMILES that rdkit cannot read")
 KERNEL_THREADS = option(

@@ -12,6 +12,7 @@ from typing import Any, TextIO
 import typer
 
 from sekgnn.cli.options import (
+    COLUMNS,
     DATA_ROOT,
     DEVICE,
     JSON,
@@ -37,12 +38,7 @@ def predict(
     ),
     smiles: str | None = SMILES,
     skip_invalid: bool = SKIP_INVALID,
-    columns: list[str] | None = option(
-        None,
-        "columns or keys of INPUT to write before the predictions; row is its "
-        "number there",
-        shown="all columns of a table",
-    ),
+    columns: list[str] | None = COLUMNS,
     chunk_size: int = option(1024, "number of graphs in memory at a time", low=1),
     threads: int = THREADS,
     accelerator: str = DEVICE,
@@ -103,11 +99,7 @@ def fingerprint(
     ),
     smiles: str | None = SMILES,
     skip_invalid: bool = SKIP_INVALID,
-    columns: list[str] | None = option(
-        None,
-        "columns or keys of INPUT to write before the vectors; row is its number there",
-        shown="all columns of a table",
-    ),
+    columns: list[str] | None = COLUMNS,
     threads: int = THREADS,
     accelerator: str = DEVICE,
     quiet: bool = QUIET,

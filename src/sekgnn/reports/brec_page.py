@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from sekgnn.brec.record import AnyScore, to_json
@@ -46,6 +47,12 @@ def brec_files(scores: Sequence[AnyScore]) -> dict[str, bytes]:
         "exact.md": brec_page(scores).encode(),
         "exact.json": to_json(scores).encode(),
     }
+
+
+def trained_files(scores: Sequence[AnyScore], record: str) -> dict[str, bytes]:
+    """Return the record of trained networks, and its page, by file name."""
+    page = trained_page(scores).encode()
+    return {Path(record).stem + ".md": page, record: to_json(scores).encode()}
 
 
 def brec_page(scores: Sequence[AnyScore]) -> str:
