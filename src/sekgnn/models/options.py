@@ -192,19 +192,19 @@ class ModelKind:
         }
 
     def make(self, model: str, given: Mapping[str, Any]) -> ModelOptions:
-        """Return the options with what was given.
+        """Return the options, with the given values in place of defaults.
 
         Raises:
             ConfigError: If one is unknown, or a value cannot work.
         """
-        own = self.options()
+        known = self.options()
         for name in given:
-            if name not in own:
+            if name not in known:
                 raise ConfigError(
-                    f"model {model!r} has no option {name!r}; it has {', '.join(own)}."
-                    f"{nearest(name, own)}"
+                    f"model {model!r} has no option {name!r}; it has "
+                    f"{', '.join(known)}.{nearest(name, known)}"
                 )
-        return self.options_type(**{**self.fixed, **own, **given})
+        return self.options_type(**{**self.fixed, **known, **given})
 
 
 MODEL_KINDS: dict[str, ModelKind] = {}
@@ -229,9 +229,9 @@ OWN = ModelKind()
 
 
 def all_options() -> dict[str, Field[Any]]:
-    """Return the options of all models by name, those that most share first."""
-    further = [kind.options_type for kind in MODEL_KINDS.values()]
-    types: list[type[ModelOptions]] = [ModelOptions, *further]
+    """Return the options of all models by name, the shared ones first."""
+    types = [ModelOptions]
+    types += [kind.options_type for kind in MODEL_KINDS.values()]
     return {item.name: item for each in types for item in fields(each)}
 
 
@@ -276,10 +276,10 @@ def shown_default(name: str) -> str:
     words = [item.metadata["shown"]] if general is None else words
     others: dict[Any, list[str]] = {}
     for model, kind in MODEL_KINDS.items():
-        own = kind.options().get(name, general)
-        if own != general:
-            others.setdefault(own, []).append(model)
-    words += [f"{own} for {', '.join(models)}" for own, models in others.items()]
+        default = kind.options().get(name, general)
+        if default != general:
+            others.setdefault(default, []).append(model)
+    words += [f"{value} for {', '.join(models)}" for value, models in others.items()]
     return "; ".join(words)
 
 
@@ -288,50 +288,46 @@ def signature_of(kind: ModelKind, *, encoding: Any) -> inspect.Signature:
 
     Args:
         kind: The model.
-        encoding: Default of ``encoding``; ``Parameter.empty`` where it must be given.
+        encoding: Default of ``encoding``; ``Parameter.empty`` if it is required.
     """
-    must, named = (
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        inspect.Parameter.KEYWORD_ONLY,
-    )
     types = {item.name: item.type for item in fields(kind.options_type)}
-    first = [inspect.Parameter("in_channels", must, annotation="int"),
-             inspect.Parameter("out_channels", must, annotation="int")]  # fmt: skip
+    required = inspect.Parameter.empty
+    first: list[tuple[str, Any, Any]] = [
+        ("in_channels", required, "int"),
+        ("out_channels", required, "int"),
+    ]
     if "encoding" in kind.parts:
-        first.append(
-            inspect.Parameter(
-                "encoding", must, default=encoding, annotation="SubstructureEncoding"
-            )
-        )
-    rest: list[tuple[str, Any, str]] = [
-        ("graph_channels", 0, "int"),
-        ("level", "graph", "Level"),
-    ]
+        first.append(("encoding", encoding, "SubstructureEncoding"))
+    named = [(name, value, types[name]) for name, value in kind.options().items()]
     if kind.edges:
-        rest.insert(0, ("edge_channels", 0, "int"))
-    own = [(name, value, types[name]) for name, value in kind.options().items()]
-    more = [
-        inspect.Parameter(name, named, default=value, annotation=annotation)
-        for name, value, annotation in [*own, *rest]
+        named.append(("edge_channels", 0, "int"))
+    named += [("graph_channels", 0, "int"), ("level", "graph", "Level")]
+    parameters = [
+        inspect.Parameter(name, how, default=default, annotation=annotation)
+        for how, group in (
+            (inspect.Parameter.POSITIONAL_OR_KEYWORD, first),
+            (inspect.Parameter.KEYWORD_ONLY, named),
+        )
+        for name, default, annotation in group
     ]
-    return inspect.Signature([*first, *more])
+    return inspect.Signature(parameters)
 
 
 def arguments_doc(kind: ModelKind) -> str:
     """Return the ``Args`` section of a model's docstring."""
     lines = [
-        "in_channels: Width of ``x``; 0 where graphs have no node features.",
+        "in_channels: Width of ``x``; 0 if graphs have no node features.",
         "out_channels: Width of the output.",
     ]
     if "encoding" in kind.parts:
-        lines.append("encoding: What ``sub_enc`` holds, as given to the transform.")
+        lines.append("encoding: That of ``sub_enc``, as given to the transform.")
     known = {item.name: item.metadata for item in fields(kind.options_type)}
     for name, value in kind.options().items():
         help, choices = known[name]["help"], known[name]["choices"]
         words = f": {', '.join(choices[:-1])} or {choices[-1]}" if choices else ""
         lines.append(f"{name}: {help[0].upper()}{help[1:]}{words} (default {value!r}).")
     if kind.edges:
-        lines.append("edge_channels: Width of ``edge_attr``; 0 where it is not read.")
+        lines.append("edge_channels: Width of ``edge_attr``; 0 if it is not read.")
     lines += [
         "graph_channels: Width of ``graph_x``, features of graphs; 0 for none.",
         'level: One output per ``"graph"``, per ``"node"`` (or seed, where a batch has '
