@@ -128,7 +128,7 @@ class Named:
     def to_dict(self) -> dict[str, Any]:
         """Return the name and every parameter as plain JSON values."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
-        return {self.kind: self.name} | {key: _plain(v) for key, v in values.items()}
+        return {self.kind: self.name} | {key: plain(v) for key, v in values.items()}
 
     def __str__(self) -> str:
         """The name, the sizes, and whatever else differs from its default."""
@@ -211,11 +211,15 @@ def build(make: Callable[..., V], name: str, parameters: Mapping[str, Any]) -> V
     return make(**parameters)
 
 
-def _plain(value: Any) -> Any:
-    """Return a parameter as plain JSON values, as far as it is made of them."""
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return value.to_dict() if hasattr(value, "to_dict") else value
+def plain(value: Any) -> Any:
+    """Return a parameter as JSON values, as far as it is made of them."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    return value.item() if getattr(value, "ndim", None) == 0 else value  # of numpy
 
 
 def _frozen(value: Any) -> Any:

@@ -34,7 +34,7 @@ from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
 from sekgnn.models import save_model
 from sekgnn.models.model_file import read_about
 from sekgnn.models.options import MODEL_KINDS, OWN
-from sekgnn.parameters import build
+from sekgnn.parameters import build, plain
 from sekgnn.parsing import Size, read_as
 from sekgnn.training.config import RunConfig, config_fields
 from sekgnn.training.ensemble import fit_members
@@ -246,7 +246,7 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
             "task": self.predictor_.note.to_dict(),
             "estimator": {
                 "class": type(self).__name__,
-                "params": {k: _plain(v) for k, v in params.items()},
+                "params": plain(params),
                 "curves": self.curves_,
                 "kept_epoch": self.kept_epoch_,
                 "n_features_in": self.n_features_in_,
@@ -326,15 +326,6 @@ def check_lengths(graphs: Sequence[Any], y: NDArray[Any]) -> None:
         raise GraphInputError("no graphs are given.")
     if len(graphs) != len(y):
         raise GraphInputError(f"{len(graphs)} graphs, but {len(y)} targets.")
-
-
-def _plain(value: Any) -> Any:
-    """Return JSON values."""
-    if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, tuple | list):
-        return [_plain(v) for v in value]
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _kind_of(label: Any) -> str:

@@ -31,7 +31,7 @@ from sekgnn.nn import GraphReadout, Standardizer
 from sekgnn.nn.choices import POOLS
 from sekgnn.nn.mlp import activate, reset_children
 from sekgnn.nn.standardizer import GraphScale
-from sekgnn.parameters import build
+from sekgnn.parameters import build, plain
 from sekgnn.registry import Registry
 from sekgnn.walks.between import STEPS
 
@@ -422,10 +422,7 @@ class GraphModel(nn.Module):
 
     def to_config(self) -> dict[str, Any]:
         """Return the model's name and constructor arguments as plain JSON values."""
-        return {
-            "model": self.name,
-            **{key: _plain(value) for key, value in self.arguments.items()},
-        }
+        return {"model": self.name, **plain(self.arguments)}
 
     @classmethod
     def from_config(cls: type[M], config: Mapping[str, Any]) -> M:
@@ -584,10 +581,3 @@ def _checked(
             f"{encoding!r}; KHopGNN and GIN work without one."
         )
     return encoding
-
-
-def _plain(value: Any) -> Any:
-    """Return an argument as a JSON value."""
-    if isinstance(value, SubstructureEncoding):
-        return value.to_dict()
-    return value.item() if hasattr(value, "item") else value
