@@ -2,7 +2,7 @@
 
 
 class GraphInputError(ValueError):
-    """A graph, or a file that should hold graphs, is not what it must be."""
+    """A graph, or a file that should hold graphs, is invalid."""
 
 
 class ConfigError(ValueError):
@@ -26,7 +26,7 @@ class ModelFileError(ValueError):
 
 
 class OutputError(OSError):
-    """A file could not be written; whatever was there before is unchanged."""
+    """A file could not be written; an earlier file there is unchanged."""
 
 
 class ResumeWarning(UserWarning):

@@ -255,7 +255,7 @@ class _Cache:
         target_context.refresh()
         path = self._path(sig, target_context.codegen())
         if path is not None:
-            # whatever is wrong with a file, compiling again is the cure
+            # compiling again cures any fault of a file
             with suppress(Exception):
                 known, payload = pickle.loads(_read_own(path))
                 if known == sig:

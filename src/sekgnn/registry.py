@@ -162,8 +162,8 @@ def import_own(name: str) -> Any:
         raise
     except (ImportError, ValueError) as error:
         raise ConfigError(
-            f"cannot import {module_name!r} ({error}); install it, or start where it "
-            "lies."
+            f"cannot import {module_name!r} ({error}); install it, or run "
+            "from its folder."
         ) from error
     finally:
         if added:
@@ -192,7 +192,7 @@ def import_named(name: str) -> None:
                 registry.find(name)
         if fitting:
             return
-    raise ConfigError(f"{name!r} is no model, message, encoding or test.")
+    raise ConfigError(f"{name!r} is not a model, message, encoding or test.")
 
 
 def _path(cls: Any) -> str:

@@ -23,7 +23,7 @@ _SHOWN = {
 def flags_of_tests(networks: Iterable[Field[Any]] = ()) -> list[Field[Any]]:
     """Return ``--test`` and a flag for every parameter of every test and encoding.
 
-    Flags that are also fields of ``networks`` say what they mean for them.
+    The help of flags that are also fields of ``networks`` names their defaults there.
     """
     from sekgnn.encoding import ENCODINGS
     from sekgnn.wl import EXACT_ENCODINGS, TESTS

@@ -1,4 +1,4 @@
-"""SEK-GNN and its relatives; what it is compared with is in :mod:`sekgnn.paper`."""
+"""SEK-GNN and its relatives; models compared with it are in :mod:`sekgnn.paper`."""
 
 from typing import TYPE_CHECKING
 

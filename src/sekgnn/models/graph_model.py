@@ -42,7 +42,7 @@ C = TypeVar("C", bound=Callable[..., Any])
 class GraphModel(nn.Module):
     """Base of the models: branches of node representations, one head.
 
-    A subclass says in :meth:`encoders` what its branches are: modules from
+    A subclass returns its branches from :meth:`encoders`: modules from
     :class:`GraphInputs` to ``[N, hidden_channels]``. For every graph
     (``level="graph"``) each branch is read out, or for every node (``level="node"``)
     taken as it is; the results are concatenated, with the features of the graph if it
@@ -99,7 +99,7 @@ class GraphModel(nn.Module):
         model = super().__new__(cls)
         try:
             bound = inspect.signature(cls).bind(*args, **kwargs)
-        except TypeError:  # __init__ says what is wrong; a copy has no arguments
+        except TypeError:  # __init__ will explain it; a copy has no arguments
             return model
         given = dict(bound.arguments)
         bound.apply_defaults()
