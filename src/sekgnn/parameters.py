@@ -17,6 +17,7 @@ from typing import Any, ClassVar, TypeVar, get_args
 
 from sekgnn.checks import check_choice, nearest
 from sekgnn.errors import ConfigError
+from sekgnn.registry import Registry
 
 V = TypeVar("V")
 
@@ -142,22 +143,18 @@ class Named:
 
 
 def make(
-    kind: str,
-    given: Any,
-    base: Any,
-    find: Callable[[str], Any],
-    known: Callable[[object], Any],
-    parameters: Mapping[str, Any],
+    registry: Registry[Any], given: Any, base: Any, parameters: Mapping[str, Any]
 ) -> Any:
     """Return ``given`` if it is an object of ``base``, or make one.
 
-    It is made from a name typed by a user, which ``find`` looks up, or from a mapping
-    as :meth:`Named.to_dict` returns it; that may come from a file, so its name is
-    looked up by ``known``.
+    It is made from a name typed by a user, which the registry may import, or from a
+    mapping as :meth:`Named.to_dict` returns it; that may come from a file, so its name
+    imports nothing.
 
     Raises:
         ConfigError: If a name or a parameter cannot work.
     """
+    kind, find = registry.kind, registry.find
     if isinstance(given, base):
         if parameters:
             raise ConfigError(
@@ -173,7 +170,7 @@ def make(
                 f'{kind} as a mapping needs its name under "{kind}"; got '
                 f"{sorted(parameters)}."
             )
-        given, find = parameters.pop(kind), known
+        given, find = parameters.pop(kind), registry.known
     if not isinstance(given, str):
         names = getattr(base, "__name__", None) or " or ".join(
             one.__name__ for one in get_args(base)
@@ -186,7 +183,7 @@ def make(
     try:
         return build(cls, f"{kind} {cls.name!r}", parameters)
     except TypeError as error:  # such as a mapping where a word is looked up
-        if find is not known:
+        if find == registry.find:
             raise
         raise ConfigError(f"a parameter of {kind} has a wrong type: {error}.") from None
 

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
+from itertools import chain
 from typing import Any, Generic, TypeVar
 
 from sekgnn.checks import nearest
@@ -34,13 +35,19 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         kind: What messages call a member, such as ``"encoding"``.
         base: What members extend; ``None`` takes any callable.
         homes: Names that a module of this package registers once it is imported.
+        fallback: Another registry, in which names are looked up that are not here.
     """
 
     def __init__(
-        self, kind: str, base: type[T] | None, homes: dict[str, str] | None = None
+        self,
+        kind: str,
+        base: type[T] | None,
+        homes: dict[str, str] | None = None,
+        fallback: Registry[Any] | None = None,
     ) -> None:
         self.kind, self.base = kind, base
         self.homes = {} if homes is None else homes
+        self.fallback = fallback
         self._classes: dict[str, type[T]] = {}
 
     def __getitem__(self, name: str) -> type[T]:
@@ -114,9 +121,10 @@ class Registry(Mapping[str, type[T]], Generic[T]):
 
     def known(self, name: object) -> type[T]:
         """Return the class of a name or import path, or suggest one; no imports."""
-        cls = self.lookup(name)
-        if cls is not None:
-            return cls
+        registries = [self] if self.fallback is None else [self, self.fallback]
+        for registry in registries:
+            if (cls := registry.lookup(name)) is not None:
+                return cls
         if isinstance(name, str) and ":" in name:
             raise ConfigError(
                 f"{self.kind} {name!r} is not known here, and names in files never "
@@ -124,9 +132,10 @@ class Registry(Mapping[str, type[T]], Generic[T]):
                 f"{name} ..., or in Python import {name.partition(':')[0]}, where "
                 f"@register_{self.kind} makes it known."
             )
+        names = list(dict.fromkeys(chain(*registries)))
         raise ConfigError(
-            f"{self.kind} must be one of {list(self)}, got {name!r}."
-            f"{nearest(name, self)} Import the module that registers your own "
+            f"{self.kind} must be one of {names}, got {name!r}."
+            f"{nearest(name, names)} Import the module that registers your own "
             f"{self.kind} first; on the command line: sekgnn --import MODULE ..."
         )
 
@@ -141,6 +150,8 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         if ":" not in name:
             return self.known(name)
         cls = import_own(name)
+        if self.fallback is not None and not self.takes(cls):
+            return self.fallback.find(name)
         return self._registered(cls) or self.add(name, cls)
 
     def _registered(self, cls: object) -> type[T] | None:

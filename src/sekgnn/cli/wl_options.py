@@ -94,15 +94,16 @@ def build_test(test: str, options: dict[str, Any]) -> WLTest:
     from sekgnn.checks import check_choice
     from sekgnn.errors import ConfigError
     from sekgnn.parameters import build
-    from sekgnn.wl import TESTS
-    from sekgnn.wl.by_name import find_encoding
+    from sekgnn.wl import EXACT_ENCODINGS, TESTS
 
     if ":" not in test:
         check_choice("--test", test, TESTS)
     cls = TESTS.find(test)
     takes = {item.name: item for item in fields(cls)}
     names = list(dict.fromkeys(options.get("encodings", ["walks"])))
-    chosen = [find_encoding(name) for name in names] if "encodings" in takes else []
+    chosen = (
+        [EXACT_ENCODINGS.find(name) for name in names] if "encodings" in takes else []
+    )
     meant = set(takes).union(*(_meant(f, options) for f in chosen))
     for name in options:
         if name not in meant:

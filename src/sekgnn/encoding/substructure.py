@@ -259,12 +259,7 @@ def make_encoding(
     """
     given = "walks" if encoding is None else encoding
     made: SubstructureEncoding = make(
-        "encoding",
-        given,
-        SubstructureEncoding,
-        ENCODINGS.find,
-        ENCODINGS.known,
-        parameters,
+        ENCODINGS, given, SubstructureEncoding, parameters
     )
     return made
 
