@@ -56,7 +56,7 @@ exclude_patterns = [
 ]  # fmt: skip
 nitpicky = True
 nitpick_ignore_regex = [  # other libraries, and modules inside our rooms
-    (r"py:.*", r"(?!sekgnn\.).*|sekgnn\.(registry|\w+\.[a-z_0-9]+)\..*"),
+    (r"py:.*", r"(?!sekgnn\.).*|sekgnn\.(registry|parameters|\w+\.[a-z_0-9]+)\..*"),
     (r"py:mod", r".*"),
 ]
 suppress_warnings = [

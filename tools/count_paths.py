@@ -27,7 +27,9 @@ COMMANDS = {
               "--epochs", "1", "--output", "run"],
     "predict": ["predict", "run", "small.csv", "--output", "predictions.csv"],
 }  # fmt: skip
-NEITHER = ("sekgnn.registry", "sekgnn.cli", "sekgnn.errors")  # hold no data of a user
+NEITHER = (  # hold no data of a user
+    "sekgnn.registry", "sekgnn.parameters", "sekgnn.cli", "sekgnn.errors",
+)  # fmt: skip
 _FUNCTION = 0x1  # flag of code that is a function's, not a module's or a class's
 
 

@@ -1,13 +1,13 @@
 """Named arrays in one file that is mapped, not read, and checked against its digest.
 
-Everything the package keeps on disk as arrays is such a file: packed graphs, shards,
+All arrays that the package keeps on disk are such files: packed graphs, shards,
 encodings of ranges of nodes, caches.
 
 Layout: a magic text (16 bytes), the SHA-256 of the header (32), the length of the
 header (8, little-endian), the header (JSON), the arrays (little-endian, C order, by
-name); the header and every array are filled up to a multiple of 64 bytes. The header
-holds what the file says about itself, type and shape of each array, and the SHA-256 of
-what follows. All is one file, so there is no state in which half of a pair is there.
+name); the header and every array are padded to a multiple of 64 bytes. The header
+holds metadata, the type and shape of each array, and the SHA-256 of the arrays. With
+a single file, there is no state in which half of a pair is missing.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from sekgnn.files import write_atomically
 from sekgnn.parsing import Size, parse_as
 
 SUFFIX = ".arrays"
-"""Of files whose names users do not choose."""
+"""The suffix of files whose names users do not choose."""
 
 MAGIC = b"sekgnn arrays 1\n"
-"""How every file begins; the number is raised when the layout changes."""
+"""The beginning of every file; raise the number when the layout changes."""
 
 Header = dict[str, Any]
-"""What a file says about itself."""
+"""The metadata of a file, with the form and digest of its arrays."""
 
 Arrays = dict[str, NDArray[Any]]
 Content = tuple[Mapping[str, Any], Mapping[str, NDArray[Any]]]
-"""JSON values that the header is to hold, and arrays."""
+"""JSON values for the header, and arrays."""
 
 T = TypeVar("T")
 
@@ -60,13 +60,13 @@ class _Header(TypedDict):
 
 
 class DamagedFileError(Exception):
-    """The file is not what was written."""
+    """The file is not as it was written."""
 
 
 class ArrayWriter:
     """Writes arrays piece by piece, in the order of their names, and then the header.
 
-    The file is empty; ``room`` bytes are left for the header and what is before it.
+    The file is empty; ``room`` bytes are reserved for the header and the bytes before.
     """
 
     def __init__(self, file: BinaryIO, room: int = _ROOM) -> None:
@@ -95,7 +95,7 @@ class ArrayWriter:
         """Write the header, and return it.
 
         Raises:
-            ValueError: If there is no room for what the file says about itself.
+            ValueError: If the header does not fit into the reserved bytes.
         """
         said = {**about, "arrays": self._arrays, "sha256": self._digest.hexdigest()}
         header = _as_json(said)
@@ -113,7 +113,7 @@ class ArrayWriter:
 
 
 def dump_arrays(file: BinaryIO, about: Mapping[str, Any], arrays: Arrays) -> Header:
-    """Write arrays that are at hand to an empty file, and return its header."""
+    """Write arrays to an empty file, and return its header."""
     shapes = {
         name: {"dtype": array.dtype.newbyteorder("<").str, "shape": list(array.shape)}
         for name, array in arrays.items()
@@ -129,7 +129,7 @@ def dump_arrays(file: BinaryIO, about: Mapping[str, Any], arrays: Arrays) -> Hea
 def write_arrays(
     path: str | os.PathLike[str], about: Mapping[str, Any], arrays: Arrays
 ) -> None:
-    """Write arrays that are at hand, and JSON values ``about`` them, all or nothing.
+    """Write arrays, and JSON values ``about`` them, all or nothing.
 
     Raises:
         OutputError: If the file cannot be written.
@@ -145,13 +145,13 @@ def read_arrays(
 ) -> tuple[Header, Arrays]:
     """Return the header of a file, and its arrays, mapped.
 
-    Changes of the arrays stay in memory (the map is copy-on-write). With ``check`` the
+    Changes to the arrays stay in memory (the map is copy-on-write). With ``check`` the
     content is compared with its digest, which reads all of it.
 
     Raises:
         FileNotFoundError: If there is none.
-        DamagedFileError: If it is not what was written, does not say ``about`` itself
-            what it should, or cannot be read.
+        DamagedFileError: If it is not as it was written, its metadata differs from
+            ``about``, or it cannot be read.
 
     Example:
         >>> import tempfile
@@ -200,16 +200,16 @@ def make_file(
     use: Callable[[Header, Arrays], T],
     on_damage: Callable[[Exception], object] = lambda error: None,
 ) -> T:
-    """Return what a file holds, which is made first unless it is there and whole.
+    """Return the content of a file, which is made first unless it is there and whole.
 
     Any number of processes may do this at a time.
 
     Args:
         path: The file.
-        about: What it says about itself if it is the right one.
+        about: The metadata by which the right file is recognised.
         make: Returns further values for its header, and its arrays.
-        use: Makes the result of header and arrays; refuses those that do not fit.
-        on_damage: Called with what is wrong with a file that is made again.
+        use: Makes the result from header and arrays; refuses those that do not fit.
+        on_damage: Called with the fault of a file that is made again.
 
     Raises:
         OutputError: If it cannot be written.
@@ -233,9 +233,9 @@ def cached(
     use: Callable[[Header, Arrays], T],
     stacklevel: int = 3,
 ) -> tuple[T, Path | None, bool]:
-    """Return what :func:`make_file` does, the file, and whether it was there.
+    """Return the result of :func:`make_file`, the file, and whether it was there.
 
-    Without a file, which is then ``None``, the next call only takes longer.
+    If no file can be written (``None``), the next call merely takes longer.
 
     Warns:
         CacheWarning: If the file is damaged, or cannot be written.
@@ -264,7 +264,7 @@ def cached(
 
 
 def _num_bytes(name: str, form: _Array) -> int:
-    """Return the length of an array in its file, filling included."""
+    """Return the length of an array in its file, with padding."""
     kind, shape = np.dtype(form["dtype"]), form["shape"]
     if kind.kind not in "biufcU" or any(type(n) is not int for n in shape):
         raise DamagedFileError(f"its array {name!r} is of no known form")

@@ -1,9 +1,9 @@
 """Folders of array files that are made one by one, and the manifest that lists them.
 
-The manifest (JSON) says what the files are and, once all are there, of each its name
-and SHA-256. It is written first, so that the same command continues what was
-interrupted and another one is refused, and again at the end: a folder whose manifest
-says so is complete.
+The manifest (JSON) describes the files and, once all are there, lists the name and
+SHA-256 of each. It is written at the beginning, so that the same command can continue
+after an interruption and another one is refused, and again at the end: a folder is
+complete when its manifest says so.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FORMAT_VERSION = 2
 
 
 class Line(TypedDict):
-    """What the manifest has of every file."""
+    """The entry of a file in a manifest."""
 
     file: str
     sha256: str
@@ -32,7 +32,7 @@ class Line(TypedDict):
 
 
 class Manifest(TypedDict):
-    """What all manifests have, beside ``parameters`` and the lines of ``files``."""
+    """The keys of every manifest, beside ``parameters`` and the lines of ``files``."""
 
     format: str
     format_version: int
@@ -40,7 +40,7 @@ class Manifest(TypedDict):
 
 
 def line_of(header: Header) -> dict[str, Any]:
-    """Return the line of a file: its header without what only its readers need."""
+    """Return the line of a file: its header without what only readers of it need."""
     return {k: v for k, v in header.items() if k not in ("arrays", "columns")}
 
 
@@ -51,12 +51,12 @@ def read_manifest(
 
     Args:
         folder: The folder.
-        format: What it must hold.
-        form: A ``TypedDict`` of what its manifest has.
-        complete: Likewise of a complete one; by default the same.
+        format: The format that it must have.
+        form: A ``TypedDict`` of the manifest.
+        complete: Likewise for a complete folder; by default ``form``.
 
     Raises:
-        GraphInputError: If it is missing, damaged or of something else.
+        GraphInputError: If it is missing, damaged or of another format.
     """
     file = folder / MANIFEST_FILE
     try:
@@ -85,14 +85,14 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def begin_folder(folder: Path, manifest: Mapping[str, Any], form: Any) -> None:
-    """Make a folder, or check that it holds an earlier part of the same.
+    """Make a folder, or check that it holds the same work, begun earlier.
 
     A complete folder is left as it is.
 
     Args:
         folder: The folder.
-        manifest: What its manifest is to say.
-        form: A ``TypedDict`` of that.
+        manifest: The content of its manifest.
+        form: A ``TypedDict`` of the manifest.
 
     Raises:
         ConfigError: If it holds something else.

@@ -1,4 +1,4 @@
-"""Parameter checks shared by every room: say what was expected and what came."""
+"""Parameter checks: errors say what was expected and what was given."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from sekgnn.errors import ConfigError
 
 MOST_LEVELS = 10_000
-"""Hops, shells, steps or layers: more are a slip of the pen or an attack."""
+"""The most hops, shells, steps or layers; more are a typing error or an attack."""
 MOST = 2**63 - 1
-"""Of whatever else is counted: more fits no integer type."""
+"""The most of anything else that is counted: more fits no integer type."""
 
 
 def check_positive(

@@ -2,7 +2,7 @@
 
 
 class GraphInputError(ValueError):
-    """A graph, or a file that should hold graphs, is not what it must be."""
+    """A graph, or a file that should hold graphs, is invalid."""
 
 
 class ConfigError(ValueError):
@@ -14,11 +14,11 @@ class MissingExtraError(ImportError):
 
 
 class DataNotFoundError(FileNotFoundError):
-    """Benchmark data is missing; the message says what to place where."""
+    """Benchmark data is missing; the message says which files to put where."""
 
 
 class GraphInputWarning(UserWarning):
-    """Input is usable, after a change or with an effect that users should know."""
+    """Input is usable, but was changed or has an effect that users should know."""
 
 
 class ModelFileError(ValueError):
@@ -26,12 +26,12 @@ class ModelFileError(ValueError):
 
 
 class OutputError(OSError):
-    """A file could not be written; whatever was there before is unchanged."""
+    """A file could not be written; an earlier file there is unchanged."""
 
 
 class ResumeWarning(UserWarning):
-    """A run goes on in another way than it began; its numbers may show it."""
+    """A run continues under other conditions, which may change its numbers."""
 
 
 class CacheWarning(UserWarning):
-    """A cache could not be used or written; results are right, but slower to get."""
+    """A cache could not be used or written; results are right, but take longer."""

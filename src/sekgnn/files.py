@@ -1,7 +1,4 @@
-"""Writing files so that a crash, a full disk or Ctrl-C never leaves half of one.
-
-And the folder where what can be made again is kept, and cells of tables.
-"""
+"""Files that are written whole or not at all, the cache folder, and cells of tables."""
 
 from __future__ import annotations
 
@@ -57,35 +54,35 @@ def check_private(
 ) -> None:
     """Refuse a folder or file that others could have written, or could replace.
 
-    Looks at ``path`` and every folder it is in up to ``root``, or to the nearest one
-    above that exists; of a link, at the link and at what it points to. A group that
-    nobody else is in does not count.
+    Checks ``path`` and every folder around it up to ``root``, or up to the nearest one
+    above that exists; for a link, both the link and its target. A group without other
+    members does not count.
 
     Args:
-        path: What is to be read, whether it exists or not.
-        root: The outermost folder to look at; by default ``path`` itself.
-        remove: What is removed to be safe again; by default ``path`` itself.
+        path: The file or folder to read, whether it exists or not.
+        root: The outermost folder to check; by default ``path`` itself.
+        remove: The path that the message advises to remove; by default ``path``.
 
     Raises:
         OutputError: If others may write to one of them, or own it.
     """
     if os.name != "posix":  # elsewhere the mode says nothing about others
         return
-    own, top = path.absolute(), (root or path).absolute()
-    for place in (own, *own.parents):
-        if not os.path.lexists(place):
+    full, top = path.absolute(), (root or path).absolute()
+    for level in (full, *full.parents):
+        if not os.path.lexists(level):
             continue
-        above = top not in place.parents  # the root, or beyond
-        fault = _not_private(place, sticky=above and place != own)
+        above = top not in level.parents  # the root, or beyond
+        fault = _not_private(level, sticky=above and level != full)
         if fault:
             target = remove or path
             cures = []
             if os.path.lexists(target):
                 cures.append(f"remove {target} ('rm -r {target}')")
-            if target.absolute() not in (place, *place.parents):
-                cures.append(f"run 'chmod go-w {place}'")
+            if target.absolute() not in (level, *level.parents):
+                cures.append(f"run 'chmod go-w {level}'")
             raise OutputError(
-                f"the cache folder {place} {fault}, so others could change what is "
+                f"the cache folder {level} {fault}, so others could change what is "
                 f"read from it; {' and '.join(cures)}, or set {CACHE_VARIABLE} to a "
                 "folder of your own."
             )
@@ -93,56 +90,57 @@ def check_private(
             return
 
 
-def is_private(found: os.stat_result) -> bool:
+def is_private(status: os.stat_result) -> bool:
     """Return whether nobody else owns a file or may write to it."""
-    loose = found.st_mode & stat.S_IWOTH or (
-        found.st_mode & stat.S_IWGRP and not _only_mine(found.st_gid)
+    loose = status.st_mode & stat.S_IWOTH or (
+        status.st_mode & stat.S_IWGRP and not _only_mine(status.st_gid)
     )
-    return os.name != "posix" or (found.st_uid in (0, os.geteuid()) and not loose)
+    return os.name != "posix" or (status.st_uid in (0, os.geteuid()) and not loose)
 
 
-def _not_private(place: Path, sticky: bool) -> str:
-    """Say how others decide about a place; with ``sticky``, it may be as /tmp is."""
+def _not_private(path: Path, sticky: bool) -> str:
+    """Say how others control a path; ``sticky`` allows a folder such as /tmp."""
     try:
-        link, found = place.lstat(), place.stat()
+        link, target = path.lstat(), path.stat()
     except FileNotFoundError:  # a link to nothing
         return "is a link that leads nowhere"
-    if {link.st_uid, found.st_uid} - {0, os.geteuid()}:
+    if {link.st_uid, target.st_uid} - {0, os.geteuid()}:
         return "belongs to somebody else"
-    if is_private(found) or (sticky and found.st_mode & stat.S_ISVTX):
+    if is_private(target) or (sticky and target.st_mode & stat.S_ISVTX):
         return ""
     return "can be written to by others"
 
 
 def _only_mine(gid: int) -> bool:
-    """Return whether a group is the user's own, with nobody else in it.
+    """Return whether a group is the user's private group, without other members.
 
-    Such a group has the user's name: one that is the first of many users lists none.
+    A private group has the user's name. Members are no evidence: a primary group that
+    many users share may list none.
     """
     import grp
     import pwd
 
     try:
         me, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(gid)
-    except KeyError:  # as in containers: nothing is known of the group
+    except KeyError:  # as in containers, where groups may have no names
         return False
     mine = me.pw_gid == gid and group.gr_name == me.pw_name
     return mine and set(group.gr_mem) <= {me.pw_name}
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder, and those it is in, that nobody else can look into.
+    """Make a folder and its missing parents, readable by nobody else.
 
     Raises:
         OSError: If it cannot be made.
     """
-    for place in (*reversed(folder.parents), folder):
-        if not place.exists():
-            place.mkdir(mode=0o700, exist_ok=True)
+    for level in (*reversed(folder.parents), folder):
+        if not level.exists():
+            level.mkdir(mode=0o700, exist_ok=True)
 
 
 def make_folder(folder: Path, cure: str = "choose another output") -> Path:
-    """Make a folder, and those it is in, if they are missing, or say what to do."""
+    """Make a folder and its parents where missing, or raise an error with a cure."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -153,14 +151,14 @@ def make_folder(folder: Path, cure: str = "choose another output") -> Path:
 
 
 def visible_names(folder: Path) -> list[str]:
-    """Return what an output folder holds already, sorted, without hidden files.
+    """Return the sorted names in an output folder, without hidden files.
 
-    Whoever made the folder may have left links in it, through which work that goes on
+    A folder made by somebody else may hold links, through which work that continues
     there would write to files elsewhere.
 
     Raises:
-        ConfigError: If it is a file, or there is anything in it, at any depth, but
-            files and folders.
+        ConfigError: If it is a file, or holds anything but files and folders, at any
+            depth.
     """
     if not folder.exists():
         return []
@@ -230,7 +228,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def _new_draft(target: Path) -> tuple[Path, BinaryIO]:
-    """Return an empty draft and its file, held as long as that is open."""
+    """Return an empty draft and its file, locked while that is open."""
     while True:
         # cut the stem: with the token added, a long name could exceed the limit
         token = secrets.token_hex(_TOKEN_BYTES)
@@ -242,7 +240,7 @@ def _new_draft(target: Path) -> tuple[Path, BinaryIO]:
 
 
 def _remove_drafts(target: Path) -> None:
-    """Remove drafts of a file that killed processes left; never anything else."""
+    """Remove drafts of a file that killed processes left, and nothing else."""
     start, end = f".{target.stem[:40]}.", f".tmp{target.suffix}"
     form = re.compile(
         re.escape(start) + rf"[0-9a-f]{{{2 * _TOKEN_BYTES}}}" + re.escape(end)
@@ -256,9 +254,9 @@ def _remove_drafts(target: Path) -> None:
 
 
 def _hold(file: BinaryIO) -> bool:
-    """Return whether nobody else holds a file, which this process holds from now on.
+    """Lock a file for this process, unless another holds it; return whether it did.
 
-    The lock is gone when the process is, however it ends.
+    The lock ends with the process, however that ends.
     """
     if fcntl is None:
         return True
@@ -274,27 +272,27 @@ def _hold(file: BinaryIO) -> bool:
 def write_atomically(
     path: str | os.PathLike[str], writer: Callable[[BinaryIO], object]
 ) -> None:
-    """Call ``writer`` with a binary file, which is that of :func:`atomic_path`."""
+    """Call ``writer`` with the draft of :func:`atomic_path` as a binary file."""
     with atomic_path(path) as draft, draft.open("wb") as file:
         writer(file)
 
 
 def write_files(folder: str | os.PathLike[str], files: Mapping[str, bytes]) -> None:
-    """Write several files to a folder, which must exist, each all or nothing.
+    """Write several files to an existing folder, each all or nothing.
 
     Raises:
         ConfigError: If one of them is a link; then nothing is written.
         OutputError: As :func:`atomic_path`; files before that one are written.
     """
-    places = (os.path.join(folder, name) for name in files)
-    _refuse_odd(Path(folder), [place for place in places if os.path.islink(place)])
+    paths = (os.path.join(folder, name) for name in files)
+    _refuse_odd(Path(folder), [path for path in paths if os.path.islink(path)])
     for name, content in files.items():
         with atomic_path(Path(folder) / name) as draft:
             draft.write_bytes(content)
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:
-    """Return where a file is to be written, links followed.
+    """Return the path to write a file to, with links followed.
 
     Raises:
         OutputError: If its folder is missing or read-only, or something else is there.
@@ -335,10 +333,10 @@ def _explained(error: OSError, path: str | os.PathLike[str]) -> OutputError:
 
 
 def as_cell(value: Any) -> Any:
-    """Return a value for a CSV file that no spreadsheet takes for a formula.
+    """Return a value for a CSV file that no spreadsheet reads as a formula.
 
-    A text that begins as a formula does, and is no number, gets an apostrophe before
-    it, which spreadsheets do not show.
+    Text that begins like a formula and is not a number is prefixed with an apostrophe,
+    which spreadsheets do not show.
 
     Example:
         >>> as_cell("=1+1"), as_cell("-1.5"), as_cell("-CCO"), as_cell(None)

@@ -1,10 +1,10 @@
 """Compiled kernels: one decorator, and a cache on disk that is never stale.
 
-Numba's own cache sits beside the source, fails where it cannot be written, and keeps a
-kernel whose callee in another file has changed. This one sits in the user's cache
-folder, in a subfolder named by the whole source that a kernel can reach and by the
-versions of the compiler: any edit there compiles again, any other edit does not, and
-equal sources share one subfolder wherever they lie.
+Numba's cache lies beside the source, fails where that is read-only, and keeps a kernel
+whose callee in another file has changed. This one lies in the user's cache folder, in
+a subfolder named by all sources that a kernel can reach and by the versions of the
+compiler: an edit of these sources compiles again, any other edit does not, and equal
+sources share a subfolder wherever they lie.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ SOURCES = (
     "paper/overlap_kernel.py",
     "paper/tangent_kernel.py",
 )
-"""All that a kernel of this package may be written in, or read a constant from."""
+"""Every file that kernels of this package, or constants they read, may be in."""
 
 _PARTS_TESTED_WITH = ("0.68",)
-"""Versions of numba whose inner workings :func:`_part_compiler` relies on; with others
-kernels take longer to compile, and are the same."""
+"""Versions of numba whose internals :func:`_part_compiler` relies on; with others
+kernels compile more slowly to the same code."""
 
 _KEPT = 8  # subfolders, the last used ones
-_BUSY = 3600.0  # seconds since its last use for which a subfolder is never removed
+_BUSY = 3600.0  # seconds after its last use in which a subfolder is never removed
 
 _REFUSED: list[OSError] = []  # why a subfolder is not used
 
@@ -181,12 +181,12 @@ def _part_compiler() -> Any:
 
 
 def clock() -> float:
-    """Return a time in seconds that stands still while kernels are compiled."""
+    """Return a time in seconds that stops while kernels are compiled."""
     return time.perf_counter() - compile_seconds()
 
 
 def cpu_clock() -> float:
-    """Return processor time in seconds, which stands still likewise."""
+    """Return processor time in seconds, which also stops then."""
     return time.process_time() - _COMPILING.cpu_seconds
 
 
@@ -196,7 +196,7 @@ def compile_seconds() -> float:
 
 
 def kernel_folder() -> Path | None:
-    """Return where compiled kernels are kept, or None if there is no such place."""
+    """Return the folder of compiled kernels, or None if there is none."""
     return _folder(__file__)
 
 
@@ -255,7 +255,7 @@ class _Cache:
         target_context.refresh()
         path = self._path(sig, target_context.codegen())
         if path is not None:
-            # whatever is wrong with a file, compiling again is the cure
+            # compiling again cures any fault of a file
             with suppress(Exception):
                 known, payload = pickle.loads(_read_own(path))
                 if known == sig:
@@ -295,11 +295,13 @@ class _Cache:
 
 
 def _read_own(path: Path) -> bytes:
-    """Return what is in a file that nobody else can have written; it will be run.
+    """Return the content of a file that only this user can have written.
+
+    It will be executed.
 
     Raises:
         OSError: If there is none, or it is a link.
-        OutputError: If it is somebody else's.
+        OutputError: If somebody else may have written it.
     """
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     with open(os.open(path, flags), "rb") as file:
@@ -331,9 +333,9 @@ def _folder(file: str) -> Path | None:
 
     config, text = numba.config, _TEXT
     try:
-        own = Path(file).resolve(strict=True)
-        if own not in _SOURCES:  # somebody else's kernel: it may call its neighbours
-            text += _digest(sorted(own.parent.glob("*.py")))
+        source = Path(file).resolve(strict=True)
+        if source not in _SOURCES:  # a user's kernel, which may call its neighbours
+            text += _digest(sorted(source.parent.glob("*.py")))
         root = cache_folder() / "kernels"
     except (OSError, RuntimeError):  # typed in, or no home
         return None
@@ -342,7 +344,7 @@ def _folder(file: str) -> Path | None:
     facts = repr((text, versions, settings))
     folder = root / hashlib.sha256(facts.encode()).hexdigest()[:24]
     try:
-        check_private(folder, root.parent, root)  # what is read from it is run
+        check_private(folder, root.parent, root)  # its files will be executed
     except OSError as error:
         _REFUSED.append(error)
         return None
@@ -352,7 +354,7 @@ def _folder(file: str) -> Path | None:
 
 
 def _announce(folder: Path | None, room: str) -> None:
-    """Say once which kernels are compiled, and tidy up older subfolders."""
+    """Log once which kernels are compiled, and remove old subfolders."""
     if _COMPILING.announced:
         return
     _COMPILING.announced = True
@@ -377,9 +379,9 @@ def _announce(folder: Path | None, room: str) -> None:
 
 
 def _prune(folder: Path) -> None:
-    """Remove all but the last used subfolders, and none that may be in use."""
+    """Remove all subfolders but the last used ones and those possibly in use."""
     with suppress(OSError):
-        found = sorted(((p.stat().st_mtime, p) for p in folder.iterdir()), reverse=True)
-        for used, old in found[_KEPT:]:
+        dated = sorted(((p.stat().st_mtime, p) for p in folder.iterdir()), reverse=True)
+        for used, old in dated[_KEPT:]:
             if used < time.time() - _BUSY:
                 shutil.rmtree(old, ignore_errors=True)

@@ -13,9 +13,9 @@ from typing import Any
 def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a package with lazy names.
 
-    The names are those that its ``__init__`` imports below ``if TYPE_CHECKING:``, so
-    that type checkers and this function read the same list. Nothing is imported, nor
-    the list read, before a name is asked for.
+    The names are those that its ``__init__`` imports under ``if TYPE_CHECKING:``, so
+    type checkers and this function read the same list. Nothing is imported, nor is the
+    list read, before a name is asked for.
     """
     homes: dict[str, tuple[str, str]] = {}
 
@@ -25,10 +25,10 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
             homes.update(_homes(package))
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        home, own_name = homes[name]
+        home, attribute = homes[name]
         if home == package:  # a module of the package
-            return import_module(f"{package}.{own_name}")
-        value = getattr(import_module(home), own_name)
+            return import_module(f"{package}.{attribute}")
+        value = getattr(import_module(home), attribute)
         setattr(sys.modules[package], name, value)
         return value
 
@@ -41,7 +41,7 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
 
 
 def _homes(package: str) -> dict[str, tuple[str, str]]:
-    """Return where each lazy name of a package is, and what it is called there."""
+    """Return the module of each lazy name of a package, and its name there."""
     spec = find_spec(package)
     source = getattr(spec and spec.loader, "get_source")(package)  # noqa: B009
     return {

@@ -1,4 +1,4 @@
-"""Sizes that input claims, compared with the memory there is before any is taken."""
+"""Checks that claimed sizes fit into memory, before any of it is allocated."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _GROUP_FILES = (  # limit and use of the control group, of both versions
 
 
 def free_bytes() -> int | None:
-    """Return how much memory can still be taken; ``None`` if the system does not say.
+    """Return the free memory; ``None`` if the system does not say.
 
     The least of what the machine, the control group (containers, batch systems) and the
     limit of the process (``ulimit -v``) leave.
     """
-    found = []
+    limits = []
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
-                found.append(1024 * int(line.split()[1]))
+                limits.append(1024 * int(line.split()[1]))
     except (OSError, ValueError, IndexError):
         pass
     for limit, used in _GROUP_FILES:
         try:
-            found.append(int(Path(limit).read_text()) - int(Path(used).read_text()))
+            limits.append(int(Path(limit).read_text()) - int(Path(used).read_text()))
         except (OSError, ValueError):  # none, or "max"
             continue
     try:
@@ -43,10 +43,10 @@ def free_bytes() -> int | None:
         soft, _ = resource.getrlimit(resource.RLIMIT_AS)
         if soft != resource.RLIM_INFINITY:
             pages = int(Path("/proc/self/statm").read_text().split()[0])
-            found.append(soft - pages * os.sysconf("SC_PAGE_SIZE"))
+            limits.append(soft - pages * os.sysconf("SC_PAGE_SIZE"))
     except (ImportError, OSError, ValueError, IndexError):
         pass
-    return max(0, min(found)) if found else None
+    return max(0, min(limits)) if limits else None
 
 
 def check_memory(
@@ -57,12 +57,11 @@ def check_memory(
 ) -> None:
     """Refuse what cannot fit into memory, before any of it is allocated.
 
-    ``what``, the subject of a sentence in the singular, needs so many bytes; ``cure``
-    is what to do instead.
+    ``what``, a singular subject, needs ``needed`` bytes; ``cure`` says what to do.
 
     Raises:
-        ValueError: Of type ``error``, if more than nine tenths of what is free are
-            needed; says how much both are.
+        ValueError: Of type ``error``, if more than nine tenths of the free memory are
+            needed; says how much is needed and how much is free.
     """
     free = free_bytes() if needed > _SMALL else None
     if free is not None and needed > _SHARE * free:

@@ -1,8 +1,8 @@
 """JSON and YAML from files that somebody else may have made.
 
 The parsers of the standard library and of PyYAML fail in many ways on hostile text, and
-aliases let a few lines of YAML stand for gigabytes. Here all that is wrong with a text
-is a ``ValueError`` of one line, and so is a value of another type than what reads it.
+aliases let a few lines of YAML stand for gigabytes. Here every fault of a text, and
+every value of a wrong type, is a ``ValueError`` of one line.
 """
 
 from __future__ import annotations
@@ -108,15 +108,15 @@ def _count(node: Any, known: dict[int, int | None]) -> int:
             _check_digits(node.value)
         return 1
     if id(node) in known:
-        found = known[id(node)]
-        if found is None:
+        count = known[id(node)]
+        if count is None:
             raise ValueError(f"line {node.start_mark.line + 1} refers to itself")
-        return found
+        return count
     known[id(node)] = None
     total = 1
     for item in node.value:
-        for part in item if isinstance(item, tuple) else (item,):
-            total += _count(part, known)
+        for child in item if isinstance(item, tuple) else (item,):
+            total += _count(child, known)
     if total > _MOST_VALUES:
         raise ValueError(
             f"its aliases stand for more than {_MOST_VALUES:,} values; write out what "
@@ -127,7 +127,7 @@ def _count(node: Any, known: dict[int, int | None]) -> int:
 
 
 def read_as(kind: type[T], value: Any, where: str = "") -> T:
-    """Return what comes from a file as a type, with all that is in it.
+    """Return plain values from a file as a type, checked at every depth.
 
     Types are those that dataclasses and TypedDicts declare: JSON lists become tuples
     where these are asked for, integers numbers, ``null`` a number that is not finite. A
@@ -138,7 +138,7 @@ def read_as(kind: type[T], value: Any, where: str = "") -> T:
     Args:
         kind: The type.
         value: Plain values, as parsers return them.
-        where: What errors call it; nothing for a whole file.
+        where: Its name in errors; empty for a whole file.
 
     Raises:
         ValueError: If a key is missing or unknown, or a value of another type.
@@ -151,8 +151,8 @@ def read_as(kind: type[T], value: Any, where: str = "") -> T:
         ...
         ValueError: a must be an integer, got '1'
     """
-    found: T = _as(kind, value, where)
-    return found
+    converted: T = _as(kind, value, where)
+    return converted
 
 
 def parse_as(kind: type[T], text: str | bytes) -> T:
@@ -208,25 +208,24 @@ def _with_keys(kind: Any, values: dict[str, Any], where: str) -> Any:
     """Return a dataclass or TypedDict of values."""
     make, types = kind, _hints(kind)
     if is_dataclass(kind):
-        own = {item.name: item for item in fields(kind)}
+        known = {item.name: item for item in fields(kind)}
         needed = {
             name
-            for name, item in own.items()
+            for name, item in known.items()
             if item.default is MISSING and item.default_factory is MISSING
         }
-        known = {*own, *getattr(kind, "DERIVED", ())}
-        for key in values.keys() - known:
+        for key in values.keys() - {*known, *getattr(kind, "DERIVED", ())}:
             raise ValueError(f"{_inside(where, key)} is unknown")
-        values = {key: value for key, value in values.items() if key in own}
+        values = {key: value for key, value in values.items() if key in known}
     else:
         needed = kind.__required_keys__
     for key in sorted(needed - values.keys()):
         raise ValueError(f"{_inside(where, key)} is missing")
-    found = {
+    read = {
         key: _as(types.get(key, Any), value, _inside(where, key))
         for key, value in values.items()
     }
-    return make(**found) if is_dataclass(kind) else found
+    return make(**read) if is_dataclass(kind) else read
 
 
 @lru_cache

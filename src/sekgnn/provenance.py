@@ -1,4 +1,4 @@
-"""With what a record was made."""
+"""The versions and the commit that a record was made with."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 
 def package_versions(packages: Iterable[str]) -> dict[str, str]:
     """Return the versions of Python and of those ``packages`` that are installed."""
-    found = {"python": platform.python_version()}
+    versions = {"python": platform.python_version()}
     for name in packages:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def source_commit() -> str | None:

@@ -1,78 +1,74 @@
-"""Classes by name, open to everybody's own: models, messages, encodings, tests."""
+"""Classes by name, yours included: encodings, tests, models, messages, datasets."""
 
 from __future__ import annotations
 
-import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
 from importlib import import_module
-from typing import Any, ClassVar, Generic, TypeVar, get_args
+from itertools import chain
+from typing import Any, Generic, TypeVar
 
 from sekgnn.checks import nearest
 from sekgnn.errors import ConfigError
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Callable[..., Any])
-V = TypeVar("V")
-
-_ALWAYS_SHOWN = (
-    "num_hops", "num_shells", "walk_length", "radius", "encodings", "patterns",
-)  # fmt: skip
-"""Parameters that are named to people even at their defaults."""
 
 IMPORTED: list[str] = []
-"""What a user asked to import; processes that this one starts import it too."""
-_REGISTRIES = (  # the first that takes a class; a module may be a model or a message
+"""Everything imported at the user's request; child processes import it again."""
+_REGISTRIES = (  # the first group that takes a class registers it
     ("sekgnn.encoding.substructure:ENCODINGS",),
     ("sekgnn.wl.by_name:EXACT_ENCODINGS",),
     ("sekgnn.wl.by_name:TESTS",),
-    ("sekgnn.models.registry:MODELS", "sekgnn.nn.messages:MESSAGES"),
+    ("sekgnn.models.graph_model:MODELS", "sekgnn.nn.messages:MESSAGES"),
 )
 
 
 class Registry(Mapping[str, type[T]], Generic[T]):
-    """The known subclasses of ``base`` by name, which is also their ``name``.
+    """Subclasses of ``base`` by name; registering a class also sets its ``name``.
 
-    Names that stand in a file are looked up, and nothing is imported (:meth:`known`).
-    What a user types may also be ``package.module:Class`` (:meth:`find`). ``homes`` are
-    modules of this package that register further ones, imported when first asked for;
-    ``kind`` is what messages call them, such as ``"encoding"``.
+    A name from a file is looked up and imports nothing (:meth:`known`). A name typed
+    by a user may also be ``package.module:Class`` (:meth:`find`).
+
+    Args:
+        kind: What messages call a member, such as ``"encoding"``.
+        base: What members extend; ``None`` takes any callable.
+        homes: Names that a module of this package registers once it is imported.
+        fallback: Another registry, in which names are looked up that are not here.
     """
 
     def __init__(
-        self, kind: str, base: type[T], homes: Mapping[str, str] | None = None
+        self,
+        kind: str,
+        base: type[T] | None,
+        homes: dict[str, str] | None = None,
+        fallback: Registry[Any] | None = None,
     ) -> None:
-        """Know only the names in ``homes``."""
         self.kind, self.base = kind, base
-        self._homes = dict(homes or {})
+        self.homes = {} if homes is None else homes
+        self.fallback = fallback
         self._classes: dict[str, type[T]] = {}
 
     def __getitem__(self, name: str) -> type[T]:
-        if name not in self._classes and name in self.homes():
-            import_module(self.homes()[name])
+        if name not in self._classes and name in self.homes:
+            import_module(self.homes[name])
         return self._classes[name]
 
     def __iter__(self) -> Iterator[str]:
-        """The names, our own first."""
-        return iter({**self.homes(), **self._classes})
+        return iter({**self.homes, **self._classes})
 
     def __len__(self) -> int:
-        return len({**self.homes(), **self._classes})
-
-    def homes(self) -> Mapping[str, str]:
-        """Return the modules of this package that register a name when imported."""
-        return self._homes
+        return len({**self.homes, **self._classes})
 
     def register(self, name: str) -> Callable[[C], C]:
-        """Return a decorator that makes a class known by ``name``.
+        """Return a decorator that registers a class under ``name``.
 
         Defining the same class again, as notebooks do, replaces it.
 
         Raises:
-            ConfigError: If it does not extend the base, or its name is not one or is
-                taken.
+            ConfigError: If the class does not extend the base, or the name is invalid
+                or taken.
         """
         if not isinstance(name, str) or not name or ":" in name:
             raise ConfigError(
@@ -80,54 +76,55 @@ class Registry(Mapping[str, type[T]], Generic[T]):
                 f'@register_{self.kind}("mine"), got {name!r}.'
             )
 
-        def decorate(own: C) -> C:
-            self.add(name, own)
-            return own
+        def decorate(cls: C) -> C:
+            self.add(name, cls)
+            return cls
 
         return decorate
 
-    def takes(self, own: object) -> bool:
-        """Return whether something can be registered here."""
-        return isinstance(own, type) and issubclass(own, self.base)
+    def takes(self, cls: object) -> bool:
+        """Return whether a class can be registered here."""
+        if self.base is None:
+            return callable(cls)
+        return isinstance(cls, type) and issubclass(cls, self.base)
 
-    def add(self, name: str, own: Any) -> type[T]:
-        """Make ``own`` known by ``name``, and return the class; as :meth:`register`."""
-        if not self.takes(own):
+    def add(self, name: str, cls: Any) -> type[T]:
+        """Register a class under ``name``, and return it; see :meth:`register`."""
+        if not self.takes(cls):
+            needs = f"extend {_path(self.base)}" if self.base else "be callable"
+            raise ConfigError(f"{_path(cls)} is not a {self.kind}: it must {needs}.")
+        imports_now = self.homes.get(name) == cls.__module__  # so do not import it
+        holder = cls if imports_now else self.get(name, cls)
+        if _path(holder) != _path(cls):
             raise ConfigError(
-                f"{_path(own)} is not a {self.kind}: it must extend {_path(self.base)}."
+                f"the {self.kind} name {name!r} of {_path(cls)} is taken by "
+                f"{_path(holder)}; choose another."
             )
-        if self.homes().get(name) == own.__module__:  # its module is being imported
-            other: type = own
-        else:
-            other = self.get(name, own)
-        if _path(other) != _path(own):
-            raise ConfigError(
-                f"the {self.kind} name {name!r} of {_path(own)} is taken by "
-                f"{_path(other)}; choose another."
-            )
-        own.name = name
-        self._classes[name] = own
+        cls.name = name
+        self._classes[name] = cls
         return self._classes[name]
 
     def forget(self, name: str) -> None:
-        """Take a class out again, as a test of your own class may want."""
+        """Remove a class, for instance after a test of it."""
         del self._classes[name]
+        self.homes.pop(name, None)
 
     def lookup(self, name: object) -> type[T] | None:
-        """Return the registered class of a name or import path; imports nothing."""
+        """Return the class registered under a name or import path; imports nothing."""
         if not isinstance(name, str):
             return None
         if name in self:
             return self[name]
         module, _, attribute = name.partition(":")
-        own = getattr(sys.modules.get(module), "__dict__", {}).get(attribute)
-        return None if own is None else self._registered(own)
+        cls = getattr(sys.modules.get(module), "__dict__", {}).get(attribute)
+        return self._registered(cls)
 
     def known(self, name: object) -> type[T]:
-        """Return the class of a name or import path, or suggest another; no imports."""
-        found = self.lookup(name)
-        if found is not None:
-            return found
+        """Return the class of a name or import path, or suggest one; no imports."""
+        registries = [self] if self.fallback is None else [self, self.fallback]
+        for registry in registries:
+            if (cls := registry.lookup(name)) is not None:
+                return cls
         if isinstance(name, str) and ":" in name:
             raise ConfigError(
                 f"{self.kind} {name!r} is not known here, and names in files never "
@@ -135,205 +132,78 @@ class Registry(Mapping[str, type[T]], Generic[T]):
                 f"{name} ..., or in Python import {name.partition(':')[0]}, where "
                 f"@register_{self.kind} makes it known."
             )
+        names = list(dict.fromkeys(chain(*registries)))
         raise ConfigError(
-            f"{self.kind} must be one of {list(self)}, got {name!r}."
-            f"{nearest(name, self)} Import the module that registers your own "
+            f"{self.kind} must be one of {names}, got {name!r}."
+            f"{nearest(name, names)} Import the module that registers your own "
             f"{self.kind} first; on the command line: sekgnn --import MODULE ..."
         )
 
     def find(self, name: str) -> type[T]:
         """Return the class that a user named, by name or ``package.module:Class``.
 
-        A class that is not registered becomes so, by its import path.
+        A class that is not registered yet is registered under its import path.
 
         Raises:
             ConfigError: If there is none, or it is not of this kind.
         """
         if ":" not in name:
             return self.known(name)
-        own = import_own(name)
-        return self._registered(own) or self.add(name, own)
+        cls = import_own(name)
+        if self.fallback is not None and not self.takes(cls):
+            return self.fallback.find(name)
+        return self._registered(cls) or self.add(name, cls)
 
-    def _registered(self, own: object) -> type[T] | None:
-        """Return the class that was made of ``own`` when it was registered."""
-        for cls in self._classes.values():
-            if own is cls or own is getattr(cls, "made_of", cls):
-                return cls
-        return None
+    def _registered(self, cls: object) -> type[T] | None:
+        """Return what was registered for a class, or for a function wrapped in one."""
+        members = self._classes.values()
+        return next((m for m in members if getattr(m, "made_of", m) is cls), None)
 
 
 def import_own(name: str) -> Any:
-    """Import a user's module, or ``module:Class``, also from the working folder."""
-    module, _, attribute = name.partition(":")
-    here = os.getcwd()
-    added = here not in sys.path  # an installed command does not search there by itself
+    """Import a user's module or ``module:Class``, from the working folder too."""
+    module_name, _, attribute = name.partition(":")
+    folder = os.getcwd()
+    added = folder not in sys.path  # installed commands do not search it by themselves
     if added:
-        sys.path.append(here)
+        sys.path.append(folder)
     try:
-        found = import_module(module)
-    except ConfigError:  # of the module itself
+        module = import_module(module_name)
+    except ConfigError:  # raised by the module itself
         raise
     except (ImportError, ValueError) as error:
         raise ConfigError(
-            f"cannot import {module!r} ({error}); install it, or start where it lies."
+            f"cannot import {module_name!r} ({error}); install it, or run "
+            "from its folder."
         ) from error
     finally:
         if added:
-            sys.path.remove(here)
-    if attribute and not hasattr(found, attribute):
+            sys.path.remove(folder)
+    if attribute and not hasattr(module, attribute):
         raise ConfigError(
-            f"{name!r}: {module} has no {attribute!r}.{nearest(attribute, dir(found))}"
+            f"{name!r}: {module_name} has no {attribute!r}."
+            f"{nearest(attribute, dir(module))}"
         )
     if name not in IMPORTED:
         IMPORTED.append(name)
-    return getattr(found, attribute) if attribute else found
+    return getattr(module, attribute) if attribute else module
 
 
 def import_named(name: str) -> None:
-    """Import a user's module; of ``module:Class``, register the class as what it is."""
-    own = import_own(name)
+    """Import a user's module; register the class of ``module:Class`` where it fits."""
+    cls = import_own(name)
     if ":" not in name:
         return
-    for places in _REGISTRIES:
-        parts = [place.split(":") for place in places]
-        group = [getattr(import_module(home), part) for home, part in parts]
-        fitting = [registry for registry in group if registry.takes(own)]
+    for group in _REGISTRIES:
+        pairs = [path.split(":") for path in group]
+        registries = [getattr(import_module(home), attr) for home, attr in pairs]
+        fitting = [registry for registry in registries if registry.takes(cls)]
         if fitting and not any(registry.lookup(name) for registry in fitting):
             for registry in fitting:
                 registry.find(name)
         if fitting:
             return
-    raise ConfigError(f"{name!r} is no model, message, encoding or test.")
-
-
-def parameter(
-    default: Any, help: str, choices: tuple[str, ...] = (), **more: Any
-) -> Any:
-    """Return a field of a :class:`Named` class that is also a flag of commands.
-
-    ``more`` may hold ``shown``, instead of the default, and ``several``, whether the
-    flag takes several values, for an encoding with each.
-    """
-    return field(default=default, metadata={"help": help, "choices": choices, **more})
-
-
-@dataclass(frozen=True)
-class Named:
-    """A frozen dataclass whose fields are parameters, and whose class has a name."""
-
-    kind: ClassVar[str]
-    """What it is, and the key of its name in :meth:`to_dict`."""
-    name: ClassVar[str]
-    """How files, the command line and the registry call it, or else its import path."""
-
-    def __init_subclass__(cls, **more: Any) -> None:
-        """Name it; what registers it may give it a shorter name."""
-        super().__init_subclass__(**more)
-        if "name" not in vars(cls):
-            cls.name = f"{cls.__module__}:{cls.__qualname__}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the name and every parameter as plain JSON values."""
-        values = {item.name: getattr(self, item.name) for item in fields(self)}
-        return {self.kind: self.name} | {key: plain(v) for key, v in values.items()}
-
-    def __str__(self) -> str:
-        """The name, and the parameters that are sizes or not at their defaults."""
-        words = [
-            f"{item.name}={_short(value)}"
-            for item in fields(self)
-            if (value := getattr(self, item.name)) != item.default
-            or (item.name in _ALWAYS_SHOWN and value is not None)
-        ]
-        return f"{self.name}({', '.join(words)})" if words else self.name
-
-
-def plain(value: Any) -> Any:
-    """Return a parameter as plain JSON values, as far as it is made of them."""
-    if isinstance(value, tuple):
-        return [plain(item) for item in value]
-    return value.to_dict() if hasattr(value, "to_dict") else value
-
-
-def frozen(value: Any) -> Any:
-    """Return lists as tuples, which a frozen dataclass can hash."""
-    return tuple(map(frozen, value)) if isinstance(value, list) else value
-
-
-def make(
-    kind: str,
-    given: Any,
-    base: Any,
-    find: Callable[[str], Any],
-    known: Callable[[object], Any],
-    parameters: Mapping[str, Any],
-) -> Any:
-    """Return what is ``given``, or make it from a name and parameters.
-
-    Given is an object of ``base``, a mapping as :meth:`Named.to_dict` returns it, whose
-    name is looked up by ``known``, for it may come from a file, or a name that a user
-    typed, looked up by ``find``.
-
-    Raises:
-        ConfigError: If a name or a parameter cannot work.
-    """
-    if isinstance(given, base):
-        if parameters:
-            raise ConfigError(
-                f"give an object or its parameters, not both; got "
-                f"{', '.join(parameters)} beside {given}. To change one, use "
-                f"dataclasses.replace({kind}, ...)."
-            )
-        return given
-    if isinstance(given, Mapping):
-        parameters = {k: frozen(v) for k, v in given.items()} | dict(parameters)
-        if kind not in parameters:
-            raise ConfigError(
-                f'{kind} as a mapping needs its name under "{kind}"; got '
-                f"{sorted(parameters)}."
-            )
-        given, find = parameters.pop(kind), known
-    if not isinstance(given, str):
-        names = getattr(base, "__name__", None) or " or ".join(
-            one.__name__ for one in get_args(base)
-        )
-        raise ConfigError(
-            f"{kind} must be a name, a mapping or a {names}, got {given!r}; give "
-            "parameters by name, as in walk_length=8."
-        )
-    cls = find(given)
-    try:
-        return build(cls, f"{kind} {cls.name!r}", parameters)
-    except TypeError as error:  # such as a mapping where a word is looked up
-        if find is not known:
-            raise
-        raise ConfigError(f"a parameter of {kind} has a wrong type: {error}.") from None
-
-
-def build(make: Callable[..., V], name: str, parameters: Mapping[str, Any]) -> V:
-    """Return ``make(**parameters)``, or say which parameter is unknown or missing."""
-    known = inspect.signature(make).parameters
-    for key in parameters:
-        if key not in known:
-            takes = ", ".join(known) if known else "no parameters"
-            raise ConfigError(
-                f"{name} has no parameter {key!r}; it takes {takes}."
-                f"{nearest(key, known)}"
-            )
-    missing = [
-        key
-        for key, parameter in known.items()
-        if parameter.default is parameter.empty and key not in parameters
-    ]
-    if missing:
-        raise ConfigError(f"{name} needs {', '.join(missing)}.")
-    return make(**parameters)
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, tuple):
-        return "+".join(map(_short, value))
-    return str(value)
+    raise ConfigError(f"{name!r} is not a model, message, encoding or test.")
 
 
 def _path(cls: Any) -> str:

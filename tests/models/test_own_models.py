@@ -37,10 +37,10 @@ from sekgnn.models.options import (
     ModelKind,
     ModelOptions,
     describe_models,
-    option,
     shown_default,
 )
 from sekgnn.nn import MESSAGES, HopCSR, HopLoader, SEKConv, csr_sum, register_message
+from sekgnn.parameters import parameter
 from sekgnn.training.config import RunConfig
 
 
@@ -114,7 +114,7 @@ def test_a_subclass_says_its_branches_and_has_all_options(tmp_path: Path) -> Non
 class Twice(ModelOptions):
     """An option that nobody else has."""
 
-    times: int = option("how many branches there are", 2, low=1, high=9)
+    times: int = parameter(2, "how many branches there are", low=1, high=9)
 
 
 class Many(GraphModel):

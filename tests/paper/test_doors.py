@@ -55,8 +55,8 @@ def test_no_private_name_is_used() -> None:
 
 
 def test_every_described_model_is_registered_at_its_home() -> None:
-    homes = MODEL_KINDS.homes()
-    assert set(homes) <= set(MODELS)
+    homes = dict(MODELS.homes)
+    assert set(homes) <= set(MODELS) and set(homes) <= set(MODEL_KINDS)
     for name, home in homes.items():
         cls: Any = MODELS[name]
         assert cls.__module__ == home and cls.name == name
@@ -74,7 +74,7 @@ def test_nothing_is_loaded_before_it_is_asked_for() -> None:
     build = "sekgnn.build_model({'model': '%s', 'in_channels': 1, 'out_channels': 1})"
     *light, last = loaded(
         "import sekgnn.encoding.encoder, sekgnn.wl",
-        "from sekgnn.cli.info import collect_models\ncollect_models()",
+        "from sekgnn.models.options import model_facts\nmodel_facts()",
         build % "gin",
         build % "graphsnn",
     )

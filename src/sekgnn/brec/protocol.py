@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sekgnn.brec.hotelling import critical_t2
 from sekgnn.checks import check_positive, check_seed
 from sekgnn.errors import ConfigError
-from sekgnn.registry import parameter
+from sekgnn.parameters import parameter
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from sekgnn.cli.failures import resumable
 from sekgnn.cli.options import (
     JSON,
     QUIET,
-    Flag,
     flag_of,
+    free_field,
     merged_config,
     option,
     with_flags,
@@ -24,7 +24,7 @@ from sekgnn.cli.progress import progress_bar, progress_stages
 from sekgnn.cli.wl_options import build_test, flags_of_tests
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.files import make_folder, visible_names, write_files
-from sekgnn.registry import parameter
+from sekgnn.parameters import parameter
 from sekgnn.training.config import config_fields
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class _Row:
 
 
 def _networks() -> dict[str, list[Any]]:
-    """Return the fields that describe a network, its training and its row."""
+    """Return the fields of a network, of its training and of its row."""
     from sekgnn.brec.protocol import RPCProtocol
 
     network = [
@@ -81,11 +81,11 @@ def _sections() -> dict[str, list[Any]]:
 
 
 def _alone(item: Any) -> Any:
-    """Return a field, or for ``--model`` what its absence means."""
+    """Return a field; that of ``--model`` says what its absence means."""
     if item.name != "model":
         return item
     about = {**item.metadata, "shown": "none: a test"}
-    return Flag(item.name, str(item.type), about)
+    return free_field(item.name, item.type, **about)
 
 
 @with_flags(_sections)
@@ -224,18 +224,12 @@ def _write_board(
     scores: tuple[AnyScore, ...], output: Path, json: bool, shown: bool
 ) -> None:
     """Write record, page and figure, and print what they hold."""
-    from sekgnn.brec.record import to_json
-    from sekgnn.reports.brec_page import brec_page, brec_png
+    from sekgnn.reports.brec_page import brec_files
 
-    text = to_json(scores)
-    files = {
-        "exact.png": brec_png(scores),
-        "exact.md": brec_page(scores).encode(),
-        "exact.json": text.encode(),
-    }
+    files = brec_files(scores)
     write_files(output, files)
     if json:
-        say(text, nl=False)
+        say(files["exact.json"].decode(), nl=False)
         return
     if not shown:
         return
@@ -282,8 +276,7 @@ def _run_network(
     import torch
 
     from sekgnn.brec.recipes import Recipe, pair_numbers, pairs_folder, run_recipe
-    from sekgnn.brec.record import to_json
-    from sekgnn.reports.brec_page import trained_page
+    from sekgnn.reports.brec_page import trained_files
 
     if row.numbers is not None:
         wanted = {*pair_numbers(row.numbers)}
@@ -303,14 +296,8 @@ def _run_network(
             jobs=row.jobs,
             progress=progress,
         )
-    page = output.with_suffix(".md")
-    write_files(
-        output.parent,
-        {
-            page.name: trained_page(scores).encode(),
-            output.name: to_json(scores).encode(),
-        },
-    )
+    files = trained_files(scores, output.name)
+    write_files(output.parent, files)
     shutil.rmtree(pairs_folder(output, name), ignore_errors=True)
     score = next(each for each in scores if each.name == name)
     if json:
@@ -325,4 +312,4 @@ def _run_network(
             f"Outside the {len(score.subset)} pairs that it was chosen on: "
             f"{rest['separated']} of {rest['total']} (released: {rest['released']})."
         )
-    say(f"wrote {output} and {page.name}")
+    say(f"wrote {output} and {next(iter(files))}")

@@ -10,9 +10,8 @@ from __future__ import annotations
 import json as json_format
 import shutil
 import textwrap
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
@@ -22,16 +21,11 @@ from sekgnn.cli.progress import progress_bar
 from sekgnn.errors import OutputError
 from sekgnn.files import make_folder, visible_names, write_atomically
 
-if TYPE_CHECKING:
-    from sekgnn.graphs import Graph
-    from sekgnn.parallel import Progress
-
 _KINDS = {
     "across_diagonal/1": "walks from a neighbour of v back to it",
     "across_off_diagonal/1": "walks from a neighbour of v to another",
 }
 _STEPS = (1, 2, 3, 4, 6, 12)
-_SKIPS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)  # of the CSL benchmark
 _MODELS = {"sek-gin": "SEK-GIN", "gin": "GIN"}
 _SEK_KEYS: dict[str, Any] = {
     "num_hops": 2,
@@ -54,6 +48,7 @@ def demo(
     those of an earlier run.
     """
     from sekgnn.datasets import rook_shrikhande
+    from sekgnn.datasets.demo_graphs import demo_graphs
     from sekgnn.encoding.encoding_file import write_encodings
     from sekgnn.reports.encoding_figure import (
         ENCODING,
@@ -124,48 +119,6 @@ def demo(
         "Next, molecules: sekgnn example molecules.csv && sekgnn train molecules.csv "
         "--target cv --preset lbfgs --epochs 5"
     )
-
-
-def demo_graphs(
-    count: int, seed: int, progress: Progress | None = None
-) -> tuple[list[Graph], dict[str, int]]:
-    """Return ``count`` random graphs, four families in turn, and how many of each."""
-    import numpy as np
-
-    from sekgnn.graphs import (
-        barabasi_albert_graph,
-        csl_graph,
-        random_graph,
-        random_regular_graph,
-    )
-
-    rng = np.random.default_rng(seed)
-
-    def size() -> int:
-        return int(rng.integers(10, 41))
-
-    def sparse() -> Graph:
-        n = size()
-        return random_graph(n, 4 / (n - 1), rng)
-
-    families: dict[str, Callable[[], Graph]] = {
-        "Erdős–Rényi, 10 to 40 nodes, mean degree about 4": sparse,
-        "random 3-regular, 10 to 40 nodes": lambda: random_regular_graph(
-            2 * int(rng.integers(5, 21)), 3, rng
-        ),
-        "Barabási–Albert, 10 to 40 nodes": lambda: barabasi_albert_graph(
-            size(), 2, rng
-        ),
-        "circular skip links, 41 nodes": lambda: csl_graph(41, int(rng.choice(_SKIPS))),
-    }
-    draws = list(families.values())
-    graphs = []
-    for i in range(count):
-        graphs.append(draws[i % len(draws)]())
-        if progress is not None:
-            progress(i + 1, count)
-    share = {name: len(range(i, count, len(draws))) for i, name in enumerate(families)}
-    return graphs, share
 
 
 def _print_tables() -> None:

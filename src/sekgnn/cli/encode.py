@@ -1,4 +1,4 @@
-"""``sekgnn encode``: graphs in, encodings out."""
+"""``sekgnn encode``: from graphs to encodings."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ def encode(
     ),
     preset: str | None = option(
         None,
-        "preset that other options change: paper, what its released code computes",
+        "preset, which other options override: paper, the encoding of its released "
+        "code",
         choices=("paper",),
     ),
     backend: str = option(
@@ -78,9 +79,9 @@ def encode(
     target: list[str] | None = option(
         None, "columns or keys to keep in shards, to train on"
     ),
-    shard_size: int | None = option(None, "graphs of a shard", shown="4096"),
+    shard_size: int | None = option(None, "number of graphs per shard", shown="4096"),
     engine: str = option(
-        "serial", "who makes shards: serial, this process, or dask, workers"
+        "serial", "where shards are made: serial, in this process, or dask, by workers"
     ),
     scheduler: str | None = option(
         None, "address or file of a running Dask scheduler", shown="one on this machine"
@@ -107,7 +108,7 @@ def encode(
     With --backend sampled a channel of standard errors follows for each.
 
     A folder holds shards for any number of graphs, which sekgnn train reads:
-    the input is never whole in memory.
+    the input is never in memory as a whole.
     """
     from sekgnn.encoding import make_encoding
     from sekgnn.encoding.costs import patient
@@ -203,7 +204,7 @@ def encode(
 
 
 def _only(sources: list[Path], output: Path, asked: dict[str, Any]) -> Path:
-    """Return the one source of an output file, which ``asked`` options do not suit."""
+    """Return the only source of an output file; ``asked`` options need a folder."""
     needs = [name for name, value in asked.items() if value]
     if len(sources) > 1:
         needs.insert(0, "several inputs")
@@ -236,8 +237,8 @@ def _client(engine: str, scheduler: str | None, workers: int | None) -> Iterator
     with open_client(scheduler, workers) as client:
         if is_open(client):
             note(
-                f"{client.scheduler.address} asks for no key: whoever reaches it can "
-                "run code as you; give scheduler, workers and client certificates "
+                f"{client.scheduler.address} asks for no key: anyone who reaches it "
+                "can run code as you; give scheduler, workers and client certificates "
                 "(docs/scale.md, Who may use the workers)."
             )
         yield client
@@ -246,7 +247,7 @@ def _client(engine: str, scheduler: str | None, workers: int | None) -> Iterator
 def _report(
     encoded: Any, seconds: float, output: Path, json: bool, quiet: bool
 ) -> None:
-    """Print what a folder holds: encodings of nodes, or shards of graphs."""
+    """Print the contents of a folder: encodings of nodes, or shards of graphs."""
     rest = {"seconds": seconds, "output": str(output)}
     facts: dict[str, Any]
     if hasattr(encoded, "shape"):

@@ -1,4 +1,4 @@
-"""The one place where errors and warnings become lines for people."""
+"""Errors and warnings as lines for people."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class ReportingGroup(TyperGroup):
 
 
 class Terminated(SystemExit):
-    """SIGTERM, as batch systems send it before they kill, and what to tell the user."""
+    """SIGTERM, which batch systems send before they kill, and a message about it."""
 
     def __init__(self, number: int) -> None:
         super().__init__(128 + number)
@@ -88,7 +88,7 @@ def resumable() -> Iterator[None]:
 
 
 def describe(error: BaseException) -> str:
-    """Return what to tell the user about ``error``."""
+    """Return the message of an error for the user."""
     if isinstance(error, MemoryError):
         return f"not enough memory. {error}".strip()
     if isinstance(error, OSError) and error.strerror:

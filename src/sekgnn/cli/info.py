@@ -1,4 +1,4 @@
-"""``sekgnn info`` and ``models``: what is installed, and which models there are."""
+"""``sekgnn info`` and ``models``: the installation, and the models to choose from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PACKAGES = (
     "pyarrow", "matplotlib", "rdkit", "optuna",
 )  # fmt: skip
 BENCHMARKS = ("brec", "counting", "csl", "exp", "graph_property", "sr25", "tu")
-"""Folders that may lie below ``SEKGNN_DATA``."""
+"""Folders that ``SEKGNN_DATA`` may hold."""
 
 
 def info(json: bool = JSON) -> None:
@@ -25,19 +25,21 @@ def info(json: bool = JSON) -> None:
 
 
 def collect() -> dict[str, Any]:
-    """Return all facts as plain JSON values; torch is asked about, not imported."""
+    """Return the facts as plain JSON values, without importing torch."""
     from sekgnn._version import __version__
     from sekgnn.kernel import kernel_folder
     from sekgnn.parallel import usable_cores
+    from sekgnn.provenance import package_versions
 
     root = os.environ.get("SEKGNN_DATA") or None
     folder = Path(root or "")
+    versions = package_versions(_PACKAGES)
     benchmarks = [name for name in BENCHMARKS if root and (folder / name).is_dir()]
     return {
         "versions": {
             "sekgnn": __version__,
-            "python": platform.python_version(),
-            **{name: _version(name) for name in _PACKAGES},
+            "python": versions["python"],
+            **{name: versions.get(name) for name in _PACKAGES},
         },
         "platform": platform.platform(),
         "cores": os.cpu_count(),
@@ -49,16 +51,6 @@ def collect() -> dict[str, Any]:
             "benchmarks": benchmarks,
         },
     }
-
-
-def _version(package: str) -> str | None:
-    """Return the installed version of a package, or None."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 def _as_text(facts: dict[str, Any]) -> str:
@@ -85,34 +77,10 @@ def _as_text(facts: dict[str, Any]) -> str:
 
 def models(json: bool = JSON) -> None:
     """List every model: what it computes and reads, its power and its cost."""
-    facts = collect_models()
+    from sekgnn.models.options import model_facts
+
+    facts = model_facts()
     say_json(facts) if json else say(_models_text(facts))
-
-
-def collect_models() -> list[dict[str, Any]]:
-    """Return the facts about every model as plain JSON values; loads no torch."""
-    from sekgnn.models.options import MODEL_KINDS, model_costs
-
-    costs = model_costs()
-    out = []
-    for name, kind in MODEL_KINDS.items():
-        about = kind.about
-        reads = {
-            "encoding": "encoding" in kind.parts,
-            "edge_features": kind.edges,
-            "coordinates": kind.coordinates,
-        }
-        row: dict[str, Any] = {"name": name, "reads": reads, "options": kind.options()}
-        if about is not None:
-            row |= {
-                "family": about.family,
-                "paper": about.paper,
-                "equation": about.equation,
-                "bound": about.bound,
-                "tables": list(about.tables),
-            }
-        out.append({**row, "cost": costs.get(name)})
-    return out
 
 
 def _models_text(facts: list[dict[str, Any]]) -> str:

@@ -82,10 +82,10 @@ def _end(number: int, frame: FrameType | None) -> NoReturn:
 def main() -> None:
     """Run the command line.
 
-    The exit code is 0, 2 for errors, 130 if interrupted; 1 is how ``wl`` says "not
-    separated", so no error may use it, not even an unexpected one.
+    The exit code is 0, 2 after an error, or 130 if interrupted. ``wl`` exits with 1 for
+    "not separated", so no error may use 1, not even an unexpected one.
     """
-    # end through the same cleaning up as Ctrl-C, so that no draft of a file is left
+    # clean up as after Ctrl-C, so that no draft of a file is left
     signal.signal(signal.SIGTERM, _end)
     try:
         app(prog_name="sekgnn")

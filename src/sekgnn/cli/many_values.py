@@ -24,7 +24,7 @@ _NUMBERS = ("--radius",)
 
 
 class _Option(TyperOption):
-    """An option that shows a default in words as it shows others, not in brackets."""
+    """An option that shows a default in words like any other, without brackets."""
 
     def _get_default_string(self, *, show_default_is_str: bool, **more: Any) -> str:
         if show_default_is_str:
@@ -70,7 +70,7 @@ class ManyValuesCommand(TyperCommand):
 
 
 def repeat_flags(args: list[str], repeatable: set[str]) -> list[str]:
-    """Return ``args`` with the flag of a repeatable option before each of its values.
+    """Return ``args`` with the flag repeated before each value of an option.
 
     Example:
         >>> repeat_flags(["--radius", "1", "2", "--num-hops", "3"], {"--radius"})

@@ -1,17 +1,19 @@
-"""Flags of commands: shared ones, and those made from the fields of dataclasses."""
+"""Flags: those that commands share, and those made from fields of dataclasses."""
 
 from __future__ import annotations
 
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import Field
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import typer
 
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.errors import ConfigError
+from sekgnn.parameters import parameter
 from sekgnn.training.config import (
     DEVICES,
     PAIR_KEYS,
@@ -24,17 +26,15 @@ F = TypeVar("F", bound=Callable[..., None])
 _TYPES: dict[str, Any] = {"int": int, "float": float, "str": str, "bool": bool}
 
 
-class Flag(NamedTuple):
-    """A flag that no single field of a dataclass describes; it has a field's names."""
-
-    name: str
-    type: str
-    metadata: dict[str, Any]
-    default: Any = None
+Sections = Mapping[str, Iterable[Field[Any]]]
+"""Fields by the heading under which the help lists their flags."""
 
 
-Sections = Mapping[str, Iterable[Any]]
-"""Fields, or :class:`Flag`, by the heading below which the help lists their flags."""
+def free_field(name: str, type: Any, help: str, **metadata: Any) -> Field[Any]:
+    """Return a field of no dataclass, for a flag that several of them share."""
+    item: Field[Any] = parameter(None, help, **metadata)
+    item.name, item.type = name, type
+    return item
 
 
 def option(
@@ -47,10 +47,10 @@ def option(
     suffixes: Sequence[str] = (),
     **more: Any,
 ) -> Any:
-    """Return an option, checked before the command starts; help ends in ``choices``.
+    """Return an option that is checked before the command starts.
 
-    ``shown`` says in words what the default means, ``low`` is the least integer, and
-    ``suffixes`` are the endings that a file may have.
+    ``shown`` is the default in words, ``low`` the least integer, ``suffixes`` are the
+    endings that a file may have, and ``choices``, all values, are added to the help.
     """
 
     def check(param: typer.CallbackParam, value: Any) -> Any:
@@ -96,6 +96,11 @@ THREADS = option(
     1, "number of torch threads; more than one pays only on large graphs", low=1
 )
 DEVICE = option("auto", f"device to predict on: {', '.join(DEVICES)}", "--accelerator")
+COLUMNS = option(
+    None,
+    "columns or keys of INPUT to write first; row is its number there",
+    shown="all columns of a table",
+)
 SMILES = option(None, "column that holds SMILES", shown="as in training")
 SKIP_INVALID = option(False, "leave out SMILES that rdkit cannot read")
 KERNEL_THREADS = option(
@@ -117,10 +122,10 @@ UNDIRECTED = option(
 def with_flags(sections: Sections | Callable[[], Sections]) -> Callable[[F], F]:
     """Give a command, whose last parameter is ``**keys``, a flag per field.
 
-    Flags that are not given are not passed on. Fields without help have no flag. Their
-    metadata may hold ``help``, ``choices``, ``flag`` if it is not the name, ``several``
-    if it takes several values, and ``shown``, the default in words. Instead of
-    sections, a function may return them when the command is used.
+    Flags that are not given are not passed on. Fields without help have no flag. Of
+    the metadata of :func:`~sekgnn.parameters.parameter`, ``flag`` is the flag if it is
+    not the name, and ``several`` lets it take several values. Instead of sections, a
+    function may return them when the command is used.
     """
 
     def decorate(command: F) -> F:
@@ -134,7 +139,7 @@ def with_flags(sections: Sections | Callable[[], Sections]) -> Callable[[F], F]:
 
 
 def _flagged(command: F, sections: Sections) -> F:
-    """Return the command with a flag for each of the fields."""
+    """Return the command with a flag for each field."""
     parameters = [
         parameter
         for parameter in inspect.signature(command, eval_str=True).parameters.values()
@@ -159,7 +164,7 @@ def _flagged(command: F, sections: Sections) -> F:
     return wrapped  # type: ignore[return-value]
 
 
-def _flag(item: Any, title: str) -> inspect.Parameter:
+def _flag(item: Field[Any], title: str) -> inspect.Parameter:
     """Return the parameter of one field."""
     words = re.split(r"[\[\] |,.]+", str(item.type))
     kind: Any = next((_TYPES[word] for word in words if word in _TYPES), str)
@@ -182,17 +187,17 @@ def _flag(item: Any, title: str) -> inspect.Parameter:
     )
 
 
-def flag_of(item: Any) -> str:
+def flag_of(item: Field[Any]) -> str:
     """Return the flag of a field.
 
     Example:
-        >>> flag_of(Flag("num_hops", "int", {}))
+        >>> flag_of(free_field("num_hops", "int", "K"))
         '--num-hops'
     """
     return f"--{item.metadata.get('flag', item.name).replace('_', '-')}"
 
 
-def default_text(item: Any) -> str:
+def default_text(item: Field[Any]) -> str:
     """Return the default of a field in words."""
     default = item.default
     if item.metadata.get("shown"):

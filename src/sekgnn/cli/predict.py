@@ -12,6 +12,7 @@ from typing import Any, TextIO
 import typer
 
 from sekgnn.cli.options import (
+    COLUMNS,
     DATA_ROOT,
     DEVICE,
     JSON,
@@ -37,12 +38,7 @@ def predict(
     ),
     smiles: str | None = SMILES,
     skip_invalid: bool = SKIP_INVALID,
-    columns: list[str] | None = option(
-        None,
-        "columns or keys of INPUT to write before the predictions; row is its "
-        "number there",
-        shown="all columns of a table",
-    ),
+    columns: list[str] | None = COLUMNS,
     chunk_size: int = option(1024, "number of graphs in memory at a time", low=1),
     threads: int = THREADS,
     accelerator: str = DEVICE,
@@ -51,7 +47,7 @@ def predict(
 ) -> None:
     """Predict for new graphs, with class probabilities.
 
-    The columns of a table are kept, in their order, and predictions added.
+    The columns of a table are kept in order, and predictions are appended.
     Input is read and written piece by piece, so it may be larger than memory. The
     output appears only when it is complete. Graphs that do not fit the model are
     refused.
@@ -70,7 +66,7 @@ def predict(
         "columns": columns or None,
         "chunk_size": chunk_size,
     }
-    screen = output is None and sys.stdout.isatty()  # where a bar would be in the way
+    screen = output is None and sys.stdout.isatty()  # a bar would be in the way
     bar = progress_bar("graphs", shown=not (quiet or json or screen))
     with ExitStack() as stack:
         progress = stack.enter_context(bar)
@@ -103,21 +99,17 @@ def fingerprint(
     ),
     smiles: str | None = SMILES,
     skip_invalid: bool = SKIP_INVALID,
-    columns: list[str] | None = option(
-        None,
-        "columns or keys of INPUT to write before the vectors; row is its number there",
-        shown="all columns of a table",
-    ),
+    columns: list[str] | None = COLUMNS,
     threads: int = THREADS,
     accelerator: str = DEVICE,
     quiet: bool = QUIET,
 ) -> None:
-    """Write the vectors of graphs that a trained network has learned.
+    """Write the vectors that a trained network has learned for graphs.
 
-    A vector is what the last layer of the network reads; those of an ensemble
-    stand one after the other. An npz file holds them as vectors, float32
-    [G, C], and every column under its own name; a Parquet file one row per
-    graph, the vector in columns v0, v1, ...
+    A vector is the input of the network's last layer; those of an ensemble are
+    concatenated. An npz file holds the array vectors, float32 [G, C], and an
+    array per column; a Parquet file holds one row per graph, with the vector
+    in columns v0, v1, ...
     """
     import torch
 

@@ -1,4 +1,4 @@
-"""Progress on stderr: bars for people, a line now and then in a log file."""
+"""Progress on stderr: bars in a terminal, occasional lines in a log file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def progress_bar(text: str, *, shown: bool = True) -> Iterator[Progress | None]:
 def progress_stages(*, shown: bool = True) -> Iterator[Stage]:
     """Yield a function that starts a bar per stage of some work; finished ones go.
 
-    Without a terminal, as in a log file, a line is printed now and then instead.
+    Without a terminal, as in a log file, a line is printed from time to time instead.
     """
     if not shown:
         yield lambda text: None

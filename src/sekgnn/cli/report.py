@@ -21,7 +21,7 @@ def report(
     ),
     output: Path = option(..., "folder for the report", "--output", "-o"),
     metric: list[str] | None = option(
-        None, "metrics to show, such as test_mae", shown="each run's own"
+        None, "metrics to show, such as test_mae", shown="those of each run"
     ),
     json: bool = JSON,
     quiet: bool = QUIET,

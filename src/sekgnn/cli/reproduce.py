@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -88,12 +87,18 @@ def reproduce(
             say(f"wrote {len(wanted)} configs to {configs}")
         return
     from sekgnn.cli.failures import resumable
-    from sekgnn.paper.queue import look, shortest_first, train_queue
+    from sekgnn.paper.queue import (
+        count_sentence,
+        look,
+        shortest_first,
+        status_lines,
+        train_queue,
+    )
 
     runs = output / "runs"
     places = look(wanted, runs)
     if status:
-        _say_status(places) if json else say(_status(places))
+        say_json(_facts(places)) if json else say("\n".join(status_lines(places)))
         return
     import torch
 
@@ -102,7 +107,7 @@ def reproduce(
     torch.set_num_threads(threads)
     waiting = shortest_first(places)
     if not (quiet or json):
-        say(_counts(places))
+        say(count_sentence(places))
     failed: list[str] = []
     if waiting and train:
         with resumable():
@@ -120,9 +125,9 @@ def reproduce(
         files += write_table(table, every, runs, output / "tables")
     places = look(wanted, runs)
     if json:
-        _say_status(places, failed, files)
+        say_json(_facts(places, failed, files))
     elif not quiet:
-        say(_counts(places))
+        say(count_sentence(places))
         say(f"wrote {', '.join(files)} to {output / 'tables'}")
     for place in places:
         if place.state == "other config":
@@ -137,39 +142,8 @@ def _yaml(keys: object) -> str:
     return str(yaml.safe_dump(keys, sort_keys=False, default_flow_style=None))
 
 
-def _counts(places: Sequence[Place]) -> str:
-    """Return the number of runs in each state, and the hours left, in a line."""
-    from sekgnn.paper.queue import STATES
-
-    counts = Counter(place.state for place in places)
-    left = sum(p.seconds for p in places if p.state in ("begun", "missing"))
-    words = [f"{counts[state]} {state}" for state in STATES if counts[state]]
-    return f"{', '.join(words) or 'no runs'}; about {left / 3600:.1f} core hours left"
-
-
-def _status(places: Sequence[Place]) -> str:
-    """Return a line per run, and the counts."""
-    width = max((len(place.recipe.name) for place in places), default=0)
-    lines = [
-        f"{place.recipe.table}  {place.recipe.name:<{width}}  {place.state:<12} "
-        f"{'' if place.state == 'done' else '~'}{place.seconds:,.0f} s"
-        for place in places
-    ]
-    return "\n".join([*lines, _counts(places)])
-
-
-def _say_status(
-    places: Sequence[Place], failed: Sequence[str] = (), files: Sequence[str] = ()
-) -> None:
-    runs = [
-        {
-            "table": place.recipe.table,
-            "run": place.recipe.name,
-            "system": place.recipe.row,
-            "columns": place.recipe.columns,
-            "state": place.state,
-            "seconds": round(place.seconds, 1),
-        }
-        for place in places
-    ]
-    say_json({"runs": runs, "failed": [*failed], "files": [*files]})
+def _facts(
+    places: Iterable[Place], failed: Iterable[str] = (), files: Iterable[str] = ()
+) -> dict[str, Any]:
+    runs = [place.to_dict() for place in places]
+    return {"runs": runs, "failed": [*failed], "files": [*files]}

@@ -113,7 +113,7 @@ def search(
 
 
 def print_best(record: SearchRecord, folder: Path) -> None:
-    """Print the best trial, and what it was selected on."""
+    """Print the best trial and the criterion of its selection."""
     assert record.best is not None
     rows = [(key, str(value)) for key, value in record.best["keys"].items()]
     rows.append((record.monitor, f"{record.best['value']:.5g}"))

@@ -96,7 +96,7 @@ def train(
 
 
 def results_json(record: RunRecord) -> str:
-    """Return the results of a run as JSON; what is not finite is ``null``."""
+    """Return the results of a run as JSON, with ``null`` for non-finite numbers."""
     import json
 
     values = json.loads(record.to_json())
@@ -105,7 +105,7 @@ def results_json(record: RunRecord) -> str:
 
 
 def print_results(record: RunRecord) -> None:
-    """Print the results of a run, and beside each what was selected on."""
+    """Print the results of a run, each with how its epoch was selected."""
     name = record.data["name"]
     targets = ", ".join(record.data["targets"])
     title = f"{name}: {targets} · {record.config['model']}"

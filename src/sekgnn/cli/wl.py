@@ -1,4 +1,4 @@
-"""``sekgnn wl`` and ``explore``: what do tests see of two graphs, and why?"""
+"""``sekgnn wl`` and ``explore``: do tests tell two graphs apart, and why?"""
 
 from __future__ import annotations
 

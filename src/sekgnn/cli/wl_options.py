@@ -8,7 +8,7 @@ from dataclasses import Field, fields, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from sekgnn.cli.options import Flag, default_text, flag_of, with_flags
+from sekgnn.cli.options import default_text, flag_of, free_field, with_flags
 
 if TYPE_CHECKING:
     from sekgnn.wl import WLTest
@@ -20,10 +20,10 @@ _SHOWN = {
 }
 
 
-def flags_of_tests(networks: Iterable[Field[Any]] = ()) -> list[Flag]:
+def flags_of_tests(networks: Iterable[Field[Any]] = ()) -> list[Field[Any]]:
     """Return ``--test`` and a flag for every parameter of every test and encoding.
 
-    Flags that are also fields of ``networks`` say what they mean for them.
+    The help of flags that are also fields of ``networks`` names their defaults there.
     """
     from sekgnn.encoding import ENCODINGS
     from sekgnn.wl import EXACT_ENCODINGS, TESTS
@@ -37,30 +37,34 @@ def flags_of_tests(networks: Iterable[Field[Any]] = ()) -> list[Flag]:
         if flag_of(item) in owners:
             owners[flag_of(item)]["networks"] = item
     tests = f"test to run: {', '.join(TESTS)}, or package.module:Class"
-    out = [Flag("test", "str", {"help": tests, "shown": "sek"})]
+    out = [free_field("test", "str", tests, shown="sek")]
     for flag, items in owners.items():
         first = next(iter(items.values()))
         help = first.metadata.get("help", first.name)
         if first.name == "encodings":
             help = f"{help}: {', '.join(known)}, or package.module:Class"
-        metadata = {
-            "help": f"{help}; for {', '.join(items)}",
-            "shown": _defaults(items),
-            "several": any(
-                item.metadata.get("several")
-                or (owner == "networks" and "tuple" in str(item.type))
-                for owner, item in items.items()
-            ),
-            "flag": flag[2:],
-        }
-        out.append(Flag(first.name, str(first.type), metadata))
+        several = any(
+            item.metadata.get("several")
+            or (owner == "networks" and "tuple" in str(item.type))
+            for owner, item in items.items()
+        )
+        out.append(
+            free_field(
+                first.name,
+                first.type,
+                f"{help}; for {', '.join(items)}",
+                shown=_defaults(items),
+                several=several,
+                flag=flag[2:],
+            )
+        )
     return out
 
 
 with_test_options = with_flags(lambda: {"Which test": flags_of_tests()})
 """Give a command, whose last parameter is ``**options``, flags for :func:`build_test`.
 
-They are made when the command is used: a user's own tests are known by then."""
+They are made when the command runs, after ``--import`` has registered your tests."""
 
 
 def _defaults(items: dict[str, Field[Any]]) -> str:
@@ -89,16 +93,17 @@ def build_test(test: str, options: dict[str, Any]) -> WLTest:
     """Return the test that flags describe; flags that mean nothing to it are errors."""
     from sekgnn.checks import check_choice
     from sekgnn.errors import ConfigError
-    from sekgnn.registry import build
-    from sekgnn.wl import TESTS
-    from sekgnn.wl.by_name import find_encoding
+    from sekgnn.parameters import build
+    from sekgnn.wl import EXACT_ENCODINGS, TESTS
 
     if ":" not in test:
         check_choice("--test", test, TESTS)
     cls = TESTS.find(test)
     takes = {item.name: item for item in fields(cls)}
     names = list(dict.fromkeys(options.get("encodings", ["walks"])))
-    chosen = [find_encoding(name) for name in names] if "encodings" in takes else []
+    chosen = (
+        [EXACT_ENCODINGS.find(name) for name in names] if "encodings" in takes else []
+    )
     meant = set(takes).union(*(_meant(f, options) for f in chosen))
     for name in options:
         if name not in meant:
@@ -143,7 +148,7 @@ def _meant(encoding: Any, options: dict[str, Any]) -> set[str]:
 
 def _family(encoding: Any, options: dict[str, Any]) -> tuple[Any, ...]:
     """Return an encoding for every combination of values of an option."""
-    from sekgnn.registry import build
+    from sekgnn.parameters import build
     from sekgnn.wl.encodings.walks import Walks, walk_family
 
     types = {item.name: str(item.type) for item in fields(encoding)}

@@ -1,15 +1,15 @@
-"""Datasets that ``data`` may name besides a path: those of this library, and your own.
+"""Datasets that ``data`` may name instead of a path: this library's, and your own.
 
-What registers a dataset is a function that is called with what a config says of it::
+Register a function that returns the task; its arguments come from the config::
 
     @register_dataset("mine")
     def mine(target, *, seed, generated, data_root):
         names = choose_targets("mine", target, ["size", "weight"])
         return numbers_task(my_pyg_graphs(names), names, name="mine", source="file")
 
-``target`` are the names asked for, ``seed`` and ``generated`` the keys ``data_seed``
-and ``generated``, ``data_root`` the folder of benchmarks. The graphs are PyG's; ``y``
-is ``[1, T]``, or ``[n, T]`` for targets of nodes.
+``target`` holds the names asked for, ``seed`` and ``generated`` are the keys
+``data_seed`` and ``generated``, and ``data_root`` is the folder of benchmarks. Graphs
+are PyG ``Data``; ``y`` is ``[1, T]``, or ``[n, T]`` for targets of nodes.
 """
 
 from __future__ import annotations
@@ -24,18 +24,9 @@ from sekgnn.datasets.graph_task import Y_MASK, GraphTask
 from sekgnn.errors import ConfigError
 from sekgnn.registry import Registry
 
-
-class _Datasets(Registry[Any]):
-    """Functions by name that make data to learn from."""
-
-    def takes(self, own: object) -> bool:
-        """Return whether something can be registered here."""
-        return callable(own)
-
-
-DATASETS = _Datasets(
+DATASETS: Registry[Any] = Registry(
     "dataset",
-    object,
+    None,
     {
         "counting": "sekgnn.paper.counting",
         "graph_property": "sekgnn.paper.graph_property",
@@ -48,10 +39,10 @@ register_dataset = DATASETS.register
 
 
 def choose_targets(name: str, given: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Return the targets that are asked for, each once and known.
+    """Return the chosen targets after checking that they are known and distinct.
 
     Raises:
-        ConfigError: If none is, or one is unknown or named twice.
+        ConfigError: If there are none, or one is unknown or named twice.
     """
     if not given:
         raise ConfigError(
@@ -66,7 +57,7 @@ def choose_targets(name: str, given: Sequence[str], known: Sequence[str]) -> lis
 def numbers_task(
     graphs: Sequence[Any], names: Sequence[str], **about: Any
 ) -> GraphTask:
-    """Return a task of numbers, none missing, with what is known about it."""
+    """Return a regression task without missing targets; ``about`` goes to the task."""
     import torch
 
     for data in graphs:

@@ -15,7 +15,7 @@ from sekgnn.graphs.graph import CsrGraph
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress, even_chunks, run_chunks
-from sekgnn.registry import parameter
+from sekgnn.parameters import parameter
 
 GRAPHS_CHUNK = 32
 LONGEST_CYCLE, LARGEST_CLIQUE = 8, 6

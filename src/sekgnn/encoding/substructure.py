@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sekgnn.errors import ConfigError
-from sekgnn.registry import Named, Registry, make
+from sekgnn.parameters import Named, make
+from sekgnn.registry import Registry
 
 if TYPE_CHECKING:  # configs and help texts read parameters only: be quick to import
     from numpy.typing import DTypeLike
@@ -258,12 +259,7 @@ def make_encoding(
     """
     given = "walks" if encoding is None else encoding
     made: SubstructureEncoding = make(
-        "encoding",
-        given,
-        SubstructureEncoding,
-        ENCODINGS.find,
-        ENCODINGS.known,
-        parameters,
+        ENCODINGS, given, SubstructureEncoding, parameters
     )
     return made
 

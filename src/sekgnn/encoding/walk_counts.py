@@ -17,7 +17,7 @@ from sekgnn.graphs.twins import quotient
 from sekgnn.hops.levels import class_shells
 from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress, even_chunks, run_chunks
-from sekgnn.registry import parameter
+from sekgnn.parameters import parameter
 from sekgnn.walks.modular import PRIMES
 
 PAIRS_LIMIT = 8_192

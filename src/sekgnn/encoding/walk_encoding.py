@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from sekgnn.checks import MOST_LEVELS, check_choice, check_positive
 from sekgnn.encoding.substructure import SubstructureEncoding, register_encoding
 from sekgnn.errors import ConfigError
-from sekgnn.registry import parameter
+from sekgnn.parameters import parameter
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,4 +1,4 @@
-"""Classes and numbers of graphs, in the conventions of scikit-learn."""
+"""Classifiers and regressors of graphs, as scikit-learn estimators."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
 from sekgnn.models import save_model
 from sekgnn.models.model_file import read_about
 from sekgnn.models.options import MODEL_KINDS, OWN
+from sekgnn.parameters import build, plain
 from sekgnn.parsing import Size, read_as
-from sekgnn.registry import build
-from sekgnn.training.config import CONFIG_HELP, RunConfig, config_fields
+from sekgnn.training.config import RunConfig, config_fields
 from sekgnn.training.ensemble import fit_members
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.run_folder import check_imported, import_typed
@@ -63,26 +63,28 @@ _Note = TypedDict(
 )
 
 
-def _parameters() -> dict[str, Any]:
-    """Return the parameters of an estimator and their defaults, from the config's."""
-    sections = ("model", "encoding", "training")
-    keys = {
-        item.name: item.default
-        for item in config_fields()
-        if item.metadata["section"] in sections and item.name != "tensorboard"
-    }
-    own: dict[str, Any] = {"validation_fraction": 0.1, "node_features": ()}
-    own |= {"random_state": 0, "threads": 1}
-    return {**keys, "patience": 30, **own}
-
-
-PARAMETERS = _parameters()
+KEYS = {
+    item.name: item.default
+    for item in config_fields()
+    if item.metadata["section"] in ("model", "encoding", "training")
+    and item.name != "tensorboard"
+}
+"""The keys of a run that are parameters of an estimator, with their defaults."""
+PARAMETERS: dict[str, Any] = {
+    **KEYS,
+    "patience": 30,
+    "validation_fraction": 0.1,
+    "node_features": (),
+    "random_state": 0,
+    "threads": 1,
+}
+"""Every parameter of an estimator, with its default."""
 
 
 def _has_vectors(estimator: GraphEstimator) -> bool:
-    """Tell whether a model is a network, which learns vectors."""
-    known = MODEL_KINDS.get(estimator.model, OWN)
-    if not known.network or estimator.with_forest:
+    """Return True for a network, which learns vectors; raise for other models."""
+    kind = MODEL_KINDS.get(estimator.model, OWN)
+    if not kind.network or estimator.with_forest:
         raise ConfigError(
             f"model {estimator.model!r} has no learned vectors; use a network alone."
         )
@@ -133,7 +135,7 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
     )
 
     def __sklearn_tags__(self) -> Any:
-        """Say that X is no matrix, and that learned vectors are float32."""
+        """Say that X is not a matrix, and that learned vectors are float32."""
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.transformer_tags.preserves_dtype = []
@@ -145,12 +147,11 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         Raises:
             ConfigError: If one cannot work.
         """
-        known = CONFIG_HELP.keys() & PARAMETERS.keys()
-        values = {name: getattr(self, name) for name in known}
+        values = {name: getattr(self, name) for name in KEYS}
         if self.keep == "last":
-            values["patience"] = None  # which is for the choice of an epoch
+            values["patience"] = None  # it only serves to choose an epoch
         if isinstance(self.class_weight, Mapping):
-            values["class_weight"] = None  # graphs have weights instead
+            values["class_weight"] = None  # graphs get weights instead
         typed = import_typed(values)
         return RunConfig.from_dict({**typed, "val_fraction": self.validation_fraction})
 
@@ -208,8 +209,8 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
     def transform(self, X: Sequence[Any]) -> NDArray[np.float32]:
         """Return the vectors of graphs that the network has learned, ``[G, C]``.
 
-        They are what its last layer reads; those of an ensemble stand side by side.
-        Models that are no networks, as ``ridge`` and ``forest``, have no such method.
+        They are the inputs of its last layer; those of an ensemble are concatenated.
+        Models that are not networks, such as ``ridge``, have no such method.
         """
         check_is_fitted(self, "predictor_")
         with _torch_threads(self.threads):
@@ -237,7 +238,7 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         """
         check_is_fitted(self, "predictor_")
         params = {**self.get_params(), "random_state": None}
-        if isinstance(self.class_weight, Mapping):  # keys may be no texts
+        if isinstance(self.class_weight, Mapping):  # keys need not be strings
             params["class_weight"] = [*self.class_weight.items()]
         if isinstance(self.random_state, int):
             params["random_state"] = self.random_state
@@ -245,7 +246,7 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
             "task": self.predictor_.note.to_dict(),
             "estimator": {
                 "class": type(self).__name__,
-                "params": {k: _plain(v) for k, v in params.items()},
+                "params": plain(params),
                 "curves": self.curves_,
                 "kept_epoch": self.kept_epoch_,
                 "n_features_in": self.n_features_in_,
@@ -264,10 +265,10 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
             ConfigError: If a parameter names what would have to be imported.
         """
         try:
-            found = read_as(_Note, read_about(path).get("estimator"), "estimator")
-            if found["class"] != cls.__name__:
-                raise ValueError(f"it is a {found['class']}")
-            estimator = build(cls, cls.__name__, found["params"])
+            note = read_as(_Note, read_about(path).get("estimator"), "estimator")
+            if note["class"] != cls.__name__:
+                raise ValueError(f"it is a {note['class']}")
+            estimator = build(cls, cls.__name__, note["params"])
         except ModelFileError:
             raise
         except ValueError as error:
@@ -275,11 +276,11 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         if isinstance(estimator.class_weight, list):
             estimator.class_weight = dict(estimator.class_weight)
         estimator.predictor_ = Predictor.load(path)
-        check_imported(found["params"])  # or else fit() would import them
-        estimator.curves_ = found["curves"]
-        estimator.kept_epoch_ = found["kept_epoch"]
-        estimator.n_features_in_ = found["n_features_in"]
-        estimator._flat = found["flat"]
+        check_imported(note["params"])  # or else fit() would import them
+        estimator.curves_ = note["curves"]
+        estimator.kept_epoch_ = note["kept_epoch"]
+        estimator.n_features_in_ = note["n_features_in"]
+        estimator._flat = note["flat"]
         return estimator
 
     def __getstate__(self) -> dict[str, Any]:
@@ -306,10 +307,10 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
 
 @contextmanager
 def _torch_threads(count: int) -> Iterator[None]:
-    """Let torch use some threads for a while.
+    """Let torch use ``count`` threads inside the block.
 
-    Its threads wait for each other in a busy loop: of graphs as small as molecules,
-    and where other processes want the cores, more than one cost many times the work.
+    Its threads wait for each other in a busy loop: on graphs as small as molecules, or
+    where other processes want the cores, several threads are many times slower.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(check_positive("threads", count, maximum=MOST_LEVELS))
@@ -320,24 +321,15 @@ def _torch_threads(count: int) -> Iterator[None]:
 
 
 def check_lengths(graphs: Sequence[Any], y: NDArray[Any]) -> None:
-    """Raise GraphInputError if there is not one row of targets per graph."""
+    """Raise GraphInputError unless there is one row of targets per graph."""
     if not len(graphs):
         raise GraphInputError("no graphs are given.")
     if len(graphs) != len(y):
         raise GraphInputError(f"{len(graphs)} graphs, but {len(y)} targets.")
 
 
-def _plain(value: Any) -> Any:
-    """Return JSON values."""
-    if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, tuple | list):
-        return [_plain(v) for v in value]
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def _kind_of(label: Any) -> str:
-    """Return what numpy would mix up with other labels."""
+    """Return the kind of a label; numpy would convert mixed kinds to one."""
     if isinstance(label, bool | np.bool_):
         return "truth values"
     return "texts" if isinstance(label, str) else "numbers"
@@ -408,8 +400,8 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
         kinds = set() if isinstance(y, np.ndarray) else {_kind_of(value) for value in y}
         if len(kinds) > 1:
             raise GraphInputError(
-                f"y holds {' and '.join(sorted(kinds))}, of which some would be the "
-                "same label; make all of one kind."
+                f"y holds {' and '.join(sorted(kinds))}, some of which would become "
+                "the same label; make all of one kind."
             )
         labels = column_or_1d(np.asarray(y))
         check_lengths(X, labels)
@@ -493,5 +485,5 @@ class SEKRegressor(RegressorMixin, GraphEstimator):
 
     def predict(self, X: Sequence[Any]) -> NDArray[np.float64]:
         """Return a number per graph, ``[G]``, or ``[G, T]`` as in ``fit``."""
-        found = self._outputs(X)
-        return found[:, 0] if self._flat else found
+        values = self._outputs(X)
+        return values[:, 0] if self._flat else values

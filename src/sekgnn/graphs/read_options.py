@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sekgnn.checks import check_choice
-from sekgnn.registry import parameter
+from sekgnn.parameters import check_fields, parameter
 
 if TYPE_CHECKING:
     from sekgnn.graphs.cleaning import SelfLoops, Undirected
@@ -52,10 +51,7 @@ class ReadOptions:
     edge_labels: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
-        for item in fields(self):
-            value, choices = getattr(self, item.name), item.metadata.get("choices")
-            if value is not None and choices:
-                check_choice(item.name, value, choices)
+        check_fields(self)
 
 
 DEFAULTS = ReadOptions()

@@ -1,4 +1,4 @@
-"""SEK-GNN and its relatives; what it is compared with is in :mod:`sekgnn.paper`."""
+"""SEK-GNN and its relatives; models compared with it are in :mod:`sekgnn.paper`."""
 
 from typing import TYPE_CHECKING
 
@@ -7,9 +7,10 @@ from sekgnn.lazy import lazy_names
 if TYPE_CHECKING:
     from sekgnn.models.forest import Forest
     from sekgnn.models.graph_inputs import GraphInputs
-    from sekgnn.models.graph_model import GraphModel, register_model
+    from sekgnn.models.graph_model import MODELS, GraphModel, register_model
     from sekgnn.models.hop_encoder import HopEncoder
     from sekgnn.models.model_file import load_model, load_models, save_model
+    from sekgnn.models.module_model import build_model
     from sekgnn.models.networks import (
         GIN,
         PPGN,
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     )
     from sekgnn.models.options import ModelOptions
     from sekgnn.models.pair_encoder import PairEncoder
-    from sekgnn.models.registry import MODELS, build_model
 
 __all__ = [
     "GIN",

@@ -17,6 +17,7 @@ from sekgnn.memory import check_memory
 from sekgnn.models.graph_inputs import GraphInputs, graph_features, graph_inputs
 from sekgnn.models.linear_skip import LinearSkip, PooledFeatures
 from sekgnn.models.options import (
+    MODEL_HOMES,
     MODEL_KINDS,
     OWN,
     Level,
@@ -30,7 +31,8 @@ from sekgnn.nn import GraphReadout, Standardizer
 from sekgnn.nn.choices import POOLS
 from sekgnn.nn.mlp import activate, reset_children
 from sekgnn.nn.standardizer import GraphScale
-from sekgnn.registry import Registry, build
+from sekgnn.parameters import build, plain
+from sekgnn.registry import Registry
 from sekgnn.walks.between import STEPS
 
 M = TypeVar("M", bound="GraphModel")
@@ -40,7 +42,7 @@ C = TypeVar("C", bound=Callable[..., Any])
 class GraphModel(nn.Module):
     """Base of the models: branches of node representations, one head.
 
-    A subclass says in :meth:`encoders` what its branches are: modules from
+    A subclass returns its branches from :meth:`encoders`: modules from
     :class:`GraphInputs` to ``[N, hidden_channels]``. For every graph
     (``level="graph"``) each branch is read out, or for every node (``level="node"``)
     taken as it is; the results are concatenated, with the features of the graph if it
@@ -97,7 +99,7 @@ class GraphModel(nn.Module):
         model = super().__new__(cls)
         try:
             bound = inspect.signature(cls).bind(*args, **kwargs)
-        except TypeError:  # __init__ says what is wrong; a copy has no arguments
+        except TypeError:  # __init__ will explain it; a copy has no arguments
             return model
         given = dict(bound.arguments)
         bound.apply_defaults()
@@ -420,10 +422,7 @@ class GraphModel(nn.Module):
 
     def to_config(self) -> dict[str, Any]:
         """Return the model's name and constructor arguments as plain JSON values."""
-        return {
-            "model": self.name,
-            **{key: _plain(value) for key, value in self.arguments.items()},
-        }
+        return {"model": self.name, **plain(self.arguments)}
 
     @classmethod
     def from_config(cls: type[M], config: Mapping[str, Any]) -> M:
@@ -491,29 +490,22 @@ def check_pairs(model: GraphModel, sizes: Sequence[int], where: str) -> None:
 
 
 class _Models(Registry[nn.Module]):
-    """Models by name, which have options."""
+    """Models by name, each with its kind."""
 
-    def homes(self) -> Mapping[str, str]:
-        """Return the modules that register models."""
-        return MODEL_KINDS.homes()
-
-    def add(self, name: str, own: Any) -> type[nn.Module]:
-        """Make a model known by ``name``."""
-        cls = super().add(name, own)
-        if name not in MODEL_KINDS:
-            MODEL_KINDS.add(name, OWN)
-        if issubclass(cls, GraphModel):
-            cls.kind = MODEL_KINDS[name]
-            _describe(cls)
-        return cls
+    def add(self, name: str, cls: Any) -> type[nn.Module]:
+        model = super().add(name, cls)
+        kind = MODEL_KINDS.setdefault(name, OWN)
+        if issubclass(model, GraphModel):
+            model.kind = kind
+            _describe(model)
+        return model
 
     def forget(self, name: str) -> None:
-        """Take a model out again."""
         super().forget(name)
-        MODEL_KINDS.forget(name)
+        del MODEL_KINDS[name]
 
 
-MODELS = _Models("model", nn.Module)
+MODELS = _Models("model", nn.Module, MODEL_HOMES)
 """Every model by name."""
 
 
@@ -589,10 +581,3 @@ def _checked(
             f"{encoding!r}; KHopGNN and GIN work without one."
         )
     return encoding
-
-
-def _plain(value: Any) -> Any:
-    """Return an argument as a JSON value."""
-    if isinstance(value, SubstructureEncoding):
-        return value.to_dict()
-    return value.item() if hasattr(value, "item") else value

@@ -1,28 +1,23 @@
-"""What is known of the models of this library; loads no torch."""
+"""Descriptions of the models of this library; loads no torch."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sekgnn.models.options import (
-    About,
-    ModelKind,
-    ModelOptions,
-    describe_models,
-    option,
-)
+from sekgnn.models.options import About, ModelKind, ModelOptions, describe_models
+from sekgnn.parameters import parameter
 
 
 @dataclass(frozen=True)
 class ForestOptions(ModelOptions):
     """Options of a random forest."""
 
-    n_estimators: int = option("number of trees in a forest", 300, low=1)
-    max_depth: int | None = option(
-        "largest depth of a tree in a forest", None, unset="unlimited", low=1
+    n_estimators: int = parameter(300, "number of trees in a forest", low=1)
+    max_depth: int | None = parameter(
+        None, "largest depth of a tree in a forest", shown="unlimited", low=1
     )
-    min_samples_leaf: int = option(
-        "smallest number of training rows in a leaf of a tree", 1, low=1
+    min_samples_leaf: int = parameter(
+        1, "smallest number of training rows in a leaf of a tree", low=1
     )
 
 

@@ -28,7 +28,7 @@ from torch.nn.modules.module import (
 from sekgnn.errors import ModelFileError
 from sekgnn.files import write_atomically
 from sekgnn.models.graph_model import GraphModel
-from sekgnn.models.registry import build_model
+from sekgnn.models.module_model import build_model
 from sekgnn.parsing import parse_json
 
 FORMAT = "sekgnn model"

@@ -64,23 +64,21 @@ class Message(nn.Module):
 
 
 class _Messages(Registry[nn.Module]):
-    """Messages by name; a function is one, too."""
+    """Messages by name; a function is wrapped in a module."""
 
-    def takes(self, own: object) -> bool:
-        """Return whether it is a module or a function."""
-        return super().takes(own) or inspect.isroutine(own)
+    def takes(self, cls: object) -> bool:
+        return super().takes(cls) or inspect.isroutine(cls)
 
-    def add(self, name: str, own: Any) -> type[nn.Module]:
-        """Make a message known by ``name``."""
-        if not inspect.isroutine(own):
-            return super().add(name, own)
-        parts = {
-            "made_of": own,
-            "forward": lambda self, z, hops, k: own(z, hops, k),
-            "__module__": own.__module__,
-            "__qualname__": own.__qualname__,
+    def add(self, name: str, cls: Any) -> type[nn.Module]:
+        if not inspect.isroutine(cls):
+            return super().add(name, cls)
+        members = {
+            "made_of": cls,
+            "forward": lambda self, z, hops, k: cls(z, hops, k),
+            "__module__": cls.__module__,
+            "__qualname__": cls.__qualname__,
         }
-        return super().add(name, type(own.__name__, (Message,), parts))
+        return super().add(name, type(cls.__name__, (Message,), members))
 
 
 MESSAGES = _Messages("message", nn.Module)

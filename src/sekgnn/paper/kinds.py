@@ -1,4 +1,4 @@
-"""What is known of the models that SEK-GNN is compared with; loads no torch."""
+"""Descriptions of the models that SEK-GNN is compared with; loads no torch."""
 
 from __future__ import annotations
 
@@ -7,13 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sekgnn.checks import MOST_LEVELS
-from sekgnn.models.options import (
-    About,
-    ModelKind,
-    ModelOptions,
-    describe_models,
-    option,
-)
+from sekgnn.models.options import About, ModelKind, ModelOptions, describe_models
+from sekgnn.parameters import parameter
 
 _VALIDATED = "chosen on validation graphs"
 
@@ -22,15 +17,15 @@ _VALIDATED = "chosen on validation graphs"
 class PNAOptions(ModelOptions):
     """Options of PNA."""
 
-    towers: int = option("towers of a PNA layer, which share its width", 1, low=1)
+    towers: int = parameter(1, "towers of a PNA layer, which share its width", low=1)
 
 
 @dataclass(frozen=True)
 class DGCNNOptions(ModelOptions):
     """Options of DGCNN."""
 
-    sort_nodes: int = option(
-        "nodes of a graph that are read after sorting (DGCNN)", 30, low=2
+    sort_nodes: int = parameter(
+        30, "number of sorted nodes of a graph to read (DGCNN)", low=2
     )
 
 
@@ -38,8 +33,8 @@ class DGCNNOptions(ModelOptions):
 class KPGINOptions(ModelOptions):
     """Options of KP-GIN and KP-GIN+."""
 
-    shortest_paths: bool = option(
-        "tell messages how many shortest paths they can take (KP-GIN)", False
+    shortest_paths: bool = parameter(
+        False, "give messages the number of shortest paths (KP-GIN)"
     )
 
 
@@ -47,8 +42,8 @@ class KPGINOptions(ModelOptions):
 class GINAKOptions(ModelOptions):
     """Options of GIN-AK+."""
 
-    inner_layers: int = option(
-        "layers inside the ego-nets of one layer (GIN-AK+)", 2, low=1
+    inner_layers: int = parameter(
+        2, "layers inside the ego-nets of one layer (GIN-AK+)", low=1
     )
 
 
@@ -56,10 +51,8 @@ class GINAKOptions(ModelOptions):
 class NestedOptions(ModelOptions):
     """Options of the Nested GNN."""
 
-    base: Literal["1", "1-2-3"] = option(
-        "sets of nodes that the network in an ego-net joins",
-        None,
-        Literal["1", "1-2-3"],
+    base: Literal["1", "1-2-3"] = parameter(
+        "1", "sets of nodes that the network in an ego-net joins", Literal["1", "1-2-3"]
     )
 
 
@@ -67,24 +60,26 @@ class NestedOptions(ModelOptions):
 class LRPOptions(ModelOptions):
     """Options of Deep LRP."""
 
-    order_size: int = option("nodes of an ordering that are read (Deep LRP)", 3, low=1)
+    order_size: int = parameter(
+        3, "number of nodes of an ordering to read (Deep LRP)", low=1
+    )
 
 
 @dataclass(frozen=True)
 class CapsOptions(ModelOptions):
     """Options of CapsGNN."""
 
-    num_capsules: int = option("capsules of a layer (CapsGNN)", 8, low=1)
+    num_capsules: int = parameter(8, "capsules of a layer (CapsGNN)", low=1)
 
 
 @dataclass(frozen=True)
 class KernelOptions(ModelOptions):
     """Options of every kernel machine."""
 
-    svm_c: float | None = option(
-        "C of a support vector machine, over the mean of k(G, G)",
+    svm_c: float | None = parameter(
         None,
-        unset=_VALIDATED,
+        "C of a support vector machine, over the mean of k(G, G)",
+        shown=_VALIDATED,
         above=0,
     )
 
@@ -93,8 +88,8 @@ class KernelOptions(ModelOptions):
 class DistanceOptions(KernelOptions):
     """Options of kernels of distances."""
 
-    gamma: float | None = option(
-        "γ of a kernel exp(-γ d) of distances d", None, unset=_VALIDATED, above=0
+    gamma: float | None = parameter(
+        None, "γ of a kernel exp(-γ d) of distances d", shown=_VALIDATED, above=0
     )
 
 
@@ -102,10 +97,10 @@ class DistanceOptions(KernelOptions):
 class ColourOptions(KernelOptions):
     """Options of kernels of refined colours."""
 
-    rounds: int | None = option(
-        "rounds in which a kernel refines colours",
+    rounds: int | None = parameter(
         None,
-        unset=f"{_VALIDATED}; 2 for fgw",
+        "rounds in which a kernel refines colours",
+        shown=f"{_VALIDATED}; 2 for fgw",
         low=1,
         high=MOST_LEVELS,
     )
@@ -120,8 +115,8 @@ class WWLOptions(ColourOptions, DistanceOptions):
 class FGWOptions(WWLOptions):
     """Options of the fused Gromov-Wasserstein kernel."""
 
-    alpha: float = option(
-        "weight of structure against colours in fgw, 0 to 1", 0.5, above=0, high=1
+    alpha: float = parameter(
+        0.5, "weight of structure against colours in fgw, 0 to 1", above=0, high=1
     )
 
 
@@ -129,8 +124,8 @@ class FGWOptions(WWLOptions):
 class RetGKOptions(DistanceOptions):
     """Options of the kernel of return probabilities."""
 
-    return_steps: int = option(
-        "length of the walks of retgk", 50, low=1, high=MOST_LEVELS
+    return_steps: int = parameter(
+        50, "length of the walks of retgk", low=1, high=MOST_LEVELS
     )
 
 
@@ -138,14 +133,14 @@ class RetGKOptions(DistanceOptions):
 class GNTKOptions(KernelOptions):
     """Options of the tangent kernel."""
 
-    blocks: int | None = option(
-        "number of blocks of gntk", None, unset=_VALIDATED, low=1, high=MOST_LEVELS
+    blocks: int | None = parameter(
+        None, "number of blocks of gntk", shown=_VALIDATED, low=1, high=MOST_LEVELS
     )
-    mlp_layers: int = option(
-        "layers of the perceptron of a gntk block", 2, low=1, high=MOST_LEVELS
+    mlp_layers: int = parameter(
+        2, "layers of the perceptron of a gntk block", low=1, high=MOST_LEVELS
     )
-    degree_scale: bool = option(
-        "average over neighbours in gntk, or else add them up", True
+    degree_scale: bool = parameter(
+        True, "average over neighbours in gntk instead of summing them"
     )
 
 

@@ -1,12 +1,13 @@
-"""Runs in a queue: what is done, running and missing; the shortest first."""
+"""A queue of runs: their states, and their training, shortest first."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from sekgnn.errors import ConfigError
 from sekgnn.paper.recipes import Recipe
@@ -32,21 +33,32 @@ folder holds a run of another config."""
 
 @dataclass(frozen=True)
 class Place:
-    """A run of the queue and how far it is.
+    """A run of the queue and its state.
 
     Attributes:
         recipe: The run.
         state: One of :data:`STATES`.
-        seconds: It took, or is expected to take on one core.
+        seconds: The time it took, or is expected to take on one core.
     """
 
     recipe: Recipe
     state: State
     seconds: float
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the run and its state as plain JSON values."""
+        return {
+            "table": self.recipe.table,
+            "run": self.recipe.name,
+            "system": self.recipe.row,
+            "columns": self.recipe.columns,
+            "state": self.state,
+            "seconds": round(self.seconds, 1),
+        }
+
 
 def look(recipes: Sequence[Recipe], runs: Path) -> list[Place]:
-    """Return how far the runs are whose folders lie in ``runs``, in their order."""
+    """Return the state of each run, whose folder lies in ``runs``, in order."""
     return [_look(recipe, runs / recipe.name) for recipe in recipes]
 
 
@@ -64,6 +76,25 @@ def _look(recipe: Recipe, folder: Path) -> Place:
     if state in ("missing", "begun") and is_in_use(folder):
         state = "running"
     return Place(recipe, state, seconds)
+
+
+def count_sentence(places: Sequence[Place]) -> str:
+    """Return the number of runs in each state, and the core hours left."""
+    counts = Counter(place.state for place in places)
+    left = sum(p.seconds for p in places if p.state in ("begun", "missing"))
+    words = [f"{counts[state]} {state}" for state in STATES if counts[state]]
+    return f"{', '.join(words) or 'no runs'}; about {left / 3600:.1f} core hours left"
+
+
+def status_lines(places: Sequence[Place]) -> list[str]:
+    """Return a line per run, and the counts."""
+    width = max((len(place.recipe.name) for place in places), default=0)
+    lines = [
+        f"{place.recipe.table}  {place.recipe.name:<{width}}  {place.state:<12} "
+        f"{'' if place.state == 'done' else '~'}{place.seconds:,.0f} s"
+        for place in places
+    ]
+    return [*lines, count_sentence(places)]
 
 
 def shown_runs(places: Sequence[Place], runs: Path) -> tuple[list[Run], set[str]]:

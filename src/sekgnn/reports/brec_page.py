@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
-from sekgnn.brec.record import AnyScore
+from sekgnn.brec.record import AnyScore, to_json
 from sekgnn.datasets.brec import CATEGORIES
 from sekgnn.reports.figures import GREY, INK, draw_png, name_points
 from sekgnn.wl.ladder import MEMORY_CLASSES
@@ -37,6 +38,21 @@ def frontier(scores: Sequence[AnyScore], memory: str) -> list[AnyScore]:
         if not best or score.separated > best[-1].separated:
             best.append(score)
     return best
+
+
+def brec_files(scores: Sequence[AnyScore]) -> dict[str, bytes]:
+    """Return the record, page and figure of exact tests, by file name."""
+    return {
+        "exact.png": brec_png(scores),
+        "exact.md": brec_page(scores).encode(),
+        "exact.json": to_json(scores).encode(),
+    }
+
+
+def trained_files(scores: Sequence[AnyScore], record: str) -> dict[str, bytes]:
+    """Return the record of trained networks, and its page, by file name."""
+    page = trained_page(scores).encode()
+    return {Path(record).stem + ".md": page, record: to_json(scores).encode()}
 
 
 def brec_page(scores: Sequence[AnyScore]) -> str:

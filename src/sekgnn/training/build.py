@@ -17,8 +17,8 @@ from sekgnn.errors import ConfigError
 from sekgnn.graphs.extras import require
 from sekgnn.models import MODELS, GraphModel, build_model
 from sekgnn.models.hop_encoder import GINE_PLUS
+from sekgnn.models.module_model import ModuleModel
 from sekgnn.models.options import ModelOptions
-from sekgnn.models.registry import ModuleModel
 from sekgnn.nn.messages import reads_edges
 from sekgnn.training.config import NO_ENCODING, RunConfig
 from sekgnn.training.run_folder import model_files

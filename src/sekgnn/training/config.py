@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping
-from dataclasses import Field, dataclass, field, fields, make_dataclass, replace
+from dataclasses import Field, dataclass, fields, make_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sekgnn.checks import check_choice, nearest
@@ -20,9 +20,9 @@ from sekgnn.models.options import (
     OWN,
     ModelOptions,
     all_options,
-    check_fields,
     shown_default,
 )
+from sekgnn.parameters import check_fields, parameter
 
 NO_ENCODING = "none"
 """As ``encoding``: the networks without f, such as 0 steps in the paper's Table 4."""
@@ -45,13 +45,11 @@ _GONE = ("checkpoint_every",)
 
 
 def key(section: str, help: str, default: Any = None, **more: Any) -> Any:
-    """Return a field of :class:`RunConfig`: where it belongs and what it means.
+    """Return a parameter of :class:`RunConfig` that belongs to a section.
 
-    Of its metadata, ``choices`` are all values there are; numbers are at least ``low``
-    or else ``above`` a bound, and at most ``high``; ``shown`` says in words what the
-    default means, and ``free`` that results do not depend on the key.
+    ``free`` in ``more`` says that results do not depend on the key.
     """
-    return field(default=default, metadata={"section": section, "help": help, **more})
+    return parameter(default, help, section=section, **more)
 
 
 def _optional(options: Iterable[Field[Any]]) -> type:
@@ -60,7 +58,7 @@ def _optional(options: Iterable[Field[Any]]) -> type:
     for item in options:
         kind = str(item.type).removesuffix(" | None")
         kind = kind if kind in ("int", "float", "bool") else "str"
-        about = key("model", shown=shown_default(item.name), **item.metadata)
+        about = key("model", **{**item.metadata, "shown": shown_default(item.name)})
         rows.append((item.name, f"{kind} | None", about))
     return make_dataclass("_Optional", rows, frozen=True)
 

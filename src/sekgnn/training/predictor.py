@@ -32,7 +32,7 @@ from sekgnn.graphs.extras import require
 from sekgnn.graphs.graph_file import SUFFIX, GraphFile, read_graph_file
 from sekgnn.graphs.table import table_headings
 from sekgnn.models import GraphModel
-from sekgnn.models.registry import ModuleModel
+from sekgnn.models.module_model import ModuleModel
 from sekgnn.nn.batch_loader import BatchSource
 from sekgnn.parallel import Progress
 from sekgnn.parsing import parse_as

@@ -123,7 +123,7 @@ def check_imported(keys: Mapping[str, Any]) -> None:
 def own_names() -> dict[str, Any]:
     """Return what is known by name, for every key that a user's own may be named in."""
     from sekgnn.encoding.substructure import ENCODINGS
-    from sekgnn.models.registry import MODELS
+    from sekgnn.models.graph_model import MODELS
     from sekgnn.nn.messages import MESSAGES
 
     return {"model": MODELS, "message": MESSAGES, "encoding": ENCODINGS}

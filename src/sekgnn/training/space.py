@@ -17,7 +17,8 @@ from typing import Any
 
 from sekgnn.checks import check_choice, nearest
 from sekgnn.errors import ConfigError
-from sekgnn.models.options import MODEL_KINDS, typed_value
+from sekgnn.models.options import MODEL_KINDS
+from sekgnn.parameters import typed_value
 from sekgnn.training.config import RunConfig, config_fields
 from sekgnn.training.run_folder import read_config
 

@@ -14,7 +14,7 @@ from sekgnn.errors import GraphInputError, ModelFileError
 from sekgnn.graphs.shards import Reader, read_manifest
 from sekgnn.models import GraphModel, load_models
 from sekgnn.models.model_file import read_about
-from sekgnn.models.registry import ModuleModel
+from sekgnn.models.module_model import ModuleModel
 from sekgnn.parsing import Size, read_as
 from sekgnn.training.objective import Objective
 

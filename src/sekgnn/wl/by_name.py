@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sekgnn.checks import nearest
-from sekgnn.encoding.substructure import ENCODINGS, SubstructureEncoding
-from sekgnn.errors import ConfigError
-from sekgnn.registry import Registry, import_own, make
+from sekgnn.encoding.substructure import ENCODINGS
+from sekgnn.parameters import make
+from sekgnn.registry import Registry
 from sekgnn.wl.encodings.base import Encoding, ExactEncoding
 from sekgnn.wl.encodings.ego_nets import DistanceProfile, InnerFWL, InnerWL
 from sekgnn.wl.encodings.walks import Walks
@@ -18,14 +17,13 @@ from sekgnn.wl.isomorphism import Isomorphism
 from sekgnn.wl.refinement import WLTest
 from sekgnn.wl.sek import SEK, SEKTwoFWL, SubgraphWL
 
-TESTS: Registry[WLTest] = Registry("test", WLTest)  # type: ignore[type-abstract]
+TESTS: Registry[WLTest] = Registry("test", WLTest)
 """The known tests by name, the library's from the weaker to the stronger."""
 EXACT_ENCODINGS: Registry[ExactEncoding] = Registry(
-    "encoding",
-    ExactEncoding,  # type: ignore[type-abstract]
+    "encoding", ExactEncoding, fallback=ENCODINGS
 )
-"""The known exact encodings by name, before those of :data:`sekgnn.encoding.ENCODINGS`
-of the same name."""
+"""The known exact encodings by name; where both have a name, they come before those of
+:data:`sekgnn.encoding.ENCODINGS`."""
 
 register_test = TESTS.register
 """``@register_test("name")`` makes a test of your own known."""
@@ -58,30 +56,8 @@ def make_test(test: str | WLTest, **parameters: Any) -> WLTest:
         single = isinstance(given, str | Mapping | Encoding)
         chosen = [given] if single else given
         parameters["encodings"] = tuple(make_exact_encoding(item) for item in chosen)
-    made: WLTest = make("test", test, WLTest, TESTS.find, TESTS.known, parameters)
+    made: WLTest = make(TESTS, test, WLTest, parameters)
     return made
-
-
-def find_encoding(name: str) -> type[ExactEncoding] | type[SubstructureEncoding]:
-    """Return the encoding that a user named; an exact one where two have the name."""
-    if isinstance(name, str) and ":" in name:
-        exact = EXACT_ENCODINGS.takes(import_own(name))
-        return EXACT_ENCODINGS.find(name) if exact else ENCODINGS.find(name)
-    return known_encoding(name)
-
-
-def known_encoding(name: object) -> type[ExactEncoding] | type[SubstructureEncoding]:
-    """Return the encoding that a file named, or suggest the nearest; no imports."""
-    found = EXACT_ENCODINGS.lookup(name) or ENCODINGS.lookup(name)
-    if found is not None:
-        return found
-    if isinstance(name, str) and ":" in name:
-        return ENCODINGS.known(name)  # says how to import it
-    names = list(dict.fromkeys([*EXACT_ENCODINGS, *ENCODINGS]))
-    raise ConfigError(
-        f"encoding must be one of {names}, got {name!r}.{nearest(name, names)} Import "
-        "the module that registers your own encoding first."
-    )
 
 
 def make_exact_encoding(
@@ -100,7 +76,5 @@ def make_exact_encoding(
         >>> print(make_exact_encoding("walks", scope="internal", radius=1))
         internal[h=1](l=16)
     """
-    made: Encoding = make(
-        "encoding", encoding, Encoding, find_encoding, known_encoding, parameters
-    )
+    made: Encoding = make(EXACT_ENCODINGS, encoding, Encoding, parameters)
     return made

@@ -24,7 +24,7 @@ from sekgnn.errors import ConfigError
 from sekgnn.hops import HopKernel, HopTable, hop_pairs
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
-from sekgnn.registry import parameter
+from sekgnn.parameters import parameter
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.refinement import Colouring, Source, WLTest
 

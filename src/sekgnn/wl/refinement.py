@@ -21,7 +21,7 @@ from sekgnn.checks import check_positive
 from sekgnn.digest import Colours, count_distinct, multiset_digests
 from sekgnn.errors import GraphInputError
 from sekgnn.kernel import clock
-from sekgnn.registry import Named
+from sekgnn.parameters import Named
 from sekgnn.wl.batch import Batch
 
 MEMORY_LIMIT = 8 * 2**30

@@ -25,7 +25,7 @@ from sekgnn.digest import (
 from sekgnn.errors import ConfigError
 from sekgnn.hops import HopKernel, HopTable, hop_pairs
 from sekgnn.kernel import kernel
-from sekgnn.registry import parameter
+from sekgnn.parameters import parameter
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.encodings.base import Encoding, ExactEncoding, as_exact
 from sekgnn.wl.encodings.ego_nets import ego_net_colours

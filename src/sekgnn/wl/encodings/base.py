@@ -17,7 +17,7 @@ from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.parallel import PerThread, even_chunks, run_chunks
-from sekgnn.registry import Named
+from sekgnn.parameters import Named
 from sekgnn.wl.batch import Batch
 
 _SHOWN, _WIDTH = 3, 60

@@ -24,7 +24,7 @@ from sekgnn.digest import (
 )
 from sekgnn.graphs.graph import CsrGraph
 from sekgnn.kernel import kernel
-from sekgnn.registry import parameter
+from sekgnn.parameters import parameter
 from sekgnn.walks.ball import local_ball
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.encodings.base import ExactEncoding, node_colours

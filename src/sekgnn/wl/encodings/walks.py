@@ -23,7 +23,7 @@ from sekgnn.encoding.walk_encoding import SCOPES, Scope, WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import CsrGraph, Graph
 from sekgnn.kernel import kernel
-from sekgnn.registry import parameter
+from sekgnn.parameters import parameter
 from sekgnn.walks.ball import WalkScope, walk_place
 from sekgnn.walks.modular import MAX_STEPS, walk_digests
 from sekgnn.wl.batch import Batch

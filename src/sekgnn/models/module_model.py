@@ -1,4 +1,4 @@
-"""Models by name: those of this library, and your own."""
+"""Registered modules of your own, behind the interface of this library's models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sekgnn import fields
 from sekgnn.checks import check_positive
 from sekgnn.models.graph_inputs import hops_of
 from sekgnn.models.graph_model import MODELS, GraphModel, with_encoding
-from sekgnn.registry import build
+from sekgnn.parameters import build
 
 
 def build_model(config: Mapping[str, Any]) -> GraphModel:
@@ -52,17 +52,17 @@ class ModuleModel(GraphModel):
         self.module: nn.Module = build(cls, f"model {name!r}", values)
         bound = inspect.signature(cls).bind(**values)
         bound.apply_defaults()
-        found = bound.arguments
-        self.__dict__["arguments"] = found
-        self.in_channels = found.get("in_channels", 0)
-        self.out_channels = found.get("out_channels", 1)
-        self.edge_channels = found.get("edge_channels", 0)
-        self.graph_channels = found.get("graph_channels", 0)
+        given = bound.arguments
+        self.__dict__["arguments"] = given
+        self.in_channels = given.get("in_channels", 0)
+        self.out_channels = given.get("out_channels", 1)
+        self.edge_channels = given.get("edge_channels", 0)
+        self.graph_channels = given.get("graph_channels", 0)
         self.graph_scale = None
-        self.hidden_channels = found.get("hidden_channels", 1)
-        self.num_hops = check_positive("num_hops", found.get("num_hops", 1))
-        self.encoding = found.get("encoding")
-        self.level = found.get("level", "graph")
+        self.hidden_channels = given.get("hidden_channels", 1)
+        self.num_hops = check_positive("num_hops", given.get("num_hops", 1))
+        self.encoding = given.get("encoding")
+        self.level = given.get("level", "graph")
         self.skip = None
 
     def fit_inputs(self, batches: Callable[[], Iterable[Any]]) -> None:
@@ -72,7 +72,7 @@ class ModuleModel(GraphModel):
             fit(batches)
 
     def forward(self, data: Any) -> Tensor:
-        """Return what the module makes of a batch, which has its hops as pairs."""
+        """Return the module's output for a batch whose hops are pairs."""
         if fields.HOP_INDPTR in data and fields.HOP_EDGE_INDEX not in data:
             hops = hops_of(data, data.num_nodes, self.num_hops)
             pairs = [hops.pairs(k) for k in range(1, self.num_hops + 1)]
@@ -88,6 +88,3 @@ class ModuleModel(GraphModel):
     def __repr__(self) -> str:
         """The module's name and arguments, and the number of parameters."""
         return super().__repr__().replace("ModuleModel", type(self.module).__name__, 1)
-
-
-__all__ = ["MODELS", "ModuleModel", "build_model"]
