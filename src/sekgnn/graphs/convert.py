@@ -70,16 +70,13 @@ def as_graph(
     )
 
 
-def as_labelled(
-    obj: Any, *, node_labels: Any = None, edge_labels: Any = None
-) -> LabelledGraph:
-    """Return ``obj`` as a :class:`LabelledGraph`, whatever library it comes from.
+def as_labelled(obj: Any, *, node_labels: Any = None, edge_labels: Any = None) -> Graph:
+    """Return ``obj`` as a :class:`Graph` with labels, whatever library it comes from.
 
     Args:
-        obj: A ``LabelledGraph`` (returned unchanged if no labels are given here; the
-            names below stand for the labels it has), or whatever
-            :func:`as_graph` takes; an rdkit ``Mol`` brings
-            its atoms and bonds along.
+        obj: Whatever :func:`as_graph` takes. A ``Graph`` keeps its labels unless others
+            are given, and the names below stand for them; an rdkit ``Mol`` brings its
+            atoms and bonds along.
         node_labels: One label (or row of numbers) per node, or the name of an
             attribute: of a PyG ``Data`` such as ``"x"``, of networkx nodes such as
             ``"color"``.
@@ -94,21 +91,24 @@ def as_labelled(
         >>> as_labelled(path_graph(3), node_labels=["C", "C", "O"]).node_labels.size
         3
     """
-    if isinstance(obj, LabelledGraph):
-        if node_labels is None and edge_labels is None:
-            return obj
-        nodes = _own_or_given("node", obj.node_labels, node_labels)
-        edges = _own_or_given("edge", obj.edge_labels, edge_labels)
-        return LabelledGraph(obj.graph, nodes, edges, obj.label_names)
-    if hasattr(obj, "GetBonds"):
+    if isinstance(obj, Graph):
+        graph = obj
+        node_labels = _own_or_given("node", graph.node_labels, node_labels)
+        edge_labels = _own_or_given("edge", graph.edge_labels, edge_labels)
+        if node_labels is graph.node_labels and edge_labels is graph.edge_labels:
+            return graph
+    elif hasattr(obj, "GetBonds"):
         molecule = labelled_from_rdkit(obj)
         return as_labelled(molecule, node_labels=node_labels, edge_labels=edge_labels)
-    graph = as_graph(obj)
-    if isinstance(node_labels, str):
-        node_labels = _node_attribute(obj, node_labels)
-    if isinstance(edge_labels, str):
-        edge_labels = _edge_attribute(obj, edge_labels)
-    return LabelledGraph(graph, node_labels, edge_labels)
+    else:
+        graph = as_graph(obj)
+        if isinstance(node_labels, str):
+            node_labels = _node_attribute(obj, node_labels)
+        if isinstance(edge_labels, str):
+            edge_labels = _edge_attribute(obj, edge_labels)
+        if node_labels is None and edge_labels is None:
+            return graph
+    return LabelledGraph(graph, node_labels, edge_labels, graph.label_names)
 
 
 def from_pyg(
@@ -270,8 +270,8 @@ def _own_or_given(what: str, own: NDArray[np.int64] | None, given: Any) -> Any:
     """Return given labels, or those a graph has: it keeps them under no name."""
     if isinstance(given, str) and own is None:
         raise GraphInputError(
-            f"a LabelledGraph without {what} labels has none called {given!r}; pass "
-            "the labels themselves."
+            f"a Graph without {what} labels has none called {given!r}; pass the labels "
+            "themselves."
         )
     return own if given is None or isinstance(given, str) else given
 
