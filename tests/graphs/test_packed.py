@@ -55,6 +55,23 @@ def test_unpack_inverts_pack(many: list[Graph]) -> None:
     assert packed.num_nodes == sum(g.num_nodes for g in many)
 
 
+@given(MANY, st.data())
+def test_some_of_them_in_any_order_and_joined(
+    many: list[Graph], data: st.DataObject
+) -> None:
+    packed = pack(many)
+    order = data.draw(st.permutations(range(len(many))))
+    cut = data.draw(st.integers(0, len(many)))
+    halves = [packed.take(order[:cut])[0], packed.take(order[cut:])[0]]
+    assert [unpack(half) for half in halves] == [
+        [many[g] for g in numbers] for numbers in (order[:cut], order[cut:])
+    ]
+    assert same(PackedGraphs.join(halves), pack([many[g] for g in order]))
+    some, nodes, entries = packed.take(order)
+    assert np.array_equal(np.diff(packed.indptr)[nodes], np.diff(some.indptr))
+    assert packed.indices[entries].size == some.indices.size == packed.indices.size
+
+
 @given(MANY)
 def test_pack_is_the_disjoint_union(many: list[Graph]) -> None:
     union = path_graph(0)

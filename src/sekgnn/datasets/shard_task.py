@@ -170,40 +170,21 @@ class ShardTask(GraphTask):
         """
         places = self.positions[numbers]
         ptr = self.shards.graph_ptr
-        found: dict[str, list[NDArray[Any]]] = {"size": [], "degree": [], "indices": []}
+        packed: list[PackedGraphs] = []
+        arrays: dict[str, list[NDArray[Any]]] = {}
         for number in np.unique(
             np.searchsorted(ptr, places, side="right") - 1
         ).tolist():
             shard = self.shards.shard(number)
-            packed = shard.packed
             inside = (places >= ptr[number]) & (places < ptr[number + 1])
-            local = places[inside] - ptr[number]
-            begin, end = packed.node_ptr[local], packed.node_ptr[local + 1]
-            nodes = _ranges(begin, end)
-            edges = _ranges(packed.indptr[begin], packed.indptr[end])
-            degree = packed.indptr[nodes + 1] - packed.indptr[nodes]
-            first = np.repeat(np.repeat(begin, end - begin), degree)
-            found["size"].append(end - begin)
-            found["degree"].append(degree)
-            found["indices"].append(packed.indices[edges] - first)
+            some, nodes, edges = shard.packed.take(places[inside] - ptr[number])
+            packed.append(some)
             for names, rows in ((of_nodes, nodes), (of_edges, edges)):
                 for name in names:
                     if name in shard.arrays:
-                        found.setdefault(name, []).append(shard.arrays[name][rows])
-        joined = {name: np.concatenate(parts) for name, parts in found.items()}
-        size, degree = joined.pop("size"), joined.pop("degree")
-        node_ptr = np.cumsum([0, *size], dtype=np.int64)
-        indptr = np.cumsum([0, *degree], dtype=np.int64)
-        shift = np.repeat(np.repeat(node_ptr[:-1], size), degree)
-        indices = (joined.pop("indices") + shift).astype(np.int32)
-        return PackedGraphs.over(node_ptr, indptr, indices), joined
-
-
-def _ranges(begin: Positions, end: Positions) -> Positions:
-    """Return the numbers of all ranges, one range after the other."""
-    lengths = end - begin
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(begin - before, lengths) + np.arange(int(lengths.sum()))
+                        arrays.setdefault(name, []).append(shard.arrays[name][rows])
+        joined = {name: np.concatenate(pieces) for name, pieces in arrays.items()}
+        return PackedGraphs.join(packed), joined
 
 
 def shard_task(

@@ -20,7 +20,6 @@ from sekgnn.array_file import Arrays, DamagedFileError, Header, read_arrays
 from sekgnn.array_folder import MANIFEST_FILE, Line, Manifest, line_of
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.cleaning import located
-from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.graph_record import FeatureNames, GraphRecord
 from sekgnn.graphs.packed import GRAPH_ARRAYS, PackedGraphs, pack
 from sekgnn.graphs.row_check import (
@@ -274,13 +273,10 @@ class Shard:
         """Return a graph without its targets."""
         arrays, packed = self.arrays, self.packed
         begin, end = self.node_ptr[number : number + 2].tolist()
-        indptr = packed.indptr[begin : end + 1]
-        edges = slice(int(indptr[0]), int(indptr[-1]))
-        neighbors = packed.indices[edges] - np.int32(begin)
-        graph = Graph.over(indptr - indptr[0], neighbors)
+        edges = slice(*packed.indptr[[begin, end]].tolist())
         row, attr = int(arrays["rows"][number]), arrays.get("edge_attr")
         return GraphRecord(
-            graph,
+            packed.graph(number),
             f"{self.path.name}, row {row}",
             row,
             np.array(arrays["x"][begin:end]),

@@ -25,7 +25,7 @@ from sekgnn.errors import GraphInputError, MissingExtraError
 from sekgnn.fields import GRAPH_X, POSITIONS
 from sekgnn.graphs import Graph, LabelledGraph
 from sekgnn.graphs.labelled import as_labels
-from sekgnn.graphs.packed import PackedGraphs, pack, packed_slice, unpack
+from sekgnn.graphs.packed import PackedGraphs, unpack
 from sekgnn.hops import hop_pairs
 from sekgnn.kernel import clock
 from sekgnn.memory import gib
@@ -367,7 +367,7 @@ def encoding_costs(
     chosen = config_of(config, rung)
     size = min(packed.num_graphs, _SAMPLE)  # evenly spread over the dataset
     numbers = np.linspace(0, packed.num_graphs - 1, size).astype(np.int64).tolist()
-    sample = pack([unpack(packed_slice(packed, g, g + 1))[0] for g in numbers])
+    sample, *_ = packed.take(numbers)
     times = packed.num_nodes / max(sample.num_nodes, 1)
     began, size = clock(), 0
     if "num_hops" in rung.keys:
