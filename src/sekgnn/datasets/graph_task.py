@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,7 +86,8 @@ class GraphTask:
         left_out: How many graphs of the source are missing here, and why.
         missing: What stands in the source for targets of graphs that have none, and how
             often.
-        encoding: What is kept with the graphs, and read if nothing else is asked for.
+        encoding: The encoding kept with the graphs, read if no other is asked for.
+        y: The targets of all items as one array, where graphs do not carry them.
     """
 
     graphs: Sequence[Data]
@@ -111,6 +112,16 @@ class GraphTask:
     left_out: Mapping[str, int] = field(default_factory=dict)
     missing: Mapping[str, int] = field(default_factory=dict)
     encoding: SubstructureEncoding | None = None
+    y: NDArray[Any] | None = None
+
+    _per_item: ClassVar[tuple[str, ...]] = (
+        "graphs",
+        "mask",
+        "places",
+        "rows",
+        "texts",
+        "y",
+    )
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -153,9 +164,11 @@ class GraphTask:
 
     @property
     def class_numbers(self) -> NDArray[np.int64] | None:
-        """The class number of every graph, ``[G]``, where folds can be stratified."""
-        if self.kind not in ("binary", "multiclass") or self.level == "node":
+        """The class number of every item, ``[G]``, where folds can be stratified."""
+        if self.kind not in ("binary", "multiclass"):
             return None
+        if self.y is not None or self.level == "node":
+            return self.y
         return np.array([int(data.y) for data in self.graphs], dtype=np.int64)
 
     def targets(self) -> tuple[Tensor, Tensor]:
@@ -165,6 +178,8 @@ class GraphTask:
         """
         import torch
 
+        if self.y is not None:
+            return torch.from_numpy(self.y), torch.from_numpy(self.mask)
         y = torch.cat([data.y for data in self.graphs])
         return y, torch.cat([data[Y_MASK] for data in self.graphs])
 
@@ -222,22 +237,21 @@ class GraphTask:
             "left_out": dict(self.left_out),
         }
 
-    def subset(self, chosen: Sequence[int] | NDArray[np.int64]) -> GraphTask:
-        """Return the task of the graphs at some positions, without their split."""
-        places = [int(i) for i in chosen]
+    def subset(self, chosen: Sequence[int] | NDArray[np.int64]) -> Self:
+        """Return the task of the items at some positions, without their split."""
+        positions = np.asarray(chosen, dtype=np.int64)
+        numbers = positions.tolist()
 
-        def take(values: Sequence[Any]) -> tuple[Any, ...]:
-            return tuple(values[i] for i in places) if values else ()
+        def take(values: Any) -> Any:
+            if isinstance(values, np.ndarray):
+                return values[positions]
+            return tuple(values[i] for i in numbers) if values else values
 
         return replace(
             self,
-            graphs=take(self.graphs),
-            mask=self.mask[places],
-            places=take(self.places),
-            rows=take(self.rows),
-            texts=None if self.texts is None else take(self.texts),
             split=None,
             columns={name: take(values) for name, values in self.columns.items()},
+            **{name: take(getattr(self, name)) for name in self._per_item},
         )
 
     def check(self, check_graph: Callable[[Data, str], object], name: str = "") -> None:

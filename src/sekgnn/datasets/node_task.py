@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from sekgnn.files import cache_folder, make_private
 from sekgnn.graphs.graph_file import GraphFile, pack_pairs, read_graph_file
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    pass
 
 FORMAT = "csr"
 FEATURES = "x"
@@ -47,7 +47,6 @@ class NodeTask(GraphTask):
     Attributes:
         file: The graph that messages are sent on, its features and other arrays.
         items: Nodes, int64 ``[I]``, or pairs of nodes, int64 ``[I, 2]``.
-        y: Their targets, as those of a :class:`GraphTask`, ``[I]`` or ``[I, T]``.
         fingerprint_text: SHA-256 of file and targets.
     """
 
@@ -55,6 +54,8 @@ class NodeTask(GraphTask):
     items: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     y: NDArray[Any] = field(default_factory=lambda: np.empty(0))
     fingerprint_text: str = ""
+
+    _per_item = ("items", "mask", "y")
 
     def __len__(self) -> int:
         """Number of items."""
@@ -74,17 +75,6 @@ class NodeTask(GraphTask):
     def edge_channels(self) -> int:
         """Graph files hold no edge features."""
         return 0
-
-    @property
-    def class_numbers(self) -> NDArray[np.int64] | None:
-        """The class number of every item, where folds can be stratified."""
-        return self.y if self.kind in ("binary", "multiclass") else None
-
-    def targets(self) -> tuple[Tensor, Tensor]:
-        """Return ``y`` of all items, and where it is present."""
-        import torch
-
-        return torch.from_numpy(self.y), torch.from_numpy(self.mask)
 
     def names(self, positions: Sequence[int]) -> dict[str, list[int]]:
         """Return the columns that say in a table what its rows are."""
@@ -106,17 +96,6 @@ class NodeTask(GraphTask):
             "edges": self.file.graph.num_edges,
             "items": len(self),
         }
-
-    def subset(self, chosen: Sequence[int] | NDArray[np.int64]) -> NodeTask:
-        """Return the task of the items at some positions, without their split."""
-        own = np.asarray(chosen, dtype=np.int64)
-        return replace(
-            self,
-            items=self.items[own],
-            y=self.y[own],
-            mask=self.mask[own],
-            split=None,
-        )
 
     def check(self, check_graph: Callable[[Any, str], object], name: str = "") -> None:
         """Nothing to check: there are no graphs of their own."""

@@ -64,8 +64,10 @@ class ShardTask(GraphTask):
 
     shards: Shards
     positions: Positions  # of these graphs in the folder, [G], rising
-    y: NDArray[Any]  # as in Targets
+    y: NDArray[Any]
     num_nodes: Positions  # of every graph, [G]
+
+    _per_item = ("mask", "positions", "y", "num_nodes")
 
     @property
     def sizes(self) -> Positions:
@@ -95,16 +97,6 @@ class ShardTask(GraphTask):
         lines = self.shards.manifest["files"]
         return next(line["features"] for line in lines if line["graphs"])
 
-    @property
-    def class_numbers(self) -> Positions | None:
-        """The class number of every graph, ``[G]``, where folds can be stratified."""
-        return None if self.classes is None else self.y
-
-    def targets(self) -> tuple[Tensor, Tensor]:
-        """Return ``y`` of all graphs, ``[G]`` or ``[G, T]``, and where it is."""
-        found = self.target_fields(np.arange(len(self)))
-        return found["y"], found[Y_MASK]
-
     def target_fields(self, numbers: Positions) -> dict[str, Tensor]:
         """Return targets of some graphs as the fields of a batch."""
         import torch
@@ -122,16 +114,7 @@ class ShardTask(GraphTask):
 
     def subset(self, chosen: Sequence[int] | NDArray[np.int64]) -> ShardTask:
         """Return the task of the graphs at some positions, without their split."""
-        places = np.asarray(chosen, dtype=np.int64)
-        part = replace(
-            self,
-            mask=self.mask[places],
-            positions=self.positions[places],
-            y=self.y[places],
-            num_nodes=self.num_nodes[places],
-            split=None,
-        )
-        return part.with_items()
+        return super().subset(chosen).with_items()
 
     def with_items(self) -> ShardTask:
         """Return the same with graphs, places and SMILES of its positions."""
