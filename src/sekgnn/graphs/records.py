@@ -171,13 +171,7 @@ def read_records(
         return _plain([read_graph_file(path).graph])
     if form == "edges":
         return _plain([read_edge_list(path, **rules)])
-    return tu_records(
-        path,
-        node_labels=options.node_labels,
-        edge_labels=options.edge_labels,
-        features=features,
-        **rules,
-    )
+    return tu_records(path, options, features=features)
 
 
 def input_parts(
