@@ -1,6 +1,6 @@
 """Datasets that ``data`` may name besides a path: those of this library, and your own.
 
-What registers a dataset is a function that is called with what a config says of it::
+A dataset is a registered function, called with the keys of a config::
 
     @register_dataset("mine")
     def mine(target, *, seed, generated, data_root):
@@ -28,9 +28,9 @@ from sekgnn.registry import Registry
 class _Datasets(Registry[Any]):
     """Functions by name that make data to learn from."""
 
-    def takes(self, own: object) -> bool:
+    def takes(self, value: object) -> bool:
         """Return whether something can be registered here."""
-        return callable(own)
+        return callable(value)
 
 
 DATASETS = _Datasets(

@@ -76,16 +76,16 @@ class GraphTask:
         name: Of the dataset or file; empty if they have none.
         source: Where they are from: ``"memory"``, ``"file"``, ``"generated"``, ...
         level: Whether targets are of graphs or of nodes.
-        units: What the targets are measured in, in words.
+        units: The unit of the targets, in words.
         target_units: The unit of each target, empty where it is not known.
         split: The published split, if there is one.
-        reader: What is needed to read further graphs to predict on: ``format`` and the
+        reader: How to read further graphs to predict on: ``format`` and the
             options of its reader.
         columns: Other columns of the source that were asked for, one value per graph,
             as they stand there, ``None`` where a key is absent.
         left_out: How many graphs of the source are missing here, and why.
-        missing: What stands in the source for targets of graphs that have none, and how
-            often.
+        missing: The texts that stand for missing targets of graphs without any, and
+            their counts.
         encoding: The encoding kept with the graphs, read if no other is asked for.
         y: The targets of all items as one array, where graphs do not carry them.
     """
@@ -367,8 +367,8 @@ def row_weights(batch: Any, level: str) -> Tensor | None:
     """Return the weight of every row of targets in a batch, ``[R]``, if it has any."""
     if Y_WEIGHT not in batch:
         return None
-    found: Tensor = batch[Y_WEIGHT]
-    return found[batch.batch] if level == "node" else found
+    weights: Tensor = batch[Y_WEIGHT]
+    return weights[batch.batch] if level == "node" else weights
 
 
 def add_graph_features(
@@ -399,8 +399,8 @@ def add_graph_features(
     if descriptors != "none":
         if task.texts is None:
             raise ConfigError(
-                f"{task.name or 'the data'} holds no SMILES, of which descriptors are "
-                "computed; leave descriptors out."
+                f"{task.name or 'the data'} holds no SMILES, which descriptors are "
+                "computed from; leave descriptors out."
             )
         names += descriptor_names()
         rows = np.array([descriptors_of(text) for text in task.texts])

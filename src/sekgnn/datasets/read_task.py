@@ -103,16 +103,16 @@ def read_task(
         for row in invalid:
             on_invalid(row)
     if form != "tu":
-        found = _targets(records, names, source)
-        return record_task(source, records, found, kind, classes, columns)
+        target_columns = _targets(records, names, source)
+        return record_task(source, records, target_columns, kind, classes, columns)
     file = tu_target_file(path)
-    found = _targets(records, list(records[0].targets), str(file))
-    if found and kind is None and classes is None:
+    target_columns = _targets(records, list(records[0].targets), str(file))
+    if target_columns and kind is None and classes is None:
         kind = "regression"
         if file is not None and file.name.endswith("_graph_labels.txt"):
-            count = len(set(found[0].values) - {None})
+            count = len(set(target_columns[0].values) - {None})
             kind = "binary" if count == 2 else "multiclass"
-    return record_task(source, records, found, kind, classes)
+    return record_task(source, records, target_columns, kind, classes)
 
 
 def _check_columns(path: str | Path, form: str, columns: Sequence[Column]) -> None:

@@ -77,10 +77,10 @@ class ShardTask(GraphTask):
     @property
     def shard_numbers(self) -> Positions:
         """The shard of every graph, ``[G]``."""
-        found: Positions = (
+        numbers: Positions = (
             np.searchsorted(self.shards.graph_ptr, self.positions, side="right") - 1
         )
-        return found
+        return numbers
 
     @property
     def num_features(self) -> int:
@@ -230,17 +230,17 @@ def shard_task(
         kind = "regression"
         if whole and 2 * len(values) <= count:
             kind = "binary" if len(values) == 2 else "multiclass"
-    found = encode_targets(columns, kind)
+    encoded = encode_targets(columns, kind)
     units = tuple(unit_of(name) for name in names)
-    known = units if found.kind == "regression" and any(units) else ()
+    known = units if encoded.kind == "regression" and any(units) else ()
     full = replace(
         bare,
-        kind=found.kind,
-        classes=found.classes,
-        mask=found.mask,
-        y=found.y,
+        kind=encoded.kind,
+        classes=encoded.classes,
+        mask=encoded.mask,
+        y=encoded.y,
         target_units=known,
-        missing=found.missing,
+        missing=encoded.missing,
     )
     return full.with_items()
 

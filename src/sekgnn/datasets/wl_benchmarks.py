@@ -196,7 +196,7 @@ class EXP(Collection[Graph]):
 
 
 class CEXP(EXP):
-    """The 1200 graphs of CEXP: EXP of which 1-WL can solve one half.
+    """The 1200 graphs of CEXP: EXP, changed so that 1-WL solves one half.
 
     1-WL tells apart the pairs (2k, 2k + 1) with even k ("learn") and none of those with
     odd k ("exp").
@@ -275,13 +275,13 @@ def _text(content: bytes) -> SatPairs:
     graphs, labels, classes = [], [], []
     for _ in range(int(words[0])):
         n, y = take(2).tolist()
-        own, edges = np.zeros(n, dtype=np.int64), []
+        kinds, edges = np.zeros(n, dtype=np.int64), []
         for node in range(n):
-            own[node], degree = take(2).tolist()
+            kinds[node], degree = take(2).tolist()
             near = take(degree)
             edges.append(np.stack([np.full(degree, node), near]))
         graphs.append(Graph.from_edge_index(np.concatenate(edges, axis=1), n))
-        labels.append(own)
+        labels.append(kinds)
         classes.append(y)
     if place != words.size:
         raise GraphInputError("it goes on after the last graph")

@@ -100,8 +100,8 @@ def depict(graph: Graph) -> tuple[list[str], NDArray[np.float64]] | None:
         mol.UpdatePropertyCache(strict=True)  # refuses too many bonds of an atom
         chem.FastFindRings(mol)
         require("rdkit.Chem.rdDepictor", "mol").Compute2DCoords(mol, canonOrient=True)
-        found: NDArray[np.float64] = mol.GetConformer().GetPositions()[:, :2]
-        return found
+        positions: NDArray[np.float64] = mol.GetConformer().GetPositions()[:, :2]
+        return positions
 
     places = _answer(positions)
     if places is None:
@@ -193,8 +193,8 @@ def scaffold(smiles: str) -> str:
 
 def descriptor_names() -> list[str]:
     """Return rdkit's descriptors, all but ``Ipc``, whose size has no bounds."""
-    found = require("rdkit.Chem.Descriptors", "mol").descList
-    return [name for name, _ in found if name != "Ipc"]
+    descriptors = require("rdkit.Chem.Descriptors", "mol").descList
+    return [name for name, _ in descriptors if name != "Ipc"]
 
 
 def descriptors_of(smiles: str) -> list[float]:
@@ -204,10 +204,10 @@ def descriptors_of(smiles: str) -> list[float]:
     """
     package = require("rdkit.Chem.Descriptors", "mol")
     mol = _readable(smiles, False)
-    found: dict[str, float] | None = _answer(
+    values: dict[str, float] | None = _answer(
         lambda: package.CalcMolDescriptors(mol, missingVal=math.nan, silent=True)
     )
-    return [float((found or {}).get(name, math.nan)) for name in descriptor_names()]
+    return [float((values or {}).get(name, math.nan)) for name in descriptor_names()]
 
 
 def morgan_counts(smiles: str) -> NDArray[np.uint32]:

@@ -160,8 +160,8 @@ def read_records(
         names = [str(target) for target in targets]
         return json_records(path, names, loops=options.loops, part=part)
     if form == "graph6":
-        found = read_graph6(path) if part is None else graph6_lines(path, part)
-        return _plain(found, 0 if part is None else part.row)
+        graphs = read_graph6(path) if part is None else graph6_lines(path, part)
+        return _plain(graphs, 0 if part is None else part.row)
     if form == "shards":
         return shard_records(path, targets)
     rules: dict[str, Any] = {"undirected": options.undirected, "loops": options.loops}
@@ -248,16 +248,16 @@ def graph_format(path: str | Path, format: str | None = None) -> str:
     Raises:
         GraphInputError: If the path does not exist, or no format can be inferred.
     """
-    place = Path(path)
-    if not os.path.exists(place):
+    source = Path(path)
+    if not os.path.exists(source):
         raise GraphInputError(f"{path} does not exist; check the path.")
     if format is not None:
         return format
-    if place.is_dir():
-        return "shards" if (place / MANIFEST_FILE).is_file() else "tu"
-    suffix = place.suffix.lower()
+    if source.is_dir():
+        return "shards" if (source / MANIFEST_FILE).is_file() else "tu"
+    suffix = source.suffix.lower()
     if suffix == ".txt":
-        return _text_format(place)
+        return _text_format(source)
     if suffix not in SUFFIXES:
         raise GraphInputError(
             f"{path}: no format can be inferred from the suffix {suffix!r}; use "
