@@ -208,22 +208,3 @@ def test_nothing_to_pack() -> None:
     assert pack([]).num_graphs == 0
     assert unpack(pack([])) == []
     assert same(pack_edge_indices([], [0], [0]), pack([]))
-
-
-@given(st.lists(graphs(max_nodes=5), max_size=8))
-def test_every_graph_is_in_one_stack(many: list[Graph]) -> None:
-    found = {}
-    for places, stack in packed.same_size_stacks(many):
-        assert len(places) == len(stack) > 0
-        for place, matrix in zip(places.tolist(), stack, strict=True):
-            assert place not in found
-            found[place] = matrix
-    assert sorted(found) == list(range(len(many)))
-    for place, matrix in found.items():
-        assert np.array_equal(matrix, many[place].adjacency())
-
-
-def test_large_stacks_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed, "_CELLS", 20)
-    stacks = list(packed.same_size_stacks([path_graph(3)] * 5 + [path_graph(9)]))
-    assert [len(places) for places, _ in stacks] == [2, 2, 1, 1]

@@ -15,6 +15,7 @@ from sekgnn.graphs.cleaning import located
 from sekgnn.graphs.records import (
     OnInvalid,
     graph_format,
+    grouped,
     networkx_records,
     read_all,
     read_records,
@@ -168,23 +169,19 @@ def _chunks(
     source: str, records: Iterable[GraphRecord], size: int, columns: Sequence[Column]
 ) -> Iterator[GraphTask]:
     """Yield records in chunks, each as soon as it is full."""
-    first: list[GraphRecord] = []  # the first of all: later ones need as many features
-    held: list[GraphRecord] = []
-    nodes = 0
-    for record in records:
-        held.append(record)
-        nodes += record.graph.num_nodes
-        if len(held) == size or nodes >= MOST_CHUNK_NODES:
-            yield _chunk(source, first, held, columns)
-            first, held, nodes = first or held[:1], [], 0
-    if held or not first:
+    first: tuple[GraphRecord, ...] = ()  # of all: later ones need as many features
+    most = MOST_CHUNK_NODES
+    for held in grouped(records, size, lambda record: record.graph.num_nodes, most):
         yield _chunk(source, first, held, columns)
+        first = first or held[:1]
+    if not first:
+        yield _chunk(source, (), (), columns)
 
 
 def _chunk(
     source: str,
-    first: list[GraphRecord],
-    held: list[GraphRecord],
+    first: Sequence[GraphRecord],
+    held: Sequence[GraphRecord],
     columns: Sequence[Column],
 ) -> GraphTask:
     """Check ``held`` together with the first graph of the source, and return it."""

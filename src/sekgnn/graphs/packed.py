@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -25,7 +25,6 @@ from sekgnn.graphs.row_check import check_rows
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 
-_CELLS = 1 << 20  # entries of a stack of matrices: 8 MB
 _GRAPHS = 64  # that are packed together
 
 GRAPH_ARRAYS = ("node_ptr", "indptr", "indices")
@@ -359,33 +358,6 @@ def pack_union(
         stacklevel=stacklevel,
     )
     return PackedGraphs.over(node_ptr, indptr, indices)
-
-
-def same_size_stacks(
-    graphs: Sequence[Graph],
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """Yield graphs of equal size together, so that one numpy call serves them all.
-
-    Every graph occurs in exactly one stack, float64 ``[B, n, n]``, which comes after
-    the positions of its graphs, ``[B]``; stacks are cut at about 8 MB.
-
-    Example:
-        >>> from sekgnn.graphs.families import path_graph
-        >>> stacks = same_size_stacks([path_graph(n) for n in (2, 3, 2)])
-        >>> [(places.tolist(), a.shape) for places, a in stacks]
-        [([0, 2], (2, 2, 2)), ([1], (1, 3, 3))]
-    """
-    sizes = np.array([g.num_nodes for g in graphs], dtype=np.int64)
-    for size in np.unique(sizes).tolist():
-        members = np.flatnonzero(sizes == size)
-        step = max(1, _CELLS // max(1, size * size))
-        for begin in range(0, members.size, step):
-            places = members[begin : begin + step]
-            stack = np.zeros((places.size, size, size))
-            for k, place in enumerate(places.tolist()):
-                row, col = graphs[place].edge_index()
-                stack[k, row, col] = 1.0
-            yield places, stack
 
 
 def check_ptr(name: str, ptr: Any) -> NDArray[np.int64]:

@@ -8,7 +8,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -216,7 +215,7 @@ def _record_parts(
 ) -> Iterator[tuple[Part, str]]:
     """Yield parts that hold records, each with the SHA-256 of their arrays."""
     row = 0
-    while held := tuple(_some(records, size)):
+    for held in grouped(records, size, _num_bytes, MOST_PART_BYTES):
         arrays = record_arrays(held, list(targets or held[0].targets))
         about = {"names": held[0].names, "targets": list(held[0].targets)}
         header = json.dumps(dump_arrays(io.BytesIO(), about, arrays))
@@ -227,14 +226,23 @@ def _record_parts(
         row = stop
 
 
-def _some(records: Iterator[GraphRecord], size: int) -> Iterator[GraphRecord]:
-    """Yield the next ``size`` records, or fewer of large graphs."""
+def grouped(
+    records: Iterable[GraphRecord],
+    size: int,
+    weight: Callable[[GraphRecord], int],
+    most: int,
+) -> Iterator[tuple[GraphRecord, ...]]:
+    """Yield ``size`` records at a time, or fewer as soon as they weigh ``most``."""
+    held: list[GraphRecord] = []
     total = 0
-    for record in islice(records, size):
-        yield record
-        total += _num_bytes(record)
-        if total >= MOST_PART_BYTES:
-            return
+    for record in records:
+        held.append(record)
+        total += weight(record)
+        if len(held) == size or total >= most:
+            yield tuple(held)
+            held, total = [], 0
+    if held:
+        yield tuple(held)
 
 
 def _num_bytes(record: GraphRecord) -> int:
