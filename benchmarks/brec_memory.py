@@ -18,7 +18,7 @@ from benchmarks.measure import status
 from sekgnn.brec.record import from_json, to_json
 from sekgnn.datasets.brec import BREC
 from sekgnn.files import write_files
-from sekgnn.graphs import Graph, LabelledGraph, complete_graph
+from sekgnn.graphs import Graph, complete_graph
 from sekgnn.graphs.families import cfi_pair
 from sekgnn.graphs.graph6 import from_graph6, to_graph6
 from sekgnn.reports.brec_page import brec_page
@@ -56,7 +56,7 @@ def measure(key: str, *graphs: Graph) -> int:
 
 
 def run(test: WLTest, *graphs: Graph) -> None:
-    batch = Batch.of(LabelledGraph(graph) for graph in graphs)
+    batch = Batch.of(graphs)
     refine(test, batch, keep_history=False, stop_when_apart=True, threads=1)
 
 

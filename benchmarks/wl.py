@@ -88,11 +88,10 @@ def random_edges(n: int) -> Any:
 
 
 def ours(graph: Any, rounds: int | None) -> Any:
-    from sekgnn.graphs import LabelledGraph
     from sekgnn.wl import OneWL, refine
     from sekgnn.wl.batch import Batch
 
-    batch = Batch.of([LabelledGraph(graph)])
+    batch = Batch.of([graph])
     return refine(OneWL(), batch, max_rounds=rounds, keep_history=False, threads=1)
 
 

@@ -15,7 +15,7 @@ class TriangleWL(WLTest):
     num_hops: int = 2
 
     def start(self, batch, threads=None):
-        matrices = [item.graph.adjacency() for item in batch.graphs]  # each [n, n]
+        matrices = [item.adjacency() for item in batch.graphs]  # each [n, n]
         counts = np.concatenate([np.diag(a @ a @ a) // 2 for a in matrices])
         hops = hop_pairs(batch.packed, self.num_hops, threads=threads)
         words = lambda v: [f"in {counts[v]} triangles"]  # noqa: E731

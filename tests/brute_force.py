@@ -8,7 +8,6 @@ from itertools import combinations, pairwise, permutations
 
 from sekgnn.encoding.reference import reference_encoding
 from sekgnn.graphs.graph import Graph
-from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.wl import DistanceProfile, PatternCounts, Walks
 
 Steps = list[Fraction]
@@ -58,19 +57,19 @@ def landing(
     return result
 
 
-def node_label(item: LabelledGraph, node: int) -> int:
+def node_label(item: Graph, node: int) -> int:
     """Return a node's label, 0 if there are none."""
     return 0 if item.node_labels is None else int(item.node_labels[node])
 
 
-def edges_of(item: LabelledGraph) -> dict[tuple[int, int], int]:
+def edges_of(item: Graph) -> dict[tuple[int, int], int]:
     """Return both directions of every edge with its label, 0 if there are none."""
     pairs = item.graph.edge_index().T.tolist()
     labels = [0] * len(pairs) if item.edge_labels is None else item.edge_labels.tolist()
     return dict(zip(map(tuple, pairs), labels, strict=True))
 
 
-def walk_value(f: Walks, item: LabelledGraph, v: int) -> Hashable:
+def walk_value(f: Walks, item: Graph, v: int) -> Hashable:
     """Return f1, f2 and f3 of one node as nested tuples of fractions."""
     reach = distances(item.graph)[v]
     nodes = list(range(item.num_nodes))
@@ -106,13 +105,13 @@ def walk_value(f: Walks, item: LabelledGraph, v: int) -> Hashable:
     return tuple(out)
 
 
-def walk_sums(item: LabelledGraph, f: Walks) -> list[Hashable]:
+def walk_sums(item: Graph, f: Walks) -> list[Hashable]:
     """Return the sums over the shells of every node, as fractions."""
     table = reference_encoding(item.graph, f.sums(), Fraction(1))
     return [tuple(row.ravel().tolist()) for row in table]
 
 
-def distance_value(f: DistanceProfile, item: LabelledGraph, v: int) -> Hashable:
+def distance_value(f: DistanceProfile, item: Graph, v: int) -> Hashable:
     """Return each shell's edges inwards, within and outwards, up to the last shell."""
     reach, edges = distances(item.graph)[v], edges_of(item)
     near = [u for u, d in reach.items() if d <= f.num_shells]
@@ -127,7 +126,7 @@ def distance_value(f: DistanceProfile, item: LabelledGraph, v: int) -> Hashable:
     )
 
 
-def pattern_value(f: PatternCounts, item: LabelledGraph, v: int) -> tuple[int, ...]:
+def pattern_value(f: PatternCounts, item: Graph, v: int) -> tuple[int, ...]:
     """Return how many of each pattern contain a node, trying all arrangements."""
     edges = edges_of(item)
     others = [u for u in range(item.num_nodes) if u != v]

@@ -21,10 +21,11 @@ from tests.brute_force import (
 )
 
 from sekgnn import wl
+from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.wl.encodings.base import Encoding
 
-Graphs = Sequence[LabelledGraph]
+Graphs = Sequence[Graph]
 Values = list[list[Hashable]]
 """Something comparable for every object of every graph."""
 Numbers = list[list[int]]
@@ -91,9 +92,9 @@ def tuple_step(graphs: Graphs, arity: int, colours: Numbers) -> Values:
 
 def ego_nets(
     graphs: Graphs, colours: Numbers, radius: int, with_centre: bool, marked: bool
-) -> list[LabelledGraph]:
+) -> list[Graph]:
     """Return every node's ego-net, labelled by colours and, if marked, distances."""
-    nets = []
+    nets: list[Graph] = []
     most = max((item.num_nodes for item in graphs), default=0)  # beyond any distance
     for item, of in zip(graphs, colours, strict=True):
         edges = edges_of(item)
@@ -138,7 +139,8 @@ def inner_fwl_values(graphs: Graphs, f: wl.InnerFWL) -> Values:
     size, owners = len(nets), list(range(len(nets)))
     if f.neighbours:
         most = max((net.num_nodes for net in nets), default=0)
-        twice, owners = [], []
+        twice: list[Graph] = []
+        owners = []
         for v, net in enumerate(nets):  # node 0 of an ego-net is its centre
             reach = distances(net.graph)
             for u in net.graph.neighbors(0).tolist():
@@ -171,7 +173,7 @@ def brute_force_values(f: Encoding, graphs: Graphs) -> Values:
         return inner_fwl_values(graphs, f)
     if isinstance(f, wl.Walks) and not f.multisets:
         return [walk_sums(item, f) for item in graphs]
-    one: Callable[[LabelledGraph, int], Hashable]
+    one: Callable[[Graph, int], Hashable]
     if isinstance(f, wl.Walks):
         one = partial(walk_value, f)
     elif isinstance(f, wl.DistanceProfile):
@@ -183,7 +185,7 @@ def brute_force_values(f: Encoding, graphs: Graphs) -> Values:
     return [[one(item, v) for v in range(item.num_nodes)] for item in graphs]
 
 
-def hop_lists(item: LabelledGraph, num_hops: int, kernel: str) -> list[list[list[int]]]:
+def hop_lists(item: Graph, num_hops: int, kernel: str) -> list[list[list[int]]]:
     """Return the nodes at hop k = 1..K of every node v, as ``[v][k - 1]``."""
     if kernel == "shortest_path":
         return [
@@ -246,7 +248,7 @@ def _triple_first(graphs: Graphs) -> Values:
     return out
 
 
-def _canonical(item: LabelledGraph) -> Hashable:
+def _canonical(item: Graph) -> Hashable:
     """Return the smallest description of a graph under all names of its nodes."""
     edges = edges_of(item)
 
@@ -294,7 +296,7 @@ def brute_force_rounds(test: wl.WLTest, graphs: Graphs) -> list[Numbers]:
 
     Example:
         >>> from sekgnn.graphs import path_graph
-        >>> path = LabelledGraph(path_graph(3))
+        >>> path = path_graph(3)
         >>> brute_force_rounds(wl.OneWL(), [path])
         [[[0, 0, 0]], [[0, 1, 0]], [[0, 1, 0]]]
     """

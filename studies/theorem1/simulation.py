@@ -36,7 +36,6 @@ from studies.theorem1.returns import (
 from sekgnn.errors import CacheWarning, ConfigError
 from sekgnn.files import atomic_path
 from sekgnn.graphs import (
-    LabelledGraph,
     PackedGraphs,
     pack,
     random_regular_graph,
@@ -165,9 +164,7 @@ def count_cell(
         radii.append(found)
     kinds = _graph_labels(packed, labels)
     graphs = unpack(packed)
-    isomorphic = split_by(
-        lambda g: canonical_digest(LabelledGraph(graphs[g])), kinds[-1]
-    )
+    isomorphic = split_by(lambda g: canonical_digest(graphs[g]), kinds[-1])
     everyone = np.zeros_like(graph)
     return Cell(
         nodes=int(packed.node_ptr[1]),

@@ -67,7 +67,7 @@ def test_pyg_data() -> None:
         assert Graph.from_edge_index(item.edge_index, item.num_nodes) == graph
 
 
-def wl_colours(graphs: list[LabelledGraph]) -> list[list[int]]:
+def wl_colours(graphs: list[Graph]) -> list[list[int]]:
     """Refine the graphs together, from node labels, and return sorted colours."""
     colours = [g.node_labels.tolist() for g in graphs if g.node_labels is not None]
     for _ in range(max(g.num_nodes for g in graphs)):
@@ -120,7 +120,7 @@ def test_the_labels_of_a_pair_are_opposite(dataset: type[EXP], data_root: Path) 
 
 @pytest.mark.dataset
 def test_one_wl_solves_the_learn_part_of_cexp_and_nothing_else(data_root: Path) -> None:
-    def solved(pairs: list[tuple[LabelledGraph, LabelledGraph]]) -> list[bool]:
+    def solved(pairs: list[tuple[Graph, Graph]]) -> list[bool]:
         return [a != b for a, b in (wl_colours(list(pair)) for pair in pairs)]
 
     cexp = CEXP(data_root)
@@ -186,7 +186,7 @@ def test_rook_and_shrikhande() -> None:
     assert not isomorphic(first, second)
 
 
-def as_text(items: list[LabelledGraph], classes: list[int]) -> str:
+def as_text(items: list[Graph], classes: list[int]) -> str:
     """Return graphs in the format of GNN-RNI."""
     lines = [str(len(items))]
     for item, y in zip(items, classes, strict=True):
@@ -198,7 +198,7 @@ def as_text(items: list[LabelledGraph], classes: list[int]) -> str:
 
 
 def as_pickle(
-    items: list[LabelledGraph], classes: list[int], monkeypatch: pytest.MonkeyPatch
+    items: list[Graph], classes: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> bytes:
     """Return graphs as a pickle of PyG 1, whose ``Data`` keeps its fields itself."""
     import torch_geometric.data.data as module
@@ -226,7 +226,7 @@ def test_published_formats_of_exp(
 ) -> None:
     triangle = Graph.from_edge_index([[0, 1, 1, 2, 0, 2], [1, 0, 2, 1, 2, 0]], 3)
     path = Graph.from_edge_index([[0, 1], [1, 0]], 3)  # with an isolated node
-    items = [LabelledGraph(g, [0, 1, 1]) for g in (triangle, path)]
+    items: list[Graph] = [LabelledGraph(g, [0, 1, 1]) for g in (triangle, path)]
     (tmp_path / "GRAPHSAT.txt").write_text(as_text(items, [1, 0]))
     file = tmp_path / "GRAPHSAT.pkl"
     file.write_bytes(as_pickle(items, [1, 0], monkeypatch))

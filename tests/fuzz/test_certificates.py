@@ -75,7 +75,7 @@ def made(test: Claim) -> WLTest:
     return make_test(parameters.pop("test"), **parameters)
 
 
-def some_graph(rng: random.Random, labels: tuple[bool, bool]) -> LabelledGraph:
+def some_graph(rng: random.Random, labels: tuple[bool, bool]) -> Graph:
     """Return a small graph, regular or random, with labels of nodes and edges."""
     n = rng.randint(0, 6)
     pairs = [(u, v) for u in range(n) for v in range(u)]

@@ -55,6 +55,23 @@ def test_unpack_inverts_pack(many: list[Graph]) -> None:
     assert packed.num_nodes == sum(g.num_nodes for g in many)
 
 
+@given(MANY, st.data())
+def test_some_of_them_in_any_order_and_joined(
+    many: list[Graph], data: st.DataObject
+) -> None:
+    packed = pack(many)
+    order = data.draw(st.permutations(range(len(many))))
+    cut = data.draw(st.integers(0, len(many)))
+    halves = [packed.take(order[:cut])[0], packed.take(order[cut:])[0]]
+    assert [unpack(half) for half in halves] == [
+        [many[g] for g in numbers] for numbers in (order[:cut], order[cut:])
+    ]
+    assert same(PackedGraphs.join(halves), pack([many[g] for g in order]))
+    some, nodes, entries = packed.take(order)
+    assert np.array_equal(np.diff(packed.indptr)[nodes], np.diff(some.indptr))
+    assert packed.indices[entries].size == some.indices.size == packed.indices.size
+
+
 @given(MANY)
 def test_pack_is_the_disjoint_union(many: list[Graph]) -> None:
     union = path_graph(0)
@@ -191,22 +208,3 @@ def test_nothing_to_pack() -> None:
     assert pack([]).num_graphs == 0
     assert unpack(pack([])) == []
     assert same(pack_edge_indices([], [0], [0]), pack([]))
-
-
-@given(st.lists(graphs(max_nodes=5), max_size=8))
-def test_every_graph_is_in_one_stack(many: list[Graph]) -> None:
-    found = {}
-    for places, stack in packed.same_size_stacks(many):
-        assert len(places) == len(stack) > 0
-        for place, matrix in zip(places.tolist(), stack, strict=True):
-            assert place not in found
-            found[place] = matrix
-    assert sorted(found) == list(range(len(many)))
-    for place, matrix in found.items():
-        assert np.array_equal(matrix, many[place].adjacency())
-
-
-def test_large_stacks_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed, "_CELLS", 20)
-    stacks = list(packed.same_size_stacks([path_graph(3)] * 5 + [path_graph(9)]))
-    assert [len(places) for places, _ in stacks] == [2, 2, 1, 1]

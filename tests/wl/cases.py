@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sekgnn.encoding.patterns import PATTERNS
 from sekgnn.encoding.walk_encoding import SCOPES
-from sekgnn.graphs import LabelledGraph
+from sekgnn.graphs import Graph
 from sekgnn.testing import labelled_graphs
 from sekgnn.wl import (
     SEK,
@@ -100,7 +100,7 @@ def any_tests() -> st.SearchStrategy[WLTest]:
 @st.composite
 def batches(
     draw: st.DrawFn, max_nodes: int = 6, sizes: tuple[int, int] = (2, 3)
-) -> list[LabelledGraph]:
+) -> list[Graph]:
     """Draw some graphs, all with labels of a kind or none; often one is a copy."""
     kind = labelled_graphs(
         max_nodes=max_nodes,
@@ -116,18 +116,18 @@ def batches(
 
 def pairs(
     max_nodes: int = 6,
-) -> st.SearchStrategy[tuple[LabelledGraph, LabelledGraph]]:
+) -> st.SearchStrategy[tuple[Graph, Graph]]:
     """Draw two graphs, both with labels of a kind or none; often one is a copy."""
     return batches(max_nodes, (2, 2)).map(lambda two: (two[0], two[1]))
 
 
-def shuffled(draw: st.DrawFn, item: LabelledGraph) -> LabelledGraph:
+def shuffled(draw: st.DrawFn, item: Graph) -> Graph:
     """Return the graph under other names of its nodes."""
     return item.relabel(draw(st.permutations(range(item.num_nodes))))
 
 
 @st.composite
-def copies(draw: st.DrawFn, max_nodes: int = 7) -> tuple[LabelledGraph, LabelledGraph]:
+def copies(draw: st.DrawFn, max_nodes: int = 7) -> tuple[Graph, Graph]:
     """Draw a graph, labelled or not, and a relabelled copy."""
     (item,) = draw(batches(max_nodes, (1, 1)))
     return item, shuffled(draw, item)

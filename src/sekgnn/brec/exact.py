@@ -26,7 +26,6 @@ from sekgnn.errors import ConfigError
 from sekgnn.files import write_files
 from sekgnn.graphs.families import cycle_graph, path_graph
 from sekgnn.graphs.graph import Graph
-from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.parallel import Progress, run_chunks, usable_cores
 from sekgnn.provenance import package_versions, source_commit
 from sekgnn.wl.batch import Batch
@@ -210,4 +209,4 @@ def _differences(run: Refinement, again: Refinement) -> int:
 
 
 def _batch(*graphs: Graph) -> Batch:
-    return Batch.of(LabelledGraph(graph) for graph in graphs)
+    return Batch.of(graphs)

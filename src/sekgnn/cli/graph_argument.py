@@ -10,7 +10,7 @@ from typing import cast
 from sekgnn.errors import GraphInputError, MissingExtraError
 from sekgnn.graphs import (
     GRAPH_NAMES,
-    LabelledGraph,
+    Graph,
     from_graph6,
     labelled_from_smiles,
     named_graph,
@@ -29,7 +29,7 @@ _SUFFIXES = "|".join(suffix[1:] for suffix in (*SUFFIXES, ".txt"))
 
 def graph_argument(
     text: str, *, labels: bool = True, undirected: str = "error"
-) -> LabelledGraph:
+) -> Graph:
     """Return the graph that ``text`` names.
 
     A SMILES brings its atoms and bonds as labels. Without ``smiles:`` or ``graph6:``,
@@ -41,15 +41,15 @@ def graph_argument(
         ConfigError: If a family's numbers or ``undirected`` do not fit.
     """
     graph = _find(text, cast("Undirected", undirected))
-    return graph if labels else LabelledGraph(graph.graph)
+    return graph if labels else graph.graph
 
 
-def _find(text: str, undirected: Undirected) -> LabelledGraph:
+def _find(text: str, undirected: Undirected) -> Graph:
     kind, _, rest = text.partition(":")
     if kind.lower() == "smiles":
         return labelled_from_smiles(rest)
     if kind.lower() == "graph6":
-        return LabelledGraph(from_graph6(rest))
+        return from_graph6(rest)
     path, _, number = text.rpartition("#")
     numbered = number.isascii() and number.isdigit()
     if numbered and os.path.exists(path):
@@ -57,10 +57,10 @@ def _find(text: str, undirected: Undirected) -> LabelledGraph:
     if os.path.exists(text):
         return _from_file(text, None, undirected)
     if kind.lower() in GRAPH_NAMES:
-        return LabelledGraph(named_graph(text))
+        return named_graph(text)
     readings = []
     with suppress(GraphInputError):
-        readings.append(LabelledGraph(from_graph6(text)))
+        readings.append(from_graph6(text))
     with suppress(GraphInputError, MissingExtraError):
         readings.append(labelled_from_smiles(text))
     if len(readings) == 1:
@@ -76,7 +76,7 @@ def _find(text: str, undirected: Undirected) -> LabelledGraph:
     raise GraphInputError(f"cannot find a graph called {text!r}; give {_FORMS}.")
 
 
-def _from_file(path: str, number: int | None, undirected: Undirected) -> LabelledGraph:
+def _from_file(path: str, number: int | None, undirected: Undirected) -> Graph:
     """Return one graph of a file."""
     graphs = read_graphs(path, undirected=undirected)
     if number is None and len(graphs) > 1:
@@ -89,4 +89,4 @@ def _from_file(path: str, number: int | None, undirected: Undirected) -> Labelle
             f"{path} holds {len(graphs)} graphs, from {path}#0 to "
             f"{path}#{len(graphs) - 1}; there is no #{number}."
         )
-    return LabelledGraph(graphs[number or 0])
+    return graphs[number or 0]

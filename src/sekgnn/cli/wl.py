@@ -13,7 +13,7 @@ from sekgnn.cli.printing import note, say, say_json
 from sekgnn.cli.wl_options import build_test, with_test_options
 
 if TYPE_CHECKING:
-    from sekgnn.graphs import LabelledGraph
+    from sekgnn.graphs import Graph
 
 SEPARATED, NOT_SEPARATED = 0, 1
 GRAPH = "graph: file, family such as rook:4, smiles:... or graph6:..."
@@ -75,8 +75,8 @@ def wl(
 
 
 def _ask_all(
-    first: LabelledGraph,
-    second: LabelledGraph,
+    first: Graph,
+    second: Graph,
     names: tuple[str, str],
     json: bool,
     threads: int | None,

@@ -188,15 +188,15 @@ def _read(path: Path) -> bytes:
 def _array(path: Path, count: int) -> NDArray[Any]:
     """Return the graph6 strings of a file; nothing is unpickled."""
     try:  # mapped: a header that promises more than the file holds is an error
-        found: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+        texts: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError):
         raise GraphInputError(
             f"{path} is no array of strings: it is damaged, or holds objects, which "
             "are not unpickled."
         ) from None
-    if found.dtype.kind not in "SU" or found.size != count:
+    if texts.dtype.kind not in "SU" or texts.size != count:
         raise GraphInputError(
-            f"{path} holds {found.size} values of type {found.dtype}, expected {count} "
+            f"{path} holds {texts.size} values of type {texts.dtype}, expected {count} "
             "graph6 strings."
         )
-    return found
+    return texts

@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,17 +76,18 @@ class GraphTask:
         name: Of the dataset or file; empty if they have none.
         source: Where they are from: ``"memory"``, ``"file"``, ``"generated"``, ...
         level: Whether targets are of graphs or of nodes.
-        units: What the targets are measured in, in words.
+        units: The unit of the targets, in words.
         target_units: The unit of each target, empty where it is not known.
         split: The published split, if there is one.
-        reader: What is needed to read further graphs to predict on: ``format`` and the
+        reader: How to read further graphs to predict on: ``format`` and the
             options of its reader.
         columns: Other columns of the source that were asked for, one value per graph,
             as they stand there, ``None`` where a key is absent.
         left_out: How many graphs of the source are missing here, and why.
-        missing: What stands in the source for targets of graphs that have none, and how
-            often.
-        encoding: What is kept with the graphs, and read if nothing else is asked for.
+        missing: The texts that stand for missing targets of graphs without any, and
+            their counts.
+        encoding: The encoding kept with the graphs, read if no other is asked for.
+        y: The targets of all items as one array, where graphs do not carry them.
     """
 
     graphs: Sequence[Data]
@@ -111,6 +112,16 @@ class GraphTask:
     left_out: Mapping[str, int] = field(default_factory=dict)
     missing: Mapping[str, int] = field(default_factory=dict)
     encoding: SubstructureEncoding | None = None
+    y: NDArray[Any] | None = None
+
+    _per_item: ClassVar[tuple[str, ...]] = (
+        "graphs",
+        "mask",
+        "places",
+        "rows",
+        "texts",
+        "y",
+    )
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -153,9 +164,11 @@ class GraphTask:
 
     @property
     def class_numbers(self) -> NDArray[np.int64] | None:
-        """The class number of every graph, ``[G]``, where folds can be stratified."""
-        if self.kind not in ("binary", "multiclass") or self.level == "node":
+        """The class number of every item, ``[G]``, where folds can be stratified."""
+        if self.kind not in ("binary", "multiclass"):
             return None
+        if self.y is not None or self.level == "node":
+            return self.y
         return np.array([int(data.y) for data in self.graphs], dtype=np.int64)
 
     def targets(self) -> tuple[Tensor, Tensor]:
@@ -165,6 +178,8 @@ class GraphTask:
         """
         import torch
 
+        if self.y is not None:
+            return torch.from_numpy(self.y), torch.from_numpy(self.mask)
         y = torch.cat([data.y for data in self.graphs])
         return y, torch.cat([data[Y_MASK] for data in self.graphs])
 
@@ -222,22 +237,21 @@ class GraphTask:
             "left_out": dict(self.left_out),
         }
 
-    def subset(self, chosen: Sequence[int] | NDArray[np.int64]) -> GraphTask:
-        """Return the task of the graphs at some positions, without their split."""
-        places = [int(i) for i in chosen]
+    def subset(self, chosen: Sequence[int] | NDArray[np.int64]) -> Self:
+        """Return the task of the items at some positions, without their split."""
+        positions = np.asarray(chosen, dtype=np.int64)
+        numbers = positions.tolist()
 
-        def take(values: Sequence[Any]) -> tuple[Any, ...]:
-            return tuple(values[i] for i in places) if values else ()
+        def take(values: Any) -> Any:
+            if isinstance(values, np.ndarray):
+                return values[positions]
+            return tuple(values[i] for i in numbers) if values else values
 
         return replace(
             self,
-            graphs=take(self.graphs),
-            mask=self.mask[places],
-            places=take(self.places),
-            rows=take(self.rows),
-            texts=None if self.texts is None else take(self.texts),
             split=None,
             columns={name: take(values) for name, values in self.columns.items()},
+            **{name: take(getattr(self, name)) for name in self._per_item},
         )
 
     def check(self, check_graph: Callable[[Data, str], object], name: str = "") -> None:
@@ -353,8 +367,8 @@ def row_weights(batch: Any, level: str) -> Tensor | None:
     """Return the weight of every row of targets in a batch, ``[R]``, if it has any."""
     if Y_WEIGHT not in batch:
         return None
-    found: Tensor = batch[Y_WEIGHT]
-    return found[batch.batch] if level == "node" else found
+    weights: Tensor = batch[Y_WEIGHT]
+    return weights[batch.batch] if level == "node" else weights
 
 
 def add_graph_features(
@@ -385,8 +399,8 @@ def add_graph_features(
     if descriptors != "none":
         if task.texts is None:
             raise ConfigError(
-                f"{task.name or 'the data'} holds no SMILES, of which descriptors are "
-                "computed; leave descriptors out."
+                f"{task.name or 'the data'} holds no SMILES, which descriptors are "
+                "computed from; leave descriptors out."
             )
         names += descriptor_names()
         rows = np.array([descriptors_of(text) for text in task.texts])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from sekgnn.files import cache_folder, make_private
 from sekgnn.graphs.graph_file import GraphFile, pack_pairs, read_graph_file
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    pass
 
 FORMAT = "csr"
 FEATURES = "x"
@@ -33,8 +33,8 @@ HELD_OUT = 0.2
 MOST_LINKS = 1 << 20
 """Edges that are held out at most."""
 
-_ROWS = 1 << 20  # nodes looked at at a time
-_TURNS = 64  # in which ends of edges are paired anew
+_ROWS = 1 << 20  # nodes that are read together
+_TURNS = 64  # in which the ends of edges are paired again
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,6 @@ class NodeTask(GraphTask):
     Attributes:
         file: The graph that messages are sent on, its features and other arrays.
         items: Nodes, int64 ``[I]``, or pairs of nodes, int64 ``[I, 2]``.
-        y: Their targets, as those of a :class:`GraphTask`, ``[I]`` or ``[I, T]``.
         fingerprint_text: SHA-256 of file and targets.
     """
 
@@ -55,6 +54,8 @@ class NodeTask(GraphTask):
     items: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     y: NDArray[Any] = field(default_factory=lambda: np.empty(0))
     fingerprint_text: str = ""
+
+    _per_item = ("items", "mask", "y")
 
     def __len__(self) -> int:
         """Number of items."""
@@ -75,23 +76,12 @@ class NodeTask(GraphTask):
         """Graph files hold no edge features."""
         return 0
 
-    @property
-    def class_numbers(self) -> NDArray[np.int64] | None:
-        """The class number of every item, where folds can be stratified."""
-        return self.y if self.kind in ("binary", "multiclass") else None
-
-    def targets(self) -> tuple[Tensor, Tensor]:
-        """Return ``y`` of all items, and where it is present."""
-        import torch
-
-        return torch.from_numpy(self.y), torch.from_numpy(self.mask)
-
     def names(self, positions: Sequence[int]) -> dict[str, list[int]]:
         """Return the columns that say in a table what its rows are."""
-        own = self.items[np.asarray(positions, dtype=np.int64)]
-        if own.ndim == 1:
-            return {"node": own.tolist()}
-        return {"node": own[:, 0].tolist(), "other": own[:, 1].tolist()}
+        items = self.items[np.asarray(positions, dtype=np.int64)]
+        if items.ndim == 1:
+            return {"node": items.tolist()}
+        return {"node": items[:, 0].tolist(), "other": items[:, 1].tolist()}
 
     def fingerprint(self) -> str:
         """Return a SHA-256 of the graph, its features and all targets."""
@@ -106,17 +96,6 @@ class NodeTask(GraphTask):
             "edges": self.file.graph.num_edges,
             "items": len(self),
         }
-
-    def subset(self, chosen: Sequence[int] | NDArray[np.int64]) -> NodeTask:
-        """Return the task of the items at some positions, without their split."""
-        own = np.asarray(chosen, dtype=np.int64)
-        return replace(
-            self,
-            items=self.items[own],
-            y=self.y[own],
-            mask=self.mask[own],
-            split=None,
-        )
 
     def check(self, check_graph: Callable[[Any, str], object], name: str = "") -> None:
         """Nothing to check: there are no graphs of their own."""
@@ -152,7 +131,7 @@ def node_task(
     """
     file = path if isinstance(path, GraphFile) else read_graph_file(path)
     name = file.path.name
-    found = _checked_features(file)
+    content = _checked_features(file)
     known = [key for key in file.nodes if key not in (FEATURES, *MASKS)]
     if target not in known:
         raise ConfigError(
@@ -167,7 +146,7 @@ def node_task(
     several = values.ndim > 1 and values.shape[1] > 1
     width = values.shape[1] if values.ndim > 1 else 1
     names = tuple(f"{target} {i}" for i in range(width)) if several else (target,)
-    digest = hashlib.sha256(f"{found} {target} {inferred}".encode()).hexdigest()
+    digest = hashlib.sha256(f"{content} {target} {inferred}".encode()).hexdigest()
     return NodeTask(
         (), inferred, names, classes, mask[items], (),
         name=name, source="file", level="node", reader={"format": FORMAT},
@@ -194,25 +173,26 @@ def link_task(path: str | Path | GraphFile, seed: int = 0) -> NodeTask:
         OutputError: If the cache cannot be written.
     """
     file = path if isinstance(path, GraphFile) else read_graph_file(path)
-    found = _checked_features(file)
+    content = _checked_features(file)
     graph, name = file.graph, file.path.name
     if graph.num_edges < 20:
         raise GraphInputError(f"{name} has {graph.num_edges} edges, too few to learn.")
     share = min(HELD_OUT, MOST_LINKS / graph.num_edges)
-    edges = np.concatenate([own[_is_held(own, share, seed)] for own in _edges(file)])
+    held = [pairs[_is_held(pairs, share, seed)] for pairs in _edges(file)]
+    edges = np.concatenate(held)
     rng = np.random.default_rng(seed)
     others = _no_edges(file, edges, rng)
-    digest = hashlib.sha256(f"{found} {LINK} {share!r} {seed}".encode()).hexdigest()
+    digest = hashlib.sha256(f"{content} {LINK} {share!r} {seed}".encode()).hexdigest()
     folder = cache_folder() / "graphs"
     make_private(folder)
-    place = folder / f"{digest[:32]}.csr"
+    rest_path = folder / f"{digest[:32]}.csr"
     try:
-        rest = read_graph_file(place)
+        rest = read_graph_file(rest_path)
     except GraphInputError:
         rest = pack_pairs(
-            (own[~_is_held(own, share, seed)] for own in _edges(file)),
+            (pairs[~_is_held(pairs, share, seed)] for pairs in _edges(file)),
             graph.num_nodes,
-            place,
+            rest_path,
             arrays={FEATURES: file.nodes[FEATURES]} if FEATURES in file.nodes else {},
             undirected="add",
         )
@@ -254,13 +234,13 @@ def _targets(
     if kind in ("binary", "multiclass") or (kind is None and classes):
         if not classes:
             raise ConfigError(f"{where}: classes are integers, one per node.")
-        own = table[:, 0].astype(np.int64)
-        labels = np.unique(own[own >= 0])
+        ids = table[:, 0].astype(np.int64)
+        labels = np.unique(ids[ids >= 0])
         if labels.size < 2 or (kind == "binary" and labels.size != 2):
             raise GraphInputError(f"{where} has {labels.size} classes.")
-        y = np.searchsorted(labels, np.maximum(own, labels[0]))
-        found: TaskKind = "binary" if labels.size == 2 else "multiclass"
-        return found, y, (own >= 0)[:, None], tuple(labels.tolist())
+        y = np.searchsorted(labels, np.maximum(ids, labels[0]))
+        inferred: TaskKind = "binary" if labels.size == 2 else "multiclass"
+        return inferred, y, (ids >= 0)[:, None], tuple(labels.tolist())
     if kind == "multilabel" or (kind is None and values.dtype.kind == "b"):
         if not np.isin(np.unique(table), (0, 1)).all():
             raise GraphInputError(f"{where}: labels are 0 or 1.")
@@ -272,11 +252,11 @@ def _targets(
 
 def _split(file: GraphFile, items: NDArray[np.int64]) -> Split | None:
     """Return the split that the masks of a file say, as positions of items."""
-    found = [file.nodes.get(name) for name in MASKS]
-    if all(mask is None for mask in found):
+    masks = [file.nodes.get(name) for name in MASKS]
+    if all(mask is None for mask in masks):
         return None
     parts = []
-    for name, mask in zip(MASKS, found, strict=True):
+    for name, mask in zip(MASKS, masks, strict=True):
         if mask is None or mask.ndim != 1 or mask.dtype.kind not in "biu":
             raise GraphInputError(
                 f"{file.path}: {name} is missing or not bool [nodes]; a split needs "
@@ -315,15 +295,16 @@ def _no_edges(
 ) -> NDArray[np.int64]:
     """Return as many pairs as ``edges`` that are none, each once, ``[E, 2]``.
 
-    The ends of the edges are paired anew, so a node is in as many pairs as edges and
-    nothing of one node alone, such as a degree that held out edges have lowered, tells
-    them apart. What cannot be paired so, as the leaves of a star, is drawn uniformly.
+    The ends of the edges are paired again at random, so a node is in as many pairs as
+    edges and nothing of one node alone, such as a degree that held out edges have
+    lowered, tells them apart. What cannot be paired so, as the leaves of a star, is
+    drawn uniformly.
     """
     graph, count = file.graph, len(edges)
     n = graph.num_nodes
     if n * (n - 1) // 2 - graph.num_edges < count:
         raise GraphInputError(f"{file.path}: almost all pairs of nodes are edges.")
-    found, ends = np.empty(0, np.int64), edges.reshape(-1)
+    chosen, ends = np.empty(0, np.int64), edges.reshape(-1)
     for turn in itertools.count():
         if turn >= _TURNS:
             ends = rng.integers(0, n, size=ends.size)
@@ -333,13 +314,13 @@ def _no_edges(
         keys = pairs @ np.array([n, 1])
         first = np.zeros(len(keys), np.bool_)
         first[np.unique(keys, return_index=True)[1]] = True
-        fits &= first & ~np.isin(keys, found)
-        found = rng.permutation(np.concatenate([found, keys[fits]]))
+        fits &= first & ~np.isin(keys, chosen)
+        chosen = rng.permutation(np.concatenate([chosen, keys[fits]]))
         if fits.all():
-            return np.stack(np.divmod(found, n), axis=1)
+            return np.stack(np.divmod(chosen, n), axis=1)
         left = pairs[~fits]
         if turn < _TURNS:  # with others, or else the last two ends might never fit
-            back, found = found[: len(left)], found[len(left) :]
+            back, chosen = chosen[: len(left)], chosen[len(left) :]
             left = np.concatenate([left, np.stack(np.divmod(back, n), axis=1)])
         ends = left.reshape(-1)
     raise AssertionError  # count has no end

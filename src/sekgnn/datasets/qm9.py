@@ -413,8 +413,8 @@ def _matched(mol: Any, numbers: list[int], pos: NDArray[np.float64]) -> Sequence
         conformer.SetAtomPosition(i, point)
     placed.AddConformer(conformer)
     DetermineConnectivity(placed)
-    found: Sequence[int] = read(placed).GetSubstructMatch(read(mol))
-    return found
+    match: Sequence[int] = read(placed).GetSubstructMatch(read(mol))
+    return match
 
 
 def _number(place: str, column: str, text: str) -> float:

@@ -15,6 +15,7 @@ from sekgnn.graphs.cleaning import located
 from sekgnn.graphs.records import (
     OnInvalid,
     graph_format,
+    grouped,
     networkx_records,
     read_all,
     read_records,
@@ -103,16 +104,16 @@ def read_task(
         for row in invalid:
             on_invalid(row)
     if form != "tu":
-        found = _targets(records, names, source)
-        return record_task(source, records, found, kind, classes, columns)
+        target_columns = _targets(records, names, source)
+        return record_task(source, records, target_columns, kind, classes, columns)
     file = tu_target_file(path)
-    found = _targets(records, list(records[0].targets), str(file))
-    if found and kind is None and classes is None:
+    target_columns = _targets(records, list(records[0].targets), str(file))
+    if target_columns and kind is None and classes is None:
         kind = "regression"
         if file is not None and file.name.endswith("_graph_labels.txt"):
-            count = len(set(found[0].values) - {None})
+            count = len(set(target_columns[0].values) - {None})
             kind = "binary" if count == 2 else "multiclass"
-    return record_task(source, records, found, kind, classes)
+    return record_task(source, records, target_columns, kind, classes)
 
 
 def _check_columns(path: str | Path, form: str, columns: Sequence[Column]) -> None:
@@ -168,23 +169,19 @@ def _chunks(
     source: str, records: Iterable[GraphRecord], size: int, columns: Sequence[Column]
 ) -> Iterator[GraphTask]:
     """Yield records in chunks, each as soon as it is full."""
-    first: list[GraphRecord] = []  # the first of all: later ones need as many features
-    held: list[GraphRecord] = []
-    nodes = 0
-    for record in records:
-        held.append(record)
-        nodes += record.graph.num_nodes
-        if len(held) == size or nodes >= MOST_CHUNK_NODES:
-            yield _chunk(source, first, held, columns)
-            first, held, nodes = first or held[:1], [], 0
-    if held or not first:
+    first: tuple[GraphRecord, ...] = ()  # of all: later ones need as many features
+    most = MOST_CHUNK_NODES
+    for held in grouped(records, size, lambda record: record.graph.num_nodes, most):
         yield _chunk(source, first, held, columns)
+        first = first or held[:1]
+    if not first:
+        yield _chunk(source, (), (), columns)
 
 
 def _chunk(
     source: str,
-    first: list[GraphRecord],
-    held: list[GraphRecord],
+    first: Sequence[GraphRecord],
+    held: Sequence[GraphRecord],
     columns: Sequence[Column],
 ) -> GraphTask:
     """Check ``held`` together with the first graph of the source, and return it."""

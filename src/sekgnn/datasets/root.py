@@ -122,7 +122,7 @@ DATA_FILES = {
 
 
 def find_data_root(data_root: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder of benchmark data: as given, else what ``SEKGNN_DATA`` names.
+    """Return the folder of benchmark data: the given one, or that of ``SEKGNN_DATA``.
 
     Raises:
         DataNotFoundError: If neither is given, or the folder does not exist.

@@ -64,8 +64,10 @@ class ShardTask(GraphTask):
 
     shards: Shards
     positions: Positions  # of these graphs in the folder, [G], rising
-    y: NDArray[Any]  # as in Targets
+    y: NDArray[Any]
     num_nodes: Positions  # of every graph, [G]
+
+    _per_item = ("mask", "positions", "y", "num_nodes")
 
     @property
     def sizes(self) -> Positions:
@@ -75,10 +77,10 @@ class ShardTask(GraphTask):
     @property
     def shard_numbers(self) -> Positions:
         """The shard of every graph, ``[G]``."""
-        found: Positions = (
+        numbers: Positions = (
             np.searchsorted(self.shards.graph_ptr, self.positions, side="right") - 1
         )
-        return found
+        return numbers
 
     @property
     def num_features(self) -> int:
@@ -94,16 +96,6 @@ class ShardTask(GraphTask):
     def _widths(self) -> list[int]:
         lines = self.shards.manifest["files"]
         return next(line["features"] for line in lines if line["graphs"])
-
-    @property
-    def class_numbers(self) -> Positions | None:
-        """The class number of every graph, ``[G]``, where folds can be stratified."""
-        return None if self.classes is None else self.y
-
-    def targets(self) -> tuple[Tensor, Tensor]:
-        """Return ``y`` of all graphs, ``[G]`` or ``[G, T]``, and where it is."""
-        found = self.target_fields(np.arange(len(self)))
-        return found["y"], found[Y_MASK]
 
     def target_fields(self, numbers: Positions) -> dict[str, Tensor]:
         """Return targets of some graphs as the fields of a batch."""
@@ -122,16 +114,7 @@ class ShardTask(GraphTask):
 
     def subset(self, chosen: Sequence[int] | NDArray[np.int64]) -> ShardTask:
         """Return the task of the graphs at some positions, without their split."""
-        places = np.asarray(chosen, dtype=np.int64)
-        part = replace(
-            self,
-            mask=self.mask[places],
-            positions=self.positions[places],
-            y=self.y[places],
-            num_nodes=self.num_nodes[places],
-            split=None,
-        )
-        return part.with_items()
+        return super().subset(chosen).with_items()
 
     def with_items(self) -> ShardTask:
         """Return the same with graphs, places and SMILES of its positions."""
@@ -170,40 +153,21 @@ class ShardTask(GraphTask):
         """
         places = self.positions[numbers]
         ptr = self.shards.graph_ptr
-        found: dict[str, list[NDArray[Any]]] = {"size": [], "degree": [], "indices": []}
+        packed: list[PackedGraphs] = []
+        arrays: dict[str, list[NDArray[Any]]] = {}
         for number in np.unique(
             np.searchsorted(ptr, places, side="right") - 1
         ).tolist():
             shard = self.shards.shard(number)
-            packed = shard.packed
             inside = (places >= ptr[number]) & (places < ptr[number + 1])
-            local = places[inside] - ptr[number]
-            begin, end = packed.node_ptr[local], packed.node_ptr[local + 1]
-            nodes = _ranges(begin, end)
-            edges = _ranges(packed.indptr[begin], packed.indptr[end])
-            degree = packed.indptr[nodes + 1] - packed.indptr[nodes]
-            first = np.repeat(np.repeat(begin, end - begin), degree)
-            found["size"].append(end - begin)
-            found["degree"].append(degree)
-            found["indices"].append(packed.indices[edges] - first)
+            some, nodes, edges = shard.packed.take(places[inside] - ptr[number])
+            packed.append(some)
             for names, rows in ((of_nodes, nodes), (of_edges, edges)):
                 for name in names:
                     if name in shard.arrays:
-                        found.setdefault(name, []).append(shard.arrays[name][rows])
-        joined = {name: np.concatenate(parts) for name, parts in found.items()}
-        size, degree = joined.pop("size"), joined.pop("degree")
-        node_ptr = np.cumsum([0, *size], dtype=np.int64)
-        indptr = np.cumsum([0, *degree], dtype=np.int64)
-        shift = np.repeat(np.repeat(node_ptr[:-1], size), degree)
-        indices = (joined.pop("indices") + shift).astype(np.int32)
-        return PackedGraphs.over(node_ptr, indptr, indices), joined
-
-
-def _ranges(begin: Positions, end: Positions) -> Positions:
-    """Return the numbers of all ranges, one range after the other."""
-    lengths = end - begin
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(begin - before, lengths) + np.arange(int(lengths.sum()))
+                        arrays.setdefault(name, []).append(shard.arrays[name][rows])
+        joined = {name: np.concatenate(pieces) for name, pieces in arrays.items()}
+        return PackedGraphs.join(packed), joined
 
 
 def shard_task(
@@ -266,17 +230,17 @@ def shard_task(
         kind = "regression"
         if whole and 2 * len(values) <= count:
             kind = "binary" if len(values) == 2 else "multiclass"
-    found = encode_targets(columns, kind)
+    encoded = encode_targets(columns, kind)
     units = tuple(unit_of(name) for name in names)
-    known = units if found.kind == "regression" and any(units) else ()
+    known = units if encoded.kind == "regression" and any(units) else ()
     full = replace(
         bare,
-        kind=found.kind,
-        classes=found.classes,
-        mask=found.mask,
-        y=found.y,
+        kind=encoded.kind,
+        classes=encoded.classes,
+        mask=encoded.mask,
+        y=encoded.y,
         target_units=known,
-        missing=found.missing,
+        missing=encoded.missing,
     )
     return full.with_items()
 

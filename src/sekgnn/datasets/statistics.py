@@ -111,7 +111,7 @@ def check_statistics(
     """
     paper = PAPER_STATISTICS[name]
     edges = np.asarray(num_edges, dtype=np.float64) * (2 if paper.directed else 1)
-    found: list[tuple[str, object, object, bool]] = [
+    checks: list[tuple[str, object, object, bool]] = [
         ("graphs", graphs, paper.graphs, graphs in (None, paper.graphs)),
         ("classes or targets", tasks, paper.tasks, tasks in (None, paper.tasks)),
     ]
@@ -123,8 +123,10 @@ def check_statistics(
         slack = paper.tolerance
         if sampled:
             slack += STANDARD_ERRORS * float(values.std()) / max(values.size, 1) ** 0.5
-        found.append((what, round(mean, 4), expected, abs(mean - expected) <= slack))
-    wrong = [f"{what} {got} (paper: {want})" for what, got, want, ok in found if not ok]
+        checks.append((what, round(mean, 4), expected, abs(mean - expected) <= slack))
+    wrong = [
+        f"{what} {got} (paper: {want})" for what, got, want, ok in checks if not ok
+    ]
     if wrong:
         raise GraphInputError(
             f"{name} is not the dataset of the paper: {', '.join(wrong)}. Another "

@@ -115,8 +115,8 @@ def unit_of(name: str) -> str:
         >>> unit_of("solubility [mg/L]"), unit_of("mp (°C)"), unit_of("logP")
         ('mg/L', '°C', '')
     """
-    found = _UNIT.search(name)
-    return found[1].strip() if found else ""
+    unit = _UNIT.search(name)
+    return unit[1].strip() if unit else ""
 
 
 def as_number(value: Value) -> float | None:
@@ -207,13 +207,13 @@ def read_column(
         >>> read_column("y", ["1", "", "cat", True], ["a", "b", "c", "d"], "x").values
         ('1', None, 'cat', 'True')
     """
-    found = []
+    read = []
     spelled = {}
     for i, (value, place) in enumerate(zip(values, places, strict=True)):
-        found.append(_value(name, value, f"{source}, {place}"))
-        if found[-1] is None and value is not None:
+        read.append(_value(name, value, f"{source}, {place}"))
+        if read[-1] is None and value is not None:
             spelled[i] = str(value).strip()
-    column = TargetColumn(name, tuple(found), tuple(places), source, spelled)
+    column = TargetColumn(name, tuple(read), tuple(places), source, spelled)
     if not column.present:
         raise column.wrong("", "all values are missing; there is nothing to learn.")
     return column
@@ -254,7 +254,7 @@ class Targets:
     mask: NDArray[np.bool_]  # false where a target is missing, [G, T]; y is 0 there
     classes: tuple[Label, ...] | None = None  # the label of every class number
     missing: Mapping[str, int] = field(default_factory=dict)
-    """What stands for targets of graphs that have none at all, and how often."""
+    """The texts in the place of targets of graphs without any, and their counts."""
 
 
 def encode_targets(
@@ -302,17 +302,17 @@ def encode_targets(
 def _missing(
     columns: Sequence[TargetColumn], mask: NDArray[np.bool_]
 ) -> dict[str, int]:
-    """Count what stands in the rows that have no target."""
-    found: Counter[str] = Counter()
+    """Count the texts in rows without a target."""
+    counts: Counter[str] = Counter()
     for i in np.flatnonzero(~mask.any(axis=1)).tolist():
         for column in columns:
             value = column.values[i]
-            found[column.spelled.get(i, "") if value is None else str(value)] += 1
-    return dict(found.most_common())
+            counts[column.spelled.get(i, "") if value is None else str(value)] += 1
+    return dict(counts.most_common())
 
 
 def missing_words(missing: Mapping[str, int]) -> str:
-    """Say what stands for missing targets, and how often.
+    """Return a text for the counts of missing targets.
 
     Example:
         >>> missing_words({"": 3, "NA": 2})
@@ -391,8 +391,7 @@ def _check_varied(column: TargetColumn, values: Sequence[Value | None]) -> None:
 
 def _classes(column: TargetColumn, kind: TaskKind) -> tuple[Label, ...]:
     """Return the labels that occur, sorted, each at least twice."""
-    found = column.labels
-    members = Counter(label for label in found if label is not None)
+    members = Counter(label for label in column.labels if label is not None)
     labels: tuple[Label, ...] = tuple(sorted(members))
     if len(labels) < 2 or (kind == "binary" and len(labels) > 2):
         needed = "two" if kind == "binary" else "two or more"
@@ -400,7 +399,7 @@ def _classes(column: TargetColumn, kind: TaskKind) -> tuple[Label, ...]:
         raise column.wrong(
             "", f"kind {kind!r} needs {needed} classes, found {len(labels)}: {shown}."
         )
-    for place, label in zip(column.places, found, strict=True):
+    for place, label in zip(column.places, column.labels, strict=True):
         if label is not None and members[label] == 1:
             raise column.wrong(
                 place,
@@ -436,13 +435,13 @@ def _text(value: Value) -> str:
 
 def _checked(column: TargetColumn, binary: bool) -> list[float]:
     """Return the numbers of a column, NaN where missing; 0 and 1 if ``binary``."""
-    found = column.numbers
-    for place, value in zip(column.places, found, strict=True):
+    values = column.numbers
+    for place, value in zip(column.places, values, strict=True):
         if abs(value) > _MOST:
             reason = f"{value:g} is beyond what float32 holds; use other units."
             raise column.wrong(place, reason)
         if binary and value not in (0.0, 1.0) and not math.isnan(value):
             raise column.wrong(place, f"{value:g} is neither 0 nor 1 (multilabel).")
-    if all(map(math.isnan, found)):
+    if all(map(math.isnan, values)):
         raise column.wrong("", "all values are missing; there is nothing to learn.")
-    return found
+    return values

@@ -111,7 +111,7 @@ class CSL(Collection[Graph]):
         return [as_data(g, y=label) for g, label in zip(self, labels, strict=True)]
 
 
-class EXP(Collection[LabelledGraph]):
+class EXP(Collection[Graph]):
     """The 1200 graphs of EXP (Abboud et al. 2021), in 600 pairs.
 
     Graphs 2k and 2k + 1 are a pair: one formula is satisfiable and the other not, and
@@ -182,7 +182,7 @@ class EXP(Collection[LabelledGraph]):
         except DataNotFoundError as error:
             raise not_found(cls._name, error) from None
 
-    def pairs(self) -> list[tuple[LabelledGraph, LabelledGraph]]:
+    def pairs(self) -> list[tuple[Graph, Graph]]:
         """Return the pairs (2k, 2k + 1)."""
         return list(zip(self[0::2], self[1::2], strict=True))
 
@@ -190,13 +190,13 @@ class EXP(Collection[LabelledGraph]):
         """Return the graphs as PyG data: ``x`` the one-hot label, ``y`` the class."""
         one_hot = np.eye(2, dtype=np.float32)
         return [
-            as_data(item.graph, x=one_hot[item.node_labels], y=label)
+            as_data(item, x=one_hot[item.node_labels], y=label)
             for item, label in zip(self, self.labels.tolist(), strict=True)
         ]
 
 
 class CEXP(EXP):
-    """The 1200 graphs of CEXP: EXP of which 1-WL can solve one half.
+    """The 1200 graphs of CEXP: EXP, changed so that 1-WL solves one half.
 
     1-WL tells apart the pairs (2k, 2k + 1) with even k ("learn") and none of those with
     odd k ("exp").
@@ -211,7 +211,7 @@ class CEXP(EXP):
 
     def pairs(
         self, part: Literal["all", "learn", "exp"] = "all"
-    ) -> list[tuple[LabelledGraph, LabelledGraph]]:
+    ) -> list[tuple[Graph, Graph]]:
         """Return the pairs (2k, 2k + 1): all, or those 1-WL solves, or the others.
 
         Raises:
@@ -275,13 +275,13 @@ def _text(content: bytes) -> SatPairs:
     graphs, labels, classes = [], [], []
     for _ in range(int(words[0])):
         n, y = take(2).tolist()
-        own, edges = np.zeros(n, dtype=np.int64), []
+        kinds, edges = np.zeros(n, dtype=np.int64), []
         for node in range(n):
-            own[node], degree = take(2).tolist()
+            kinds[node], degree = take(2).tolist()
             near = take(degree)
             edges.append(np.stack([np.full(degree, node), near]))
         graphs.append(Graph.from_edge_index(np.concatenate(edges, axis=1), n))
-        labels.append(own)
+        labels.append(kinds)
         classes.append(y)
     if place != words.size:
         raise GraphInputError("it goes on after the last graph")

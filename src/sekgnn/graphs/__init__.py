@@ -1,4 +1,4 @@
-"""The graph type, what reads and builds it, and named families."""
+"""The graph type, its readers and builders, and named families."""
 
 from typing import TYPE_CHECKING
 

@@ -160,15 +160,15 @@ def _report_loops(
 ) -> None:
     """Raise for, or warn of, loops at ``nodes``."""
     count = np.count_nonzero(np.bincount(nodes, minlength=num_nodes))
-    found = "1 self-loop" if count == 1 else f"{count} self-loops"
+    loops_text = "1 self-loop" if count == 1 else f"{count} self-loops"
     name, place = describe(int(nodes[0]))
     if loops == "error":
         raise GraphInputError(
-            f"{found} found (first at node {name}{place}); "
+            f"{loops_text} found (first at node {name}{place}); "
             'remove them, or pass loops="drop".'
         )
     warnings.warn(
-        f"{found} dropped (first at node {name}{place}); graphs here are "
+        f"{loops_text} dropped (first at node {name}{place}); graphs here are "
         "simple (walks add their own loops).",
         GraphInputWarning,
         stacklevel=stacklevel,

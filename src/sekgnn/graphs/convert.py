@@ -70,16 +70,13 @@ def as_graph(
     )
 
 
-def as_labelled(
-    obj: Any, *, node_labels: Any = None, edge_labels: Any = None
-) -> LabelledGraph:
-    """Return ``obj`` as a :class:`LabelledGraph`, whatever library it comes from.
+def as_labelled(obj: Any, *, node_labels: Any = None, edge_labels: Any = None) -> Graph:
+    """Return ``obj`` as a :class:`Graph` with labels, whatever library it comes from.
 
     Args:
-        obj: A ``LabelledGraph`` (returned unchanged if no labels are given here; the
-            names below stand for the labels it has), or whatever
-            :func:`as_graph` takes; an rdkit ``Mol`` brings
-            its atoms and bonds along.
+        obj: Whatever :func:`as_graph` takes. A ``Graph`` keeps its labels unless others
+            are given, and the names below stand for them; an rdkit ``Mol`` brings its
+            atoms and bonds along.
         node_labels: One label (or row of numbers) per node, or the name of an
             attribute: of a PyG ``Data`` such as ``"x"``, of networkx nodes such as
             ``"color"``.
@@ -94,21 +91,24 @@ def as_labelled(
         >>> as_labelled(path_graph(3), node_labels=["C", "C", "O"]).node_labels.size
         3
     """
-    if isinstance(obj, LabelledGraph):
-        if node_labels is None and edge_labels is None:
-            return obj
-        nodes = _own_or_given("node", obj.node_labels, node_labels)
-        edges = _own_or_given("edge", obj.edge_labels, edge_labels)
-        return LabelledGraph(obj.graph, nodes, edges, obj.label_names)
-    if hasattr(obj, "GetBonds"):
+    if isinstance(obj, Graph):
+        graph = obj
+        node_labels = _known_or_given("node", graph.node_labels, node_labels)
+        edge_labels = _known_or_given("edge", graph.edge_labels, edge_labels)
+        if node_labels is graph.node_labels and edge_labels is graph.edge_labels:
+            return graph
+    elif hasattr(obj, "GetBonds"):
         molecule = labelled_from_rdkit(obj)
         return as_labelled(molecule, node_labels=node_labels, edge_labels=edge_labels)
-    graph = as_graph(obj)
-    if isinstance(node_labels, str):
-        node_labels = _node_attribute(obj, node_labels)
-    if isinstance(edge_labels, str):
-        edge_labels = _edge_attribute(obj, edge_labels)
-    return LabelledGraph(graph, node_labels, edge_labels)
+    else:
+        graph = as_graph(obj)
+        if isinstance(node_labels, str):
+            node_labels = _node_attribute(obj, node_labels)
+        if isinstance(edge_labels, str):
+            edge_labels = _edge_attribute(obj, edge_labels)
+        if node_labels is None and edge_labels is None:
+            return graph
+    return LabelledGraph(graph, node_labels, edge_labels, graph.label_names)
 
 
 def from_pyg(
@@ -161,7 +161,7 @@ def from_networkx(
             infinite.
     """
     nodes = list(graph.nodes)
-    place = {node: i for i, node in enumerate(nodes)}
+    number = {node: i for i, node in enumerate(nodes)}
     pairs, weighted = [], False
     for u, v, weight in graph.edges(data="weight"):
         weighted = weighted or (isinstance(weight, numbers.Real) and weight != 1)
@@ -170,7 +170,7 @@ def from_networkx(
                 f"edge {u!r} - {v!r} has weight {weight}; set a finite weight, or "
                 "remove the edge."
             )
-        pairs.append((place[u], place[v]))
+        pairs.append((number[u], number[v]))
     if weighted:
         note_weights("weights of networkx edges")
     row, col = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
@@ -266,23 +266,23 @@ def _check_weights(name: str, weights: Any) -> None:
         )
 
 
-def _own_or_given(what: str, own: NDArray[np.int64] | None, given: Any) -> Any:
+def _known_or_given(what: str, known: NDArray[np.int64] | None, given: Any) -> Any:
     """Return given labels, or those a graph has: it keeps them under no name."""
-    if isinstance(given, str) and own is None:
+    if isinstance(given, str) and known is None:
         raise GraphInputError(
-            f"a LabelledGraph without {what} labels has none called {given!r}; pass "
-            "the labels themselves."
+            f"a Graph without {what} labels has none called {given!r}; pass the labels "
+            "themselves."
         )
-    return own if given is None or isinstance(given, str) else given
+    return known if given is None or isinstance(given, str) else given
 
 
 def _node_attribute(obj: Any, name: str) -> Any:
     """Return the labels that a PyG ``Data`` or networkx graph keeps under ``name``."""
     if hasattr(obj, "nodes"):
-        found = [data.get(name) for _, data in obj.nodes(data=True)]
-        if any(value is None for value in found):
+        labels = [data.get(name) for _, data in obj.nodes(data=True)]
+        if any(value is None for value in labels):
             raise GraphInputError(f"a node has no attribute {name!r}.")
-        return found
+        return labels
     values = getattr(obj, name, None)
     if values is None:
         raise GraphInputError(
@@ -294,9 +294,9 @@ def _node_attribute(obj: Any, name: str) -> Any:
 
 def _edge_attribute(obj: Any, name: str) -> dict[tuple[int, int], Any]:
     """Return the edge labels kept under ``name``, by pair of node numbers."""
-    place: dict[Any, int] = {}  # of nodes that are not numbers themselves
+    number: dict[Any, int] = {}  # of nodes that are not numbers themselves
     if hasattr(obj, "nodes"):
-        place = {node: i for i, node in enumerate(obj.nodes)}
+        number = {node: i for i, node in enumerate(obj.nodes)}
         edges = list(obj.edges(data=name))
         if any(value is None and u != v for u, v, value in edges):
             raise GraphInputError(f"an edge has no attribute {name!r}.")
@@ -316,7 +316,7 @@ def _edge_attribute(obj: Any, name: str) -> dict[tuple[int, int], Any]:
         edges = list(zip(row, col, coded, strict=True))
     labels: dict[tuple[int, int], Any] = {}
     for u, v, label in edges:
-        pair = place.get(u, u), place.get(v, v)
+        pair = number.get(u, u), number.get(v, v)
         if u != v and labels.setdefault(pair, label) != label:
             raise GraphInputError(f"edge {u} - {v} is listed with different labels.")
     return labels

@@ -171,9 +171,9 @@ class EdgeChunks:
             if at < len(text):  # a line that is not two integers
                 end = text.find(b"\n", at) % (len(text) + 1)
                 lines += 1
-                found = self._one(text[at:end], f"{self.path}, line {before + lines}")
-                if found is not None:
-                    pairs[count] = found
+                pair = self._one(text[at:end], f"{self.path}, line {before + lines}")
+                if pair is not None:
+                    pairs[count] = pair
                     count += 1
                 at = end + 1
         if count:

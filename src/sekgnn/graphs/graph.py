@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
 
 IntArray = NDArray[np.integer[Any]]
+Labels = NDArray[np.int64] | None
+_NO_NAMES: Mapping[int, str] = MappingProxyType({})
 
 
 class CsrGraph(NamedTuple):
@@ -43,12 +46,23 @@ class Graph:
     Build one with :meth:`from_edge_index` or the functions of :mod:`sekgnn.graphs`
     (``from_networkx``, ``from_pyg``, ...); this constructor takes arrays that are
     already in that form, which it checks in one pass.
-    """
 
-    __slots__ = ("indices", "indptr")
+    Nodes, edges, both or neither may carry labels, for tests that respect them; a
+    :class:`~sekgnn.graphs.LabelledGraph` is made with labels.
+
+    Attributes:
+        indptr: Row starts, int64 ``[n + 1]``.
+        indices: Neighbours, int32 ``[2 m]``.
+        node_labels: One label per node, int64 ``[n]``, or ``None``.
+        edge_labels: One label per entry of ``indices``, int64 ``[2 m]``, or ``None``.
+        label_names: What people call a node's label; no part of the graph's value.
+    """
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
+    node_labels: Labels = None
+    edge_labels: Labels = None
+    label_names: Mapping[int, str] = _NO_NAMES
 
     def __init__(self, indptr: IntArray, indices: IntArray) -> None:
         """Copy the arrays, check them and forbid writing to them."""
@@ -67,6 +81,16 @@ class Graph:
             view.flags.writeable = False
             object.__setattr__(self, name, view)
 
+    def _label(self, nodes: Labels, edges: Labels, names: Mapping[int, str]) -> Graph:
+        """Hold labels that are known to fit; only while a graph is made."""
+        for name, array in (("node_labels", nodes), ("edge_labels", edges)):
+            if array is not None:
+                array.flags.writeable = False
+                object.__setattr__(self, name, array)
+        if names:
+            object.__setattr__(self, "label_names", MappingProxyType(dict(names)))
+        return self
+
     @classmethod
     def over(cls, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> Graph:
         """Return a graph over arrays as they are, such as those of a mapped file.
@@ -79,7 +103,8 @@ class Graph:
         return graph
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"Graph is immutable; cannot set {name!r}.")
+        kind = type(self).__name__
+        raise AttributeError(f"{kind} is immutable; cannot set {name!r}.")
 
     @classmethod
     def from_edge_index(
@@ -125,6 +150,11 @@ class Graph:
         return CsrGraph(self.indptr, self.indices)
 
     @property
+    def graph(self) -> Graph:
+        """The structure alone, without labels."""
+        return Graph.over(self.indptr, self.indices)
+
+    @property
     def num_nodes(self) -> int:
         """Number of nodes n."""
         return self.indptr.size - 1
@@ -162,7 +192,7 @@ class Graph:
         return dense
 
     def relabel(self, perm: Sequence[int] | IntArray) -> Graph:
-        """Return the graph in which node ``v`` is called ``perm[v]``.
+        """Return the graph in which node ``v``, with its label, is called ``perm[v]``.
 
         Raises:
             GraphInputError: If ``perm`` is not a permutation of the nodes.
@@ -172,7 +202,7 @@ class Graph:
             raise GraphInputError(
                 f"perm must hold each of 0..{self.num_nodes - 1} exactly once."
             )
-        return Graph.from_edge_index(new[self.edge_index()], self.num_nodes)
+        return self._renamed(new, np.argsort(new))
 
     def induced(self, nodes: Sequence[int] | IntArray) -> Graph:
         """Return the subgraph induced on ``nodes``; node i of it is ``nodes[i]``.
@@ -185,17 +215,42 @@ class Graph:
             raise GraphInputError("nodes must not repeat.")
         if chosen.size and not 0 <= chosen.min() <= chosen.max() < self.num_nodes:
             raise GraphInputError(f"nodes must lie in [0, {self.num_nodes}).")
-        place = np.full(self.num_nodes, -1, dtype=np.int64)
-        place[chosen] = np.arange(chosen.size)
-        edges = place[self.edge_index()]
-        return Graph.from_edge_index(edges[:, (edges >= 0).all(0)], chosen.size)
+        new = np.full(self.num_nodes, -1, dtype=np.int64)
+        new[chosen] = np.arange(chosen.size)
+        return self._renamed(new, chosen)
+
+    def _renamed(self, new: NDArray[np.int64], old: NDArray[np.int64]) -> Graph:
+        """Return the graph whose node ``new[v]`` is v, and whose node i is ``old[i]``.
+
+        Nodes that get the number -1 are left out.
+        """
+        row, col = new[self.edge_index()]
+        order = np.lexsort((col, row))
+        order = order[(row[order] >= 0) & (col[order] >= 0)]
+        indptr = np.zeros(old.size + 1, dtype=np.int64)
+        np.cumsum(np.bincount(row[order], minlength=old.size), out=indptr[1:])
+        nodes, edges = self.node_labels, self.edge_labels
+        return Graph.over(indptr, col[order].astype(np.int32))._label(
+            None if nodes is None else nodes[old],
+            None if edges is None else edges[order],
+            self.label_names,
+        )
 
     def disjoint_union(self, other: Graph) -> Graph:
-        """Return this graph beside ``other``, whose nodes come after this one's."""
+        """Return this graph beside ``other``, whose nodes come after this one's.
+
+        Raises:
+            GraphInputError: If only one of them carries labels.
+        """
         check_num_nodes(self.num_nodes + other.num_nodes)
+        both = self, other
         return Graph.over(
             np.concatenate([self.indptr, self.indptr[-1] + other.indptr[1:]]),
             np.concatenate([self.indices, other.indices + np.int32(self.num_nodes)]),
+        )._label(
+            join_labels("node", [g.node_labels for g in both]),
+            join_labels("edge", [g.edge_labels for g in both]),
+            {**self.label_names, **other.label_names},
         )
 
     def to_scipy(self) -> sp.csr_array:
@@ -215,26 +270,66 @@ class Graph:
         return graph
 
     def fingerprint(self) -> str:
-        """Return the SHA-256 of the arrays, equal for equal graphs on any machine."""
+        """Return the SHA-256 of the structure, the same on any machine."""
         digest = hashlib.sha256(b"sekgnn.Graph.1")
         digest.update(self.indptr.astype("<i8").tobytes())
         digest.update(self.indices.astype("<i4").tobytes())
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
-        """Equal nodes and edges under the same names (not isomorphism)."""
+        """Equal nodes, edges and labels under the same names (not isomorphism)."""
         if not isinstance(other, Graph):
             return NotImplemented
-        return np.array_equal(self.indptr, other.indptr) and np.array_equal(
-            self.indices, other.indices
+        return all(
+            b is None if a is None else b is not None and np.array_equal(a, b)
+            for a, b in zip(self._arrays(), other._arrays(), strict=True)
         )
 
     def __hash__(self) -> int:
-        return hash((self.indptr.tobytes(), self.indices.tobytes()))
+        return hash(tuple(a is None or a.tobytes() for a in self._arrays()))
 
-    def __reduce__(self) -> tuple[Callable[..., Graph], tuple[IntArray, IntArray]]:
+    def _arrays(self) -> tuple[NDArray[Any] | None, ...]:
+        return self.indptr, self.indices, self.node_labels, self.edge_labels
+
+    def __reduce__(self) -> tuple[Callable[..., Graph], tuple[Any, ...]]:
         """Pickle by value."""
-        return Graph.over, (self.indptr, self.indices)
+        return _restored, (*self._arrays(), dict(self.label_names))
 
     def __repr__(self) -> str:
-        return f"Graph(num_nodes={self.num_nodes}, num_edges={self.num_edges})"
+        labels = [
+            f", {name}=True"
+            for name in ("node_labels", "edge_labels")
+            if getattr(self, name) is not None
+        ]
+        counts = f"num_nodes={self.num_nodes}, num_edges={self.num_edges}"
+        return f"Graph({counts}{''.join(labels)})"
+
+
+def _restored(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    nodes: Labels,
+    edges: Labels,
+    names: Mapping[int, str],
+) -> Graph:
+    """Return a graph that was pickled."""
+    return Graph.over(indptr, indices)._label(nodes, edges, names)
+
+
+def join_labels(what: str, labels: Sequence[Labels]) -> Labels:
+    """Return labels that all graphs have, one after the other; ``None`` if none has.
+
+    Raises:
+        GraphInputError: If some of them carry labels and others do not.
+    """
+    present = [array for array in labels if array is not None]
+    if not present:
+        return None
+    if len(present) < len(labels):
+        has = next(i for i, array in enumerate(labels) if array is not None)
+        lacks = next(i for i, array in enumerate(labels) if array is None)
+        raise GraphInputError(
+            f"graph {has} has {what} labels, but graph {lacks} has none; label all "
+            "graphs or none."
+        )
+    return np.concatenate(present)

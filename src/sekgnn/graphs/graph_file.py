@@ -241,13 +241,13 @@ class _Pairs:
         check_claim(num_nodes, "nodes", self.count, "edges", spare=1 << 24)
         check_memory(24 * num_nodes + 12 * ROWS_BUFFER, "packing the graph")
         if self.num_loops:
-            found = f"{self.num_loops} self-loop{'s' * (self.num_loops > 1)}"
+            loops = f"{self.num_loops} self-loop{'s' * (self.num_loops > 1)}"
             where = f"(first at node {self.first_loop})"
             if self.loops == "error":
                 raise GraphInputError(
-                    f'{found} found {where}; remove them, or pass loops="drop".'
+                    f'{loops} found {where}; remove them, or pass loops="drop".'
                 )
-            text = f"{found} dropped {where}; graphs here are simple."
+            text = f"{loops} dropped {where}; graphs here are simple."
             warnings.warn(text, GraphInputWarning, stacklevel=4)
         self.file.flush()
         starts = np.zeros(num_nodes + 1, dtype=np.int64)
@@ -375,8 +375,8 @@ def load_arrays(paths: Iterable[str]) -> dict[str, NDArray[Any]]:
             if not named and not os.path.exists(path):
                 raise FileNotFoundError(path)
             plain = path.endswith(".npy")
-            found = np.load(path, mmap_mode="r" if plain else None, allow_pickle=False)
-            content = {name: found} if isinstance(found, np.ndarray) else dict(found)
+            loaded = np.load(path, mmap_mode="r" if plain else None, allow_pickle=False)
+            content = {name: loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
         except FileNotFoundError:
             raise GraphInputError(f"{path} does not exist; check the path.") from None
         except Exception as error:  # whatever numpy and zipfile make of damaged bytes
@@ -386,8 +386,8 @@ def load_arrays(paths: Iterable[str]) -> dict[str, NDArray[Any]]:
                 f"{text!r} is not understood; give NAME=FILE.npy, such as x={path}, or "
                 "FILE.npz, whose arrays have names."
             )
-        for own, array in content.items():
-            if own in out:
-                raise GraphInputError(f"array {own!r} is given twice.")
-            out[own] = array
+        for key, array in content.items():
+            if key in out:
+                raise GraphInputError(f"array {key!r} is given twice.")
+            out[key] = array
     return out

@@ -1,4 +1,4 @@
-"""What every reader gives: a graph, what is known about it, and where it stands."""
+"""The record that every reader yields: a graph, its features and its place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sekgnn.graphs.graph import Graph
 
 
 class FeatureNames(NamedTuple):
-    """What the columns of ``x`` and ``edge_attr`` are called, where they have names."""
+    """The names of the columns of ``x`` and ``edge_attr``, where they have any."""
 
     node: tuple[str, ...] | None = None
     edge: tuple[str, ...] | None = None

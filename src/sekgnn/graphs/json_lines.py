@@ -36,7 +36,7 @@ def json_records(
             or, after the last line of all, if none has a target.
     """
     row, before = (0, 0) if part is None else (part.row, part.line)
-    found: set[str] = set()
+    seen: set[str] = set()
     first: list[str] = []
     lines = text_lines(path, "\n", part)
     for number, line in enumerate(lines, start=before + 1):
@@ -52,11 +52,11 @@ def json_records(
             raise GraphInputError(f"{place}: an object with the key 'edges' is needed.")
         first = first or sorted(values)
         kept = {name: values[name] for name in targets if name in values}
-        found |= kept.keys()
+        seen |= kept.keys()
         graph, x = _graph(values, place, loops)
         yield GraphRecord(graph, f"line {number}", row, x, targets=kept)
     for name in targets if row and part is None else ():
-        if name not in found:
+        if name not in seen:
             raise GraphInputError(
                 f"{path} has no key {name!r}; the keys of its first line are {first}."
             )

@@ -1,9 +1,9 @@
-"""A graph whose nodes and edges carry labels, for tests that must respect them."""
+"""Labels of nodes and edges, for tests that must respect them."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,15 @@ from sekgnn.errors import GraphInputError
 from sekgnn.graphs.graph import Graph
 
 
-class LabelledGraph:
-    """A :class:`Graph` with a label on every node, every edge, both or neither.
+class LabelledGraph(Graph):
+    """The :class:`Graph` of a structure and labels of its nodes, edges, or both.
 
     Labels are compared, never ordered or added. Integers stand for themselves; anything
     else (text, floats, rows of features) is replaced by 64 bits of its BLAKE2b digest,
     the same on every machine.
 
     Args:
-        graph: The structure.
+        graph: The structure; labels that it has are left out.
         node_labels: One label, or one row of numbers, per node; kept as int64 ``[n]``.
             ``None`` for none.
         edge_labels: One label per entry of ``graph.indices``, both directions of an
@@ -36,15 +36,8 @@ class LabelledGraph:
     Example:
         >>> edge = Graph.from_edge_index([[0, 1], [1, 0]], 2)
         >>> LabelledGraph(edge, [6, 8], {(0, 1): 2})
-        LabelledGraph(num_nodes=2, num_edges=1, node_labels=True, edge_labels=True)
+        Graph(num_nodes=2, num_edges=1, node_labels=True, edge_labels=True)
     """
-
-    __slots__ = ("edge_labels", "graph", "label_names", "node_labels")
-
-    graph: Graph
-    node_labels: NDArray[np.int64] | None
-    edge_labels: NDArray[np.int64] | None
-    label_names: Mapping[int, str]
 
     def __init__(
         self,
@@ -61,73 +54,12 @@ class LabelledGraph:
                 f"{graph.num_nodes} nodes; give one label per node."
             )
         edges = None if edge_labels is None else _edge_labels(graph, edge_labels)
-        for array in (nodes, edges):
-            if array is not None:
-                array.flags.writeable = False
-        object.__setattr__(self, "graph", graph)
-        object.__setattr__(self, "node_labels", nodes)
-        object.__setattr__(self, "edge_labels", edges)
         names = dict(label_names or {})
-        if (
-            nodes is not None
-            and nodes.size
-            and isinstance(next(iter(node_labels)), str)
-        ):
-            names |= zip(nodes.tolist(), map(str, node_labels), strict=True)
-        object.__setattr__(self, "label_names", names)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"LabelledGraph is immutable; cannot set {name!r}.")
-
-    @property
-    def num_nodes(self) -> int:
-        """Number of nodes n."""
-        return self.graph.num_nodes
-
-    @property
-    def num_edges(self) -> int:
-        """Number of undirected edges m."""
-        return self.graph.num_edges
-
-    def relabel(self, perm: Sequence[int] | NDArray[np.int64]) -> LabelledGraph:
-        """Return the same labelled graph in which node ``v`` is called ``perm[v]``."""
-        new = np.asarray(perm, dtype=np.int64).reshape(-1)
-        graph = self.graph.relabel(new)
-        old = np.argsort(new)
-        nodes = None if self.node_labels is None else self.node_labels[old]
-        edges = None
-        if self.edge_labels is not None:
-            row, col = new[self.graph.edge_index()]
-            edges = self.edge_labels[np.lexsort((col, row))]
-        return LabelledGraph(graph, nodes, edges, self.label_names)
-
-    def __eq__(self, other: object) -> bool:
-        """Equal structure and labels under the same names (not isomorphism)."""
-        if not isinstance(other, LabelledGraph):
-            return NotImplemented
-        return self.graph == other.graph and all(
-            b is None if a is None else b is not None and np.array_equal(a, b)
-            for a, b in (
-                (self.node_labels, other.node_labels),
-                (self.edge_labels, other.edge_labels),
-            )
-        )
-
-    def __hash__(self) -> int:
-        parts = (self.node_labels, self.edge_labels)
-        return hash((self.graph, *(p if p is None else p.tobytes() for p in parts)))
-
-    def __reduce__(self) -> tuple[type[LabelledGraph], tuple[Any, ...]]:
-        """Pickle by value."""
-        labels = self.node_labels, self.edge_labels, self.label_names
-        return LabelledGraph, (self.graph, *labels)
-
-    def __repr__(self) -> str:
-        return (
-            f"LabelledGraph(num_nodes={self.num_nodes}, num_edges={self.num_edges}, "
-            f"node_labels={self.node_labels is not None}, "
-            f"edge_labels={self.edge_labels is not None})"
-        )
+        if nodes is not None and nodes.size:
+            if isinstance(next(iter(node_labels)), str):
+                names |= zip(nodes.tolist(), map(str, node_labels), strict=True)
+        self._hold(graph.indptr, graph.indices)
+        self._label(nodes, edges, names)
 
 
 def as_labels(name: str, values: Any) -> NDArray[np.int64]:

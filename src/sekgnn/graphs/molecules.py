@@ -45,7 +45,7 @@ def from_rdkit(mol: Any) -> Graph:
     return _bonds(mol)[0]
 
 
-def labelled_from_rdkit(mol: Any) -> LabelledGraph:
+def labelled_from_rdkit(mol: Any) -> Graph:
     """Build a labelled graph from an rdkit ``Mol``.
 
     A node's label is its atom's element and formal charge, ``1000 * charge + Z``; an
@@ -64,7 +64,7 @@ def labelled_from_rdkit(mol: Any) -> LabelledGraph:
     return LabelledGraph(graph, np.array(labels, dtype=np.int64), types, names)
 
 
-def depict(graph: LabelledGraph) -> tuple[list[str], NDArray[np.float64]] | None:
+def depict(graph: Graph) -> tuple[list[str], NDArray[np.float64]] | None:
     """Return how to draw a molecule of :func:`labelled_from_rdkit`.
 
     Returns:
@@ -91,7 +91,7 @@ def depict(graph: LabelledGraph) -> tuple[list[str], NDArray[np.float64]] | None
         atom.SetFormalCharge(charge)
         mol.AddAtom(atom)
     for (u, v), kind in zip(
-        graph.graph.edge_index().T.tolist(), graph.edge_labels.tolist(), strict=True
+        graph.edge_index().T.tolist(), graph.edge_labels.tolist(), strict=True
     ):
         if u < v:
             mol.AddBond(u, v, chem.BondType.values[kind])
@@ -100,8 +100,8 @@ def depict(graph: LabelledGraph) -> tuple[list[str], NDArray[np.float64]] | None
         mol.UpdatePropertyCache(strict=True)  # refuses too many bonds of an atom
         chem.FastFindRings(mol)
         require("rdkit.Chem.rdDepictor", "mol").Compute2DCoords(mol, canonOrient=True)
-        found: NDArray[np.float64] = mol.GetConformer().GetPositions()[:, :2]
-        return found
+        positions: NDArray[np.float64] = mol.GetConformer().GetPositions()[:, :2]
+        return positions
 
     places = _answer(positions)
     if places is None:
@@ -136,7 +136,7 @@ def from_smiles(smiles: str, *, add_hydrogens: bool = False) -> Graph:
     return from_rdkit(_readable(smiles, add_hydrogens))
 
 
-def labelled_from_smiles(smiles: str, *, add_hydrogens: bool = False) -> LabelledGraph:
+def labelled_from_smiles(smiles: str, *, add_hydrogens: bool = False) -> Graph:
     """Build a labelled graph from a SMILES string; see :func:`labelled_from_rdkit`.
 
     Raises what :func:`from_smiles` does.
@@ -193,8 +193,8 @@ def scaffold(smiles: str) -> str:
 
 def descriptor_names() -> list[str]:
     """Return rdkit's descriptors, all but ``Ipc``, whose size has no bounds."""
-    found = require("rdkit.Chem.Descriptors", "mol").descList
-    return [name for name, _ in found if name != "Ipc"]
+    descriptors = require("rdkit.Chem.Descriptors", "mol").descList
+    return [name for name, _ in descriptors if name != "Ipc"]
 
 
 def descriptors_of(smiles: str) -> list[float]:
@@ -204,10 +204,10 @@ def descriptors_of(smiles: str) -> list[float]:
     """
     package = require("rdkit.Chem.Descriptors", "mol")
     mol = _readable(smiles, False)
-    found: dict[str, float] | None = _answer(
+    values: dict[str, float] | None = _answer(
         lambda: package.CalcMolDescriptors(mol, missingVal=math.nan, silent=True)
     )
-    return [float((found or {}).get(name, math.nan)) for name in descriptor_names()]
+    return [float((values or {}).get(name, math.nan)) for name in descriptor_names()]
 
 
 def morgan_counts(smiles: str) -> NDArray[np.uint32]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -25,7 +25,6 @@ from sekgnn.graphs.row_check import check_rows
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 
-_CELLS = 1 << 20  # entries of a stack of matrices: 8 MB
 _GRAPHS = 64  # that are packed together
 
 GRAPH_ARRAYS = ("node_ptr", "indptr", "indices")
@@ -89,9 +88,60 @@ class PackedGraphs:
         """Number of nodes N of all graphs together."""
         return self.indptr.size - 1
 
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of nodes of every graph, int64 ``[G]``."""
+        return np.diff(self.node_ptr)
 
-def pack(graphs: Sequence[Graph]) -> PackedGraphs:
-    """Concatenate ``graphs``.
+    def graph(self, number: int) -> Graph:
+        """Return one of the graphs."""
+        begin, end = self.node_ptr[number : number + 2].tolist()
+        indptr = self.indptr[begin : end + 1]
+        neighbors = self.indices[indptr[0] : indptr[-1]]
+        return Graph.over(indptr - indptr[0], neighbors - np.int32(begin))
+
+    def take(
+        self, numbers: Sequence[int] | NDArray[np.int64]
+    ) -> tuple[PackedGraphs, NDArray[np.int64], NDArray[np.int64]]:
+        """Return some graphs by number, and which nodes and ``indices`` are theirs.
+
+        Example:
+            >>> from sekgnn.graphs.families import path_graph
+            >>> packed = pack([path_graph(2), path_graph(1), path_graph(3)])
+            >>> some, nodes, _ = packed.take([2, 0])
+            >>> some.node_ptr.tolist(), nodes.tolist()
+            ([0, 3, 5], [3, 4, 5, 0, 1])
+        """
+        chosen = np.asarray(numbers, dtype=np.int64)
+        begin, end = self.node_ptr[chosen], self.node_ptr[chosen + 1]
+        first, last = self.indptr[begin], self.indptr[end]
+        nodes, entries = _ranges(begin, end), _ranges(first, last)
+        degrees = self.indptr[nodes + 1] - self.indptr[nodes]
+        node_ptr = np.concatenate([[0], np.cumsum(end - begin)])
+        indptr = np.concatenate([[0], np.cumsum(degrees)])
+        shift = np.repeat(node_ptr[:-1] - begin, last - first)
+        indices = (self.indices[entries] + shift).astype(np.int32)
+        return PackedGraphs.over(node_ptr, indptr, indices), nodes, entries
+
+    @staticmethod
+    def join(parts: Sequence[PackedGraphs]) -> PackedGraphs:
+        """Return the graphs of several, one after the other."""
+        union = pack(parts)
+        starts = zip(parts, union.node_ptr, strict=False)
+        node_ptr = [part.node_ptr[1:] + first for part, first in starts]
+        whole = np.concatenate([np.zeros(1, np.int64), *node_ptr])
+        return PackedGraphs.over(whole, union.indptr, union.indices)
+
+
+def _ranges(begin: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers of all ranges, one range after the other."""
+    lengths = end - begin
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(begin - before, lengths) + np.arange(int(lengths.sum()))
+
+
+def pack(graphs: Sequence[Graph | PackedGraphs]) -> PackedGraphs:
+    """Concatenate ``graphs``; what is packed already counts as one graph.
 
     Raises:
         GraphInputError: If there are 2^31 nodes or more together.
@@ -114,15 +164,6 @@ def pack(graphs: Sequence[Graph]) -> PackedGraphs:
     return PackedGraphs.over(node_ptr, indptr, indices)
 
 
-def packed_slice(packed: PackedGraphs, first: int, last: int) -> PackedGraphs:
-    """Return graphs ``first`` to ``last - 1`` of ``packed``."""
-    node_ptr = packed.node_ptr[first : last + 1]
-    begin, end = int(node_ptr[0]), int(node_ptr[-1])
-    indptr = packed.indptr[begin : end + 1]
-    indices = packed.indices[indptr[0] : indptr[-1]] - np.int32(begin)
-    return PackedGraphs.over(node_ptr - begin, indptr - indptr[0], indices)
-
-
 def whole_graph_ranges(node_ptr: NDArray[np.int64], size: int) -> list[tuple[int, int]]:
     """Cut the nodes into ranges of about ``size`` that cut no graph in two.
 
@@ -139,12 +180,7 @@ def whole_graph_ranges(node_ptr: NDArray[np.int64], size: int) -> list[tuple[int
 
 def unpack(packed: PackedGraphs) -> list[Graph]:
     """Return the graphs of ``packed`` one by one, the inverse of :func:`pack`."""
-    graphs = []
-    for begin, end in pairwise(packed.node_ptr.tolist()):
-        indptr = packed.indptr[begin : end + 1]
-        neighbors = packed.indices[indptr[0] : indptr[-1]]
-        graphs.append(Graph.over(indptr - indptr[0], neighbors - np.int32(begin)))
-    return graphs
+    return [packed.graph(number) for number in range(packed.num_graphs)]
 
 
 def pack_edge_indices(
@@ -322,33 +358,6 @@ def pack_union(
         stacklevel=stacklevel,
     )
     return PackedGraphs.over(node_ptr, indptr, indices)
-
-
-def same_size_stacks(
-    graphs: Sequence[Graph],
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """Yield graphs of equal size together, so that one numpy call serves them all.
-
-    Every graph occurs in exactly one stack, float64 ``[B, n, n]``, which comes after
-    the positions of its graphs, ``[B]``; stacks are cut at about 8 MB.
-
-    Example:
-        >>> from sekgnn.graphs.families import path_graph
-        >>> stacks = same_size_stacks([path_graph(n) for n in (2, 3, 2)])
-        >>> [(places.tolist(), a.shape) for places, a in stacks]
-        [([0, 2], (2, 2, 2)), ([1], (1, 3, 3))]
-    """
-    sizes = np.array([g.num_nodes for g in graphs], dtype=np.int64)
-    for size in np.unique(sizes).tolist():
-        members = np.flatnonzero(sizes == size)
-        step = max(1, _CELLS // max(1, size * size))
-        for begin in range(0, members.size, step):
-            places = members[begin : begin + step]
-            stack = np.zeros((places.size, size, size))
-            for k, place in enumerate(places.tolist()):
-                row, col = graphs[place].edge_index()
-                stack[k, row, col] = 1.0
-            yield places, stack
 
 
 def check_ptr(name: str, ptr: Any) -> NDArray[np.int64]:

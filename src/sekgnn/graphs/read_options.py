@@ -47,8 +47,8 @@ class ReadOptions:
     smiles: str = parameter("smiles", "column that holds SMILES")
     skip_invalid: bool = parameter(False, "leave out SMILES that rdkit cannot read")
     add_hydrogens: bool = parameter(False, "add hydrogen atoms as nodes")
-    node_labels: Sequence[int] | None = None
-    edge_labels: Sequence[int] | None = None
+    node_labels: Sequence[float] | None = None
+    edge_labels: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)

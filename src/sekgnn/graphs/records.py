@@ -8,7 +8,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -160,8 +159,8 @@ def read_records(
         names = [str(target) for target in targets]
         return json_records(path, names, loops=options.loops, part=part)
     if form == "graph6":
-        found = read_graph6(path) if part is None else graph6_lines(path, part)
-        return _plain(found, 0 if part is None else part.row)
+        graphs = read_graph6(path) if part is None else graph6_lines(path, part)
+        return _plain(graphs, 0 if part is None else part.row)
     if form == "shards":
         return shard_records(path, targets)
     rules: dict[str, Any] = {"undirected": options.undirected, "loops": options.loops}
@@ -171,13 +170,7 @@ def read_records(
         return _plain([read_graph_file(path).graph])
     if form == "edges":
         return _plain([read_edge_list(path, **rules)])
-    return tu_records(
-        path,
-        node_labels=options.node_labels,
-        edge_labels=options.edge_labels,
-        features=features,
-        **rules,
-    )
+    return tu_records(path, options, features=features)
 
 
 def input_parts(
@@ -222,7 +215,7 @@ def _record_parts(
 ) -> Iterator[tuple[Part, str]]:
     """Yield parts that hold records, each with the SHA-256 of their arrays."""
     row = 0
-    while held := tuple(_some(records, size)):
+    for held in grouped(records, size, _num_bytes, MOST_PART_BYTES):
         arrays = record_arrays(held, list(targets or held[0].targets))
         about = {"names": held[0].names, "targets": list(held[0].targets)}
         header = json.dumps(dump_arrays(io.BytesIO(), about, arrays))
@@ -233,14 +226,23 @@ def _record_parts(
         row = stop
 
 
-def _some(records: Iterator[GraphRecord], size: int) -> Iterator[GraphRecord]:
-    """Yield the next ``size`` records, or fewer of large graphs."""
+def grouped(
+    records: Iterable[GraphRecord],
+    size: int,
+    weight: Callable[[GraphRecord], int],
+    most: int,
+) -> Iterator[tuple[GraphRecord, ...]]:
+    """Yield ``size`` records at a time, or fewer as soon as they weigh ``most``."""
+    held: list[GraphRecord] = []
     total = 0
-    for record in islice(records, size):
-        yield record
-        total += _num_bytes(record)
-        if total >= MOST_PART_BYTES:
-            return
+    for record in records:
+        held.append(record)
+        total += weight(record)
+        if len(held) == size or total >= most:
+            yield tuple(held)
+            held, total = [], 0
+    if held:
+        yield tuple(held)
 
 
 def _num_bytes(record: GraphRecord) -> int:
@@ -254,16 +256,16 @@ def graph_format(path: str | Path, format: str | None = None) -> str:
     Raises:
         GraphInputError: If the path does not exist, or no format can be inferred.
     """
-    place = Path(path)
-    if not os.path.exists(place):
+    source = Path(path)
+    if not os.path.exists(source):
         raise GraphInputError(f"{path} does not exist; check the path.")
     if format is not None:
         return format
-    if place.is_dir():
-        return "shards" if (place / MANIFEST_FILE).is_file() else "tu"
-    suffix = place.suffix.lower()
+    if source.is_dir():
+        return "shards" if (source / MANIFEST_FILE).is_file() else "tu"
+    suffix = source.suffix.lower()
     if suffix == ".txt":
-        return _text_format(place)
+        return _text_format(source)
     if suffix not in SUFFIXES:
         raise GraphInputError(
             f"{path}: no format can be inferred from the suffix {suffix!r}; use "

@@ -64,7 +64,7 @@ def check_rows(
         view.flags.writeable = False
     nodes, rows, entries = views
     key = np.uint64(secrets.randbits(64)), np.uint64(secrets.randbits(64) | 1)
-    found: list[tuple[int, int]] = []
+    faults: list[tuple[int, int]] = []
     sums: list[int] = []
 
     def work(start: int, stop: int) -> None:
@@ -74,11 +74,11 @@ def check_rows(
         )
         sums.append(int(total))
         if fault:
-            found.append((node, fault))
+            faults.append((node, fault))
 
     run_chunks(work, even_chunks(rows.size - 1, _CHUNK), threads)
-    if found:
-        node, fault = min(found)
+    if faults:
+        node, fault = min(faults)
         raise GraphInputError(f"{_FAULTS[fault].format(node)}.")
     if sum(sums) % 2**64:
         raise GraphInputError("an edge is listed in one direction only; list both.")
@@ -134,8 +134,8 @@ def checked_once(path: Path, check: Callable[[], object]) -> None:
     A file that changes while it is mapped is beyond help, so its time and size are
     enough to know it by.
     """
-    found = path.stat()
-    stamp = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+    status = path.stat()
+    stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
     if stamp not in _SOUND:
         check()
         _SOUND.add(stamp)
@@ -152,7 +152,7 @@ def check_array(
     """
     if array.ndim == len(shape) and array.dtype.isnative:
         sizes = zip(shape, array.shape, strict=True)
-        if all(size is None or size == own for size, own in sizes):
+        if all(size is None or size == length for size, length in sizes):
             if np.issubdtype(array.dtype, dtype):
                 return
     wanted = ", ".join("?" if size is None else str(size) for size in shape)

@@ -1,7 +1,7 @@
 """Folders of many graphs in shards: array files that are mapped into memory.
 
-A shard holds graphs that follow each other in their source, with features, targets and
-encodings; who wants a few graphs of millions reads no others. Its header, without the
+A shard holds consecutive graphs of the source, with features, targets and encodings;
+a few graphs are read without the millions of others. Its header, without the
 columns that all shards share, is also its line in the manifest of the folder.
 """
 
@@ -20,7 +20,6 @@ from sekgnn.array_file import Arrays, DamagedFileError, Header, read_arrays
 from sekgnn.array_folder import MANIFEST_FILE, Line, Manifest, line_of
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.cleaning import located
-from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.graph_record import FeatureNames, GraphRecord
 from sekgnn.graphs.packed import GRAPH_ARRAYS, PackedGraphs, pack
 from sekgnn.graphs.row_check import (
@@ -50,7 +49,7 @@ class Reader(_Format, total=False):
 
 
 class _Line(Line):
-    """What a shard says of itself."""
+    """The line of a shard in its header and the manifest."""
 
     graphs: Size
     nodes: Size
@@ -74,7 +73,7 @@ class _Parameters(TypedDict):
 
 
 class ShardManifest(Manifest):
-    """What the manifest of a folder of shards has."""
+    """The manifest of a folder of shards."""
 
     parameters: _Parameters
     reader: Reader
@@ -199,7 +198,7 @@ class Shard:
     """A shard, mapped: what is not looked at is not read.
 
     Attributes:
-        header: What it says of itself.
+        header: Its header.
         arrays: Its arrays by name.
 
     Raises:
@@ -274,13 +273,10 @@ class Shard:
         """Return a graph without its targets."""
         arrays, packed = self.arrays, self.packed
         begin, end = self.node_ptr[number : number + 2].tolist()
-        indptr = packed.indptr[begin : end + 1]
-        edges = slice(int(indptr[0]), int(indptr[-1]))
-        neighbors = packed.indices[edges] - np.int32(begin)
-        graph = Graph.over(indptr - indptr[0], neighbors)
+        edges = slice(*packed.indptr[[begin, end]].tolist())
         row, attr = int(arrays["rows"][number]), arrays.get("edge_attr")
         return GraphRecord(
-            graph,
+            packed.graph(number),
             f"{self.path.name}, row {row}",
             row,
             np.array(arrays["x"][begin:end]),
@@ -306,7 +302,7 @@ class Shards:
     """A complete folder of shards: all of its graphs, by position.
 
     Attributes:
-        manifest: What it says of itself and of every shard.
+        manifest: The manifest, with a line for every shard.
         graph_ptr: Shard s holds graphs ``graph_ptr[s]:graph_ptr[s + 1]``, ``[S + 1]``.
         targets: Names of the targets.
         names: The columns of the features.
@@ -360,7 +356,7 @@ class Shards:
 
     @cached_property
     def _widths(self) -> dict[str, tuple[int, ...]]:
-        """What all shards have per node, entry or graph, as the first one has it."""
+        """The widths of the arrays of the first shard, which all must have."""
         filled = (line["file"] for line in self.manifest["files"] if line["graphs"])
         return next((open_shard(self.folder / file).widths for file in filled), {})
 
@@ -391,8 +387,8 @@ def shard_records(
                 f"{', '.join(shards.targets) or 'none'}; encode again with --target."
             )
     numbers = [shards.targets.index(str(name)) for name in targets]
-    for place in range(shards.graph_ptr.size - 1):
-        shard = shards.open(place, check=True)
+    for position in range(shards.graph_ptr.size - 1):
+        shard = shards.open(position, check=True)
         columns = [shard.targets(number) for number in numbers]
         for number in range(len(shard)):
             record = shard.record(number, shards.names)

@@ -344,7 +344,7 @@ def _parquet_rows(
 
 @contextmanager
 def _readable(path: str | Path) -> Iterator[None]:
-    """Say of what goes wrong inside that the Parquet file cannot be read."""
+    """Report an error inside as an unreadable Parquet file."""
     arrow = require("pyarrow", None)
     try:
         yield

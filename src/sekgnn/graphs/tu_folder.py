@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.errors import GraphInputError, GraphInputWarning
-from sekgnn.graphs.cleaning import SelfLoops, Undirected, located
+from sekgnn.graphs.cleaning import located
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.graph_record import NO_NAMES, FeatureNames, GraphRecord
 from sekgnn.graphs.packed import pack_union, unpack
+from sekgnn.graphs.read_options import DEFAULTS, ReadOptions
 from sekgnn.graphs.table import text_lines
 from sekgnn.memory import check_claim, check_memory
 
@@ -53,8 +53,31 @@ class _Lines:
         return f"{self.file}, line {self.before + number + 1}"
 
 
+class _File:
+    """A file of a dataset, read on from where it was left."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lines = filter(str.strip, text_lines(path))  # those that are not blank
+        self.taken = 0  # lines so far
+        self.before = 0  # lines before those that were taken last
+        self.fields = 0  # in each line; 0 before the first
+
+    def take(self, count: int = _ALL) -> Iterator[_Lines]:
+        """Yield the next ``count`` lines, or as many as there are, a few at a time."""
+        self.before = self.taken
+        while count and (text := list(islice(self.lines, min(count, _BLOCK)))):
+            yield _Lines(self.path, text, self.taken)
+            self.taken += len(text)
+            count -= len(text)
+
+    def place(self, number: int) -> str:
+        """Return where line ``number``, from 0, of those taken last stands."""
+        return _Lines(self.path, [], self.before).place(number)
+
+
 class _Folder:
-    """The files of a dataset, which are read on from where they were left."""
+    """The files of a dataset, which are read in step."""
 
     def __init__(self, edge_file: Path) -> None:
         self.edge_file = edge_file
@@ -63,51 +86,48 @@ class _Folder:
             "graphs": self.node_ptr.size - 1,
             "nodes": int(self.node_ptr[-1]),
         }
-        self.taken = Counter[str]()  # lines of each file
-        self.before = Counter[str]()  # lines before those that were taken last
-        self.fields = Counter[str]()  # fields in its lines
         self.first_node = 0  # of the graphs that are being read
-        self._open: dict[str, Iterator[str]] = {}
+        self._files: dict[str, _File] = {}
 
-    def file(self, name: str) -> Path:
+    def path(self, name: str) -> Path:
         return _file(self.edge_file, name)
 
     def has(self, name: str) -> bool:
-        return self.file(name).is_file()
+        return self.path(name).is_file()
 
-    def target_name(self) -> str | None:
-        found = filter(self.has, ("graph_labels", "graph_attributes"))
-        return next(found, None)
-
-    def place(self, name: str, number: int) -> str:
-        """Return where line ``number``, from 0, of those taken last stands."""
-        return _Lines(self.file(name), [], self.before[name]).place(number)
+    def file(self, name: str) -> _File:
+        if name not in self._files:
+            self._files[name] = _File(self.path(name))
+        return self._files[name]
 
     def take(self, name: str, count: int) -> Iterator[_Lines]:
         """Yield the next ``count`` lines of a file, a few at a time."""
         file = self.file(name)
-        lines = self._open.setdefault(name, _filled(file))
-        self.before[name] = self.taken[name]
-        while count and (text := list(islice(lines, min(count, _BLOCK)))):
-            yield _Lines(file, text, self.taken[name])
-            self.taken[name] += len(text)
-            count -= len(text)
-        if count and _FILES[name] in self.totals:
+        last = file.taken + count
+        yield from file.take(count)
+        if file.taken < last and _FILES[name] in self.totals:
             self.check_count(name)
+
+    def take_table(self, name: str, count: int) -> Iterator[_Lines]:
+        """Do the same for a file whose lines must have equally many fields."""
+        file = self.file(name)
+        for lines in self.take(name, count):
+            file.fields = _check_fields(lines, file.fields)
+            yield lines
 
     def check_ends(self) -> None:
         """Refuse files that have more lines than what they describe."""
-        for name, lines in self._open.items():
-            self.taken[name] += sum(1 for _ in lines)
+        for name, file in self._files.items():
+            file.taken += sum(1 for _ in file.lines)
             self.check_count(name)
 
     def check_count(self, name: str) -> None:
-        """Refuse a file of which more or fewer lines were taken than it should have."""
-        what = _FILES[name]
-        if self.taken[name] != self.totals[what]:
+        """Refuse a file with more or fewer lines than there are things described."""
+        count, what = self.file(name).taken, _FILES[name]
+        if count != self.totals[what]:
             raise GraphInputError(
-                f"{self.file(name)} has {self.taken[name]} lines for "
-                f"{self.totals[what]} {what}; a file is cut short."
+                f"{self.path(name)} has {count} lines for {self.totals[what]} {what}; "
+                "a file is cut short."
             )
 
 
@@ -120,13 +140,7 @@ class _Piece(NamedTuple):
 
 
 def tu_records(
-    path: str | Path,
-    *,
-    undirected: Undirected = "error",
-    loops: SelfLoops = "drop",
-    node_labels: Sequence[float] | None = None,
-    edge_labels: Sequence[float] | None = None,
-    features: bool = True,
+    path: str | Path, options: ReadOptions = DEFAULTS, *, features: bool = True
 ) -> Iterator[GraphRecord]:
     """Read a TU folder: structure, features and targets.
 
@@ -139,10 +153,7 @@ def tu_records(
 
     Args:
         path: The folder that holds these files, or its parent if they are in ``raw``.
-        undirected: As the next three in :class:`~sekgnn.graphs.records.ReadOptions`.
-        loops: See there.
-        node_labels: See there.
-        edge_labels: See there.
+        options: How to read it.
         features: Read features and targets, not only the structure.
 
     A folder of more than some four million nodes and edges is read in pieces, its files
@@ -157,37 +168,32 @@ def tu_records(
     folder = _Folder(find_tu_edges(path))
     pieces = _pieces(folder)
     if len(pieces) > 1 and features:
-        if node_labels is None:
-            node_labels = _distinct(folder.file("node_labels"), _numbers)
-        if edge_labels is None:
-            edge_labels = _distinct(folder.file("edge_labels"), _integers)
+        nodes, edges = options.node_labels, options.edge_labels
+        if nodes is None:
+            nodes = _distinct(folder.path("node_labels"), _numbers)
+        if edges is None:
+            edges = _distinct(folder.path("edge_labels"), _integers)
+        options = replace(options, node_labels=nodes, edge_labels=edges)
     for piece in pieces:
-        records = _read(
-            folder, piece, undirected, loops, node_labels, edge_labels, features
-        )
+        records = _read(folder, piece, options, features)
         if piece.stop == pieces[-1].stop:
             folder.check_ends()
         yield from records
 
 
 def _read(
-    folder: _Folder,
-    piece: _Piece,
-    undirected: Undirected,
-    loops: SelfLoops,
-    node_labels: Sequence[float] | None,
-    edge_labels: Sequence[float] | None,
-    features: bool,
+    folder: _Folder, piece: _Piece, options: ReadOptions, features: bool
 ) -> Iterator[GraphRecord]:
     """Read a piece, and return its records."""
-    graphs, pairs = _structure(folder, piece, undirected, loops)
+    graphs, pairs = _structure(folder, piece, options)
     x: Features = [None] * len(graphs)
     edge_attr = x
     targets: list[dict[str, str]] = [{} for _ in graphs]
     names = NO_NAMES
     if features:
-        x, node_names = _node_features(folder, graphs, node_labels)
-        edge_attr, edge_names = _edge_features(folder, graphs, pairs, edge_labels)
+        x, node_names = _node_features(folder, graphs, options.node_labels)
+        known = options.edge_labels
+        edge_attr, edge_names = _edge_features(folder, graphs, pairs, known)
         names = FeatureNames(node_names, edge_names)
         targets = _targets(folder, len(graphs))
     elif folder.has("graph_labels"):  # tells of graphs that are lost
@@ -202,8 +208,13 @@ def _read(
 def tu_target_file(path: str | Path) -> Path | None:
     """Return the file that holds the targets of a TU folder, if there is one."""
     edges = find_tu_edges(path)
-    files = (_file(edges, name) for name in ("graph_labels", "graph_attributes"))
-    return next(filter(Path.is_file, files), None)
+    name = _target_name(edges)
+    return None if name is None else _file(edges, name)
+
+
+def _target_name(edge_file: Path) -> str | None:
+    names = ("graph_labels", "graph_attributes")
+    return next((n for n in names if _file(edge_file, n).is_file()), None)
 
 
 def find_tu_edges(path: str | Path) -> Path:
@@ -211,34 +222,21 @@ def find_tu_edges(path: str | Path) -> Path:
     folder = Path(path)
     if not folder.is_dir():
         raise GraphInputError(f"{path} is not a folder; check the path.")
-    found = sorted(folder.glob("*_A.txt")) or sorted(folder.glob("raw/*_A.txt"))
-    if not found:
+    files = sorted(folder.glob("*_A.txt")) or sorted(folder.glob("raw/*_A.txt"))
+    if not files:
         raise GraphInputError(
             f"{path} is not a TU folder: neither it nor its subfolder raw holds a file "
             "NAME_A.txt."
         )
-    if len(found) > 1:
-        names = ", ".join(file.name for file in found)
+    if len(files) > 1:
+        names = ", ".join(file.name for file in files)
         raise GraphInputError(f"{path} holds several datasets: {names}; keep one.")
-    return found[0]
+    return files[0]
 
 
 def _file(edge_file: Path, name: str) -> Path:
     """Return the file of a dataset that holds ``name``."""
     return edge_file.with_name(f"{edge_file.name.removesuffix('_A.txt')}_{name}.txt")
-
-
-def _filled(file: Path) -> Iterator[str]:
-    """Yield the lines of a file that are not blank."""
-    return filter(str.strip, text_lines(file))
-
-
-def _blocks(file: Path) -> Iterator[_Lines]:
-    """Yield the lines of a file, a few at a time."""
-    lines, before = _filled(file), 0
-    while text := list(islice(lines, _BLOCK)):
-        yield _Lines(file, text, before)
-        before += len(text)
 
 
 def _node_ptr(edge_file: Path) -> IntArray:
@@ -251,7 +249,7 @@ def _node_ptr(edge_file: Path) -> IntArray:
         )
     sizes = []
     num_nodes = last = 0
-    for lines in _blocks(file):
+    for lines in _File(file).take():
         graph = _integers(lines, 1)[:, 0] - 1
         if graph[0] < 0:
             raise GraphInputError(f"{lines.place(0)}: graphs are numbered from 1.")
@@ -281,17 +279,17 @@ def _pieces(folder: _Folder) -> list[_Piece]:
     """Cut the graphs where they bring nodes and edges to ``_PIECE``."""
     node_ptr, count = folder.node_ptr, folder.node_ptr.size - 1
     whole = [_Piece(0, count, _ALL)]
-    lines = node_ptr[-1] + folder.edge_file.stat().st_size // _LINE_BYTES
-    if lines <= _PIECE:
+    size = node_ptr[-1] + folder.edge_file.stat().st_size // _LINE_BYTES
+    if size <= _PIECE:
         return whole
     edge_ptr, last = np.zeros(count + 1, np.int64), 0
-    for found in _blocks(folder.edge_file):
-        owner = _checked_edges(found, node_ptr)[1]
+    for lines in _File(folder.edge_file).take():
+        owner = _checked_edges(lines, node_ptr)[1]
         if (np.diff(owner, prepend=last) < 0).any():
             warnings.warn(
                 f"{folder.edge_file}: edges are not sorted by graph, so the folder is "
                 "read whole; sort the lines, together with those of "
-                f"{folder.file('edge_labels').name} if there are any.",
+                f"{folder.path('edge_labels').name} if there are any.",
                 GraphInputWarning,
                 stacklevel=4,
             )
@@ -332,7 +330,7 @@ def _checked_edges(lines: _Lines, node_ptr: IntArray) -> tuple[IntArray, IntArra
 
 
 def _structure(
-    folder: _Folder, piece: _Piece, undirected: Undirected, loops: SelfLoops
+    folder: _Folder, piece: _Piece, options: ReadOptions
 ) -> tuple[list[Graph], IntArray]:
     """Return graphs, and their edges between nodes numbered from 0, ``[2, E]``."""
     first = folder.first_node = int(folder.node_ptr[piece.start])
@@ -344,7 +342,12 @@ def _structure(
     folder.totals.setdefault("edges", pairs.shape[1])
     with located(folder.edge_file):
         packed = pack_union(
-            pairs[0], pairs[1], node_ptr, undirected, loops, before=piece.start
+            pairs[0],
+            pairs[1],
+            node_ptr,
+            options.undirected,
+            options.loops,
+            before=piece.start,
         )
     return unpack(packed), pairs
 
@@ -355,10 +358,10 @@ def _distinct(
     """Return the numbers of a file, each once, sorted; ``None`` if it is missing."""
     if not file.is_file():
         return None
-    found = np.zeros(0, np.int64)
-    for lines in _blocks(file):
-        found = np.union1d(found, read(lines)[:, 0])
-    return tuple(found.tolist())
+    values = np.zeros(0, np.int64)
+    for lines in _File(file).take():
+        values = np.union1d(values, read(lines)[:, 0])
+    return tuple(values.tolist())
 
 
 def _node_features(
@@ -405,10 +408,7 @@ def _table(
     count: int,
 ) -> NDArray[Any]:
     """Return the numbers of a file, ``[count, columns]``."""
-    blocks = []
-    for lines in folder.take(name, count):
-        folder.fields[name] = _check_fields(lines, folder.fields[name])
-        blocks.append(read(lines))
+    blocks = [read(lines) for lines in folder.take_table(name, count)]
     return np.concatenate(blocks) if blocks else np.zeros((0, 1), np.int64)
 
 
@@ -425,12 +425,12 @@ def _one_hot(
     if strange.size:
         shown = ", ".join(f"{value:g}" for value in columns.tolist())
         raise GraphInputError(
-            f"{folder.place(name, strange[0])}: {what} label "
+            f"{folder.file(name).place(strange[0])}: {what} label "
             f"{labels[strange[0]]:g} is unknown; the labels are {shown}."
         )
     size = 8 * labels.size * columns.size  # as bytes, then as numbers
     asked = f"a column for each of {columns.size:,} {what} labels"
-    check_memory(size, f"{folder.file(name)}: {asked}")
+    check_memory(size, f"{folder.path(name)}: {asked}")
     return columns.tolist(), (labels[:, None] == columns).astype(np.float32)
 
 
@@ -445,7 +445,7 @@ def _lines_of_edges(
     if differ.size:
         u, v = pairs[:, differ[0]] + folder.first_node + 1
         place, other = (
-            folder.place("edge_labels", number)
+            folder.file("edge_labels").place(number)
             for number in (differ[0], first[line[differ[0]]])
         )
         raise GraphInputError(
@@ -462,14 +462,13 @@ def _lines_of_edges(
 
 def _targets(folder: _Folder, count: int) -> list[dict[str, str]]:
     """Return the targets of every graph, as they stand in the files."""
-    name = folder.target_name()
+    name = _target_name(folder.edge_file)
     if name is None:
         return [{} for _ in range(count)]
     rows: list[list[str]] = []
-    for lines in folder.take(name, count):
-        folder.fields[name] = _check_fields(lines, folder.fields[name])
+    for lines in folder.take_table(name, count):
         rows += ([field.strip() for field in line.split(",")] for line in lines.text)
-    width = 1 if name == "graph_labels" else folder.fields[name]
+    width = 1 if name == "graph_labels" else folder.file(name).fields
     names = ["y"] if width == 1 else [f"y{i}" for i in range(width)]
     return [dict(zip(names, row, strict=False)) for row in rows]
 
@@ -481,8 +480,8 @@ def _integers(lines: _Lines, columns: int = 1) -> IntArray:
         return table
     form = "1 integer" if columns == 1 else f"{columns} integers"
     for number, line in enumerate(lines.text):
-        found = _parsed([line], np.int64)
-        if found is None or found.shape[1] != columns:
+        fields = _parsed([line], np.int64)
+        if fields is None or fields.shape[1] != columns:
             raise GraphInputError(
                 f"{lines.place(number)}: a line must hold {form}, got {line.strip()!r}."
             )

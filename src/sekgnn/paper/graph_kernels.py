@@ -49,37 +49,18 @@ class KernelGraphs:
     @property
     def sizes(self) -> NDArray[np.int64]:
         """Number of nodes of every graph."""
-        return np.diff(self.packed.node_ptr)
+        return self.packed.sizes
 
     def subset(self, chosen: Sequence[int] | NDArray[np.int64]) -> KernelGraphs:
         """Return some graphs, by number, in the order given."""
-        ptr = self.packed.node_ptr
-        parts = [np.arange(ptr[g], ptr[g + 1]) for g in chosen]
-        nodes = np.concatenate([*parts, np.empty(0, np.int64)]).astype(np.int64)
-        node_ptr = np.cumsum([0, *(part.size for part in parts)], dtype=np.int64)
-        degrees = np.diff(self.packed.indptr)[nodes]
-        indptr = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
-        entry = np.repeat(self.packed.indptr[nodes] - indptr[:-1], degrees)
-        old = self.packed.indices[entry + np.arange(indptr[-1])]
-        graph = np.repeat(np.arange(len(parts)), np.diff(node_ptr))
-        shift = node_ptr[:-1] - ptr[np.asarray(chosen, dtype=np.int64)]
-        indices = old + np.repeat(shift[graph], degrees)
-        packed = PackedGraphs.over(node_ptr, indptr, indices.astype(np.int32))
+        packed, nodes, _ = self.packed.take(chosen)
         return KernelGraphs(packed, self.x[nodes])
 
     @staticmethod
     def join(parts: Sequence[KernelGraphs]) -> KernelGraphs:
         """Return the graphs of several, one after the other; at least one."""
-        nodes = np.cumsum([0, *(part.packed.num_nodes for part in parts)])
-        edges = np.cumsum([0, *(part.packed.indices.size for part in parts)])
-        node_ptr, indptr, indices = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)], []
-        for part, node, edge in zip(parts, nodes, edges, strict=False):
-            node_ptr.append(part.packed.node_ptr[1:] + node)
-            indptr.append(part.packed.indptr[1:] + edge)
-            indices.append(part.packed.indices + np.int32(node))
-        columns = [np.concatenate(c) for c in (node_ptr, indptr, indices)]
-        x = np.concatenate([part.x for part in parts])
-        return KernelGraphs(PackedGraphs.over(*columns), x)
+        packed = PackedGraphs.join([part.packed for part in parts])
+        return KernelGraphs(packed, np.concatenate([part.x for part in parts]))
 
     def labels(self) -> NDArray[np.int64]:
         """Return a label per node: rows of features that are equal have one."""

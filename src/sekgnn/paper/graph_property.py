@@ -24,7 +24,7 @@ from sekgnn.datasets.root import has_data_file, read_data_graphs
 from sekgnn.datasets.statistics import Split, check_statistics
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs import Graph, barabasi_albert_graph
-from sekgnn.graphs.packed import same_size_stacks
+from sekgnn.paper.stacks import same_size_stacks
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data

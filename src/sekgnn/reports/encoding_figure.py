@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sekgnn.datasets import rook_shrikhande
 from sekgnn.encoding.encoder import encode_many
 from sekgnn.encoding.walk_encoding import WalkEncoding
-from sekgnn.graphs import Graph, LabelledGraph
+from sekgnn.graphs import Graph
 from sekgnn.reports.figures import INK, MARK, WATCHED, draw_png
 from sekgnn.wl.drawing import draw_graph, neighbourhood_shape, ring_positions
 
@@ -96,7 +96,7 @@ def _draw_graph(axes: Any, graph: Graph, which: int) -> None:
     large = [v == 0 or v in near for v in range(graph.num_nodes)]
     draw_graph(
         axes,
-        LabelledGraph(graph),
+        graph,
         ring_positions(graph),
         faces=[INK, *(colour if own else "#FFFFFF" for own in large[1:])],
         outlines=["white" if own else "#B0B0B0" for own in large],

@@ -52,7 +52,7 @@ def labelled_graphs(
     node_labels: bool = True,
     edge_labels: bool = True,
     num_labels: int = 2,
-) -> st.SearchStrategy[LabelledGraph]:
+) -> st.SearchStrategy[Graph]:
     """Draw any simple graph with labels on its nodes, its edges, both or neither.
 
     Labels are 0 to ``num_labels - 1``.
@@ -64,7 +64,7 @@ def labelled_graphs(
     labels = st.integers(0, check_positive("num_labels", num_labels) - 1)
 
     @st.composite
-    def build(draw: st.DrawFn) -> LabelledGraph:
+    def build(draw: st.DrawFn) -> Graph:
         graph = draw(structure)
         row, col = graph.edge_index().tolist()
         edges = [(u, v) for u, v in zip(row, col, strict=True) if u < v]

@@ -23,9 +23,9 @@ from sekgnn.encoding.encoder import encode
 from sekgnn.encoding.ragged import RaggedEncoding
 from sekgnn.errors import GraphInputError, MissingExtraError
 from sekgnn.fields import GRAPH_X, POSITIONS
-from sekgnn.graphs import LabelledGraph
+from sekgnn.graphs import Graph, LabelledGraph
 from sekgnn.graphs.labelled import as_labels
-from sekgnn.graphs.packed import PackedGraphs, pack, packed_slice, unpack
+from sekgnn.graphs.packed import PackedGraphs, unpack
 from sekgnn.hops import hop_pairs
 from sekgnn.kernel import clock
 from sekgnn.memory import gib
@@ -141,7 +141,7 @@ CAVEAT = (
 )
 
 
-def labelled_graphs(task: GraphTask) -> tuple[list[LabelledGraph], PackedGraphs, bool]:
+def labelled_graphs(task: GraphTask) -> tuple[list[Graph], PackedGraphs, bool]:
     """Return the graphs with their features as labels, the same graphs packed, a flag.
 
     Features that are the same on all nodes, or on all edges, are no labels. The flag is
@@ -170,7 +170,7 @@ def labelled_graphs(task: GraphTask) -> tuple[list[LabelledGraph], PackedGraphs,
                 row, col, edges = row[first], col[first], edges[first]
                 if (edges != edges[np.lexsort((row, col))]).any():
                     edges, one_way = None, True
-    items = []
+    items: list[Graph] = []
     for g, graph in enumerate(unpack(packed)):
         low, high = packed.node_ptr[g : g + 2]
         edges_of_graph = slice(packed.indptr[low], packed.indptr[high])
@@ -213,7 +213,7 @@ class Ladder:
     ) -> None:
         self.task, self.seconds, self.threads = task, seconds, threads
         self.items, self.packed, self.one_way = labelled_graphs(task)
-        self.bare = [LabelledGraph(i.graph, i.node_labels) for i in self.items]
+        self.bare = [LabelledGraph(i, i.node_labels) for i in self.items]
         y, mask = task.targets()
         self.mask = mask.numpy().reshape(len(y), -1)
         self.y = y.numpy().reshape(self.mask.shape)
@@ -339,7 +339,7 @@ class Ladder:
         return self.finding(_ISOMORPHISM, title, self.known[_ISOMORPHISM],
                             int(open_.size), clock() - began)  # fmt: skip
 
-    def _marked(self, number: int) -> LabelledGraph:
+    def _marked(self, number: int) -> Graph:
         """Return a graph; for a node, its graph with the node marked."""
         item = self.items[int(self.owner[number])]
         if not self.on_nodes:
@@ -351,7 +351,7 @@ class Ladder:
         rows = np.unique(np.column_stack([marks, marked]), axis=0, return_inverse=True)
         texts = [f"{a} {b}" for a, b in rows[0].tolist()]
         return LabelledGraph(
-            item.graph, [texts[i] for i in rows[1].reshape(-1)], item.edge_labels
+            item, [texts[i] for i in rows[1].reshape(-1)], item.edge_labels
         )
 
 
@@ -367,7 +367,7 @@ def encoding_costs(
     chosen = config_of(config, rung)
     size = min(packed.num_graphs, _SAMPLE)  # evenly spread over the dataset
     numbers = np.linspace(0, packed.num_graphs - 1, size).astype(np.int64).tolist()
-    sample = pack([unpack(packed_slice(packed, g, g + 1))[0] for g in numbers])
+    sample, *_ = packed.take(numbers)
     times = packed.num_nodes / max(sample.num_nodes, 1)
     began, size = clock(), 0
     if "num_hops" in rung.keys:

@@ -26,7 +26,6 @@ from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.errors import CacheWarning, ConfigError, GraphInputError, OutputError
 from sekgnn.files import make_folder
 from sekgnn.graphs import PackedGraphs, SelfLoops, Undirected
-from sekgnn.graphs.packed import packed_slice
 from sekgnn.parallel import Progress, even_chunks
 from sekgnn.transforms.add_substructure_encoding import AddSubstructureEncoding
 from sekgnn.transforms.encoding_cache import (
@@ -272,7 +271,8 @@ def _on_workers(
     assert folder is not None
     kind = np.dtype(dtype)
     job = partial(_encode_piece, folder.absolute(), encoding, kind)
-    pieces = [packed_slice(packed, *b) for b in even_chunks(packed.num_graphs, _PIECE)]
+    chunks = even_chunks(packed.num_graphs, _PIECE)
+    pieces = [packed.take(np.arange(*bounds))[0] for bounds in chunks]
     tasks = (
         (number, (piece.node_ptr, piece.indptr, piece.indices))
         for number, piece in enumerate(pieces)

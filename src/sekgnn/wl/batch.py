@@ -1,4 +1,4 @@
-"""Labelled graphs side by side, the input of every test."""
+"""Graphs side by side, the input of every test."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.digest import KEY_LABEL, Colours, digest_words
-from sekgnn.errors import GraphInputError
 from sekgnn.graphs.convert import as_labelled
-from sekgnn.graphs.labelled import LabelledGraph
+from sekgnn.graphs.graph import Graph, join_labels
 from sekgnn.graphs.packed import PackedGraphs, pack
 
 
@@ -29,24 +28,28 @@ class Batch:
             there are none.
     """
 
-    graphs: tuple[LabelledGraph, ...]
+    graphs: tuple[Graph, ...]
     packed: PackedGraphs
     node_labels: NDArray[np.int64]
     edge_labels: NDArray[np.int64]
 
     @classmethod
-    def of(cls, graphs: Iterable[LabelledGraph]) -> Batch:
+    def of(cls, graphs: Iterable[Graph]) -> Batch:
         """Pack ``graphs``.
 
         Raises:
             GraphInputError: If some of them carry labels and others do not.
         """
         items = tuple(graphs)
-        packed = pack([item.graph for item in items])
-        nodes = [item.node_labels for item in items]
-        edges = [item.edge_labels for item in items]
-        joined = _joined("node", nodes, packed.num_nodes), _joined("edge", edges, 0)
-        return cls(items, packed, *joined)
+        packed = pack(items)
+        nodes = join_labels("node", [item.node_labels for item in items])
+        edges = join_labels("edge", [item.edge_labels for item in items])
+        return cls(
+            items,
+            packed,
+            np.zeros(packed.num_nodes, np.int64) if nodes is None else nodes,
+            np.zeros(0, np.int64) if edges is None else edges,
+        )
 
     @property
     def node_ptr(self) -> NDArray[np.int64]:
@@ -93,20 +96,3 @@ def as_batch(
         as_labelled(graph, node_labels=node_labels, edge_labels=edge_labels)
         for graph in graphs
     )
-
-
-def _joined(
-    what: str, labels: list[NDArray[np.int64] | None], size: int
-) -> NDArray[np.int64]:
-    """Concatenate labels that all graphs have; ``size`` zeros where none has."""
-    present = [array for array in labels if array is not None]
-    if not present:
-        return np.zeros(size, dtype=np.int64)
-    if len(present) < len(labels):
-        has = next(i for i, array in enumerate(labels) if array is not None)
-        lacks = next(i for i, array in enumerate(labels) if array is None)
-        raise GraphInputError(
-            f"graph {has} has {what} labels, but graph {lacks} has none; label all "
-            "graphs or none."
-        )
-    return np.concatenate(present)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sekgnn.digest import number_colours
 from sekgnn.errors import ConfigError, GraphInputError
-from sekgnn.graphs.labelled import LabelledGraph
+from sekgnn.graphs.graph import Graph
 from sekgnn.hops import hop_pairs
 from sekgnn.wl.encodings.walks import Walks, ball_of, landing_powers, pair_groups
 from sekgnn.wl.fwl import TwoFWL
@@ -104,9 +104,9 @@ def _check(verdict: Verdict) -> None:
         )
 
 
-def _graph(item: LabelledGraph, name: str) -> dict[str, Any]:
+def _graph(item: Graph, name: str) -> dict[str, Any]:
     """Return a graph: every edge once, with its label."""
-    row, col = item.graph.edge_index()
+    row, col = item.edge_index()
     once = row < col
     nodes, edges = item.node_labels, item.edge_labels
     return {
@@ -143,7 +143,7 @@ def _colour(verdict: Verdict, classes: list[NDArray[np.int64]]) -> dict[str, Any
     }
 
 
-def _facts(verdict: Verdict, item: LabelledGraph, node: int) -> list[Any]:
+def _facts(verdict: Verdict, item: Graph, node: int) -> list[Any]:
     """Return the label of a node and its walks."""
     test = verdict.run.test
     label = 0 if item.node_labels is None else int(item.node_labels[node])
@@ -151,7 +151,7 @@ def _facts(verdict: Verdict, item: LabelledGraph, node: int) -> list[Any]:
     return [label, *(walk_vectors(item, node, f) for f in fs if isinstance(f, Walks))]
 
 
-def walk_vectors(item: LabelledGraph, node: int, walks: Walks) -> dict[str, list[Any]]:
+def walk_vectors(item: Graph, node: int, walks: Walks) -> dict[str, list[Any]]:
     """Return the value of a node in fractions, by group of pairs.
 
     A group is called after its part and two distances to the centre, as in ``"f3: 1 to
@@ -159,7 +159,7 @@ def walk_vectors(item: LabelledGraph, node: int, walks: Walks) -> dict[str, list
     pair, both labels and, last, how often it occurs; or only the steps, summed.
     """
     centred = walks.scope != "internal"
-    nodes, bounds, near = ball_of(item.graph, node, walks, centred)
+    nodes, bounds, near = ball_of(item, node, walks, centred)
     labels = [0] * item.num_nodes
     if item.node_labels is not None:
         labels = item.node_labels.tolist()

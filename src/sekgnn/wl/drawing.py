@@ -17,7 +17,6 @@ from sekgnn.errors import GraphInputError
 from sekgnn.files import write_atomically
 from sekgnn.graphs.extras import require
 from sekgnn.graphs.graph import Graph
-from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.graphs.molecules import depict
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def draw_verdict(verdict: Verdict, path: str | Path | None = None) -> Any:
                 about = [", ".join(about)]
             centre = drawings[g].get("centre")
             if centre is not None:
-                shape = neighbourhood_shape(run.batch.graphs[g].graph, centre)
+                shape = neighbourhood_shape(run.batch.graphs[g], centre)
                 about.append(f"neighbours of node {centre}: {shape}")
             axis.set_title(_wrapped(about, _LETTERS), fontsize=10, parse_math=False)
     text = _wrapped([verdict.sentence()], 2 * _LETTERS)
@@ -110,11 +109,11 @@ def _drawings(verdict: Verdict) -> list[dict[str, Any]]:
             if found is not None
         ]
     numbers = [[str(v) for v in range(item.num_nodes)] for item in graphs]
-    if all(_is_tangled(item.graph) for item in graphs):
+    if all(_is_tangled(item) for item in graphs):
         return [
             {
                 "texts": texts,
-                "places": ring_positions(item.graph, centre),
+                "places": ring_positions(item, centre),
                 "centre": centre,
             }
             for texts, item, centre in zip(
@@ -122,7 +121,7 @@ def _drawings(verdict: Verdict) -> list[dict[str, Any]]:
             )
         ]
     return [
-        {"texts": texts, "places": layout(item.graph)}
+        {"texts": texts, "places": layout(item)}
         for texts, item in zip(numbers, graphs, strict=True)
     ]
 
@@ -154,7 +153,7 @@ def _is_tangled(graph: Graph) -> bool:
 
 def draw_graph(
     axis: Any,
-    graph: LabelledGraph,
+    graph: Graph,
     places: Places,
     faces: Sequence[str],
     *,
@@ -176,7 +175,7 @@ def draw_graph(
     from matplotlib.collections import LineCollection
     from scipy.spatial.distance import pdist
 
-    edges = graph.graph.edge_index().T
+    edges = graph.edge_index().T
     edges = edges[edges[:, 0] < edges[:, 1]]
     corners = places if len(places) else np.zeros((1, 2))
     low, high = corners.min(axis=0), corners.max(axis=0)
@@ -191,7 +190,7 @@ def draw_graph(
     else:
         kinds = np.zeros(len(edges), dtype=np.int64)
         if centre is not None:  # edges to the centre, and those among its neighbours
-            near = graph.graph.neighbors(centre)
+            near = graph.neighbors(centre)
             kinds[(edges == centre).any(axis=1)] = 1
             kinds[np.isin(edges, near).all(axis=1)] = 2
         edges = edges[np.argsort(kinds, kind="stable")]
@@ -260,7 +259,7 @@ def _line(places: Places, u: int, v: int, radius: float) -> Places:
     return ends[0] + t * step + 2 * t * (1 - t) * bend
 
 
-def _bond_lines(graph: LabelledGraph, places: Places) -> tuple[list[Places], list[Any]]:
+def _bond_lines(graph: Graph, places: Places) -> tuple[list[Places], list[Any]]:
     """Return the lines of all bonds, and their styles.
 
     The second line of a bond is inside the smallest ring around it, else on the side of
@@ -268,9 +267,9 @@ def _bond_lines(graph: LabelledGraph, places: Places) -> tuple[list[Places], lis
     """
     assert graph.edge_labels is not None
     nx = require("networkx", None)
-    whole = graph.graph.to_networkx()
+    whole = graph.to_networkx()
     lines, styles = [], []
-    pairs = zip(graph.graph.edge_index().T.tolist(), graph.edge_labels, strict=True)
+    pairs = zip(graph.edge_index().T.tolist(), graph.edge_labels, strict=True)
     for (u, v), kind in pairs:
         if u > v:
             continue

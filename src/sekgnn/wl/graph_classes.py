@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sekgnn.digest import Colours, multiset_digests, number_colours
 from sekgnn.errors import ConfigError
-from sekgnn.graphs.labelled import LabelledGraph
+from sekgnn.graphs.graph import Graph
 from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress
 from sekgnn.wl.batch import Batch, as_batch
@@ -107,7 +107,7 @@ def graph_counts(colours: Colours, ptr: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def graph_keys(
     test: WLTest,
-    graphs: Sequence[LabelledGraph],
+    graphs: Sequence[Graph],
     *,
     max_rounds: int | None = None,
     threads: int | None = None,
@@ -153,9 +153,7 @@ def graph_keys(
     return out
 
 
-def _portions(
-    test: WLTest, graphs: Sequence[LabelledGraph]
-) -> Iterator[tuple[int, int]]:
+def _portions(test: WLTest, graphs: Sequence[Graph]) -> Iterator[tuple[int, int]]:
     """Yield the bounds of portions that need little memory together."""
     low, sizes = 0, [item.num_nodes for item in graphs]
     for high in range(1, len(sizes) + 1):

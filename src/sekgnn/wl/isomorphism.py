@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sekgnn.digest import Colours
 from sekgnn.graphs.extras import require
-from sekgnn.graphs.labelled import LabelledGraph
+from sekgnn.graphs.graph import Graph
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.refinement import Colouring, WLTest
 
@@ -74,10 +74,10 @@ class CanonicalColouring(Colouring):
         return ["no renaming of the nodes makes one graph the other"]
 
 
-def canonical_digest(item: LabelledGraph) -> bytes:
+def canonical_digest(item: Graph) -> bytes:
     """Return 16 bytes that two labelled graphs share exactly when isomorphic."""
     n = item.num_nodes
-    row, col = item.graph.edge_index()
+    row, col = item.edge_index()
     upper = row < col
     ends = np.stack([row[upper], col[upper]], axis=1)
     labels = [(0, 0)] * n

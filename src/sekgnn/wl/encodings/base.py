@@ -105,7 +105,7 @@ class ExactValues(ExactEncoding):
     def _channels(self, batch: Batch, node: int) -> dict[str, str]:
         """Return what to say of each channel; nothing of residues and the like."""
         g, v = batch.locate(node)
-        values = self.values(pack([batch.graphs[g].graph]))
+        values = self.values(pack([batch.graphs[g]]))
         if isinstance(values, RaggedEncoding):
             texts = [
                 "{" + ", ".join(f"{n} × {row.tolist()}" for n, row in multiset) + "}"

@@ -260,7 +260,7 @@ class Walks(ExactEncoding):
     def words(self, batch: Batch, node: int) -> str:
         """Say the returns of the first steps, as fractions."""
         g, v = batch.locate(node)
-        graph = batch.graphs[g].graph
+        graph = batch.graphs[g]
         steps = list(islice(step_multisets(graph, v, self), _SHOWN_STEPS))
         if not steps[0]:
             return f"{self.place()}: there are no other nodes"
@@ -272,7 +272,7 @@ class Walks(ExactEncoding):
     def difference(self, batch: Batch, node: int, other: int) -> str:
         """Say in which pairs, and after how many steps, the walks first differ."""
         (g, v), (h, w) = batch.locate(node), batch.locate(other)
-        mine, theirs = batch.graphs[g].graph, batch.graphs[h].graph
+        mine, theirs = batch.graphs[g], batch.graphs[h]
         found = first_differing_step(mine, v, theirs, w, self)
         return f"{self.place()}: {found}"
 

@@ -13,7 +13,6 @@ from sekgnn.digest import number_colours
 from sekgnn.encoding.walk_encoding import Scope
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.graph import Graph
-from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.wl.batch import Batch
 from sekgnn.wl.encodings.walks import (
     Multisets,
@@ -167,7 +166,7 @@ def walk_curves(batch: Batch) -> list[dict[str, Any]]:
     :data:`STEPS` steps where the work or the fractions would be too long, and none
     (``steps`` is 0) where even one step costs too much.
     """
-    plain = Batch.of(LabelledGraph(item.graph) for item in batch.graphs)
+    plain = Batch.of(item.graph for item in batch.graphs)
     return [
         _kind(plain, Walks(scope, radius, num_shells=_SHELLS, walk_length=STEPS))
         for scope, radius in _KINDS
@@ -180,10 +179,8 @@ def _kind(batch: Batch, walks: Walks) -> dict[str, Any]:
     _, first = np.unique(numbers, return_index=True)
     chosen = [batch.locate(node) for node in first.tolist()]
     affordable = min(STEPS, _WORK // max(1, _work(batch, walks, chosen)))
-    powers = [_powers(item.graph, walks, affordable) for item in batch.graphs]
-    walking = [
-        step_multisets(batch.graphs[g].graph, v, walks, powers[g]) for g, v in chosen
-    ]
+    powers = [_powers(item, walks, affordable) for item in batch.graphs]
+    walking = [step_multisets(batch.graphs[g], v, walks, powers[g]) for g, v in chosen]
     curves: list[dict[str, list[list[str]]]] = [{} for _ in chosen]
     steps, length = 0, 0
     while steps < affordable:
@@ -211,8 +208,8 @@ def _kind(batch: Batch, walks: Walks) -> dict[str, Any]:
 def _work(batch: Batch, walks: Walks, chosen: list[tuple[int, int]]) -> int:
     """Estimate the cost of one step of the walks around some nodes."""
     total = 0.0
-    for g, item in enumerate(batch.graphs):
-        n, graph = item.num_nodes, item.graph
+    for g, graph in enumerate(batch.graphs):
+        n = graph.num_nodes
         nodes = [v for h, v in chosen if h == g]
         near = graph.adjacency().astype(float) + np.eye(n)
         reach = np.linalg.matrix_power(near, walks.radius or _SHELLS)

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from sekgnn._version import __version__
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.graph import Graph
-from sekgnn.graphs.labelled import LabelledGraph
 from sekgnn.graphs.molecules import BOND_NUMBERS
 from sekgnn.wl.drawing import layout
 from sekgnn.wl.explorer.content import rungs_of, walk_curves
@@ -67,14 +66,14 @@ def check_sizes(sizes: Sequence[int]) -> None:
         )
 
 
-def _graph(item: LabelledGraph) -> dict[str, Any]:
+def _graph(item: Graph) -> dict[str, Any]:
     """Return the edges, labels and drawing of one graph."""
-    row, col = item.graph.edge_index()
+    row, col = item.edge_index()
     upper = row < col
     out: dict[str, Any] = {
         "n": item.num_nodes,
         "edges": np.stack([row[upper], col[upper]], axis=1).tolist(),
-        "places": node_places(item.graph).round(4).tolist(),
+        "places": node_places(item).round(4).tolist(),
     }
     if item.node_labels is not None:
         names = item.label_names
