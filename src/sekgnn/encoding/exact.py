@@ -18,8 +18,8 @@ from sekgnn.encoding.channels import (
     Plan,
     divisor_value,
     plans,
+    with_shell_sizes,
 )
-from sekgnn.encoding.size_steps import with_shell_sizes
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.convert import as_graph
@@ -30,7 +30,7 @@ from sekgnn.hops import shell_sizes
 from sekgnn.hops.levels import class_shells
 from sekgnn.kernel import kernel
 from sekgnn.parallel import PerThread, Progress, even_chunks, run_chunks
-from sekgnn.walks.ball import largest_ball, local_ball
+from sekgnn.walks.ball import local_ball
 from sekgnn.walks.modular import PRIMES, inverse, inverse_degrees, modular_step
 
 PAIRS_LIMIT = 8_192
@@ -39,29 +39,29 @@ PAIRS_LIMIT = 8_192
 
 @kernel
 def add_value(
-    raw: NDArray[np.int64], channel: int, t: int, value: int, prime: int, squares: int
+    raw: NDArray[Any], channel: int, t: int, value: Any, prime: np.uint64, squares: int
 ) -> None:
     """Add ``value`` to a raw sum, and its square to the sum of squares, if any."""
-    raw[channel, t] = (raw[channel, t] + value) % prime
+    raw[channel, t] += value
     if squares >= 0:
-        both = raw[channel + squares, t] + value * value
-        raw[channel + squares, t] = both % prime
+        raw[channel + squares, t] += value * value % prime
 
 
 @kernel
 def add_step(
-    landing: NDArray[np.int64],
+    landing: NDArray[Any],
     centre: int,
     members: NDArray[np.int32],
     bounds: NDArray[np.int64],
     offsets: NDArray[np.int64],
-    prime: int,
+    prime: np.uint64,
     t: int,
-    raw: NDArray[np.int64],
+    raw: NDArray[Any],
 ) -> None:
     """Add the values of step t + 1 around one centre to its raw sums, ``[C_raw, L]``.
 
-    ``landing`` is :math:`H^{(t + 1)}` modulo ``prime``, ``[s, s]``. Shell k of the row
+    ``landing`` is :math:`H^{(t + 1)}` modulo ``prime``, ``[s, s]``: fewer than 2^32
+    residues below 2^31 are added, so sums are reduced at the end. Shell k of the row
     ``centre`` is ``members[bounds[k - 1]:bounds[k]]``.
     """
     num_shells = bounds.size - 1
@@ -90,45 +90,84 @@ def add_step(
 
 @kernel
 def finish_exact(
-    raw: NDArray[np.int64],
+    raw: NDArray[np.uint64],
     bounds: NDArray[np.int64],
     terms: NDArray[np.int64],
-    prime: int,
+    node: int,
     out: NDArray[np.int64],
 ) -> None:
-    """Apply the terms of a :class:`~sekgnn.encoding.channels.Plan` modulo ``prime``."""
+    """Apply the terms of a :class:`~sekgnn.encoding.channels.Plan` to one node.
+
+    ``raw`` is ``[2, C_raw, L]``, ``out`` ``[2, N, C, L]``.
+    """
     sizes = np.diff(bounds)
     for i in range(terms.shape[0]):
         whole = divisor_value(terms[i, 2], terms[i, 3], sizes)
         if whole == 0:
             continue
-        factor = inverse(whole * terms[i, 4], prime)
-        for t in range(raw.shape[1]):
-            part = raw[terms[i, 0], t] * factor % prime
-            out[terms[i, 1], t] = (out[terms[i, 1], t] + part) % prime
+        for p in range(2):
+            prime = PRIMES[p]
+            factor = inverse(whole * terms[i, 4], prime)
+            row = out[p, node, terms[i, 1]]
+            for t in range(row.size):
+                part = np.int64(raw[p, terms[i, 0], t] % np.uint64(prime))
+                row[t] = (row[t] + part * factor % prime) % prime
+
+
+@kernel
+def exact_values(
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    inverses: NDArray[np.uint64],
+    members: NDArray[np.int32],
+    bounds: NDArray[np.int64],
+    plan: Plan,
+    first: int,
+    out: NDArray[np.int64],
+) -> None:
+    """Add the residues of some nodes of a small graph to ``out``, ``[2, N, C, L]``.
+
+    They are its rows 0, 1, ..., one for each row of ``bounds``, and the nodes ``first``
+    and so on of ``out``; the rest is as for :func:`add_step` and
+    :func:`~sekgnn.walks.modular.modular_step`.
+    """
+    n, count, steps = rows.size - 1, bounds.shape[0], out.shape[3]
+    raw = np.zeros((count, 2, plan.num_raw, steps), dtype=np.uint64)
+    before = np.zeros((2, n, n), dtype=np.uint64)
+    after = np.empty((2, n, n), dtype=np.uint64)
+    for i in range(n):
+        before[0, i, i] = before[1, i, i] = np.uint64(1)
+    for t in range(steps):
+        modular_step(rows, columns, inverses, before, after)
+        before, after = after, before
+        for v in range(count):
+            for p in range(2):
+                prime, sums = np.uint64(PRIMES[p]), raw[v, p]
+                add_step(before[p], v, members, bounds[v], plan.offsets, prime, t, sums)
+    for v in range(count):
+        finish_exact(raw[v], bounds[v], plan.terms, first + v, out)
 
 
 @kernel
 def exact_graph_scope(
-    graph: CsrGraph, plan: Plan, prime: int, out: NDArray[np.int64]
+    graph: CsrGraph,
+    first: int,
+    n: int,
+    plan: Plan,
+    count: bool,
+    out: NDArray[np.int64],
 ) -> None:
-    """Write the residues of all nodes in ``graph`` scope, ``out`` is ``[n, C, L]``."""
-    n, steps = out.shape[0], out.shape[2]
-    alone = np.arange(n).astype(np.int32)
-    _, ones, rows, columns = quotient(graph, alone, 0, n, plan.loop)
+    """Write the residues of nodes ``first..first + n - 1``, which are one graph.
+
+    With ``count`` they are of numbers of walks instead of probabilities.
+    """
+    alone = np.arange(first + n).astype(np.int32)
+    _, ones, rows, columns = quotient(graph, alone, first, n, plan.loop)
     members, bounds = class_shells(ones, rows, columns, plan.num_shells)
-    inverses = inverse_degrees(rows, prime)
-    raw = np.zeros((n, plan.num_raw, steps), dtype=np.int64)
-    before, after = np.zeros((n, n), dtype=np.int64), np.empty((n, n), dtype=np.int64)
-    for v in range(n):
-        before[v, v] = 1
-    for t in range(steps):
-        modular_step(rows, columns, inverses, prime, before, after)
-        before, after = after, before
-        for v in range(n):
-            add_step(before, v, members, bounds[v], plan.offsets, prime, t, raw[v])
-    for v in range(n):
-        finish_exact(raw[v], bounds[v], plan.terms, prime, out[v])
+    inverses = inverse_degrees(rows)
+    if count:
+        inverses[:] = np.uint64(1)
+    exact_values(rows, columns, inverses, members, bounds, plan, first, out)
 
 
 @kernel
@@ -137,30 +176,18 @@ def exact_ego_nets(
     start: int,
     stop: int,
     plan: Plan,
-    prime: int,
     place: NDArray[np.int32],
     out: NDArray[np.int64],
 ) -> None:
     """Write the residues of nodes ``start..stop - 1`` on their ego-nets."""
-    steps = out.shape[2]
     for v in range(start, stop):
         nodes, bounds, rows, columns = local_ball(
             graph, v, plan.radius, plan.with_centre, plan.loop, place
         )
-        s = nodes.size
-        members = np.arange(s).astype(np.int32)
-        shells = bounds[1 : plan.num_shells + 2]
-        inverses = inverse_degrees(rows, prime)
-        raw = np.zeros((plan.num_raw, steps), dtype=np.int64)
-        before = np.zeros((s, s), dtype=np.int64)
-        after = np.empty((s, s), dtype=np.int64)
-        for i in range(s):
-            before[i, i] = 1
-        for t in range(steps):
-            modular_step(rows, columns, inverses, prime, before, after)
-            before, after = after, before
-            add_step(before, 0, members, shells, plan.offsets, prime, t, raw)
-        finish_exact(raw, shells, plan.terms, prime, out[v])
+        members = np.arange(nodes.size).astype(np.int32)
+        shells = bounds[1 : plan.num_shells + 2].copy().reshape(1, -1)
+        inverses = inverse_degrees(rows)
+        exact_values(rows, columns, inverses, members, shells, plan, v, out)
 
 
 def encode_exact(
@@ -205,39 +232,36 @@ def encode_exact(
         )
     g = as_graph(graph)
     n, place = g.num_nodes, PerThread(lambda: np.full(g.num_nodes, -1, dtype=np.int32))
-    _check_size(g, encoding)
+    _check_size(g, encoding, threads)
     blocks = list(plans(encoding))
     width = sum(len(names) for _, names in blocks)
     sizes = shell_sizes(pack([g]), encoding.sized_shells, threads=threads)
-    done, total = 0, n * len(blocks) * len(PRIMES)
-    parts = []
+    walks = np.zeros((len(PRIMES), n, width, encoding.walk_length), dtype=np.int64)
+    for i, (plan, _) in enumerate(blocks, start=1):
 
-    def run(plan: Plan, prime: int, out: NDArray[np.int64]) -> None:
-        def work(start: int, stop: int) -> None:
-            exact_ego_nets(g.csr, start, stop, plan, prime, place.value, out)
+        def work(start: int, stop: int, plan: Plan = plan) -> None:
+            exact_ego_nets(g.csr, start, stop, plan, place.value, walks)
 
         if plan.radius:
             run_chunks(work, even_chunks(n, 64), threads)
         else:
-            exact_graph_scope(g.csr, plan, prime, out)
-
-    for prime in PRIMES:
-        walks = np.zeros((n, width, encoding.walk_length), dtype=np.int64)
-        for plan, _ in blocks:
-            run(plan, prime, walks)
-            done += n
-            if progress is not None:
-                progress(done, total)
-        parts.append(with_shell_sizes(encoding, walks, sizes, prime))
+            exact_graph_scope(g.csr, 0, n, plan, False, walks)
+        if progress is not None:
+            progress(i * n, len(blocks) * n)
+    parts = [
+        with_shell_sizes(encoding, residues, sizes, prime)
+        for residues, prime in zip(walks, PRIMES, strict=True)
+    ]
     return np.stack(parts, axis=-1)
 
 
-def _check_size(g: Graph, encoding: WalkEncoding) -> None:
+def _check_size(g: Graph, encoding: WalkEncoding, threads: int | None) -> None:
     """Refuse what needs residues over too many pairs of nodes."""
     for block in encoding.blocks:
         most, what = g.num_nodes, "the graph"
         if block.scope != "graph":
-            most = largest_ball(g.csr, block.radius)
+            around = shell_sizes(pack([g]), block.radius, threads=threads)
+            most = 1 + int(around.sum(axis=1).max(initial=0))
             what = f"an ego-net of radius {block.radius}"
         if most > PAIRS_LIMIT:
             raise GraphInputError(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sekgnn.checks import MOST_LEVELS, check_positive
+from sekgnn.encoding.channels import Plan, plans
+from sekgnn.encoding.exact import PAIRS_LIMIT, add_step, exact_graph_scope
 from sekgnn.encoding.substructure import SubstructureEncoding, register_encoding
+from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.graph import CsrGraph
 from sekgnn.graphs.packed import PackedGraphs
@@ -20,9 +23,6 @@ from sekgnn.parallel import Progress, even_chunks, run_chunks
 from sekgnn.parameters import parameter
 from sekgnn.walks.modular import PRIMES
 
-PAIRS_LIMIT = 8_192
-"""Nodes of a graph for which all pairs are counted."""
-
 GRAPHS_CHUNK = 32
 
 
@@ -32,49 +32,32 @@ def count_walks(
     graph: CsrGraph,
     first: int,
     last: int,
-    num_shells: int,
-    prime: int,
-    out: NDArray[Any],
+    plan: Plan,
+    raw: NDArray[np.float64],
 ) -> None:
-    """Write the sums of all nodes of graphs ``first..last - 1``.
+    """Write the raw sums of all nodes of graphs ``first..last - 1``.
 
-    They are counted modulo ``prime``; 0 is for floats as they are. ``out`` is zero,
-    ``[N, 1 + 3 K, L]``: return, then for every k to the shell, its diagonal, the rest.
+    ``raw`` is zero, ``[N, C_raw, L]``, laid out as ``plan`` says.
     """
     for g in range(first, last):
         begin, n = node_ptr[g], node_ptr[g + 1] - node_ptr[g]
         alone = np.arange(node_ptr[g + 1]).astype(np.int32)
         _, ones, rows, columns = quotient(graph, alone, begin, n, 0)
-        members, bounds = class_shells(ones, rows, columns, num_shells)
-        before, after = np.zeros((n, n), out.dtype), np.zeros((n, n), out.dtype)
-        for v in range(n):
-            before[v, v] = 1
-        for t in range(out.shape[2]):
+        members, bounds = class_shells(ones, rows, columns, plan.num_shells)
+        before, after = np.eye(n), np.empty((n, n))
+        for t in range(raw.shape[2]):
             for i in range(n):
                 for j in range(n):
-                    after[i, j] = 0
+                    after[i, j] = 0.0
                 for e in range(rows[i], rows[i + 1]):
                     for j in range(n):
                         after[i, j] += before[columns[e], j]
-                if prime > 0:
-                    for j in range(n):
-                        after[i, j] %= prime
             before, after = after, before
             for v in range(n):
-                sums = out[begin + v]
-                sums[0, t] = before[v, v]
-                for k in range(1, num_shells + 1):
-                    for a in range(bounds[v, k - 1], bounds[v, k]):
-                        i = members[a]
-                        sums[k, t] += before[v, i]
-                        sums[num_shells + k, t] += before[i, i]
-                        for b in range(bounds[v, k - 1], bounds[v, k]):
-                            j = members[b]
-                            if i != j:  # below n² terms of 31 bits
-                                sums[2 * num_shells + k, t] += before[i, j]
-                if prime > 0:
-                    for c in range(sums.shape[0]):
-                        sums[c, t] %= prime
+                add_step(
+                    before, v, members, bounds[v], plan.offsets, np.uint64(0), t,
+                    raw[begin + v],
+                )  # fmt: skip
 
 
 @register_encoding("walk_counts")
@@ -132,7 +115,16 @@ class WalkCounts(SubstructureEncoding):
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
         """Return the counts, or their logarithms, ``[N, C, L]``."""
-        out = self._counted(graphs, 0, np.float64, threads, progress)
+        plan = self._plan(graphs)
+        raw = np.zeros((graphs.num_nodes, plan.num_raw, self.length))
+
+        def work(first: int, last: int) -> None:
+            count_walks(graphs.node_ptr, graphs.csr, first, last, plan, raw)
+
+        run_chunks(
+            work, even_chunks(graphs.num_graphs, GRAPHS_CHUNK), threads, progress
+        )
+        out = raw[:, plan.terms[:, 0]]
         return np.log1p(out) if self.log1p else out
 
     def exact(
@@ -143,31 +135,25 @@ class WalkCounts(SubstructureEncoding):
         Like :func:`~sekgnn.encoding.encode_exact`: different numbers agree about once
         in 2^62, however large they are.
         """
-        parts = [self._counted(graphs, p, np.int64, threads, None) for p in PRIMES]
-        return np.stack(parts, axis=-1)
+        plan, starts = self._plan(graphs), graphs.node_ptr.tolist()
+        shape = len(PRIMES), graphs.num_nodes, self.num_channels, self.length
+        out = np.zeros(shape, dtype=np.int64)
 
-    def _counted(
-        self,
-        graphs: PackedGraphs,
-        prime: int,
-        dtype: DTypeLike,
-        threads: int | None,
-        progress: Progress | None,
-    ) -> NDArray[Any]:
+        def work(first: int, last: int) -> None:
+            for begin, end in pairwise(starts[first : last + 1]):
+                exact_graph_scope(graphs.csr, begin, end - begin, plan, True, out)
+
+        run_chunks(work, even_chunks(graphs.num_graphs, GRAPHS_CHUNK), threads)
+        return np.stack(list(out), axis=-1)
+
+    def _plan(self, graphs: PackedGraphs) -> Plan:
+        """Return where the sums of walks on A go, if no graph is too large."""
         most = int(np.diff(graphs.node_ptr).max(initial=0))
         if most > PAIRS_LIMIT:
             raise GraphInputError(
                 f"walk_counts needs a number for every pair of nodes and handles up to "
                 f"{PAIRS_LIMIT} nodes; a graph has {most}. Use the encoding walks."
             )
-        out = np.zeros((graphs.num_nodes, self.num_channels, self.length), dtype=dtype)
-
-        def work(first: int, last: int) -> None:
-            count_walks(
-                graphs.node_ptr, graphs.csr, first, last, self.num_shells, prime, out
-            )
-
-        run_chunks(
-            work, even_chunks(graphs.num_graphs, GRAPHS_CHUNK), threads, progress
-        )
-        return out
+        walks = WalkEncoding(self.num_shells, self.walk_length, self_loops=False)
+        ((plan, _),) = plans(walks)
+        return plan

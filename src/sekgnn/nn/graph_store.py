@@ -128,11 +128,11 @@ class GraphStore:
         batch = Batch(_base_cls=self.base)
         sizes = self.node_ptr[chosen + 1] - self.node_ptr[chosen]
         ptr = starts(sizes)
-        found: dict[int, tuple[Tensor, Positions]] = {}
+        known: dict[int, tuple[Tensor, Positions]] = {}
         for name, where in self.ptrs.items():
-            if id(where) not in found:
-                found[id(where)] = positions(where, chosen)
-            flat, lengths = found[id(where)]
+            if id(where) not in known:
+                known[id(where)] = positions(where, chosen)
+            flat, lengths = known[id(where)]
             if name == "batch":
                 owner = np.repeat(np.arange(chosen.size), lengths)
                 batch.batch = torch.from_numpy(owner)
@@ -178,10 +178,10 @@ class GraphStore:
         steps = [data.__inc__(name, data[name]) for data in items]
         if any(isinstance(step, Tensor) and step.numel() != 1 for step in steps):
             raise GraphInputError(_cannot(name, "it is shifted row by row"))
-        found = np.array([int(step) for step in steps])
-        if not found.any():
+        shifts = np.array([int(step) for step in steps])
+        if not shifts.any():
             return False
-        if np.array_equal(found, np.diff(self.node_ptr)):
+        if np.array_equal(shifts, np.diff(self.node_ptr)):
             return True
         raise GraphInputError(_cannot(name, "it does not count nodes"))
 

@@ -21,8 +21,7 @@ from sekgnn.nn.batch_loader import BatchLoader, BatchSource
 from sekgnn.nn.graph_store import GraphStore, positions
 from sekgnn.nn.hop_matrices import check_index
 from sekgnn.nn.kernels import (
-    cut_indices,
-    cut_indptr,
+    cut_hops,
     group,
     sample_rows,
     transpose,
@@ -73,7 +72,6 @@ class GraphSource(BatchSource):
         seed: int = 0,
         encodings: Tensor | RaggedEncoding | None = None,
     ) -> None:
-        """Find the hops."""
         self.graphs, self.encodings = graphs, encodings
         self.num_hops = check_positive("num_hops", num_hops)
         self.max_neighbors = max_neighbors
@@ -121,16 +119,12 @@ class GraphSource(BatchSource):
 
     def _cut(self, chosen: NDArray[np.int64]) -> list[Tensor]:
         """Return the CSR of a batch: two tensors, or four with the transpose."""
-        node_ptr, k = self.graphs.node_ptr, self.num_hops
-        nodes = int((node_ptr[chosen + 1] - node_ptr[chosen]).sum())
-        out: list[Tensor] = []
-        for hops in self.hops:
-            indptr = np.empty(k * nodes + 1, dtype=np.int32)
-            cut_indptr(hops.indptr, node_ptr, chosen, k, indptr)
-            indices = np.empty(indptr[-1], dtype=np.int32)
-            cut_indices(hops.indptr, hops.indices, node_ptr, chosen, k, indices)
-            out += [torch.from_numpy(indptr), torch.from_numpy(indices)]
-        return out
+        cut = (self.graphs.node_ptr, chosen, self.num_hops)
+        return [
+            torch.from_numpy(array)
+            for hops in self.hops
+            for array in cut_hops(hops.indptr, hops.indices, *cut)
+        ]
 
     def _tables(self, seed: int) -> tuple[HopTable, ...]:
         """Return the hops that ``seed`` samples, and their transposes."""
@@ -270,7 +264,6 @@ class HopLoader(BatchLoader):
         undirected: Undirected = "error",
         **kwargs: Any,
     ) -> None:
-        """Join the dataset and find its hops."""
         graphs = GraphStore((dataset[i] for i in range(len(dataset))), skip=_PAIRS)
         source = GraphSource(
             graphs,

@@ -228,12 +228,12 @@ def edge_features(edge_index: Tensor, edge_attr: Tensor, hops: HopCSR) -> EdgeFe
     keys, order = (edge_index[1] * n + edge_index[0]).sort(stable=True)  # [E]
     wanted = receiver * n + sender
     left = torch.searchsorted(keys, wanted)
-    found = torch.searchsorted(keys, wanted, right=True) - left
-    if bool((found != 1).any()):
-        at = int((found != 1).nonzero()[0])
+    edges = torch.searchsorted(keys, wanted, right=True) - left
+    if bool((edges != 1).any()):
+        at = int((edges != 1).nonzero()[0])
         u, v = int(sender[at]), int(receiver[at])
         raise GraphInputError(
-            f"the pair {u} -> {v} of hop 1 has {int(found[at])} edges in edge_index; "
+            f"the pair {u} -> {v} of hop 1 has {int(edges[at])} edges in edge_index; "
             "with edge features it must have one. Give both directions of every edge "
             "and join multiple ones (torch_geometric.utils.to_undirected)."
         )

@@ -79,42 +79,14 @@ def transpose(
 
 
 @kernel
-def cut_indptr(
-    indptr: NDArray[np.int64],
-    node_ptr: NDArray[np.int64],
-    chosen: NDArray[np.int64],
-    num_hops: int,
-    out: Ints,
-) -> None:
-    """Write the row starts of a batch; see :func:`cut_indices`.
-
-    Args:
-        indptr: Hop-major rows of the whole dataset, int64 ``[K N + 1]``.
-        node_ptr: First node of every graph, int64 ``[G + 1]``.
-        chosen: Graphs of the batch, int64 ``[B]``.
-        num_hops: K.
-        out: Receives the row starts, int32 ``[K N_batch + 1]``.
-    """
-    total = node_ptr[-1]
-    out[0] = 0
-    r = 0
-    for k in range(num_hops):
-        for g in chosen:
-            for v in range(k * total + node_ptr[g], k * total + node_ptr[g + 1]):
-                out[r + 1] = out[r] + (indptr[v + 1] - indptr[v])
-                r += 1
-
-
-@kernel
-def cut_indices(
+def cut_hops(
     indptr: NDArray[np.int64],
     indices: Ints,
     node_ptr: NDArray[np.int64],
     chosen: NDArray[np.int64],
     num_hops: int,
-    out: Ints,
-) -> None:
-    """Write the nodes of a batch, renumbered: one straight copy per hop and graph.
+) -> tuple[Ints, Ints]:
+    """Return the hops of a batch, renumbered: one straight copy per hop and graph.
 
     Args:
         indptr: Hop-major rows of the whole dataset, int64 ``[K N + 1]``.
@@ -122,20 +94,32 @@ def cut_indices(
         node_ptr: First node of every graph, int64 ``[G + 1]``.
         chosen: Graphs of the batch, int64 ``[B]``.
         num_hops: K.
-        out: Receives the nodes, int32 ``[M_batch]``.
+
+    Returns:
+        Row starts, int32 ``[K N_batch + 1]``, and nodes, int32 ``[M_batch]``.
     """
-    total = node_ptr[-1]
-    q = 0
+    total, rows, pairs = node_ptr[-1], 0, 0
+    for k in range(num_hops):
+        for g in chosen:
+            first, last = k * total + node_ptr[g], k * total + node_ptr[g + 1]
+            rows += last - first
+            pairs += indptr[last] - indptr[first]
+    out_indptr = np.empty(rows + 1, dtype=np.int32)
+    out_indices = np.empty(pairs, dtype=np.int32)
+    out_indptr[0] = r = q = 0
     for k in range(num_hops):
         before = 0
         for g in chosen:
+            first, last = k * total + node_ptr[g], k * total + node_ptr[g + 1]
+            for v in range(first, last):
+                out_indptr[r + 1] = out_indptr[r] + (indptr[v + 1] - indptr[v])
+                r += 1
             shift = before - node_ptr[g]
-            first = indptr[k * total + node_ptr[g]]
-            last = indptr[k * total + node_ptr[g + 1]]
-            for p in range(first, last):
-                out[q] = indices[p] + shift
+            for p in range(indptr[first], indptr[last]):
+                out_indices[q] = indices[p] + shift
                 q += 1
-            before += node_ptr[g + 1] - node_ptr[g]
+            before += last - first
+    return out_indptr, out_indices
 
 
 @kernel

@@ -44,7 +44,6 @@ class Message(nn.Module):
         share_hops: bool = False,
         edge_channels: int = 0,
     ) -> None:
-        """Keep the parameters."""
         super().__init__()
         self.channels, self.share_hops = channels, share_hops
         self.parts = 1 if share_hops else num_hops
@@ -152,7 +151,6 @@ class GINMessage(Message):
     def forward(
         self, z: Tensor, hops: HopCSR, k: int, edges: EdgeFeatures | None = None
     ) -> Tensor:
-        """Return the message of hop k, ``[N, C]``."""
         part = self.part(k)
         own = 1 + self.eps[part : part + 1]
         if not z.requires_grad:  # the first layer: nothing to send back
@@ -190,7 +188,6 @@ class GINEMessage(GINMessage):
     def forward(
         self, z: Tensor, hops: HopCSR, k: int, edges: EdgeFeatures | None = None
     ) -> Tensor:
-        """Return the message of hop k, ``[N, C]``."""
         own = 1 + self.eps[self.part(k)]
         if k == 1 and self.edge_lift is not None:
             assert edges is not None
@@ -210,7 +207,6 @@ class GCNMessage(Message):
     def forward(
         self, z: Tensor, hops: HopCSR, k: int, edges: EdgeFeatures | None = None
     ) -> Tensor:
-        """Return the message of hop k, ``[N, C]``."""
         scale = (hops.sizes(k) + 1).to(z.dtype).rsqrt().unsqueeze(1)  # [N, 1]
         scaled = scale * z
         return scale * (hops.sum(scaled, k) + scaled)

@@ -91,7 +91,6 @@ class MLP(nn.Module):
         norm: Norm = "batch",
         activation: Activation = "relu",
     ) -> None:
-        """Make the layers."""
         super().__init__()
         # a bias before a normalisation over rows is taken away by it again
         self.first = Linear(in_channels, hidden_channels, bias=norm != "batch")

@@ -142,7 +142,6 @@ class MultisetFusion(nn.Module):
         activation: Activation = "relu",
         standardize: Standardize = "scale",
     ) -> None:
-        """Make the layers."""
         super().__init__()
         if standardize == "rotate":
             raise ConfigError(

@@ -58,7 +58,6 @@ class SeedSource(BatchSource):
         item_fields: dict[str, torch.Tensor] | None = None,
         seed: int = 0,
     ) -> None:
-        """Keep graph, seeds and fields."""
         self.graph, self.items = graph, np.asarray(items, dtype=np.int64)
         self.num_hops = check_positive("num_hops", num_hops)
         self.num_layers = check_positive("num_layers", num_layers)
@@ -178,7 +177,6 @@ class HopNeighborLoader(BatchLoader):
         seed: int = 0,
         **kwargs: Any,
     ) -> None:
-        """Join the parts."""
         known = as_graph(graph)
         rows = {"x": x, fields.SUB_ENC: encoding}
         source = SeedSource(

@@ -200,7 +200,6 @@ class HopCombine(nn.Module):
     def __init__(
         self, channels: int, num_hops: int, combine: Combine = "geometric"
     ) -> None:
-        """Check the parameters."""
         super().__init__()
         self.channels = check_positive("channels", channels)
         self.num_hops = check_positive("num_hops", num_hops)

@@ -1,12 +1,18 @@
-"""The encodings of a whole dataset by one compiled call, kept in a file if wanted."""
+"""The encodings of a whole dataset by one compiled call, kept in a file if wanted.
+
+The file is named by its content and checked whenever it is read.
+"""
 
 from __future__ import annotations
 
 import copy
+import hashlib
+import inspect
+import json
 import operator
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, overload
@@ -18,22 +24,24 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sekgnn import fields
-from sekgnn.array_file import read_arrays
+from sekgnn.array_file import (
+    SUFFIX,
+    Arrays,
+    Content,
+    DamagedFileError,
+    Header,
+    cached,
+    read_arrays,
+)
 from sekgnn.encoding.dask_engine import run_tasks
 from sekgnn.encoding.encoder import Encoding, encode
-from sekgnn.encoding.ragged import RaggedEncoding, Values, join_values
+from sekgnn.encoding.ragged import PARTS, RaggedEncoding, Values, join_values
 from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.errors import CacheWarning, ConfigError, GraphInputError, OutputError
 from sekgnn.files import make_folder
 from sekgnn.graphs import PackedGraphs, SelfLoops, Undirected
 from sekgnn.parallel import Progress, even_chunks
 from sekgnn.transforms.add_substructure_encoding import AddSubstructureEncoding
-from sekgnn.transforms.encoding_cache import (
-    cache_header,
-    cache_path,
-    cached_encoding,
-    values_of,
-)
 from sekgnn.transforms.pyg_data import GraphDataset, attach_encoding, pack_dataset
 
 _PIECE = 4096  # graphs of a task
@@ -241,22 +249,104 @@ def encode_cached(
     return whole, file, hit
 
 
+def cached_encoding(
+    folder: Path,
+    packed: PackedGraphs,
+    encoding: SubstructureEncoding,
+    dtype: np.dtype[Any],
+    compute: Callable[[], Values],
+) -> tuple[Values, Path | None, bool]:
+    """Return the encodings, their file if there is one, and whether it was there.
+
+    They are mapped from the file, also from a new one: they may be large.
+
+    Warns:
+        CacheWarning: If the file is damaged, or cannot be written.
+    """
+    about = _cache_header(packed, encoding, dtype)
+    if about is None:
+        warnings.warn(
+            f"the encodings are not cached: the source of {type(encoding).__name__} is "
+            "not available, so changes to it would go unnoticed; define it in a file.",
+            CacheWarning,
+            stacklevel=3,
+        )
+        return compute(), None, False
+
+    def make() -> Content:
+        values = compute()
+        if isinstance(values, RaggedEncoding):
+            return {}, {name: getattr(values, name) for name in PARTS}
+        return {}, {"values": values}
+
+    def use(header: Header, arrays: Arrays) -> Values:
+        return encoding.checked(_values_of(arrays), packed.num_nodes)
+
+    return cached(folder / f"{about['key']}{SUFFIX}", about, make, use, stacklevel=5)
+
+
+def _values_of(arrays: Arrays) -> Values:
+    """Return the encodings in a file."""
+    if set(arrays) == set(PARTS):
+        return RaggedEncoding(*(arrays[name] for name in PARTS))
+    if "values" not in arrays:
+        raise DamagedFileError("it holds no encodings")
+    return arrays["values"]
+
+
+def _cache_header(
+    packed: PackedGraphs, encoding: SubstructureEncoding, dtype: np.dtype[Any]
+) -> Header | None:
+    """Return what the file of the encodings of these graphs says about itself.
+
+    Its ``key`` is the SHA-256 of versions, parameters, the source of a class that is
+    not ours, and the graphs themselves: whatever changes the result changes the key.
+    ``None`` if there is no source to read.
+    """
+    sources = hashlib.sha256()
+    for cls in type(encoding).__mro__:
+        if cls.__module__.split(".")[0] not in ("sekgnn", "abc", "builtins"):
+            try:
+                sources.update(inspect.getsource(cls).encode())
+            except (OSError, TypeError):
+                return None
+    parameters = {
+        "encoding": encoding.to_dict(),
+        "class": f"{type(encoding).__module__}:{type(encoding).__qualname__}",
+        "version": encoding.version,
+        "source": sources.hexdigest(),
+        "dtype": dtype.name,
+    }
+    text = json.dumps(parameters, sort_keys=True, separators=(",", ":"))
+    digest = hashlib.sha256(text.encode())
+    for array, kind in (
+        (packed.node_ptr, "<i8"),
+        (packed.indptr, "<i8"),
+        (packed.indices, "<i4"),
+    ):
+        digest.update(array.size.to_bytes(8, "little"))
+        digest.update(np.ascontiguousarray(array, dtype=kind).data)
+    return {"key": digest.hexdigest(), "parameters": parameters}
+
+
 def _encode_piece(
     folder: Path,
     encoding: SubstructureEncoding,
     dtype: np.dtype[Any],
     task: tuple[int, PackedArrays],
-) -> None:
-    """Encode some graphs of a dataset into a file."""
+) -> Path:
+    """Encode some graphs of a dataset into a file, and return it."""
     piece = PackedGraphs.over(*task[1])
     work = partial(encode, piece, encoding, dtype=dtype, threads=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error", CacheWarning)
         warnings.filterwarnings("ignore", ".*it is made again", CacheWarning)
         try:
-            cached_encoding(folder, piece, encoding, dtype, work)
+            _, file, _ = cached_encoding(folder, piece, encoding, dtype, work)
         except CacheWarning as error:
             raise OutputError(str(error)) from None
+    assert file is not None  # what is not cached warns
+    return file
 
 
 def _on_workers(
@@ -269,32 +359,25 @@ def _on_workers(
 ) -> Values:
     """Return the encodings of packed graphs that workers compute piece by piece."""
     assert folder is not None
-    kind = np.dtype(dtype)
-    job = partial(_encode_piece, folder.absolute(), encoding, kind)
-    chunks = even_chunks(packed.num_graphs, _PIECE)
-    pieces = [packed.take(np.arange(*bounds))[0] for bounds in chunks]
-    tasks = (
-        (number, (piece.node_ptr, piece.indptr, piece.indices))
-        for number, piece in enumerate(pieces)
-    )
-    for done, _ in enumerate(run_tasks(job, tasks, client), start=1):
+    job = partial(_encode_piece, folder.absolute(), encoding, np.dtype(dtype))
+    bounds = even_chunks(packed.num_graphs, _PIECE)
+    pieces = (packed.take(np.arange(*chunk))[0] for chunk in bounds)
+    tasks = enumerate((p.node_ptr, p.indptr, p.indices) for p in pieces)
+    files: dict[int, Path] = {}
+    for (number, _), file in run_tasks(job, tasks, client):
+        files[number] = file
         if progress is not None:
-            progress(done, len(pieces))
-    files: list[Path] = []
-    values: list[Values] = []
-    for piece in pieces:
-        about = cache_header(piece, encoding, kind)
-        assert about is not None
-        files.append(cache_path(folder, about))
-        try:
-            values.append(values_of(read_arrays(files[-1], about)[1]))
-        except FileNotFoundError:
-            raise OutputError(
-                f"{files[-1]} is not here: workers and client must see the same "
-                "cache_dir."
-            ) from None
-    whole = join_values(values)
-    for file in files if len(files) > 1 else ():
+            progress(len(files), len(bounds))
+    in_order = [files[number] for number in sorted(files)]
+    try:
+        parts = [_values_of(read_arrays(file)[1]) for file in in_order]
+    except FileNotFoundError as error:
+        raise OutputError(
+            f"{error.filename} is not here: workers and client must see the same "
+            "cache_dir."
+        ) from None
+    whole = join_values(parts)
+    for file in in_order if len(in_order) > 1 else ():
         file.unlink(missing_ok=True)
     return whole
 

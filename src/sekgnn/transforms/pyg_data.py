@@ -109,11 +109,11 @@ def pack_dataset(
         )
     if len(dataset) == 0:
         raise GraphInputError("no graphs to encode: the dataset is empty.")
-    found = _collated(dataset)
-    if found is None:
-        found = _one_by_one(dataset, undirected, loops, threads)
+    arrays = _collated(dataset)
+    if arrays is None:
+        arrays = _one_by_one(dataset, undirected, loops, threads)
     return pack_edge_indices(
-        *found, undirected=undirected, loops=loops, threads=threads
+        *arrays, undirected=undirected, loops=loops, threads=threads
     )
 
 

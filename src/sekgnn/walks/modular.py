@@ -8,7 +8,7 @@ equal.
 
 Both primes are :math:`2^{31} - c` with a small c, so that
 :math:`x \equiv (x \gg 31)\,c + (x \bmod 2^{31})` reduces by shifts and additions, which
-the compiler does for eight pairs at once (:func:`walk_digests`); a division would be
+the compiler does for eight pairs at once (:func:`modular_step`); a division would be
 done one by one.
 """
 
@@ -52,38 +52,51 @@ def inverse(value: int, prime: int) -> int:
 
 
 @kernel
+def reduce(x: np.uint64, prime: np.uint64, c: np.uint64) -> np.uint64:
+    """Return ``x`` modulo ``prime = 2^31 - c``, for x below 2^62 and c below 32."""
+    x = (x >> _31) * c + (x & _LOW)  # below 2^36
+    x = (x >> _31) * c + (x & _LOW)  # below 2^31 + 2^10
+    return x - prime if x >= prime else x
+
+
+@kernel
+def inverse_degrees(rows: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return the inverse of every row length modulo both primes, or 0, ``[2, n]``."""
+    out = np.zeros((2, rows.size - 1), dtype=np.uint64)
+    for p in range(2):
+        for i in range(rows.size - 1):
+            if rows[i + 1] > rows[i]:
+                out[p, i] = inverse(rows[i + 1] - rows[i], PRIMES[p])
+    return out
+
+
+@kernel
 def modular_step(
     rows: NDArray[np.int64],
     columns: NDArray[np.int32],
-    inverses: NDArray[np.int64],
-    prime: int,
-    before: NDArray[np.int64],
-    after: NDArray[np.int64],
+    inverses: NDArray[np.uint64],
+    before: NDArray[np.uint64],
+    after: NDArray[np.uint64],
 ) -> None:
-    """Write ``after = P @ before`` modulo ``prime``, both ``[n, W]``.
+    """Write ``after = P @ before`` modulo both primes, each ``[2, n, W]``.
 
     ``rows`` and ``columns`` list the self-loops of the walk, ``inverses`` are from
     :func:`inverse_degrees`.
     """
-    n, width = before.shape
+    _, n, width = before.shape
     for i in range(n):
         for j in range(width):
-            after[i, j] = 0
+            after[0, i, j] = np.uint64(0)
+            after[1, i, j] = np.uint64(0)
         for e in range(rows[i], rows[i + 1]):
-            for j in range(width):  # fewer than 2^32 terms below 2^31
-                after[i, j] += before[columns[e], j]
+            u = columns[e]
+            for j in range(width):  # fewer than 2^31 terms below 2^31
+                after[0, i, j] += before[0, u, j]
+                after[1, i, j] += before[1, u, j]
+        a, b = inverses[0, i], inverses[1, i]
         for j in range(width):
-            after[i, j] = after[i, j] % prime * inverses[i] % prime
-
-
-@kernel
-def inverse_degrees(rows: NDArray[np.int64], prime: int) -> NDArray[np.int64]:
-    """Return the inverse of every row length modulo ``prime``, or 0, int64 ``[n]``."""
-    out = np.zeros(rows.size - 1, dtype=np.int64)
-    for i in range(out.size):
-        if rows[i + 1] > rows[i]:
-            out[i] = inverse(rows[i + 1] - rows[i], prime)
-    return out
+            after[0, i, j] = reduce(reduce(after[0, i, j], _P, _CP) * a, _P, _CP)
+            after[1, i, j] = reduce(reduce(after[1, i, j], _Q, _CQ) * b, _Q, _CQ)
 
 
 def modular_landing(
@@ -104,14 +117,14 @@ def modular_landing(
     n = graph.num_nodes
     alone = np.arange(n, dtype=np.int32)
     _, _, rows, columns = quotient(graph.csr, alone, 0, n, int(self_loops))
+    inverses = inverse_degrees(rows)
     out = np.empty((walk_length, n, n, len(PRIMES)), dtype=np.int64)
-    for p, prime in enumerate(PRIMES):
-        inverses = inverse_degrees(rows, prime)
-        before, after = np.eye(n, dtype=np.int64), np.empty((n, n), dtype=np.int64)
-        for t in range(walk_length):
-            modular_step(rows, columns, inverses, prime, before, after)
-            out[t, :, :, p] = after
-            before, after = after, before
+    before = np.stack([np.eye(n, dtype=np.uint64)] * len(PRIMES))
+    after = np.empty_like(before)
+    for t in range(walk_length):
+        modular_step(rows, columns, inverses, before, after)
+        before, after = after, before
+        out[t] = np.moveaxis(before, 0, -1)
     return out
 
 
@@ -123,14 +136,6 @@ def residues(value: Fraction) -> tuple[int, ...]:
         (2, 2)
     """
     return tuple(value.numerator * pow(value.denominator, -1, p) % p for p in PRIMES)
-
-
-@kernel
-def reduce(x: np.uint64, prime: np.uint64, c: np.uint64) -> np.uint64:
-    """Return ``x`` modulo ``prime = 2^31 - c``, for x below 2^62 and c below 32."""
-    x = (x >> _31) * c + (x & _LOW)  # below 2^36
-    x = (x >> _31) * c + (x & _LOW)  # below 2^31 + 2^10
-    return x - prime if x >= prime else x
 
 
 @kernel
@@ -149,8 +154,7 @@ def walk_digests(
     s]``, ``out`` is ``[2, s, s]``: lane, from, to.
     """
     s = rows.size - 1
-    first = inverse_degrees(rows, PRIMES[0])
-    second = inverse_degrees(rows, PRIMES[1])
+    inverses = inverse_degrees(rows)
     for i in range(s):
         for j in range(s):
             one = np.uint64(1 if i == j else 0)
@@ -158,26 +162,12 @@ def walk_digests(
             scratch[0, 1, i, j] = one
             out[0, i, j] = np.uint64(0)
             out[1, i, j] = np.uint64(0)
-    now = 0
     for t in range(steps):
         k0, k1 = STEP_KEYS[t, 0], STEP_KEYS[t, 1]
-        after = 1 - now
+        after = scratch[1 - t % 2]
+        modular_step(rows, columns, inverses, scratch[t % 2], after)
         for i in range(s):
             for j in range(s):
-                scratch[after, 0, i, j] = np.uint64(0)
-                scratch[after, 1, i, j] = np.uint64(0)
-            for e in range(rows[i], rows[i + 1]):
-                u = columns[e]
-                for j in range(s):  # fewer than 2^31 terms below 2^31
-                    scratch[after, 0, i, j] += scratch[now, 0, u, j]
-                    scratch[after, 1, i, j] += scratch[now, 1, u, j]
-            a, b = np.uint64(first[i]), np.uint64(second[i])
-            for j in range(s):
-                x = reduce(reduce(scratch[after, 0, i, j], _P, _CP) * a, _P, _CP)
-                y = reduce(reduce(scratch[after, 1, i, j], _Q, _CQ) * b, _Q, _CQ)
-                scratch[after, 0, i, j] = x
-                scratch[after, 1, i, j] = y
-                word = (x << _32) | y
+                word = (after[0, i, j] << _32) | after[1, i, j]
                 out[0, i, j] += k0 * word
                 out[1, i, j] += k1 * word
-        now = after
