@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import igraph
 import numpy as np
-from tests.brec.models import HEXAGON, PAIRS, TRIANGLES
+from tests.brec.cases import HEXAGON, PAIRS, TRIANGLES
 
 from sekgnn.brec.networks import draw_copies
 from sekgnn.graphs import Graph

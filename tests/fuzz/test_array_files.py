@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from tests.fuzz.test_hostile_input import COUNT, attack, mutated
+from tests.fuzz.test_hostile_input import BUDGET, COUNT, attack, mutated
 
 from sekgnn.array_file import read_arrays, write_arrays
 from sekgnn.array_folder import MANIFEST_FILE, line_of, write_manifest
@@ -44,7 +44,6 @@ from sekgnn.graphs.shards import Shards, read_manifest
 from sekgnn.models import build_model
 
 WALKS = WalkEncoding(num_shells=1, walk_length=3)
-BUDGET = 4.0 if COUNT <= 60 else 3600.0
 NUMBERS = (-(2**63), -(2**31), -1, 0, 1, 2, 3, 10, 10**6, 2**31 - 1, 2**62, 2**63 - 1)
 Arrays = dict[str, NDArray[Any]]
 

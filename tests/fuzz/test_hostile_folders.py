@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.brec.models import PAIRS, SmallGIN
+from tests.brec.cases import PAIRS, SmallGIN
 from tests.fuzz.test_hostile_input import COUNT
 from tests.search.conftest import BASE
 from tests.training.helpers import config, records, write_lines

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.brec.models import PAIRS
+from tests.brec.cases import PAIRS
 
 from sekgnn import encode
 from sekgnn.brec import BRECScore, RPCProtocol, TrainedPair, score

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.brec.models import PAIRS, SmallGIN, TriangleCount
+from tests.brec.cases import PAIRS, SmallGIN, TriangleCount
 
 from sekgnn.brec import RPCProtocol, networks, score
 from sekgnn.errors import ConfigError, OutputError
@@ -86,16 +86,6 @@ def test_other_commits_are_added(
         monkeypatch.setattr(networks, "source_commit", lambda commit=commit: commit)
         result = score(TriangleCount, pairs=PAIRS, record=tmp_path)
     assert result.commits == ("a", "b")
-
-
-def test_progress_without_a_record() -> None:
-    calls: list[tuple[int, int]] = []
-    score(
-        TriangleCount,
-        pairs=PAIRS[:2],
-        progress=lambda done, total: calls.append((done, total)),
-    )
-    assert calls == [(1, 2), (2, 2)]
 
 
 def test_the_record_of_another_run_is_refused(tmp_path: Path) -> None:
