@@ -9,7 +9,7 @@ import pytest
 from sekgnn.graphs import named_graph
 from sekgnn.wl import compare
 
-from .conftest import Run
+from .conftest import Run, assert_refused
 
 PAIR = ("cycle:6", "circulant:6:2")
 
@@ -54,7 +54,5 @@ def test_wrong_use_is_one_line_and_writes_nothing(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     output = () if "-o" in args else ("-o", "page.html")
-    done = run("explore", *args, *output)
-    assert done.exit_code == 2
-    assert message in done.stderr and done.stderr.count("\n") == 1
+    assert_refused(run("explore", *args, *output), message)
     assert not [*tmp_path.iterdir()]

@@ -7,12 +7,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from tests.cli.conftest import Run
 from tests.training.helpers import leavings, records, write_lines
 
@@ -28,14 +26,9 @@ CHAINS = ["C" * n + end for n in range(1, 9) for end in ("", "O", "N", "=O")]
 
 
 @pytest.fixture(autouse=True)
-def surroundings(
-    tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[None]:
-    """Work in a folder of its own, with its own cache; put the threads back."""
+def here(tmp_path: Path, one_thread: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in a folder of its own."""
     monkeypatch.chdir(tmp_path)
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture

@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -222,58 +220,3 @@ def test_own_messages_do_what_gin_does() -> None:
         SEKConv(3, 4, 2, message="plain", edge_channels=2)
     with pytest.raises(ConfigError, match=r"message must be one of.*'plain'"):
         SEKConv(3, 4, 2, message="plan")
-
-
-MODULE = """
-import torch
-from sekgnn.models import register_model
-
-@register_model("mine")
-class Mine(torch.nn.Module):
-    def __init__(self, in_channels, out_channels, depth=1):
-        super().__init__()
-        self.lift = torch.nn.Linear(in_channels, out_channels)
-        self.depth = depth
-
-    def forward(self, b):
-        out = b.x.new_zeros(b.num_graphs, b.x.size(1)).index_add(0, b.batch, b.x)
-        return self.lift(out)
-"""
-
-
-@pytest.mark.slow
-def test_the_command_line_trains_and_predicts_by_import_path(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(MODULE)
-    rows = "".join(
-        f'{{"edges": [[0, 1]], "num_nodes": 2, "x": [[{i}], [1]], "y": {i}}}\n'
-        for i in range(20)
-    )
-    (tmp_path / "data.jsonl").write_text(rows)
-
-    def sekgnn(*args: str) -> subprocess.CompletedProcess[str]:
-        command = [
-            sys.executable,
-            "-P",
-            "-c",
-            "from sekgnn.cli.main import main; main()",
-        ]
-        return subprocess.run([*command, *args], capture_output=True, text=True,
-                              cwd=tmp_path)  # fmt: skip
-
-    train = ["train", "data.jsonl", "--target", "y", "--model", "mine:Mine",
-             "--epochs", "1", "-o", "run", "--model-options"]  # fmt: skip
-    wrong = sekgnn(*train, "dept=3")
-    assert wrong.returncode == 2 and "Did you mean 'depth'?" in wrong.stderr
-    done = sekgnn(*train, "depth=3")
-    assert done.returncode == 0, done.stderr
-    predict = ["predict", "run", "data.jsonl", "-o", "out.csv"]
-    refused = sekgnn(*predict)
-    assert refused.returncode == 2 and "Import the module" in refused.stderr
-    done = sekgnn("--import", "mine", *predict)
-    assert done.returncode == 0, done.stderr
-    assert len((tmp_path / "out.csv").read_text().splitlines()) == 21
-    side_by_side = ["train", "data.jsonl", "--target", "y", "--model", "mine", "-o",
-                    "folds", "--epochs", "1", "--protocol", "nested", "--folds", "3",
-                    "--jobs", "2"]  # fmt: skip
-    done = sekgnn("--import", "mine", *side_by_side)
-    assert done.returncode == 0, done.stderr  # the new processes know it, too
