@@ -49,13 +49,6 @@ def test_matches_the_definition(graph: Graph, num_hops: int) -> None:
     assert (out.hop_order.diff() >= 0).all()
 
 
-@given(graphs(max_nodes=7))
-def test_first_hop_is_the_edges(graph: Graph) -> None:
-    out = AddKHopEdges(1)(to_data(graph))
-    edges = sorted(zip(*out.edge_index.tolist(), strict=True))
-    assert sorted(zip(*out.hop_edge_index.tolist(), strict=True)) == edges
-
-
 def test_direction_is_that_of_message_passing() -> None:
     """Samples are not symmetric, so a swap of the rows would show.
 

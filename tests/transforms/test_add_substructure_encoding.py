@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
-import random
 from pathlib import Path
 from typing import Any
 
@@ -68,17 +67,6 @@ def test_hand_worked_value() -> None:
     data = to_data(path_graph(2))
     out = AddSubstructureEncoding(num_shells=1, walk_length=3)(data)
     assert torch.allclose(out.sub_enc[:, 0], torch.full((2, 3), 0.5))
-
-
-@settings(max_examples=25)
-@given(graphs(max_nodes=7), st.randoms(use_true_random=False))
-def test_relabelling_equivariance(graph: Graph, rng: random.Random) -> None:
-    perm = torch.tensor(rng.sample(range(graph.num_nodes), graph.num_nodes)).long()
-    data = to_data(graph)
-    renamed = Data(edge_index=perm[data.edge_index], num_nodes=graph.num_nodes)
-    transform = AddSubstructureEncoding(SMALL, dtype=torch.float64)
-    a, b = transform(data).sub_enc, transform(renamed).sub_enc
-    torch.testing.assert_close(b[perm], a, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("graph", [empty_graph(n) for n in (0, 1, 4)])
@@ -244,28 +232,19 @@ def test_data_loader_with_worker_processes(threads: int) -> None:
     assert torch.equal(found, torch.cat([expected(g) for g in mixed_graphs()]))
 
 
-def test_in_memory_dataset(tmp_path: Path) -> None:
-    source = [to_data(g) for g in mixed_graphs()]
-    transform = AddSubstructureEncoding(SMALL)
-    before = InMemory(str(tmp_path / "a"), source, pre_transform=transform)
-    during = InMemory(str(tmp_path / "b"), source, transform=transform)
-    for graph, a, b in zip(mixed_graphs(), before, during, strict=True):
-        assert torch.equal(a.sub_enc, expected(graph))
-        assert torch.equal(b.sub_enc, expected(graph))
-
-
-def test_on_disk_dataset(tmp_path: Path) -> None:
+def test_through_datasets(tmp_path: Path) -> None:
+    """Encoded before it is stored, or when it is read; in memory and in a database."""
     source = [to_data(g) for g in mixed_graphs()]
     transform = AddSubstructureEncoding(SMALL)
     before = OnDisk(str(tmp_path / "a"), source, before_saving=transform)
     during = OnDisk(str(tmp_path / "b"), source, transform=transform)
+    memory = InMemory(str(tmp_path / "c"), source, pre_transform=transform)
+    read = InMemory(str(tmp_path / "d"), source, transform=transform)
     for i, graph in enumerate(mixed_graphs()):
-        assert torch.equal(before[i].sub_enc, expected(graph))
-        assert torch.equal(during[i].sub_enc, expected(graph))
-    loader = DataLoader(before, batch_size=len(source))
-    assert torch.equal(
-        next(iter(loader)).sub_enc, torch.cat([expected(g) for g in mixed_graphs()])
-    )
+        for dataset in (before, during, memory, read):
+            assert torch.equal(dataset[i].sub_enc, expected(graph))
+    (batch,) = DataLoader(before, batch_size=len(source))
+    assert torch.equal(batch.sub_enc, torch.cat([expected(g) for g in mixed_graphs()]))
     before.close()
     during.close()
 

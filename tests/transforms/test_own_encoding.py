@@ -120,19 +120,6 @@ def test_a_dataset_and_its_cache_equal_the_transform(
             assert torch.equal(batch[field], torch.cat([d[field] for d in expected]))
 
 
-def test_a_damaged_ragged_cache_is_made_again(tmp_path: Path) -> None:
-    source = [to_data(graph) for graph in mixed_graphs()]
-    good = encode_dataset(source, Around())
-    encode_dataset(source, Around(), cache_dir=tmp_path)
-    (file,) = tmp_path.iterdir()
-    content = bytearray(file.read_bytes())
-    content[-70] ^= 1
-    file.write_bytes(content)
-    with pytest.warns(CacheWarning, match="numbers have changed; it is made again"):
-        again = encode_dataset(source, Around(), cache_dir=tmp_path)
-    np.testing.assert_array_equal(again.encodings.vectors, good.encodings.vectors)
-
-
 def test_changed_code_or_version_is_another_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
