@@ -350,11 +350,6 @@ def _total(pairs: Iterable[PairScore]) -> Counter[str]:
     return total
 
 
-def _pair(content: Mapping[str, Any]) -> PairScore:
-    kind = TrainedPair if "t2" in content else ExactPair
-    return kind(**content)
-
-
 def plain(value: Any) -> Any:
     """Return a value as it comes back from JSON: lists for tuples."""
     return json.loads(json.dumps(value))

@@ -120,7 +120,6 @@ class GraphModel(nn.Module):
         level: Level = "graph",
         **options: Any,
     ) -> None:
-        """Check the arguments and make the layers."""
         super().__init__()
         self.in_channels = check_positive("in_channels", in_channels, 0)
         self.out_channels = check_positive("out_channels", out_channels)
@@ -393,7 +392,6 @@ class GraphModel(nn.Module):
         """
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         reset_children(self)
         self._start_at_zero()
 
@@ -494,11 +492,9 @@ class _Models(Registry[nn.Module]):
     """Models by name, which have options."""
 
     def homes(self) -> Mapping[str, str]:
-        """Return the modules that register models."""
         return MODEL_KINDS.homes()
 
     def add(self, name: str, own: Any) -> type[nn.Module]:
-        """Make a model known by ``name``."""
         cls = super().add(name, own)
         if name not in MODEL_KINDS:
             MODEL_KINDS.add(name, OWN)
@@ -508,7 +504,6 @@ class _Models(Registry[nn.Module]):
         return cls
 
     def forget(self, name: str) -> None:
-        """Take a model out again."""
         super().forget(name)
         MODEL_KINDS.forget(name)
 
@@ -550,7 +545,6 @@ class _Head(nn.Linear):
     """A linear layer; without inputs, a bias that starts at zero."""
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         if self.in_features:
             super().reset_parameters()
         else:
