@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 import torch
+from tests.small_graphs import HEXAGON, TRIANGLES
 from torch import Tensor, nn
 from torch_geometric.nn import GIN, global_add_pool
 
 from sekgnn.datasets import BRECPair, rook_shrikhande
-from sekgnn.graphs import LabelledGraph, csl_graph, cycle_graph, path_graph
+from sekgnn.graphs import LabelledGraph, csl_graph, path_graph
 from sekgnn.wl import Colouring, OneWL, WLTest
 from sekgnn.wl.batch import Batch
 
-HEXAGON = cycle_graph(6)
-TRIANGLES = cycle_graph(3).disjoint_union(cycle_graph(3))
 UNSORTED = (
     BRECPair(7, "simple_regular", csl_graph(13, 2), csl_graph(13, 3)),
     BRECPair(3, "basic", HEXAGON, TRIANGLES),

@@ -145,7 +145,7 @@ def test_each_option_counts_or_is_refused(test: str) -> None:
             assert (build(test, **{name: value}) == make_test(test)) == same, name
         else:
             flag = "--" + name.replace("_", "-").replace("encodings", "encoding")
-            with pytest.raises(ConfigError, match=f"{flag} means nothing to --test"):
+            with pytest.raises(ConfigError, match=f"{flag} means nothing"):
                 build(test, **{name: value})
 
 

@@ -203,7 +203,7 @@ def test_wrong_input() -> None:
     for wrong, y, message in cases:
         with pytest.raises(ValueError, match=message):
             model.fit(wrong, y)
-    with pytest.raises(ConfigError, match=r"no parameter 'epohcs'.*'epochs'"):
+    with pytest.raises(ConfigError, match="'epochs'"):
         SEKClassifier(epohcs=3)
     with pytest.raises(ConfigError, match="Did you mean 'attention'"):
         SEKClassifier(jump="attentive").fit(graphs, labels)
@@ -351,7 +351,7 @@ def test_every_model_is_an_estimator(model: str, tmp_path: Path) -> None:
     if model == "fgw":
         pytest.importorskip("ot")
     if model == "dtnn":
-        with pytest.raises(GraphInputError, match="dtnn reads positions of nodes"):
+        with pytest.raises(GraphInputError, match="positions"):
             SEKRegressor(**keys).fit(graphs, sizes)
         return
     for cls, y in ((SEKClassifier, labels), (SEKRegressor, sizes)):

@@ -349,7 +349,7 @@ def test_graphs_of_a_model_file_are_checked() -> None:
 
 def test_files_of_an_earlier_version_name_the_cure(tmp_path: Path) -> None:
     (tmp_path / "g.csr").write_bytes(b"sekgnn graph\n   " + bytes(1000))
-    with pytest.raises(GraphInputError, match=r"earlier version; pack it again"):
+    with pytest.raises(GraphInputError, match="pack it again"):
         read_graph_file(tmp_path / "g.csr")
     folder = shards_folder(tmp_path)
     old = {"format": "sekgnn shards", "format_version": 1, "complete": True}
@@ -359,5 +359,5 @@ def test_files_of_an_earlier_version_name_the_cure(tmp_path: Path) -> None:
         EncodedNodes,
         lambda to: encode_shards(tmp_path / "in.jsonl", to, WALKS),
     ):
-        with pytest.raises(GraphInputError, match=r"version 1; .* encode again into a"):
+        with pytest.raises(GraphInputError, match="encode again"):
             use(folder)

@@ -127,6 +127,6 @@ def test_a_folder_may_itself_be_linked_to(tmp_path: Path) -> None:
 
 def test_reports_do_not_follow_links(tmp_path: Path) -> None:
     (tmp_path / "b.md").symlink_to(tmp_path / "own.txt")
-    with pytest.raises(ConfigError, match=r"link that leads elsewhere: b\.md"):
+    with pytest.raises(ConfigError, match=r"b\.md"):
         write_files(tmp_path, {"a.md": b"a", "b.md": b"b"})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.md"]

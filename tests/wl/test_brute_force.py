@@ -86,7 +86,7 @@ def assert_same_refinement(test: WLTest, items: list[LabelledGraph]) -> None:
     ids=["nodes", "all", "pairs", "triples"],
 )
 @given(st.data())
-@settings(max_examples=100)
+@settings(max_examples=80)
 def test_refinements(
     tests: st.SearchStrategy[WLTest], most: int, data: st.DataObject
 ) -> None:

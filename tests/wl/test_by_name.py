@@ -94,7 +94,7 @@ def test_a_test_of_ones_own() -> None:
     class Other(SecondHop):
         pass
 
-    with pytest.raises(ConfigError, match=r"the test name 'second_hop' of .* is taken"):
+    with pytest.raises(ConfigError, match="taken"):
         register_test("second_hop")(Other)
     assert TESTS["second_hop"] is SecondHop
 
@@ -118,7 +118,7 @@ def test_an_encoding_of_ones_own() -> None:
     class Other(Degree):
         pass
 
-    with pytest.raises(ConfigError, match=r"the encoding name 'degree' of .* is taken"):
+    with pytest.raises(ConfigError, match="taken"):
         register_exact_encoding("degree")(Other)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.small_graphs import TRIANGLES, star
 from tests.wl.cases import any_tests, pairs
 
 from sekgnn.digest import colour_text
@@ -25,8 +26,6 @@ from sekgnn.graphs import (
 from sekgnn.wl import TESTS, Isomorphism, Verdict, WLTest, compare
 
 Pair = tuple[LabelledGraph, LabelledGraph]
-TRIANGLES = cycle_graph(3).disjoint_union(cycle_graph(3))
-STAR = Graph.from_edge_index([[0, 0, 0], [1, 2, 3]], 4, undirected="add")
 
 
 @given(any_tests(), pairs(6))
@@ -141,7 +140,7 @@ def test_the_histogram_is_cut_to_the_most_frequent() -> None:
 
 def test_a_star_and_a_path() -> None:
     """Worked by hand: after one round the star has its centre, the path three kinds."""
-    verdict = compare(STAR, path_graph(4), "1wl", names=("star", "path"))
+    verdict = compare(star(3), path_graph(4), "1wl", names=("star", "path"))
     assert (verdict.round, verdict.rounds) == (1, 2)  # then leaves and ends part
     assert verdict.histogram(0).tolist() == [[4, 4]]
     assert verdict.histogram(1).tolist() == [[1, 0], [3, 2], [0, 2]]

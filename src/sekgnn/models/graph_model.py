@@ -132,9 +132,9 @@ class GraphModel(nn.Module):
             self.graph_scale = GraphScale(graph_channels)
         if graph_channels and level != "graph":
             raise ConfigError("graph_channels are for targets of graphs, not of nodes.")
-        own = getattr(type(self), "name", type(self).__name__)
-        self.encoding = _checked(encoding, self.kind, own)
-        self.options = self.kind.make(own, options)
+        name = getattr(type(self), "name", type(self).__name__)
+        self.encoding = _checked(encoding, self.kind, name)
+        self.options = self.kind.make(name, options)
         self.num_hops = self.options.num_hops
         self.hidden_channels = self.options.hidden_channels
         if self.encoding is None:
@@ -240,8 +240,8 @@ class GraphModel(nn.Module):
             weight: Of every row of ``y``, if they differ.
         """
         out = self(data)
-        found: tuple[Tensor, Tensor] = objective.loss_sum(out, y, mask, weight)
-        return found
+        total: tuple[Tensor, Tensor] = objective.loss_sum(out, y, mask, weight)
+        return total
 
     def forward(self, data: Any) -> Tensor:
         """Return ``[G, out_channels]``, or ``[N, out_channels]`` for nodes.

@@ -92,12 +92,12 @@ def load_model(
     Raises:
         ModelFileError: If the file is missing, damaged, or of another or unknown model.
     """
-    found = load_models(path, kind)
-    if len(found) > 1:
+    models = load_models(path, kind)
+    if len(models) > 1:
         raise ModelFileError(
-            f"{path} holds the {len(found)} networks of an ensemble; use load_models."
+            f"{path} holds the {len(models)} networks of an ensemble; use load_models."
         )
-    return found[0]
+    return models[0]
 
 
 def load_models(
@@ -115,8 +115,8 @@ def load_models(
     for number, config in enumerate(members, start=1):
         prefix = _prefix(number)
         names = [name for name in weights if name.startswith(prefix)]
-        own = {name.removeprefix(prefix): weights.pop(name) for name in names}
-        others.append(_build(config, own, path, kind))
+        member = {name.removeprefix(prefix): weights.pop(name) for name in names}
+        others.append(_build(config, member, path, kind))
     return [_build(first, weights, path, kind), *others]
 
 
