@@ -184,7 +184,7 @@ def test_options_that_mean_nothing_to_an_encoding_are_refused(
 @pytest.mark.parametrize(
     ("test", "options", "words"),
     [
-        ("secks", {}, "--test must be one of .* Did you mean 'sek'"),
+        ("secks", {}, "'sek'"),
         ("1wl", {"walk_length": 0}, "--walk-length means nothing"),
         ("1wl", {"num_hops": 0}, "--num-hops means nothing"),
         ("khop", {"kernel": "diffuse"}, "Did you mean 'diffusion'"),

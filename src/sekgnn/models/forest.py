@@ -65,7 +65,7 @@ class Forest(GraphModel):
         return self.link_outputs(self.trees(self.features(inputs)))
 
     def link_outputs(self, mean: Tensor) -> Tensor:
-        """Return the outputs of which the task's link makes ``mean`` again."""
+        """Return the outputs that the task's link turns back into ``mean``."""
         if self.link == 0:
             return mean
         out = mean.clamp(min=_LEAST).log()

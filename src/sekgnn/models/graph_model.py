@@ -48,8 +48,8 @@ class GraphModel(nn.Module):
     With ``skip``, what a linear layer makes of the pooled encodings is added. With a
     constructor of its own, it passes on what it does not use.
 
-    What is known of the training graphs alone, such as the scale of their encodings, is
-    fitted by :meth:`fit_inputs` before training and kept in the model's file.
+    The scale of the training graphs' encodings, and whatever else is fixed before
+    training, is fitted by :meth:`fit_inputs` and kept in the model's file.
 
     Attributes:
         branches: The encoders.

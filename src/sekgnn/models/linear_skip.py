@@ -22,7 +22,7 @@ from sekgnn.nn.standardizer import Standardizer
 
 
 class PooledFeatures:
-    r"""What is known of a graph before anything is learned, as one vector.
+    r"""Everything known of a graph before anything is learned, as one vector.
 
     A node has :math:`u_v = [1 \,\|\, f_v \,\|\, x_v \,\|\, \sum_u e_{uv}]`, the vector
     of a graph is the concatenation of :math:`\mathrm{pool}_v(d_v^p u_v)` over powers

@@ -159,7 +159,7 @@ def table_rows(
 
 
 def _same_but_seed(runs: Sequence[Run]) -> list[list[int]]:
-    """Return the places of runs of which only the seeds differ, two or more a group."""
+    """Return groups of two or more runs that differ in their seeds alone, by index."""
     free = {item.name for item in config_fields() if item.metadata.get("free")}
     groups: dict[str, dict[Any, int]] = {}
     for i, run in enumerate(runs):
