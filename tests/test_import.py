@@ -43,7 +43,7 @@ COMMANDS = (
 
 def run(code: str, **options: Any) -> str:
     """Return what a new process prints."""
-    done = subprocess.run(
+    done: subprocess.CompletedProcess[str] = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True, text=True, check=True, **options,
     )  # fmt: skip

@@ -10,14 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.brec.cases import (
-    HEXAGON,
-    PAIRS,
-    TRIANGLES,
-    PlaceInBatch,
-    SmallGIN,
-    TriangleCount,
-)
+from tests.brec.cases import PAIRS, PlaceInBatch, SmallGIN, TriangleCount
+from tests.small_graphs import HEXAGON, TRIANGLES
 from torch import Tensor, nn
 
 from sekgnn import AddSubstructureEncoding

@@ -199,7 +199,8 @@ def test_plot(run: Run, tmp_path: Path) -> None:
     result = run("wl", "cycle:6", "path:6", "--test", "1wl", "--plot", file)
     assert result.exit_code == SEPARATED and "1wl separates" in result.stdout
     names = "cycle:6", "path:6"
-    verdict = compare(*map(named_graph, names), "1wl", names=names)
+    first, second = map(named_graph, names)
+    verdict = compare(first, second, "1wl", names=names)
     verdict.plot(tmp_path / "same.png")
     assert file.read_bytes() == (tmp_path / "same.png").read_bytes()
 

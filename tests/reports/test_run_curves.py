@@ -85,7 +85,11 @@ def test_a_figure_shows_every_curve_and_kept_epoch(
         assert [tuple(dot) for group in dots for dot in group] == [
             point for point in kept if abs(point[1]) < 1e150
         ]
-        chosen = [line.get_xdata()[0] for line in axes.lines if line not in lines(axes)]
+        chosen = [
+            np.asarray(line.get_xdata())[0]
+            for line in axes.lines
+            if line not in lines(axes)
+        ]
         epoch = record.headline.epoch
         assert chosen == ([epoch] if epoch and len(record.folds) > 1 else [])
 
