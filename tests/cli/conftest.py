@@ -28,6 +28,14 @@ class Done(NamedTuple):
 RunMain = Callable[..., Done]
 
 
+def assert_refused(result: Result, *words: str) -> None:
+    """See that a command ended with one line that helps, and no answer."""
+    assert (result.exit_code, result.stdout) == (2, ""), result.output
+    assert result.stderr.startswith("error: ") and result.stderr.count("\n") == 1
+    for word in words:
+        assert word in result.stderr
+
+
 @pytest.fixture
 def run() -> Run:
     """Run ``sekgnn`` with some arguments in this process."""

@@ -11,7 +11,7 @@ import pytest
 from sekgnn.training.config import RunConfig
 from sekgnn.training.run_folder import load_config
 
-from .conftest import Run
+from .conftest import Run, assert_refused
 
 DECALIN, BICYCLOPENTYL = "C1CCC2CCCCC2C1", "C1CCCC1C1CCCC1"
 
@@ -72,9 +72,7 @@ def test_what_is_wrong_is_said_first(run: Run, table: Path, tmp_path: Path) -> N
         ((table, "--target", "y", "-o", tmp_path / "no" / "a.html"), "create it"),
         ((table, "--target", "y", "--limit", "0"), "above 0"),
     ):
-        result = run("advise", *args)
-        assert result.exit_code == 2 and said in result.stderr, result.stderr
-        assert result.stderr.count("\n") == 1
+        assert_refused(run("advise", *args), said)
     assert [file.name for file in tmp_path.iterdir()] == [table.name]
 
 

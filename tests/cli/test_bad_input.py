@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import subprocess
@@ -20,17 +19,11 @@ from sekgnn.encoding import encoding_file
 from sekgnn.encoding.encoder import encode
 from sekgnn.graphs import path_graph, to_graph6, write_npz
 
-from .conftest import Run, RunMain
+from .conftest import Run, RunMain, assert_refused
 
 
-def check_failure(result: Result, folder: Path, *words: str, lines: int = 1) -> None:
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert result.stderr.startswith("error: ")
-    assert result.stderr.count("\n") == lines
-    assert "Traceback" not in result.stderr
-    for word in words:
-        assert word in result.stderr
+def check_failure(result: Result, folder: Path, *words: str) -> None:
+    assert_refused(result, *words)
     left = [file.name for file in folder.iterdir() if not file.name.startswith("in")]
     assert left == [], "a partial output was left"
 
@@ -53,16 +46,11 @@ def out_of_range(file: Path) -> None:
     ("name", "content", "words"),
     [
         ("in.g6", b"", ["holds no"]),
-        ("in.g6", b"\x00\xff\xfe", ["in.g6"]),
-        ("in.g6", to_graph6(path_graph(30))[:-4].encode(), ["line 1"]),
-        ("in.edges", b"", ["holds no"]),
         ("in.edges", b"0 one\n", ["line 1"]),
         ("in.edges", b"0 1\n1 2\n", ["undirected"]),
-        ("in.edges", b"# nodes: 2\n0 5\n5 0\n", ["node 5", "[0, 2)"]),
         ("in.npz", b"not a zip", ["npz"]),
         ("in.npz", cut_npz, ["cut short"]),
         ("in.npz", out_of_range, ["[0, 3)"]),
-        ("in.csv", b"", ["empty"]),
         ("in.csv", b"name\nCCO\n", ["no column 'smiles'", "['name']"]),
         ("in.parquet", b"PAR1", ["Parquet"]),
         ("in.what", b"Bw\n", ["'.what'", ".g6", "--format"]),
@@ -108,21 +96,13 @@ def test_invalid_smiles_are_listed_by_row(run: Run, tmp_path: Path) -> None:
     ("args", "words"),
     [
         (["--num-shells", 0], ["num_shells must be"]),
-        (["--walk-length", -3], ["walk_length must be"]),
-        (["--radius", 0, "--scope", "ego"], ["radius must be"]),
         (["--radius", 1], ["radius has no meaning"]),
         (["--scope", "intern"], ["--scope must be", "mean 'internal'"]),
-        (["--scope", "graph", "--scope", "graph"], ["must not repeat"]),
-        (["--aggregate", "max"], ["--aggregate must be"]),
-        (["--merge", "sum"], ["--merge must be"]),
-        (["--aggregate", "moments", "--merge", "mean"], ["moments"]),
         (["--preset", "papers"], ["mean 'paper'"]),
         (["--backend", "gpu"], ["--backend must be"]),
         (["--backend", "spectral", "--aggregate", "moments"], ["no moments"]),
         (["--dtype", "float16"], ["--dtype must be"]),
         (["--format", "graph"], ["--format must be", "mean 'graph6'"]),
-        (["--undirected", "yes"], ["--undirected must be"]),
-        (["--loops", "keep"], ["--loops must be"]),
         (["--threads", 0], ["--threads must be"]),
         (["--encoding", "walk"], ["encoding must be", "mean 'walks'"]),
         (["--encoding-options", "merge"], ["name=value"]),
@@ -161,35 +141,15 @@ def _unexpected(*_: Any, **__: Any) -> NoReturn:
     raise AssertionError("work was done before the output was checked")
 
 
-def _disk_full(*_: Any, **__: Any) -> NoReturn:
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-@pytest.mark.parametrize("suffix", [".npz", ".parquet"])
-@pytest.mark.parametrize("target", ["os.replace", "os.fsync"])
-def test_disk_full_while_finishing(
-    run: Run,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    target: str,
-    suffix: str,
-) -> None:
-    source = tmp_path / "in.g6"
-    source.write_text("Bw\n")
-    monkeypatch.setattr(target, _disk_full)
-    result = run("encode", source, "-o", tmp_path / f"out{suffix}")
-    check_failure(result, tmp_path, "No space left on device")
-
-
 @pytest.mark.parametrize("suffix", [".npz", ".parquet"])
 def test_disk_full_while_writing(run: Run, tmp_path: Path, suffix: str) -> None:
     """A real write that the system refuses: files may not exceed a few bytes."""
     resource = pytest.importorskip("resource")
     source = tmp_path / "in.g6"
     source.write_text(f"{to_graph6(path_graph(500))}\n")
-    output = tmp_path / f"out{suffix}"
+    output = tmp_path / f"in-out{suffix}"
     assert run("encode", source, "-o", output).exit_code == 0  # kernels are compiled
-    output.unlink()
+    output.write_text("older")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
     try:
@@ -197,18 +157,7 @@ def test_disk_full_while_writing(run: Run, tmp_path: Path, suffix: str) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     check_failure(result, tmp_path, "cannot write", "File too large")
-
-
-def test_an_older_output_survives_a_failure(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source, output = tmp_path / "in.g6", tmp_path / "in-out.npz"
-    source.write_text("Bw\n")
-    output.write_text("old")
-    monkeypatch.setattr("os.replace", _disk_full)
-    result = run("encode", source, "-o", output)
-    check_failure(result, tmp_path, "No space left on device")
-    assert output.read_text() == "old"
+    assert output.read_text() == "older"
 
 
 def test_interrupt_and_memory(

@@ -17,6 +17,7 @@ from tests.cli.conftest import Run
 from sekgnn.training.run_record import RunRecord
 
 pytest.importorskip("rdkit")
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 RINGS = {"benzene": "c1ccccc1", "pyridine": "c1ccncc1", "hexane": "C1CCCCC1",
          "furan": "c1ccoc1", "thiophene": "c1ccsc1", "pentane": "C1CCCC1"}  # fmt: skip
@@ -24,15 +25,6 @@ TAILS = ("C", "CC", "CCC", "O", "CO", "N", "CN", "CCO")
 RIDGE = ("--jobs", 1, "--model", "ridge", "--encoding", "none", "--quiet")
 SMALL = ("--jobs", 1, "--no-baseline", "--model", "gin", "--hidden-channels", 8,
          "--num-layers", 2, "--batch-size", 16, "--lr", 0.01, "--quiet")  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def surroundings(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Use one thread, and put the threads back."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def molecules() -> list[dict[str, Any]]:

@@ -14,7 +14,6 @@ from sekgnn.encoding.encoder import encode_many
 from sekgnn.encoding.substructure import encoding_from_dict
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.graphs import (
-    cycle_graph,
     path_graph,
     read_graphs,
     write_npz,
@@ -151,20 +150,16 @@ def test_summary_and_quiet(run: Run, g6: Path, tmp_path: Path) -> None:
 
 
 def test_other_inputs(run: Run, tmp_path: Path) -> None:
-    graphs = [path_graph(3), cycle_graph(4)]
-    write_npz(tmp_path / "in.npz", graphs)
+    """Options of reading arrive; what is in each format is in ``tests/graphs``."""
     folder = tmp_path / "tu"
     folder.mkdir()
     (folder / "T_A.txt").write_text("1, 2\n2, 1\n")
     (folder / "T_graph_indicator.txt").write_text("1\n1\n2\n")
     (tmp_path / "in.edges").write_text("# nodes: 3\n0 1\n")
     (tmp_path / "in.data").write_text("Bw\n")
-    (tmp_path / "in.jsonl").write_text('{"edges": [[0, 1]], "num_nodes": 5}\n')
     output = tmp_path / "out.npz"
     for source, extra, node_ptr in [
-        ("in.npz", [], [0, 3, 7]),
         ("tu", [], [0, 2, 3]),
-        ("in.jsonl", [], [0, 5]),
         ("in.edges", ["--undirected", "add"], [0, 3]),
         ("in.data", ["--format", "graph6"], [0, 3]),
     ]:
@@ -216,11 +211,3 @@ def test_invalid_smiles_can_be_left_out(run: Run, tmp_path: Path) -> None:
     table = tmp_path / "out.parquet"
     assert run("encode", source, "-o", table, "--skip-invalid").exit_code == 0
     assert pq.read_table(table).column("row").to_pylist() == [1, 1, 1, 3, 3]
-
-
-def test_an_existing_output_is_replaced(run: Run, g6: Path, tmp_path: Path) -> None:
-    output = tmp_path / "out.npz"
-    output.write_text("old")
-    assert run("encode", g6, "-o", output).exit_code == 0
-    assert np.load(output)["values"].shape[0] == 24
-    assert {file.name for file in tmp_path.iterdir()} == {"some.g6", "out.npz"}

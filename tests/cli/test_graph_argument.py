@@ -78,7 +78,7 @@ def test_an_edge_list() -> None:
 
 
 def test_several_graphs_and_no_number(g6: Path) -> None:
-    with pytest.raises(GraphInputError, match=r"holds 3 graphs; say which, from .*#0"):
+    with pytest.raises(GraphInputError, match="3 graphs"):
         graph_argument("some.g6")
     for number in (3, 40):
         with pytest.raises(GraphInputError, match=f"some.g6#2; there is no #{number}"):
@@ -95,7 +95,7 @@ def test_what_is_no_number(g6: Path, number: str) -> None:
     "text", ["no.g6", "no.g6#1", "no/file", "no.parquet", "a.b/no.txt#0", "no#1/no.npz"]
 )
 def test_a_missing_file(text: str) -> None:
-    with pytest.raises(GraphInputError, match="does not exist; check the path") as got:
+    with pytest.raises(GraphInputError, match="does not exist") as got:
         graph_argument(text)
     path = text.removesuffix("#1").removesuffix("#0")
     assert str(got.value).startswith(f"{path} ")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -46,14 +44,3 @@ def test_text(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert "no benchmarks" in run("info").stdout
     monkeypatch.setattr(info, "_PACKAGES", ("no_such_package",))
     assert "no_such_package  not installed" in run("info").stdout
-
-
-def test_torch_is_not_imported() -> None:
-    code = (
-        "import sys; from sekgnn.cli.info import collect; "
-        "print(collect()['versions']['torch'] is not None, 'torch' in sys.modules)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "True False"

@@ -19,6 +19,7 @@ from sekgnn.models import MODELS, save_model
 from sekgnn.models.model_file import read_about
 from sekgnn.models.options import MODEL_KINDS
 from sekgnn.nn import MESSAGES
+from sekgnn.registry import IMPORTED
 from sekgnn.training.predictor import Predictor
 from sekgnn.wl import EXACT_ENCODINGS, TESTS
 
@@ -29,16 +30,21 @@ import pathlib
 from dataclasses import dataclass
 import torch
 from sekgnn import SubstructureEncoding
+from sekgnn.models import register_model
 pathlib.Path("sprung").touch()
 
 class Net(torch.nn.Module):
-    def __init__(self, in_channels, out_channels):
+    def __init__(self, in_channels, out_channels, width=1):
         super().__init__()
         self.lift = torch.nn.Linear(in_channels, out_channels)
 
     def forward(self, b):
         out = b.x.new_zeros(b.num_graphs, b.x.size(1)).index_add(0, b.batch, b.x)
         return self.lift(out)
+
+@register_model("lifted")
+class Lifted(Net):
+    pass
 
 @dataclass(frozen=True)
 class F(SubstructureEncoding):
@@ -77,7 +83,7 @@ class Place:
         sys.modules.pop("trap", None)
         Path("sprung").unlink(missing_ok=True)
         for registry in (MODELS, MESSAGES, ENCODINGS, TESTS, EXACT_ENCODINGS):
-            for name in [name for name in registry if ":" in name]:
+            for name in [n for n in registry if ":" in n or n == "lifted"]:
                 registry.forget(name)
         return self._run(*args)
 
@@ -189,3 +195,23 @@ def test_what_is_none_of_ours_is_refused(place: Place) -> None:
     assert "no model" in done.stderr
     done = place("--import", "trap:Nett", "info")
     assert done.exit_code == 2 and "Did you mean 'Net'?" in done.stderr
+    done = place("--import", "no_such_module", "info")
+    said = " ".join(done.stderr.split())
+    assert done.exit_code == 2 and "cannot import 'no_such_module'" in said
+    assert "start where it lies" in said
+
+
+def test_a_module_registers_names_and_options_reach_the_model(place: Place) -> None:
+    """``--import`` of a whole module, for this process and for those it starts."""
+    place.accepts("--import", "trap", "info", "--help")
+    assert "trap" in IMPORTED and MODELS["lifted"].__name__ == "Lifted"
+    train = ["train", "data.jsonl", "--target", "y", "--epochs", 1, "--no-baseline"]
+    options = ["--model", "lifted", "-o", "run", "--model-options"]
+    wrong = place("--import", "trap", *train, *options, "widt=3")
+    assert wrong.exit_code == 2 and "Did you mean 'width'?" in wrong.stderr
+    place.accepts("--import", "trap", *train, *options, "width=3")
+    assert "width: 3" in Path("run", "config.yaml").read_text()
+    refused = place("predict", "run", "data.jsonl")
+    assert refused.exit_code == 2 and "Import the module" in refused.stderr
+    folds = ["--protocol", "nested", "--folds", 2, "--jobs", 2, "-o", "folds"]
+    place.accepts("--import", "trap", *train, "--model", "lifted", *folds)

@@ -145,7 +145,7 @@ def test_each_option_counts_or_is_refused(test: str) -> None:
             assert (build(test, **{name: value}) == make_test(test)) == same, name
         else:
             flag = "--" + name.replace("_", "-").replace("encodings", "encoding")
-            with pytest.raises(ConfigError, match=f"{flag} means nothing to --test"):
+            with pytest.raises(ConfigError, match=f"{flag} means nothing"):
                 build(test, **{name: value})
 
 
@@ -184,19 +184,14 @@ def test_options_that_mean_nothing_to_an_encoding_are_refused(
 @pytest.mark.parametrize(
     ("test", "options", "words"),
     [
-        ("secks", {}, "--test must be one of .* Did you mean 'sek'"),
+        ("secks", {}, "'sek'"),
         ("1wl", {"walk_length": 0}, "--walk-length means nothing"),
         ("1wl", {"num_hops": 0}, "--num-hops means nothing"),
-        ("khop", {"num_hops": 0}, "num_hops must be"),
         ("khop", {"kernel": "diffuse"}, "Did you mean 'diffusion'"),
         ("subgraph", {"radius": [1, 2]}, "takes one --radius"),
-        ("subgraph", {"radius": [0]}, "radius must be"),
         ("sek", {"radius": [0]}, "radius must be"),
-        ("sek", {"walk_length": 0}, "walk_length must be"),
-        ("sek", {"num_hops": 0}, "num_hops must be"),
         ("sek", {"scope": ["grap"]}, "Did you mean 'graph'"),
         ("sek", {"encodings": ["walk"], "walk_length": 3}, "Did you mean 'walks'"),
-        ("sek", {"parts": ["f4"]}, "parts must be"),
         ("sek", {"multisets": False, "parts": ["f3"]}, "sums keep every part"),
         ("sek", {"scope": ["internal"], "parts": ["f1"]}, "only f3"),
         ("sek", {"scope": ["graph"], "radius": [1]}, "nothing to --test sek --scope"),

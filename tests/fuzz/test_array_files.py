@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from tests.fuzz.test_hostile_input import COUNT, attack, mutated
+from tests.fuzz.test_hostile_input import BUDGET, COUNT, attack, mutated
 
 from sekgnn.array_file import read_arrays, write_arrays
 from sekgnn.array_folder import MANIFEST_FILE, line_of, write_manifest
@@ -44,7 +44,6 @@ from sekgnn.graphs.shards import Shards, read_manifest
 from sekgnn.models import build_model
 
 WALKS = WalkEncoding(num_shells=1, walk_length=3)
-BUDGET = 4.0 if COUNT <= 60 else 3600.0
 NUMBERS = (-(2**63), -(2**31), -1, 0, 1, 2, 3, 10, 10**6, 2**31 - 1, 2**62, 2**63 - 1)
 Arrays = dict[str, NDArray[Any]]
 
@@ -350,7 +349,7 @@ def test_graphs_of_a_model_file_are_checked() -> None:
 
 def test_files_of_an_earlier_version_name_the_cure(tmp_path: Path) -> None:
     (tmp_path / "g.csr").write_bytes(b"sekgnn graph\n   " + bytes(1000))
-    with pytest.raises(GraphInputError, match=r"earlier version; pack it again"):
+    with pytest.raises(GraphInputError, match="pack it again"):
         read_graph_file(tmp_path / "g.csr")
     folder = shards_folder(tmp_path)
     old = {"format": "sekgnn shards", "format_version": 1, "complete": True}
@@ -360,5 +359,5 @@ def test_files_of_an_earlier_version_name_the_cure(tmp_path: Path) -> None:
         EncodedNodes,
         lambda to: encode_shards(tmp_path / "in.jsonl", to, WALKS),
     ):
-        with pytest.raises(GraphInputError, match=r"version 1; .* encode again into a"):
+        with pytest.raises(GraphInputError, match="encode again"):
             use(folder)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.fuzz.test_hostile_input import COUNT, mutated
+from tests.small_graphs import TRIANGLES
 from tests.wl.test_certificate import checker
 
 from sekgnn.graphs import (
@@ -83,7 +84,7 @@ def some_graph(rng: random.Random, labels: tuple[bool, bool]) -> Graph:
     if rng.random() < 0.6:
         ring = cycle_graph(n := rng.choice([3, 4, 6]))
         if n == 6 and rng.random() < 0.5:
-            ring = cycle_graph(3).disjoint_union(cycle_graph(3))
+            ring = TRIANGLES
         edges = [(u, v) for u, v in ring.edge_index().T.tolist() if u < v]
     nodes, kinds = ([rng.randrange(2) for _ in part] for part in (range(n), edges))
     graph = Graph.from_edge_index(

@@ -49,6 +49,7 @@ from sekgnn.training.splits import read_split
 
 COUNT = int(os.environ.get("SEKGNN_FUZZ", "60"))
 SECONDS = 20  # for one input, on a busy machine
+BUDGET = 4.0 if COUNT <= 60 else 3600.0  # seconds for one kind
 GROWTH = 1 << 20  # KiB of memory that one kind may take: 1 GiB
 EXPECTED = (ConfigError, GraphInputError, ModelFileError)
 
@@ -222,8 +223,7 @@ def test_damaged_files(
     good, read = inputs[name]
     rng = random.Random(f"{name} 1")
     contents = (mutated(good, rng) for _ in range(COUNT))
-    budget = 4.0 if COUNT <= 60 else 3600.0
-    assert attack(tmp_path / name, read, contents, budget) > 0
+    assert attack(tmp_path / name, read, contents, BUDGET) > 0
 
 
 @pytest.mark.parametrize("name", ["SEKGIN", "Ridge", "pna", "forest", "wl", "retgk"])
@@ -233,8 +233,7 @@ def test_signed_model_files(name: str, tmp_path: Path) -> None:
     good = file.read_bytes()
     rng = random.Random(f"{name} 2")
     contents = (resigned(good, rng) for _ in range(COUNT))
-    budget = 4.0 if COUNT <= 60 else 3600.0
-    assert attack(file, model, contents, budget) > 0
+    assert attack(file, model, contents, BUDGET) > 0
 
 
 def test_damaged_tu_folders(tmp_path: Path) -> None:
@@ -270,7 +269,7 @@ def test_damaged_tables(tmp_path: Path) -> None:
         ("in.parquet", (tmp_path / "good").read_bytes()),
     ):
         contents = (mutated(good, rng) for _ in range(COUNT))
-        attack(tmp_path / name, records, contents, 4.0 if COUNT <= 60 else 3600.0)
+        attack(tmp_path / name, records, contents, BUDGET)
 
 
 SMILES = (

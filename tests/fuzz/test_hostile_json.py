@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
-from tests.brec.models import PAIRS, SmallGIN
+from tests.brec.cases import PAIRS, SmallGIN
 from tests.fuzz.test_hostile_folders import opener
 from tests.fuzz.test_hostile_input import COUNT, EXPECTED
 from tests.reports.run_records import holdout

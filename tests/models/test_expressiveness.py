@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 import torch
 from tests.nn.helpers import dress
+from tests.small_graphs import HEXAGON, TRIANGLES
 from torch_geometric.data import Batch
 
 from sekgnn import WalkEncoding
 from sekgnn.datasets import BREC
 from sekgnn.encoding import PeripheralEdges
-from sekgnn.graphs import Graph, cycle_graph, rook_graph, shrikhande_graph
+from sekgnn.graphs import Graph, rook_graph, shrikhande_graph
 from sekgnn.models import (
     GIN,
     PPGN,
@@ -197,9 +198,6 @@ def tells_apart(name: str, a: Graph, b: Graph, **options: Any) -> bool:
     """Return whether a network with drawn weights separates two graphs."""
     model = by_name(name, **options)
     return separates(model, model.encoding, a, b)
-
-
-HEXAGON, TRIANGLES = cycle_graph(6), cycle_graph(3).disjoint_union(cycle_graph(3))
 
 
 @pytest.mark.parametrize("name", [n for n, k in MODEL_KINDS.items() if k.network])

@@ -10,7 +10,8 @@ import pytest
 import torch
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from tests.nn.helpers import SPEC, dressed, relabel
-from tests.transforms.helpers import empty_graph, mixed_graphs
+from tests.small_graphs import empty_graph
+from tests.transforms.helpers import mixed_graphs
 from torch import Tensor
 from torch_geometric.data import Batch
 

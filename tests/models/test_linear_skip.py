@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from tests.nn.helpers import SPEC, dressed
-from tests.transforms.helpers import empty_graph
+from tests.small_graphs import empty_graph
 from torch_geometric.data import Batch
 
 from sekgnn.graphs import cycle_graph, path_graph, petersen_graph

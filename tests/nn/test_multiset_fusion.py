@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 from tests.nn.helpers import LEARNED, dress
-from tests.transforms.helpers import empty_graph, mixed_graphs
+from tests.small_graphs import empty_graph, star
+from tests.transforms.helpers import mixed_graphs
 from torch import Tensor
 from torch_geometric.data import Batch
 
@@ -34,12 +35,6 @@ def fusion(norm: Norm = "none") -> MultisetFusion:
     torch.manual_seed(0)
     shape = LEARNED.num_channels, LEARNED.length, WIDTH
     return MultisetFusion(*shape, norm, "silu").double()
-
-
-def star(leaves: int) -> Graph:
-    """Return a star; those around a centre differ in counts alone."""
-    ends = [[0] * leaves, list(range(1, leaves + 1))]
-    return Graph.from_edge_index(ends, leaves + 1, undirected="add")
 
 
 def slow(layer: MultisetFusion, encoding: RaggedEncoding) -> Tensor:

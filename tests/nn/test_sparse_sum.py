@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.nn.helpers import dense, dress, hops_of
-from tests.transforms.helpers import empty_graph
+from tests.small_graphs import empty_graph
 
 import sekgnn.nn.sparse_sum as sparse
 from sekgnn.graphs import Graph, petersen_graph

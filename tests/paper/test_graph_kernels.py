@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.transforms.helpers import empty_graph
+from tests.small_graphs import empty_graph
 
 from sekgnn.graphs import Graph, cycle_graph, path_graph, petersen_graph
 from sekgnn.graphs.packed import pack

@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from sekgnn.brec import BRECScore, ExactPair, TrainedPair
-from sekgnn.brec.record import from_json, to_json
 from sekgnn.datasets import CATEGORIES
 from sekgnn.reports.brec_page import brec_page, brec_png, frontier, trained_page
 from sekgnn.reports.figures import INK
@@ -125,12 +124,6 @@ def test_the_words_count_too() -> None:
     single = brec_page([one])
     assert "with 1 relabelled copy of itself: **0 false separations** in 18 " in single
     assert "commit unknown" in single
-
-
-def test_the_page_is_that_of_the_json() -> None:
-    again = from_json(to_json(BOARD))
-    assert again == BOARD
-    assert brec_page(again) == brec_page(BOARD)
 
 
 ROWS = st.lists(

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from matplotlib.image import imread
 from tests.reports.run_records import folds, holdout
 
 from sekgnn.reports.run_figures import (
@@ -88,14 +85,13 @@ def test_a_figure_shows_every_curve_and_kept_epoch(
         assert [tuple(dot) for group in dots for dot in group] == [
             point for point in kept if abs(point[1]) < 1e150
         ]
-
-
-def test_a_png_is_of_plausible_size_and_not_empty() -> None:
-    for png in curve_pngs(folds(), "a run").values():
-        image = np.asarray(imread(io.BytesIO(png), format="png"))
-        height, width = image.shape[:2]
-        assert 250 < height < 2500 and 400 < width < 2500
-        assert image[..., :3].min() < 0.5 < image[..., :3].max()
+        chosen = [
+            np.asarray(line.get_xdata())[0]
+            for line in axes.lines
+            if line not in lines(axes)
+        ]
+        epoch = record.headline.epoch
+        assert chosen == ([epoch] if epoch and len(record.folds) > 1 else [])
 
 
 @pytest.mark.parametrize("name", ["$x", "$\\frac$", "a_b^c", "図", "x" * 300, "\x00\n"])
@@ -106,21 +102,8 @@ def test_names_are_no_mathematics(name: str, figures: list[Figure]) -> None:
         assert "$" not in first and first in name.replace("$", "") and len(first) < 60
 
 
-def test_figures_differ_where_the_data_differ() -> None:
-    record = folds()
-    first = curves_png(record, "a")
-    assert curves_png(record, "a") == first
-    assert curves_png(record, "b") != first
-    later = replace(record.folds[3], kept_epoch=1)
-    kept = replace(record, folds=(*record.folds[:3], later, *record.folds[4:]))
-    assert curves_png(kept, "a") != first
-    curves = {**later.curves, "test_accuracy": [0.1, 0.2, 0.3]}
-    worse = replace(record.folds[3], curves=curves)
-    other = replace(record, folds=(*record.folds[:3], worse, *record.folds[4:]))
-    assert curves_png(other, "a") != first
-    chosen = replace(record.results[0], epoch=3)
-    moved = replace(record, results=(chosen, *record.results[1:]))
-    assert curves_png(moved, "a") != first
+def test_the_same_run_gives_the_same_bytes() -> None:
+    assert curves_png(holdout(), "a") == curves_png(holdout(), "a")
 
 
 def test_what_is_watched() -> None:

@@ -121,7 +121,7 @@ def test_metrics_may_be_chosen() -> None:
     rows = table_rows(runs, ["mse"])
     assert [(row.run, row.metric) for row in rows] == [("a", "test_mse")]
     assert len(table_rows(runs, ["test_accuracy", "test_mse"])) == 4
-    with pytest.raises(ConfigError, match=r"no run has f1; .*test_accuracy.*test_mse"):
+    with pytest.raises(ConfigError, match=r"f1; .*test_mse"):
         table_rows(runs, ["f1"])
 
 

@@ -254,7 +254,7 @@ def test_faulty_folders_are_refused(folder: Path, tmp_path: Path) -> None:
     bare = encode_shards(source, tmp_path / "bare", WALKS, shard_size=50)
     with pytest.raises(ConfigError, match="--target"):
         shard_task(tmp_path / "bare")
-    with pytest.raises(ConfigError, match=r"has no target .* encode again"):
+    with pytest.raises(ConfigError, match="encode again"):
         shard_task(folder, ["nope"])
     file = shard_files(bare)[0]
     file.write_bytes(file.read_bytes()[:-100])

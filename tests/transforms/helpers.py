@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from tests.small_graphs import empty_graph
 from torch_geometric.data import Data, InMemoryDataset, OnDiskDataset
 
 from sekgnn.graphs import Graph, cycle_graph, path_graph, petersen_graph
@@ -15,10 +16,6 @@ def to_data(graph: Graph, **more: Any) -> Data:
     """Return ``graph`` as ``Data`` without ``x``."""
     edge_index = torch.from_numpy(graph.edge_index().copy())
     return Data(edge_index=edge_index, num_nodes=graph.num_nodes, **more)
-
-
-def empty_graph(num_nodes: int) -> Graph:
-    return Graph.from_edge_index([[], []], num_nodes)
 
 
 def mixed_graphs() -> list[Graph]:

@@ -120,19 +120,6 @@ def test_a_dataset_and_its_cache_equal_the_transform(
             assert torch.equal(batch[field], torch.cat([d[field] for d in expected]))
 
 
-def test_a_damaged_ragged_cache_is_made_again(tmp_path: Path) -> None:
-    source = [to_data(graph) for graph in mixed_graphs()]
-    good = encode_dataset(source, Around())
-    encode_dataset(source, Around(), cache_dir=tmp_path)
-    (file,) = tmp_path.iterdir()
-    content = bytearray(file.read_bytes())
-    content[-70] ^= 1
-    file.write_bytes(content)
-    with pytest.warns(CacheWarning, match="numbers have changed; it is made again"):
-        again = encode_dataset(source, Around(), cache_dir=tmp_path)
-    np.testing.assert_array_equal(again.encodings.vectors, good.encodings.vectors)
-
-
 def test_changed_code_or_version_is_another_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,7 +139,7 @@ def test_changed_code_or_version_is_another_file(
         raise OSError("could not get source code")
 
     monkeypatch.setattr("inspect.getsource", nowhere)
-    with pytest.warns(CacheWarning, match="not cached: the source of Sizes is not"):
+    with pytest.warns(CacheWarning, match="source of Sizes"):
         assert not from_cache()
 
 
@@ -161,5 +148,5 @@ def test_parameters_by_name_and_the_repr() -> None:
     assert transform(to_data(path_graph(2))).x.tolist() == [[3.0, 6.0], [3.0, 6.0]]
     text = "AddSubstructureEncoding(encoding='test_sizes', factor=3, attr_name=None, "
     assert repr(transform).startswith(text)
-    with pytest.raises(ConfigError, match="is ragged and cannot be appended to x"):
+    with pytest.raises(ConfigError, match="ragged"):
         AddSubstructureEncoding(Around(), attr_name=None)

@@ -77,46 +77,34 @@ def assert_same_refinement(test: WLTest, items: Sequence[Graph]) -> None:
             assert run.separated_at(a, b) == next(differ, None)
 
 
-@given(st.data(), node_tests())
-@settings(max_examples=150)
-def test_tests_on_nodes(data: st.DataObject, test: WLTest) -> None:
-    assert_same_refinement(test, data.draw(batches(6)))
-
-
-@given(st.data(), any_tests())
-@settings(max_examples=100)
-def test_all_tests(data: st.DataObject, test: WLTest) -> None:
-    assert_same_refinement(test, data.draw(batches(limit(test, 5))))
-
-
-@given(batches(5))
-@settings(max_examples=40)
-def test_pairs(items: Sequence[Graph]) -> None:
-    assert_same_refinement(TwoFWL(), items)
-
-
-@given(batches(4, (2, 2)))
-@settings(max_examples=40)
-def test_triples(items: Sequence[Graph]) -> None:
-    assert_same_refinement(ThreeFWL(), items)
-
-
-@given(batches(5, (2, 2)), seks(SEKTwoFWL))
-@settings(max_examples=40)
-def test_pairs_from_sek_colours(items: Sequence[Graph], test: WLTest) -> None:
-    assert_same_refinement(test, items)
-
-
-@given(batches(6, (1, 3)), walks())
-@settings(max_examples=120)
-def test_walks(items: Sequence[Graph], f: Encoding) -> None:
-    assert_same_values(items, f)
-
-
-@given(batches(7, (1, 2)), encodings())
+@pytest.mark.parametrize(
+    ("tests", "most"),
+    [
+        (node_tests(), 6),
+        (any_tests(), 5),
+        (st.just(TwoFWL()) | seks(SEKTwoFWL), 5),
+        (st.just(ThreeFWL()), 4),
+    ],
+    ids=["nodes", "all", "pairs", "triples"],
+)
+@given(st.data())
 @settings(max_examples=80)
-def test_encodings(items: Sequence[Graph], f: Encoding) -> None:
-    assert_same_values(items, f)
+def test_refinements(
+    tests: st.SearchStrategy[WLTest], most: int, data: st.DataObject
+) -> None:
+    test = data.draw(tests)
+    assert_same_refinement(test, data.draw(batches(limit(test, most))))
+
+
+@pytest.mark.parametrize(
+    ("functions", "most"), [(walks(), 6), (encodings(), 7)], ids=["walks", "all"]
+)
+@given(st.data())
+@settings(max_examples=100)
+def test_encodings(
+    functions: st.SearchStrategy[Encoding], most: int, data: st.DataObject
+) -> None:
+    assert_same_values(data.draw(batches(most, (1, 3))), data.draw(functions))
 
 
 def assert_same_values(items: Sequence[Graph], f: Encoding) -> None:

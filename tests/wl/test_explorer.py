@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.brute_force import distances, landing
+from tests.small_graphs import HEXAGON, TRIANGLES, empty_graph
 
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs import (
@@ -41,10 +42,6 @@ SEES_EGO_NETS = ("ego", "internal", "sek")
 HOSTILE = "</script><script>alert(1)</script><!-- $title & \" ' \u2028 <img src=x>"
 
 
-def empty(n: int) -> Graph:
-    return Graph.from_edge_index(np.zeros((2, 0), dtype=np.int64), n)
-
-
 def random_pair(seed: int) -> tuple[Graph, Graph]:
     rng = np.random.default_rng(seed)
     return random_graph(9, 0.3, rng), random_graph(9, 0.3, rng)
@@ -52,14 +49,14 @@ def random_pair(seed: int) -> tuple[Graph, Graph]:
 
 CASES = {
     "strongly regular": (rook_graph(4), shrikhande_graph()),
-    "two triangles": (cycle_graph(6), cycle_graph(3).disjoint_union(cycle_graph(3))),
+    "two triangles": (HEXAGON, TRIANGLES),
     "cfi": cfi_pair(cycle_graph(3)),
     "random": random_pair(0),
     "sizes differ": (path_graph(5), path_graph(3)),
-    "no edges": (empty(3), empty(3)),
-    "one node": (empty(1), path_graph(2)),
-    "no nodes": (empty(0), empty(0)),
-    "nothing and something": (empty(0), path_graph(2)),
+    "no edges": (empty_graph(3), empty_graph(3)),
+    "one node": (empty_graph(1), path_graph(2)),
+    "no nodes": (empty_graph(0), empty_graph(0)),
+    "nothing and something": (empty_graph(0), path_graph(2)),
 }
 
 

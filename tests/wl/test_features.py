@@ -18,6 +18,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 from tests.brute_force_wl import brute_force_rounds
+from tests.small_graphs import star
 from tests.wl.cases import batches, node_tests
 
 from sekgnn.errors import ConfigError, GraphInputError
@@ -68,8 +69,7 @@ def test_transform_does_not_depend_on_order(
 
 def test_unseen_colours_are_left_out() -> None:
     features = WLFeatures(rounds=1).fit([cycle_graph(5)])
-    star = Graph.from_edge_index([[0, 0, 0], [1, 2, 3]], 4, undirected="add")
-    assert features.transform([star, path_graph(4)]).toarray().tolist() == [
+    assert features.transform([star(3), path_graph(4)]).toarray().tolist() == [
         [4, 0],
         [4, 2],
     ]
@@ -137,11 +137,11 @@ def test_labels_by_name() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(GraphInputError, match="no graphs to learn colours from"):
+    with pytest.raises(GraphInputError, match="no graphs"):
         WLFeatures().fit([])
-    with pytest.raises(ConfigError, match="rounds must be at least 0, got -1"):
+    with pytest.raises(ConfigError, match="rounds"):
         WLFeatures(rounds=-1).fit(TRAIN)
-    with pytest.raises(ConfigError, match="'khop' has no parameter 'radius'"):
+    with pytest.raises(ConfigError, match="'radius'"):
         WLFeatures("khop", parameters={"radius": 1}).fit(TRAIN)
 
 

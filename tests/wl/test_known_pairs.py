@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.brute_force import distances
+from tests.small_graphs import HEXAGON, TRIANGLES
 
 from sekgnn.graphs import (
     Graph,
@@ -37,7 +38,6 @@ from sekgnn.wl import (
 )
 
 ROOK, SHRIKHANDE = rook_graph(4), shrikhande_graph()
-HEXAGON, TRIANGLES = cycle_graph(6), cycle_graph(3).disjoint_union(cycle_graph(3))
 INTERNAL = Walks("internal", radius=1)
 
 

@@ -176,7 +176,7 @@ def test_hops_to_look_at() -> None:
     )
     batch = Batch.of([item])
     for wrong in ((3,), ()):
-        with pytest.raises(ConfigError, match=r"hops must be some of \[1, 2\]"):
+        with pytest.raises(ConfigError, match="hops must be"):
             HopColouring(batch, hop_pairs(batch.packed, 2), only=wrong)
 
 
@@ -189,7 +189,7 @@ def test_wrong_colours_never_reach_a_kernel() -> None:
             HopColouring(batch, hop_pairs(batch.packed, 1), wrong)
     with pytest.raises(ConfigError, match=r":Few gives must be colours"):
         compare(path_graph(3), path_graph(3), SEK(1, (Few(),)))
-    with pytest.raises(ConfigError, match="colours are made of integers, got float64"):
+    with pytest.raises(ConfigError, match="integers"):
         colours_of(np.zeros(3), "floats")
 
 

@@ -7,6 +7,7 @@ read and still find the same classes.
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.brute_force_wl import brute_force_step, numbered
@@ -31,22 +32,21 @@ def assert_same_step(test: WLTest, items: list[LabelledGraph], seed: int) -> Non
     assert classes(colouring.step(colours), sizes) == expected
 
 
-@given(batches(5), any_tests(), st.integers(0, 999))
-@settings(max_examples=80)
-def test_any_test(items: list[LabelledGraph], test: WLTest, seed: int) -> None:
-    assert_same_step(test, items, seed)
-
-
-@given(batches(5), seks(SEKTwoFWL) | st.just(TwoFWL()), st.integers(0, 999))
+@pytest.mark.parametrize(
+    ("tests", "most"),
+    [
+        (any_tests(), 5),
+        (seks(SEKTwoFWL) | st.just(TwoFWL()), 5),
+        (st.just(ThreeFWL()), 4),
+    ],
+    ids=["all", "pairs", "triples"],
+)
+@given(st.data(), st.integers(0, 999))
 @settings(max_examples=60)
-def test_pairs(items: list[LabelledGraph], test: WLTest, seed: int) -> None:
-    assert_same_step(test, items, seed)
-
-
-@given(batches(4), st.integers(0, 999))
-@settings(max_examples=60)
-def test_triples(items: list[LabelledGraph], seed: int) -> None:
-    assert_same_step(ThreeFWL(), items, seed)
+def test_a_step_is_its_definition(
+    tests: st.SearchStrategy[WLTest], most: int, data: st.DataObject, seed: int
+) -> None:
+    assert_same_step(data.draw(tests), data.draw(batches(most)), seed)
 
 
 def test_sums_over_all_shells_of_an_ego_net() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.small_graphs import TRIANGLES, star
 from tests.wl.cases import any_tests, pairs
 
 from sekgnn.digest import colour_text
@@ -25,15 +26,6 @@ from sekgnn.graphs import (
 from sekgnn.wl import TESTS, Isomorphism, Verdict, WLTest, compare
 
 Pair = tuple[LabelledGraph, LabelledGraph]
-
-
-def star(leaves: int) -> Graph:
-    pairs = [[0] * leaves, list(range(1, leaves + 1))]
-    return Graph.from_edge_index(pairs, leaves + 1, undirected="add")
-
-
-def two_triangles() -> Graph:
-    return cycle_graph(3).disjoint_union(cycle_graph(3))
 
 
 @given(any_tests(), pairs(6))
@@ -165,18 +157,18 @@ def test_a_star_and_a_path() -> None:
 
 
 def test_a_cycle_and_two_triangles() -> None:
-    verdict = compare(cycle_graph(6), two_triangles(), "1wl")
+    verdict = compare(cycle_graph(6), TRIANGLES, "1wl")
     assert verdict.explain().splitlines() == [
         "1wl does not separate first and second (stable after 0 rounds).",
         "All nodes of both have the same colour, and no further round would change "
         "that. They may still differ: a stronger test may tell.",
     ]
-    verdict = compare(cycle_graph(6), two_triangles(), "2fwl")
+    verdict = compare(cycle_graph(6), TRIANGLES, "2fwl")
     assert verdict.round == 1
     assert "ways (u, w), (w, v)" in verdict.explain()
     assert (
         "nodes at hop 2: {2 × A0} against {}"
-        in compare(cycle_graph(6), two_triangles(), "khop", num_hops=2).explain()
+        in compare(cycle_graph(6), TRIANGLES, "khop", num_hops=2).explain()
     )
 
 
@@ -228,14 +220,6 @@ def test_isomorphism_is_final() -> None:
     verdict = compare(path_graph(0), path_graph(1), Isomorphism(), names=("a", "b"))
     assert "What differs, a against b:" in verdict.explain()
     assert "a graph of 0 nodes and 0 edges" in verdict.explain()
-
-
-@pytest.mark.parametrize("test", TESTS)
-def test_different_sizes(test: str) -> None:
-    verdict = compare(path_graph(2), path_graph(4), test, names=("short", "long"))
-    assert verdict.round == 0
-    assert "short and long at round 0: they have 2 and 4 nodes." in verdict.sentence()
-    assert verdict.explain().startswith(verdict.sentence())
 
 
 @given(st.sampled_from(list(TESTS)), pairs(5))

@@ -141,7 +141,7 @@ def run_board(
         score = kept.pop(rung.key, new)
         known = [pair.index for pair in score.pairs]
         if known != numbers or score.settings != new.settings:
-            found = score_exact(
+            fresh = score_exact(
                 rung.test,
                 after=rung.after,
                 pairs=chosen,
@@ -150,7 +150,7 @@ def run_board(
                 threads=threads,
                 progress=None if progress is None else progress(rung.label),
             )
-            score = replace(found, name=rung.key, label=rung.label, memory=rung.memory)
+            score = replace(fresh, name=rung.key, label=rung.label, memory=rung.memory)
         scores.append(score)
         if partial is not None:
             text = to_json([*scores, *kept.values()])

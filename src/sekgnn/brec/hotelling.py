@@ -80,14 +80,11 @@ def hotelling_t2(
     if scale == 0:
         return 0.0
     x, y = x / scale, y / scale
-    difference = x - y  # [q, d]
-    q = len(difference)
-    mean = difference.mean(axis=0)  # [d]
-    scatter = difference - mean
-    variance, axes = np.linalg.eigh(scatter.T @ scatter / (q - 1))  # [d], [d, d]
+    mean, covariance = _moments(x - y)
+    variance, axes = np.linalg.eigh(covariance)  # [d], [d, d]
     floor = epsilon**2 * np.mean([x**2, y**2])
     along = axes.T @ mean  # [d]
-    return float(q * np.sum(along**2 / (np.maximum(variance, 0) + floor)))
+    return float(len(x) * np.sum(along**2 / (np.maximum(variance, 0) + floor)))
 
 
 def released_t2(first: ArrayLike, second: ArrayLike) -> float:
@@ -110,12 +107,8 @@ def released_t2(first: ArrayLike, second: ArrayLike) -> float:
     """
     kind = _precision(first, second)
     x, y = _checked(first, second, kind)
-    difference = x - y  # [q, d]
-    q, d = difference.shape
-    mean = difference.mean(axis=0)  # [d]
-    scatter = difference - mean
-    covariance = scatter.T @ scatter / kind.type(q - 1)  # [d, d]
-    cutoff = d * float(np.finfo(kind).eps)
+    mean, covariance = _moments(x - y)
+    cutoff = x.shape[1] * float(np.finfo(kind).eps)
     return float(mean @ np.linalg.pinv(covariance, rcond=cutoff) @ mean)
 
 
@@ -173,6 +166,13 @@ def critical_t2(num_pairs: int, dim: int, level: float = 0.95) -> float:
     if not 0 < level < 1:
         raise ConfigError(f"level must lie between 0 and 1, got {level}.")
     return float((q - 1) * d / (q - d) * fdtri(d, q - d, level))
+
+
+def _moments(difference: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return mean, ``[d]``, and covariance, ``[d, d]``, of ``[q, d]``, in its type."""
+    mean = difference.mean(axis=0)
+    scatter = difference - mean
+    return mean, scatter.T @ scatter / difference.dtype.type(len(difference) - 1)
 
 
 def _precision(*arrays: ArrayLike) -> np.dtype[Any]:

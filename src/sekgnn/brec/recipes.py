@@ -61,7 +61,7 @@ class Recipe:
         if not model.learns:
             raise ConfigError(
                 f"BREC trains networks, and {config.model!r} is fitted at once to "
-                "targets, of which there are none; choose another model."
+                "targets, which BREC does not have; choose another model."
             )
         if model.options.pooled == "frozen":
             raise ConfigError(

@@ -350,11 +350,6 @@ def _total(pairs: Iterable[PairScore]) -> Counter[str]:
     return total
 
 
-def _pair(content: Mapping[str, Any]) -> PairScore:
-    kind = TrainedPair if "t2" in content else ExactPair
-    return kind(**content)
-
-
 def plain(value: Any) -> Any:
     """Return a value as it comes back from JSON: lists for tuples."""
     return json.loads(json.dumps(value))
@@ -406,21 +401,21 @@ def with_finished_pairs(
         ConfigError: If a file is of another score, or of other graphs.
         OutputError: If there is any other file, or a damaged one.
     """
-    found: dict[int, TrainedPair] = {}
+    on_disk: dict[int, TrainedPair] = {}
     commits: list[str] = []
     cure = "Remove it, or choose another folder."
     for name in visible_names(folder):
         for earlier in read_scores(folder / name, cure, trained=True):
             score.check_same(earlier, folder)
             commits += earlier.commits
-            found |= {pair.index: pair for pair in earlier.pairs}
-    for index in found.keys() & graphs.keys():
-        if found[index].graphs != graphs[index]:
+            on_disk |= {pair.index: pair for pair in earlier.pairs}
+    for index in on_disk.keys() & graphs.keys():
+        if on_disk[index].graphs != graphs[index]:
             raise ConfigError(
                 f"{folder} holds pair {index} with other graphs; choose another folder."
             )
     return replace(
         score,
         commits=tuple(dict.fromkeys((*commits, *score.commits))),
-        pairs=tuple(found[index] for index in graphs if index in found),
+        pairs=tuple(on_disk[index] for index in graphs if index in on_disk),
     )

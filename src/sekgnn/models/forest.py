@@ -65,7 +65,7 @@ class Forest(GraphModel):
         return self.link_outputs(self.trees(self.features(inputs)))
 
     def link_outputs(self, mean: Tensor) -> Tensor:
-        """Return the outputs of which the task's link makes ``mean`` again."""
+        """Return the outputs that the task's link turns back into ``mean``."""
         if self.link == 0:
             return mean
         out = mean.clamp(min=_LEAST).log()
@@ -143,13 +143,13 @@ class Forest(GraphModel):
 
 def _tensors(tree: Any, first: int, column: int) -> dict[str, Tensor]:
     """Return a tree of scikit-learn, its nodes numbered from ``first``."""
-    own = np.arange(tree.node_count)
+    numbers = np.arange(tree.node_count)
     leaf = tree.children_left < 0
     arrays = {
         "feature": np.where(leaf, 0, tree.feature),
         "threshold": tree.threshold,
-        "left": first + np.where(leaf, own, tree.children_left),
-        "right": first + np.where(leaf, own, tree.children_right),
+        "left": first + np.where(leaf, numbers, tree.children_left),
+        "right": first + np.where(leaf, numbers, tree.children_right),
         "value": tree.value[:, :, 0],
         "start": np.array([first]),
         "column": np.array([column]),

@@ -123,8 +123,8 @@ def graph_inputs(data: Any, model: GraphModel) -> GraphInputs:
     if model.level == "link":
         count = 0 if seeds is None else len(seeds)
         walks = _matrix(data, fields.PAIR_WALKS, (len(STEPS),), count).to(kind)
-    found = GraphInputs(hops, membership(ptr), *parts, seeds=seeds, pair_walks=walks)
-    return found._replace(extra=model.extras(data, found))
+    inputs = GraphInputs(hops, membership(ptr), *parts, seeds=seeds, pair_walks=walks)
+    return inputs._replace(extra=model.extras(data, inputs))
 
 
 def graph_features(data: Any, width: int) -> Tensor:
@@ -147,8 +147,8 @@ def _multisets(
     _matrix(data, fields.SUB_ENC_VECTORS, (length,), len(vectors))
     rows, kept = data[fields.SUB_ENC_ROWS], getattr(data, _JOINED, None)
     if kept is not None and kept[0] is rows:
-        found: Multisets = kept[1]
-        return found
+        multisets: Multisets = kept[1]
+        return multisets
     parts = zip(PARTS, fields.SUB_ENC_PARTS, strict=True)
     tensors = {part: data[name] for part, name in parts}
     joined = join_multisets(**tensors, num_nodes=ptr.diff())
@@ -173,8 +173,8 @@ def hops_of(data: Any, num_nodes: int, num_hops: int) -> HopCSR:
     edges = data.edge_index if source is None else source
     kept = getattr(data, _CACHE, None)
     if kept is not None and kept[0] is edges and kept[1].num_hops >= num_hops:
-        found: HopCSR = kept[1]
-        return found  # layers read as many of its hops as they need
+        hops: HopCSR = kept[1]
+        return hops  # layers read as many of its hops as they need
     if source is None:
         check_index("edge_index", edges)
         plain = edges[:, edges[0] != edges[1]]
@@ -215,7 +215,7 @@ def _check_finite(x: Tensor, ptr: Tensor) -> None:
 
 def _matrix(data: Any, name: str, shape: tuple[int, ...], rows: int) -> Tensor:
     """Return field ``name`` if it has ``rows`` rows of the shape that is wanted."""
-    value = data[name] if name in data else None
+    value: Tensor | None = data[name] if name in data else None
     if value is None:
         cure = {
             fields.SUB_ENC: _ENCODE,
@@ -231,5 +231,4 @@ def _matrix(data: Any, name: str, shape: tuple[int, ...], rows: int) -> Tensor:
             f"{name} must have shape {[rows, *shape]} for this model, got "
             f"{list(value.shape)}."
         )
-    found: Tensor = value
-    return found
+    return value

@@ -50,8 +50,8 @@ class GraphModel(nn.Module):
     With ``skip``, what a linear layer makes of the pooled encodings is added. With a
     constructor of its own, it passes on what it does not use.
 
-    What is known of the training graphs alone, such as the scale of their encodings, is
-    fitted by :meth:`fit_inputs` before training and kept in the model's file.
+    The scale of the training graphs' encodings, and whatever else is fixed before
+    training, is fitted by :meth:`fit_inputs` and kept in the model's file.
 
     Attributes:
         branches: The encoders.
@@ -122,7 +122,6 @@ class GraphModel(nn.Module):
         level: Level = "graph",
         **options: Any,
     ) -> None:
-        """Check the arguments and make the layers."""
         super().__init__()
         self.in_channels = check_positive("in_channels", in_channels, 0)
         self.out_channels = check_positive("out_channels", out_channels)
@@ -135,9 +134,9 @@ class GraphModel(nn.Module):
             self.graph_scale = GraphScale(graph_channels)
         if graph_channels and level != "graph":
             raise ConfigError("graph_channels are for targets of graphs, not of nodes.")
-        own = getattr(type(self), "name", type(self).__name__)
-        self.encoding = _checked(encoding, self.kind, own)
-        self.options = self.kind.make(own, options)
+        name = getattr(type(self), "name", type(self).__name__)
+        self.encoding = _checked(encoding, self.kind, name)
+        self.options = self.kind.make(name, options)
         self.num_hops = self.options.num_hops
         self.hidden_channels = self.options.hidden_channels
         if self.encoding is None:
@@ -243,8 +242,8 @@ class GraphModel(nn.Module):
             weight: Of every row of ``y``, if they differ.
         """
         out = self(data)
-        found: tuple[Tensor, Tensor] = objective.loss_sum(out, y, mask, weight)
-        return found
+        total: tuple[Tensor, Tensor] = objective.loss_sum(out, y, mask, weight)
+        return total
 
     def forward(self, data: Any) -> Tensor:
         """Return ``[G, out_channels]``, or ``[N, out_channels]`` for nodes.
@@ -395,7 +394,6 @@ class GraphModel(nn.Module):
         """
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         reset_children(self)
         self._start_at_zero()
 
@@ -542,7 +540,6 @@ class _Head(nn.Linear):
     """A linear layer; without inputs, a bias that starts at zero."""
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         if self.in_features:
             super().reset_parameters()
         else:

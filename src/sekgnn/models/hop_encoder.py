@@ -58,7 +58,6 @@ class HopEncoder(nn.Module):
         encoding: SubstructureEncoding | None = None,
         edge_channels: int = 0,
     ) -> None:
-        """Make the layers."""
         super().__init__()
         o, channels = options, options.hidden_channels
         plus = o.message == GINE_PLUS
@@ -109,7 +108,6 @@ class HopEncoder(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         reset_children(self)
         for weight in self.injections:
             nn.init.kaiming_uniform_(weight, a=5**0.5)  # as a linear layer
@@ -200,7 +198,6 @@ class NodeEmbedding(nn.Module):
     constant: nn.Parameter | None
 
     def __init__(self, in_channels: int, channels: int) -> None:
-        """Make the layer."""
         super().__init__()
         self.lift = Linear(in_channels, channels) if in_channels else None
         self.register_parameter(
@@ -209,7 +206,6 @@ class NodeEmbedding(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         reset_children(self)
         if self.constant is not None:
             nn.init.normal_(self.constant)

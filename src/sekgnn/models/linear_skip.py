@@ -22,7 +22,7 @@ from sekgnn.nn.standardizer import Standardizer
 
 
 class PooledFeatures:
-    r"""What is known of a graph before anything is learned, as one vector.
+    r"""Everything known of a graph before anything is learned, as one vector.
 
     A node has :math:`u_v = [1 \,\|\, f_v \,\|\, x_v \,\|\, \sum_u e_{uv}]`, the vector
     of a graph is the concatenation of :math:`\mathrm{pool}_v(d_v^p u_v)` over powers
@@ -56,7 +56,6 @@ class PooledFeatures:
         level: str = "graph",
         graph_channels: int = 0,
     ) -> None:
-        """Count the features."""
         if encoding is not None and encoding.ragged:
             raise ConfigError(
                 f"encoding {encoding.name!r} is ragged: it gives multisets, which a "
@@ -106,14 +105,12 @@ class LinearSkip(nn.Module):
     """
 
     def __init__(self, features: PooledFeatures, out_channels: int) -> None:
-        """Make the layer."""
         super().__init__()
         self.features = features
         self.standardizer = Standardizer(features.num_features, "rotate")
         self.weight = nn.Parameter(torch.zeros(out_channels, features.num_features))
 
     def reset_parameters(self) -> None:
-        """Make the weights zero."""
         nn.init.zeros_(self.weight)
 
     def fit_inputs(self, inputs: Callable[[], Iterator[GraphInputs]]) -> None:

@@ -92,12 +92,12 @@ def load_model(
     Raises:
         ModelFileError: If the file is missing, damaged, or of another or unknown model.
     """
-    found = load_models(path, kind)
-    if len(found) > 1:
+    models = load_models(path, kind)
+    if len(models) > 1:
         raise ModelFileError(
-            f"{path} holds the {len(found)} networks of an ensemble; use load_models."
+            f"{path} holds the {len(models)} networks of an ensemble; use load_models."
         )
-    return found[0]
+    return models[0]
 
 
 def load_models(
@@ -107,16 +107,14 @@ def load_models(
 
     Takes and raises what :func:`load_model` does.
     """
-    header, weights = _read(Path(path))
-    first = _config(header, path)
-    _check_digest(header, weights, path)
+    header, first, weights = _opened(path)
     others = []
     members = _parsed(header, "others", list, path) if "others" in header else []
     for number, config in enumerate(members, start=1):
         prefix = _prefix(number)
         names = [name for name in weights if name.startswith(prefix)]
-        own = {name.removeprefix(prefix): weights.pop(name) for name in names}
-        others.append(_build(config, own, path, kind))
+        member = {name.removeprefix(prefix): weights.pop(name) for name in names}
+        others.append(_build(config, member, path, kind))
     return [_build(first, weights, path, kind), *others]
 
 
@@ -189,9 +187,7 @@ def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
         ModelFileError: If the file is missing, damaged, not a model file, or says
             nothing.
     """
-    header, weights = _read(Path(path))
-    _config(header, path)
-    _check_digest(header, weights, path)
+    header, _, _ = _opened(path)
     if "about" not in header:
         raise ModelFileError(
             f"{path} holds a model without a task; it was not written by a run."
@@ -200,15 +196,18 @@ def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
     return about
 
 
-def _check_digest(
-    header: dict[str, str], weights: dict[str, Tensor], path: str | os.PathLike[str]
-) -> None:
-    """Refuse a file that is not as it was written."""
+def _opened(
+    path: str | os.PathLike[str],
+) -> tuple[dict[str, str], dict[str, Any], dict[str, Tensor]]:
+    """Return header, config and weights of a file that is as it was written."""
+    header, weights = _read(Path(path))
+    config = _config(header, path)
     if _digest(header, weights) != header.get("sha256"):
         raise ModelFileError(
             f"{path} is damaged: config and weights do not match their checksum; "
             "get the file again."
         )
+    return header, config, weights
 
 
 def _read(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:

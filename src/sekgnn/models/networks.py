@@ -22,7 +22,6 @@ class SEKGIN(GraphModel):
     """
 
     def encoders(self, options: ModelOptions) -> list[nn.Module]:
-        """Return both branches."""
         return [
             HopEncoder(self.in_channels, options, self.encoding, self.edge_channels),
             gin_encoder(self.in_channels, options, self.edge_channels),
@@ -40,7 +39,6 @@ class SEKPPGN(GraphModel):
     needs_pairs: ClassVar[bool] = True
 
     def encoders(self, options: ModelOptions) -> list[nn.Module]:
-        """Return both branches."""
         message = "gine" if self.edge_channels else "gin"
         one = replace(options, num_layers=1, message=message, jump="sum")
         return [
@@ -62,7 +60,6 @@ class SEKGNN(GraphModel):
     """
 
     def encoders(self, options: ModelOptions) -> list[nn.Module]:
-        """Return the one branch."""
         return [HopEncoder(self.in_channels, options, self.encoding,
                            self.edge_channels)]  # fmt: skip
 
@@ -72,7 +69,6 @@ class KHopGNN(GraphModel):
     """K-hop message passing without the encoding: the paper's K-GIN+."""
 
     def encoders(self, options: ModelOptions) -> list[nn.Module]:
-        """Return the one branch."""
         return [HopEncoder(self.in_channels, options, None, self.edge_channels)]
 
 
@@ -86,7 +82,6 @@ class GIN(GraphModel):
     """
 
     def encoders(self, options: ModelOptions) -> list[nn.Module]:
-        """Return the one branch."""
         return [gin_encoder(self.in_channels, options, self.edge_channels)]
 
 
@@ -100,7 +95,6 @@ class PPGN(GraphModel):
     needs_pairs: ClassVar[bool] = True
 
     def encoders(self, options: ModelOptions) -> list[nn.Module]:
-        """Return the one branch."""
         return [PairEncoder(self.in_channels, options, self.edge_channels)]
 
 
@@ -118,7 +112,6 @@ class Ridge(GraphModel):
     precise: ClassVar[bool] = True
 
     def encoders(self, options: ModelOptions) -> list[nn.Module]:
-        """Return no branch."""
         return []
 
 

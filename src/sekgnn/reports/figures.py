@@ -137,9 +137,9 @@ def name_points(
                 box = np.stack([middle - half, middle + half])
                 near = np.clip((x, y), *box)  # of the box to the point
                 lead = np.linspace((x, y), near, 25 if r > 8 * pixel else 0)
-                found = cost(r, lead, box)
-                if best is None or found < least:
-                    best, least = (middle, box, lead), found
+                badness = cost(r, lead, box)
+                if best is None or badness < least:
+                    best, least = (middle, box, lead), badness
         assert best is not None
         middle, box, lead = best
         boxes.append(box)

@@ -56,8 +56,8 @@ def load_runs(paths: Iterable[str | os.PathLike[str]]) -> list[Run]:
         files, records, names, safe_names(names), strict=True
     ):
         table = file.parent / PREDICTIONS_FILE
-        own = file.name == RECORD_FILE and table.is_file()
-        runs.append(Run(name, slug, record, table if own else None))
+        beside = file.name == RECORD_FILE and table.is_file()
+        runs.append(Run(name, slug, record, table if beside else None))
     return runs
 
 

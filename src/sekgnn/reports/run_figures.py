@@ -313,15 +313,13 @@ def auroc(true: Floats, score: Floats) -> float:
         >>> auroc(np.array([0.0, 1.0, 1.0]), np.array([0.2, 0.2, 0.9]))
         0.75
     """
-    from scipy.stats import rankdata
+    from sklearn.metrics import roc_auc_score
 
     known = np.isfinite(true) & np.isfinite(score)
-    positive, score = true[known] > 0.5, score[known]
-    p, n = int(positive.sum()), int((~positive).sum())
-    if not p or not n:
+    positive = true[known] > 0.5
+    if len({*positive.tolist()}) < 2:
         return math.nan
-    ranks = rankdata(score)  # from 1, the mean of ties
-    return float((ranks[positive].sum() - p * (p + 1) / 2) / (p * n))
+    return float(roc_auc_score(positive, score[known]))
 
 
 def _scatter(

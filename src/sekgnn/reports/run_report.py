@@ -114,28 +114,28 @@ def write_report(
         for path in paths
         if (path / CONFIG_FILE).is_file() and not (path / RECORD_FILE).is_file()
     ]
-    found = load_runs([path for path in paths if path not in begun] or begun)
-    rows = table_rows(found, list(metrics), published)
+    loaded = load_runs([path for path in paths if path not in begun] or begun)
+    rows = table_rows(loaded, list(metrics), published)
     files: dict[str, bytes] = {}
     figures: dict[str, dict[str, bytes]] = {}
-    for i, run in enumerate(found, start=1):
+    for i, run in enumerate(loaded, start=1):
         figures[run.slug] = drawn = curve_pngs(run.record, run.name)
         if run.predictions is not None:
             table = read_predictions(run.predictions)
             drawn |= prediction_pngs(run.record, table, run.name)
         files |= {f"{run.slug}-{name}.png": png for name, png in drawn.items()}
         if progress is not None:
-            progress(i, len(found))
-    pairs = paired_differences(found, list(metrics))
+            progress(i, len(loaded))
+    pairs = paired_differences(loaded, list(metrics))
     files[TABLE_FILE] = (table_markdown(rows) + paired_markdown(pairs)).encode()
-    files[PAGE_FILE] = run_page(found, rows, figures, pairs).encode()
+    files[PAGE_FILE] = run_page(loaded, rows, figures, pairs).encode()
     if pages is not None:
-        files |= pages(found, rows)
+        files |= pages(loaded, rows)
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     write_files(folder, files)
     shown = {row.run for row in rows}
-    left_out = tuple(run.name for run in found if run.name not in shown)
+    left_out = tuple(run.name for run in loaded if run.name not in shown)
     unfinished = tuple(run.name for run in begun)
     return Report(folder, tuple(files), rows, pairs, left_out, unfinished)
 
@@ -218,9 +218,9 @@ def _targets(record: RunRecord) -> list[str]:
     shown = [i for i in shown if head[i] != "unit" or any(row[i] for row in rows)]
     if not rows:
         return []
-    own = [head[i] for i in shown]
+    names = [head[i] for i in shown]
     body = [[row[i] for i in shown] for row in rows]
-    return [html.heading(3, "Each target"), html.table(own, body, keep=own)]
+    return [html.heading(3, "Each target"), html.table(names, body, keep=names)]
 
 
 def _of_intervals(metric: str) -> bool:
@@ -230,19 +230,19 @@ def _of_intervals(metric: str) -> bool:
 def _intervals(record: RunRecord) -> list[str]:
     """Show how often intervals, or sets of classes, hold the truth, by target."""
     asked = record.config.get("confidence")
-    found = {r.metric: r for r in record.results if r.protocol == record.protocol}
+    measured = {r.metric: r for r in record.results if r.protocol == record.protocol}
     targets = [str(name) for name in record.data.get("targets") or ()]
-    if not asked or "test_coverage" not in found or not targets:
+    if not asked or "test_coverage" not in measured or not targets:
         return []
     graphs = [fold.calibration.get("graphs") or () for fold in record.folds]
-    sets = any(name.startswith("test_set_size") for name in found)
+    sets = any(name.startswith("test_set_size") for name in measured)
     size = "set_size" if sets else "interval_width"
     rows = []
     for i, name in enumerate(targets):
         of = f"[{name}]" if len(targets) > 1 else ""
-        share, wide = (found.get(f"test_{word}{of}") for word in ("coverage", size))
+        share, wide = (measured.get(f"test_{word}{of}") for word in ("coverage", size))
         if share is not None and wide is not None:
-            counts = sorted({str(own[i]) for own in graphs if i < len(own)})
+            counts = sorted({str(counted[i]) for counted in graphs if i < len(counted)})
             covered = show_result("coverage", share.value, share.spread)
             mean = show_result(size, wide.value, wide.spread)
             asked_for = show_result("coverage", asked, None)

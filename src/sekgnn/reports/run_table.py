@@ -142,8 +142,8 @@ def table_rows(
     ]
     rows = []
     groups = _same_but_seed(runs)
-    for i, own in enumerate(each):
-        rows += own
+    for i, of_run in enumerate(each):
+        rows += of_run
         for group in groups:
             if i == group[-1]:
                 rows += _means([each[j] for j in group])
@@ -159,7 +159,7 @@ def table_rows(
 
 
 def _same_but_seed(runs: Sequence[Run]) -> list[list[int]]:
-    """Return the places of runs of which only the seeds differ, two or more a group."""
+    """Return groups of two or more runs that differ in their seeds alone, by index."""
     free = {item.name for item in config_fields() if item.metadata.get("free")}
     usual = {item.name: _default(item) for item in config_fields()}
     groups: dict[str, dict[Any, int]] = {}
@@ -182,11 +182,11 @@ def _default(item: Field[Any]) -> Any:
 
 def _means(runs: Sequence[Sequence[TableRow]]) -> list[TableRow]:
     """Return the means of the numbers that all runs have."""
-    found = [{(row.protocol, row.metric): row for row in rows} for rows in runs]
+    tables = [{(row.protocol, row.metric): row for row in rows} for rows in runs]
     means = []
-    for key, first in found[0].items():
-        rows = [own[key] for own in found if key in own]
-        if len(rows) == len(found):
+    for key, first in tables[0].items():
+        rows = [table[key] for table in tables if key in table]
+        if len(rows) == len(tables):
             values = np.array([row.value for row in rows])
             with np.errstate(invalid="ignore"):  # a diverged run shows in the mean
                 value, spread = float(values.mean()), float(values.std())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.brec.models import PAIRS
+from tests.brec.cases import PAIRS
 
 from sekgnn import encode
 from sekgnn.brec import BRECScore, RPCProtocol, TrainedPair, score
@@ -133,7 +133,7 @@ def test_a_name_stands_for_one_recipe(tmp_path: Path) -> None:
         (recipe("gin", hidden_channels=9), "model"),
         (recipe("gin", "float64"), "dtype"),
     ):
-        with pytest.raises(ConfigError, match=f"row 'a' of .* another {what}"):
+        with pytest.raises(ConfigError, match=f"another {what}"):
             row(made, output)
     with pytest.raises(ConfigError, match="another protocol"):
         row(recipe("gin"), output, protocol=replace(SHORT, seed=1))

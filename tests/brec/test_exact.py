@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.brec.exact_cases import PAIRS, NodeNumbers
+from tests.brec.cases import UNSORTED as PAIRS
+from tests.brec.cases import NodeNumbers
 
 from sekgnn.brec import BRECScore, ExactPair, exact
 from sekgnn.brec.exact import relabelled, score_exact

@@ -1,23 +1,48 @@
-"""Models and pairs that the tests of scoring share."""
+"""Pairs, a wrong test and networks that the tests of scores share."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
+from tests.small_graphs import HEXAGON, TRIANGLES
 from torch import Tensor, nn
 from torch_geometric.nn import GIN, global_add_pool
 
 from sekgnn.datasets import BRECPair, rook_shrikhande
-from sekgnn.graphs import csl_graph, cycle_graph
+from sekgnn.graphs import LabelledGraph, csl_graph, path_graph
+from sekgnn.wl import Colouring, OneWL, WLTest
+from sekgnn.wl.batch import Batch
 
-HEXAGON = cycle_graph(6)
-TRIANGLES = cycle_graph(3).disjoint_union(cycle_graph(3))
-PAIRS = (
-    BRECPair(0, "basic", HEXAGON, TRIANGLES),
-    BRECPair(1, "simple_regular", csl_graph(13, 2), csl_graph(13, 3)),
-    BRECPair(2, "strongly_regular", *rook_shrikhande()),
+UNSORTED = (
+    BRECPair(7, "simple_regular", csl_graph(13, 2), csl_graph(13, 3)),
+    BRECPair(3, "basic", HEXAGON, TRIANGLES),
+    BRECPair(9, "strongly_regular", *rook_shrikhande()),
+    BRECPair(5, "basic", path_graph(6), HEXAGON),
 )
+"""In no order of numbers or sizes; 1-WL separates the last, 2-FWL not the third."""
+PAIRS = tuple(replace(UNSORTED[i], index=k) for k, i in enumerate((1, 0, 2)))
+"""1-WL separates none, K hops the first two, 2-FWL not the third."""
+
+
+@dataclass(frozen=True)
+class NodeNumbers(WLTest):
+    """A wrong test: 1-WL that starts from the numbers of the nodes."""
+
+    name = "numbers"
+
+    def start(self, batch: Batch, threads: int | None = None) -> Colouring:
+        numbered = Batch.of(
+            LabelledGraph(item.graph, np.arange(item.num_nodes))
+            for item in batch.graphs
+        )
+        return OneWL().start(numbered, threads)
+
+    def memory(self, sizes: Sequence[int]) -> int:
+        return 0
 
 
 class SmallGIN(nn.Module):
