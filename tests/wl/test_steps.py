@@ -6,6 +6,8 @@ read and still find the same classes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,12 +17,12 @@ from tests.wl.cases import any_tests, batches, seks
 from tests.wl.test_brute_force import assert_same_values, classes
 
 from sekgnn.digest import digest_words, key_of
-from sekgnn.graphs import LabelledGraph, path_graph
+from sekgnn.graphs import Graph, LabelledGraph, path_graph
 from sekgnn.wl import SEKTwoFWL, ThreeFWL, TwoFWL, Walks, WLTest
 from sekgnn.wl.batch import Batch
 
 
-def assert_same_step(test: WLTest, items: list[LabelledGraph], seed: int) -> None:
+def assert_same_step(test: WLTest, items: Sequence[Graph], seed: int) -> None:
     colouring = test.start(Batch.of(items))
     sizes = np.diff(colouring.ptr).tolist()
     rng = np.random.default_rng(seed)
