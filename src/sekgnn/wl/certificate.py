@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 FORMAT = "sekgnn certificate 1"
 MOST_NODES = {"nodes": 200, "pairs": 60}
-"""Nodes of a graph whose certificate is checked in a minute or so, by what is
-coloured."""
+"""Most nodes of a graph whose certificate is checked in a minute or so, by the objects
+that the test colours."""
 MOST_LEVELS = 256
 """Hops, shells, steps and radii that the checker takes."""
 

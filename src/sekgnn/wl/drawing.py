@@ -90,15 +90,15 @@ def draw_verdict(verdict: Verdict, path: str | Path | None = None) -> Any:
 
 
 def _wrapped(texts: Sequence[str], letters: int) -> str:
-    """Return texts below each other, in lines of so many letters at most."""
+    """Return texts below each other, in lines of at most ``letters``."""
     return "\n".join(line for text in texts for line in textwrap.wrap(text, letters))
 
 
 def _drawings(verdict: Verdict) -> list[dict[str, Any]]:
-    """Return what is the same in every round: places, texts, a node in the centre.
+    """Return places, texts and a node in the centre, the same in every round.
 
-    Molecules are drawn as such. Of strongly regular graphs no layout shows more than a
-    tangle: they are drawn as one node sees them, the one that tells them apart.
+    Molecules are drawn as such. A strongly regular graph is a tangle in any layout: it
+    is drawn as one node sees it, the one that tells the graphs apart.
     """
     graphs = verdict.run.batch.graphs
     molecules = [depict(item) for item in graphs]

@@ -27,7 +27,7 @@ from sekgnn.wl.batch import Batch
 MEMORY_LIMIT = 8 * 2**30
 """Bytes that one run of a test may need; :meth:`WLTest.check_memory`."""
 UNKNOWN_DIFFERENCE = "their first colours differ"
-"""What is said of first colours of which nothing more is known."""
+"""Said of first colours when nothing more is known of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class Colouring(ABC):
     def first_words(self, item: int) -> list[str]:
         """Say what an object's first colour stands for, one fact per entry.
 
-        Objects of which nothing is known have no entries.
+        An object has no entries if nothing is known of it.
         """
         return []
 

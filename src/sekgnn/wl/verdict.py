@@ -260,9 +260,9 @@ class Verdict:
 
         Nodes with a class that the two graphs do not have equally often get a thick
         ring. Tests on pairs or triples show the class of (v, v) or (v, v, v).
-        Molecules are drawn as such. Strongly regular graphs, of which no layout shows
-        the structure, are drawn around the node that tells them apart, with the edges
-        among its neighbours brought out.
+        Molecules are drawn as such. Strongly regular graphs, whose structure no layout
+        shows, are drawn around the node that tells them apart, with the edges among its
+        neighbours brought out.
 
         Args:
             path: Where to write the picture, in the format of its suffix; ``None`` to
