@@ -153,7 +153,7 @@ class TaskNote(Objective):
         """Raise ValueError if the parts do not fit together."""
         sizes = {len(self.mean), len(self.scale)}
         numbers = len(self.targets) if self.kind == "regression" else 0
-        if not self.targets or not sizes <= {0, numbers} or len(sizes) > 1:
+        if not self.targets or sizes != {numbers}:
             raise ValueError("targets, mean and scale do not belong together")
         if self.kind in ("binary", "multiclass") and len(self.classes or ()) < 2:
             raise ValueError("it has no classes")
