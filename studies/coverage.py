@@ -96,7 +96,7 @@ def covered(training: Training, part: str) -> tuple[list[float], list[float]]:
     sizes: list[float] = []
     for number in range(len(training.splits)):
         trained = training.fit(number)
-        goal = trained.note.objective
+        goal = trained.note
         known, tested = (
             training.evaluate(trained, number, own) for own in (part, "test")
         )

@@ -153,7 +153,7 @@ def run_trial(base: Training, task: str, recipe: str, config: RunConfig) -> Tria
     for number in range(len(training.splits)):
         members = fit_members(training, number)
         found = [training.evaluate(trained, number) for trained in members]
-        goal = members[0].note.objective
+        goal = members[0].note
         mean = torch.from_numpy(Predictor.of(members).join(o.out for o in found)[0])
         scores.append(goal.metrics(mean, found[0].y, found[0].mask)[metric])
         kept.append(members[0].kept_epoch)

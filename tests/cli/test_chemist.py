@@ -336,7 +336,7 @@ def test_own_features_descriptors_and_fingerprints(
     with torch.no_grad():
         outputs = model.head(torch.from_numpy(found["vectors"]))
     note = Predictor.load(place).note
-    again = note.objective.predictions(outputs).numpy()[:, 0]
+    again = note.predictions(outputs).numpy()[:, 0]
     values = [float(row["predicted effect"]) for row in table(out)]
     assert again == pytest.approx(values, rel=1e-4)
     parquet = pytest.importorskip("pyarrow.parquet")

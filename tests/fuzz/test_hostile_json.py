@@ -35,7 +35,7 @@ from sekgnn.graphs import cycle_graph, path_graph
 from sekgnn.models import model_file as model_files
 from sekgnn.reports.brec_page import brec_page, trained_page
 from sekgnn.reports.run_report import write_report
-from sekgnn.training.predictor import evaluate_file
+from sekgnn.training.predict_file import evaluate_file
 from sekgnn.training.run import train
 from sekgnn.training.run_record import RunRecord
 from sekgnn.wl import OneWL

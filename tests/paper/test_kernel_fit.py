@@ -101,7 +101,7 @@ def test_numbers_are_kernel_ridge(lines: Path) -> None:
     right, _ = read(training, model, "test")
     data = training.data.subset(np.sort(training.splits[0].train))
     y, mask = data.targets()
-    wanted = trained.note.objective.wanted(y.double()).numpy()
+    wanted = trained.note.wanted(y.double()).numpy()
     kernel = model.fitted_kernel()
     out = training.evaluate(trained).out.numpy()
     for target in range(2):

@@ -62,7 +62,7 @@ def of_sizes(train: int, val: int, test: int) -> Split:
 
 
 def standardised(training: Training, trained: Any, part: str) -> torch.Tensor:
-    goal = trained.note.objective
+    goal = trained.note
     found = goal.predictions(training.evaluate(trained, 0, part).out)
     out: torch.Tensor = (found - goal.mean[0]) / goal.scale[0]
     return out
@@ -105,6 +105,6 @@ def test_regular_graphs_are_learned_with_defaults() -> None:
     split = of_sizes(380, 50, 50)
     training = Training(RunConfig(epochs=20), data, splits=[split])
     trained = training.fit()
-    r2 = training.evaluate(trained).metrics(trained.note.objective)["r2"]
+    r2 = training.evaluate(trained).metrics(trained.note)["r2"]
     assert r2 > 0.85
     assert max(trained.curves["val_loss"]) < 10

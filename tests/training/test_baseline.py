@@ -22,7 +22,8 @@ from sekgnn.models import load_model
 from sekgnn.search.validation import Validation
 from sekgnn.training import RunRecord
 from sekgnn.training.baseline import Baseline
-from sekgnn.training.predictor import Predictor, evaluate_file, evaluate_run
+from sekgnn.training.predict_file import evaluate_file, evaluate_run
+from sekgnn.training.predictor import Predictor
 from sekgnn.training.run_folder import MODEL_FILE
 from sekgnn.training.training import Training
 
@@ -116,7 +117,7 @@ def test_a_run_of_a_network_says_what_goes_without(lines: Path, tmp_path: Path) 
     for name, value in found["each"].items():  # it is what such a run reaches
         training = Training(settings.without_network(name))
         trained = training.fit()
-        metrics = training.evaluate(trained).metrics(trained.note.objective)
+        metrics = training.evaluate(trained).metrics(trained.note)
         assert metrics["accuracy"] == pytest.approx(value)
     sentence = record.baseline_sentence()
     assert sentence is not None

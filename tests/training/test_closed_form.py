@@ -30,7 +30,7 @@ from sekgnn.training.closed_form import (
     solve_linear,
     solve_skip,
 )
-from sekgnn.training.objective import Objective, make_objective
+from sekgnn.training.objective import Objective
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.training import Training
 
@@ -48,7 +48,7 @@ def test_ridge_is_numpys_solution(monkeypatch: pytest.MonkeyPatch) -> None:
     """One penalty, missing targets, units: against the normal equations."""
     found = table(50, 4, lambda x: x[:, :2] @ x.new_tensor([[2.0, 1], [0, 3]]) + 5)
     found.mask[::7, 1] = False
-    goal = make_objective("regression", "mse", True, found.y, found.mask)
+    goal = Objective.fit("regression", "mse", True, found.y, found.mask)
     monkeypatch.setattr(closed_form, "_RIDGE", [0.03])
     weight, bias = solve_linear(goal, 2, found, found)
     wanted = goal.wanted(found.y).numpy()
@@ -70,14 +70,14 @@ def test_pieces_and_company_change_no_solution(monkeypatch: pytest.MonkeyPatch) 
     found = table(60, 4, lambda x: torch.stack([x.sum(1), x.prod(1), x[:, 0]], dim=1))
     found = found._replace(weight=torch.arange(60) / 30)
     found.mask[::5, 2] = False
-    goal = make_objective("regression", "mae", True, found.y, found.mask)
+    goal = Objective.fit("regression", "mae", True, found.y, found.mask)
     whole = solve_linear(goal, 3, found, found)
     monkeypatch.setattr(closed_form, "_ROWS", 0)  # pieces of a few rows
     for ours, expected in zip(solve_linear(goal, 3, found, found), whole, strict=True):
         torch.testing.assert_close(ours, expected, rtol=1e-9, atol=1e-9)
     for target in range(3):
         y, mask = found.y[:, [target]], found.mask[:, [target]]
-        alone = make_objective("regression", "mae", True, y, mask)
+        alone = Objective.fit("regression", "mae", True, y, mask)
         own = found._replace(y=y, mask=mask)
         weight, bias = solve_linear(alone, 1, own, own)
         torch.testing.assert_close(weight[0], whole[0][target], rtol=1e-9, atol=1e-9)
@@ -118,7 +118,7 @@ def _with(batches: Any, y: Any) -> Any:
 def test_the_penalty_follows_the_noise(val: bool) -> None:
     """Exact targets ask for none; noise in many features for a strong one."""
     exact = table(60, 5, lambda x: x[:, :1] * 3)
-    goal = make_objective("regression", "mse", True, exact.y, exact.mask)
+    goal = Objective.fit("regression", "mse", True, exact.y, exact.mask)
     weight, bias = solve_linear(goal, 1, exact, exact if val else None)
     out = goal.predictions(exact.x @ weight.t() + bias)
     torch.testing.assert_close(out, exact.y, rtol=1e-12, atol=1e-12)
@@ -384,7 +384,7 @@ def test_a_target_without_validation_values_has_its_penalty_from_inner_folds() -
     found = table(60, 2, lambda x: x @ x.new_tensor([[3.0, 0], [0, 3]]))
     watched = found._replace(mask=found.mask.clone())
     watched.mask[:, 1] = False
-    goal = make_objective("regression", "mse", False, found.y, found.mask)
+    goal = Objective.fit("regression", "mse", False, found.y, found.mask)
     weight, _ = solve_linear(goal, 2, found, watched)
     torch.testing.assert_close(weight, 3 * torch.eye(2).double(), atol=1e-6, rtol=0)
 

@@ -13,8 +13,9 @@ from tests.training.helpers import config, run, signalled_run, table, weights
 
 from sekgnn.datasets import read_task
 from sekgnn.errors import GraphInputWarning, ModelFileError
+from sekgnn.training.predict_file import evaluate_run
 from sekgnn.training.predictions import all_metrics
-from sekgnn.training.predictor import Predictor, evaluate_run
+from sekgnn.training.predictor import Predictor
 from sekgnn.training.run_record import RunRecord
 from sekgnn.training.training import Training
 
@@ -36,7 +37,7 @@ def test_an_ensemble_is_the_mean_of_its_members_trained_alone(
     assert record.num_parameters == 3 * alone.num_parameters
     for number, fold in enumerate(record.folds):
         members = [alone.fit(number, member) for member in range(3)]
-        goal = members[0].note.objective
+        goal = members[0].note
         tested = [alone.evaluate(member, number) for member in members]
         each = [goal.predictions(found.out) for found in tested]
         assert not torch.allclose(each[0], each[1])

@@ -13,7 +13,8 @@ from sekgnn.errors import ConfigError
 from sekgnn.search.validation import Validation
 from sekgnn.training.config import RunConfig
 from sekgnn.training.loop import Loop, NotFiniteError
-from sekgnn.training.predictor import Predictor, evaluate_run
+from sekgnn.training.predict_file import evaluate_run
+from sekgnn.training.predictor import Predictor
 from sekgnn.training.run_record import FoldRecord, RunRecord
 from sekgnn.training.training import Training
 

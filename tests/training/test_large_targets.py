@@ -17,8 +17,8 @@ from sekgnn.datasets import networkx_task, pyg_task
 from sekgnn.datasets.node_task import _targets
 from sekgnn.estimators import SEKRegressor
 from sekgnn.training.config import RunConfig
-from sekgnn.training.objective import make_objective
-from sekgnn.training.predictor import evaluate_run
+from sekgnn.training.objective import Objective
+from sekgnn.training.predict_file import evaluate_run
 from sekgnn.training.run import train
 from sekgnn.training.training import Training
 
@@ -41,14 +41,14 @@ def test_metrics_are_those_of_what_targets_differ_by(model: dict[str, Any]) -> N
         data = networkx_task(GRAPHS, y, kind="regression")
         training = Training(RunConfig(**model, dtype="float64"), data)
         trained = training.fit()
-        found.append(training.evaluate(trained).metrics(trained.note.objective))
+        found.append(training.evaluate(trained).metrics(trained.note))
     assert found[1] == shifted(found[0])
 
 
 def test_saying_the_mean_of_all_is_not_perfect() -> None:
     y = OFFSET + torch.arange(10).double().unsqueeze(1)
     mask = torch.ones(10, 1, dtype=torch.bool)
-    goal = make_objective("regression", "mse", True, y, mask)
+    goal = Objective.fit("regression", "mse", True, y, mask)
     out = torch.zeros(10, 1)
     assert goal.loss_sum(out, y, mask)[0] == pytest.approx(10)
     metrics = goal.metrics(goal.predictions(out), y, mask)

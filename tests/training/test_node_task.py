@@ -16,7 +16,8 @@ from sekgnn.datasets import link_task, node_task
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import GraphFile, pack_pairs
 from sekgnn.training import batches
-from sekgnn.training.predictor import Predictor, evaluate_run, predict_stream
+from sekgnn.training.predict_file import evaluate_run, predict_stream
+from sekgnn.training.predictor import Predictor
 
 node_tasks = sys.modules["sekgnn.datasets.node_task"]  # a function has its name
 _OPTIONS: dict[str, Any] = {

@@ -18,7 +18,6 @@ from sekgnn.errors import ConfigError
 from sekgnn.training.objective import (
     METRICS,
     Objective,
-    make_objective,
 )
 from sekgnn.training.run_record import is_better_high
 
@@ -107,7 +106,7 @@ def test_missing_targets_have_no_influence(kind: TaskKind, seed: int) -> None:
     assert torch.equal(found[0][3], found[1][3])  # type: ignore[arg-type]
     assert not found[0][3][~mask.any(1)].any()  # type: ignore[index]
     if kind == "regression":
-        both = [make_objective(kind, "mse", True, v, mask) for v in (y, other)]
+        both = [Objective.fit(kind, "mse", True, v, mask) for v in (y, other)]
         assert both[0] == both[1]
 
 
@@ -216,7 +215,7 @@ def test_metrics_that_are_not_defined_are_nan() -> None:
 def test_mean_and_scale_make_targets_standard(values: list[float], on: bool) -> None:
     y = torch.tensor(values).unsqueeze(1)
     mask = torch.ones(len(values), 1, dtype=torch.bool)
-    goal = make_objective("regression", "mae", on, y, mask)
+    goal = Objective.fit("regression", "mae", on, y, mask)
     table = y.double().numpy()
     if not on:
         assert (goal.mean, goal.scale) == ((0.0,), (1.0,))
@@ -233,14 +232,14 @@ def test_equal_targets_are_only_shifted(value: float, count: int) -> None:
     """A spread that is nothing but rounding is no scale."""
     y = torch.full((count, 1), value)
     mask = torch.ones(count, 1, dtype=torch.bool)
-    assert make_objective("regression", "mse", True, y, mask).scale == (1.0,)
+    assert Objective.fit("regression", "mse", True, y, mask).scale == (1.0,)
 
 
 def test_losses_are_for_regression_and_monitors_for_their_task() -> None:
     y, mask = torch.zeros(2, dtype=torch.long), torch.ones(2, 1, dtype=torch.bool)
     with pytest.raises(ConfigError, match="loss='mae' is for regression"):
-        make_objective("binary", "mae", True, y, mask)
-    assert make_objective("binary", "mse", True, y, mask) == Objective("binary")
+        Objective.fit("binary", "mae", True, y, mask)
+    assert Objective.fit("binary", "mse", True, y, mask) == Objective("binary")
     with pytest.raises(ConfigError, match="monitor must be one of"):
         Objective("multiclass").check_monitor("auroc")
     assert Objective("binary").check_monitor("auroc") == "auroc"
@@ -258,7 +257,7 @@ def test_weights_multiply_and_balanced_classes_weigh_the_same(seed: int) -> None
     weight = torch.rand(12, generator=draw)
     y = torch.tensor([0] * 7 + [1] * 3 + [2] * 2)
     mask = torch.ones(12, 1, dtype=torch.bool)
-    goal = make_objective("multiclass", "mse", True, y, mask, class_weight="balanced")
+    goal = Objective.fit("multiclass", "mse", True, y, mask, class_weight="balanced")
     assert goal.class_weights[0] == pytest.approx([12 / 21, 12 / 9, 12 / 6])
     total, count = goal.loss_sum(out, y, mask, weight)
     each = [
@@ -269,7 +268,7 @@ def test_weights_multiply_and_balanced_classes_weigh_the_same(seed: int) -> None
     labels = torch.stack([y == 0, y == 1], dim=1).float()
     both = torch.ones(12, 2, dtype=torch.bool)
     both[0, 1] = False
-    goal = make_objective("multilabel", "mse", True, labels, both,
+    goal = Objective.fit("multilabel", "mse", True, labels, both,
                           class_weight="balanced")  # fmt: skip
     weights = goal.weights(labels)
     assert weights is not None

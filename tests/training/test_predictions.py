@@ -19,7 +19,7 @@ from sekgnn.nn.batch_loader import BatchSource
 from sekgnn.training.batches import graph_source
 from sekgnn.training.objective import Objective
 from sekgnn.training.predictions import (
-    PredictionCollector,
+    join_predictions,
     predict_batches,
     predicted_columns,
     prediction_table,
@@ -67,14 +67,13 @@ def test_a_graph_that_several_processes_evaluated_counts_once(level: str) -> Non
     graphs = items(level)
     model = make("SEKGIN", level=level)
     store = joined(graphs)
-    collector = PredictionCollector()
-    with torch.inference_mode():
-        for rank in range(4):  # two graphs for four processes
-            order = np.array([6, 3])
-            for batch in store.batches(order, 2, rank=rank, world=4):
-                collector.update(model, batch)
+    order = np.array([6, 3])  # two graphs for four processes
+    shares = [
+        predict_batches(model, store.batches(order, 2, rank=rank, world=4))
+        for rank in range(4)
+    ]
     once = predict_batches(model, store.batches(np.array([3, 6]), 2))
-    both = collector.gather()
+    both = join_predictions(shares)
     assert torch.allclose(both.out, once.out, atol=1e-10)
     assert torch.equal(both.graph, once.graph)
     goal = Objective("regression", mean=(0.0, 0.0), scale=(1.0, 1.0))
@@ -105,7 +104,7 @@ def test_a_model_is_left_in_its_mode() -> None:
 def rows(note: TaskNote, graphs: list[Any], model: Any) -> list[list[str]]:
     store = graph_source(graphs, 3)
     found = predict_batches(model, store.batches(np.array([4, 1]), 8))
-    predicted = note.objective.predictions(found.out)
+    predicted = note.predictions(found.out)
     columns = predicted_columns(note, predicted.numpy())
     content = prediction_table(note, found, columns, 2)
     return list(csv.reader(io.StringIO(content.decode())))
@@ -114,7 +113,8 @@ def rows(note: TaskNote, graphs: list[Any], model: Any) -> list[list[str]]:
 def test_the_table_of_values_leaves_missing_targets_empty() -> None:
     graphs = items("graph")
     graphs[1][Y_MASK] = torch.tensor([[True, False]])
-    note = TaskNote("regression", ("a", "b, c"), None, (1.0, 2.0), (3.0, 4.0))
+    note = TaskNote(kind="regression", targets=("a", "b, c"), classes=None,
+                    mean=(1.0, 2.0), scale=(3.0, 4.0))  # fmt: skip
     model = make("SEKGIN")
     head, first, second = rows(note, graphs, model)
     assert head == ["graph", "fold", "true a", "predicted a", "true b, c",
@@ -130,7 +130,7 @@ def test_the_table_of_classes_names_them() -> None:
     for i, graph in enumerate(graphs):
         graph.y = torch.tensor([i % 2])
         graph[Y_MASK] = torch.ones(1, 1, dtype=torch.bool)
-    note = TaskNote("binary", ("ring",), ("no", 'y"es'), (), ())
+    note = TaskNote(kind="binary", targets=("ring",), classes=("no", 'y"es'))
     head, first, _ = rows(note, graphs, make("SEKGIN"))
     assert head[2:] == ["true ring", "predicted ring", "probability no",
                         'probability y"es']  # fmt: skip

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,15 +29,17 @@ from sekgnn.errors import (
 )
 from sekgnn.models import GIN, PPGN, save_model
 from sekgnn.training.config import RunConfig
-from sekgnn.training.predictor import (
-    Predictor,
-    evaluate_file,
-    evaluate_run,
-    predict_stream,
-)
+from sekgnn.training.predict_file import evaluate_file, evaluate_run, predict_stream
+from sekgnn.training.predictor import Predictor
 from sekgnn.training.run_folder import MODEL_FILE
 from sekgnn.training.run_record import RunRecord
 from sekgnn.training.task_note import TaskNote
+
+
+def note_of(mean: tuple[float], scale: tuple[float], **more: Any) -> TaskNote:
+    """Return what outputs of a regression mean."""
+    return TaskNote(kind="regression", targets=("y",), classes=None, mean=mean,
+                    scale=scale, **more)  # fmt: skip
 
 
 def stream(predictor: Predictor, path: Path, **options: object) -> list[dict[str, str]]:
@@ -150,7 +153,7 @@ def test_misfitting_edges_and_names_are_refused() -> None:
     from sekgnn.graphs.graph_record import FeatureNames
 
     model = GIN(1, 1, edge_channels=2)
-    note = TaskNote("regression", ("y",), None, (0.0,), (1.0,), feature_names=("a",))
+    note = note_of((0.0,), (1.0,), feature_names=("a",))
     predictor = Predictor([model], [note])
     edge = torch.tensor([[0, 1], [1, 0]])
 
@@ -171,8 +174,7 @@ def test_misfitting_edges_and_names_are_refused() -> None:
 
 def test_a_benchmark_keeps_its_features_to_itself(tmp_path: Path) -> None:
     """Seven columns of other labels would fit by their number."""
-    note = TaskNote("regression", ("y",), None, (0.0,), (1.0,),
-                    reader={"format": "benchmark"})  # fmt: skip
+    note = note_of((0.0,), (1.0,), reader={"format": "benchmark"})
     predictor = Predictor([GIN(1, 1).eval()], [note])
     (tmp_path / "folder").mkdir()
     with pytest.raises(GraphInputError, match="trained on a benchmark"):
@@ -252,7 +254,7 @@ def test_what_is_said_about_a_model_is_sealed(lines: Path, tmp_path: Path) -> No
 
 
 def test_nodes_have_rows_of_their_own(tmp_path: Path) -> None:
-    note = TaskNote("regression", ("y",), None, (1.0,), (2.0,))
+    note = note_of((1.0,), (2.0,))
     predictor = Predictor([GIN(1, 1, level="node", norm="none").eval()], [note])
     items = [{"edges": [[0, 1]], "num_nodes": 3}, {"edges": [], "num_nodes": 1}]
     rows = stream(predictor, write_lines(tmp_path / "a.jsonl", items))
@@ -303,5 +305,6 @@ def test_tu_folder_labels_keep_their_columns(tmp_path: Path) -> None:
 
 
 def test_about_round_trip(tmp_path: Path) -> None:
-    note = TaskNote("binary", ("t",), ("a", "b"), (), (), reader={"format": "json"})
+    note = TaskNote(kind="binary", targets=("t",), classes=("a", "b"),
+                    reader={"format": "json"})  # fmt: skip
     assert TaskNote.from_dict(json.loads(json.dumps(note.to_dict()))) == note

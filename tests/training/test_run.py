@@ -20,8 +20,8 @@ from tests.training.helpers import (
 
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.models import load_model
+from sekgnn.training.predict_file import evaluate_run
 from sekgnn.training.predictions import all_metrics, predict_batches
-from sekgnn.training.predictor import evaluate_run
 from sekgnn.training.run_record import RunRecord
 from sekgnn.training.task_note import TaskNote
 from sekgnn.training.training import Training
@@ -61,9 +61,8 @@ def test_results_are_those_of_the_model_file(
     for part in ("val", "test"):
         batches = training.prepare().batches(getattr(split, part), 4)
         found = predict_batches(model, batches)
-        note = TaskNote.of(training.data, goal)
         predicted = goal.predictions(found.out)
-        measured = all_metrics(note, predicted, found.y, found.mask)
+        measured = all_metrics(goal, predicted, found.y, found.mask)
         values = {f"{part}_{k}": v for k, v in measured.items()}
         if part == "test":
             reported = {r.metric: r.value for r in record.results}
@@ -86,7 +85,7 @@ def test_the_model_file_says_what_its_outputs_mean(lines: Path, tmp_path: Path) 
         text = " ".join(file.metadata().values())
     assert '"yes"' in text
     training = Training(config(lines, "ring"))
-    note = TaskNote.of(training.data, training.objective())
+    note = training.objective()
     assert TaskNote.from_dict(note.to_dict()) == note
     assert note.classes == ("no", "yes")
 

@@ -18,6 +18,7 @@ from tests.training.helpers import (
 import sekgnn.training.training as module
 from sekgnn.errors import ConfigError
 from sekgnn.models.options import MODEL_KINDS
+from sekgnn.training import batches
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.training import Training
 
@@ -25,9 +26,10 @@ from sekgnn.training.training import Training
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Any]]:
     """Return a list that grows whenever a model is built or hops are found."""
-    found: dict[str, list[Any]] = {"make_model": [], "graph_source": []}
+    modules = {"make_model": module, "graph_source": batches}
+    found: dict[str, list[Any]] = {name: [] for name in modules}
     for name, calls in found.items():
-        usual: Any = vars(module)[name]
+        usual: Any = vars(modules[name])[name]
 
         def counted(
             first: Any, second: Any, third: Any, calls: Any = calls, usual: Any = usual,
@@ -36,7 +38,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Any]]:
             calls.append(second if isinstance(second, int) else third)
             return usual(first, second, third, **more)
 
-        monkeypatch.setattr(module, name, counted)
+        monkeypatch.setattr(modules[name], name, counted)
     return found
 
 
@@ -90,7 +92,7 @@ def test_every_part_can_be_evaluated(tmp_path: Path) -> None:
         chosen = np.sort(getattr(training.splits[0], part))
         assert found.graph.tolist() == chosen.tolist()
     kept = trained.curves["val_mae"][trained.kept_epoch - 1]
-    metrics = training.evaluate(trained, part="val").metrics(trained.note.objective)
+    metrics = training.evaluate(trained, part="val").metrics(trained.note)
     assert metrics["mae"] == pytest.approx(kept, rel=1e-5)
 
 
@@ -108,7 +110,7 @@ def test_every_network_trains_and_predicts(name: str, lines: Path) -> None:
     found = training.evaluate(trained)
     chosen = [training.data[i] for i in training.splits[0].test]
     predicted = Predictor([trained.model], [trained.note]).predict(chosen)
-    expected = trained.note.objective.predictions(found.out).numpy()
+    expected = trained.note.predictions(found.out).numpy()
     np.testing.assert_allclose(predicted, expected, rtol=1e-4, atol=1e-5)
 
 

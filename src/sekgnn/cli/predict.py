@@ -56,7 +56,8 @@ def predict(
         raise ConfigError("--json prints to stdout; name a file with --output.")
     import torch
 
-    from sekgnn.training.predictor import Predictor, predict_stream
+    from sekgnn.training.predict_file import predict_stream
+    from sekgnn.training.predictor import Predictor
 
     torch.set_num_threads(threads)
     predictor = Predictor.load(run, accelerator)
@@ -113,7 +114,7 @@ def fingerprint(
     """
     import torch
 
-    from sekgnn.training.predictor import write_fingerprints
+    from sekgnn.training.predict_file import write_fingerprints
 
     torch.set_num_threads(threads)
     with progress_bar("graphs", shown=not quiet) as progress:
@@ -151,7 +152,7 @@ def evaluate(
     json: bool = JSON,
 ) -> None:
     """Measure a trained model: on its own test graphs, or on others with targets."""
-    from sekgnn.training.predictor import evaluate_file, evaluate_run
+    from sekgnn.training.predict_file import evaluate_file, evaluate_run
     from sekgnn.training.run_record import plain_json
 
     if data is None:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sekgnn.datasets.graph_task import Y_MASK, row_weights
 from sekgnn.paper.graph_kernels import GraphKernel, KernelGraphs, KnownValues
 from sekgnn.paper.kinds import DistanceOptions
+from sekgnn.training.closed_form import inner_folds
 from sekgnn.training.objective import Objective
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ Solution = tuple[NDArray[np.int64], Matrix, Matrix]
 _SVM_C = (0.1, 1.0, 10.0, 100.0, 1000.0)
 _RIDGE_C = tuple(10.0**k for k in range(-2, 9))
 _GAMMA = (0.1, 0.5, 2.0, 10.0)  # over the mean distance of training graphs
-_FOLDS = 5
 
 
 class Targets(NamedTuple):
@@ -74,7 +74,10 @@ def fit_kernel(
     everything, wanted = graphs, targets
     own = rows = np.arange(len(graphs))
     is_classes = objective.link == "softmax"
-    inner = _folds(targets.y if is_classes else rows)
+    inner = [
+        (np.flatnonzero(~held_out), np.flatnonzero(held_out))
+        for held_out in inner_folds(targets.y if is_classes else rows)
+    ]
     if len(batches := list(val)):
         more, others = _read(model, objective, batches)
         everything = KernelGraphs.join([graphs, more])
@@ -125,14 +128,6 @@ def _gammas(model: KernelMachine, distances: Matrix) -> tuple[float, ...]:
         return (model.options.gamma,)
     mean = float(distances.mean())
     return tuple(factor / mean for factor in _GAMMA) if mean > 0 else (1.0,)
-
-
-def _folds(classes: NDArray[np.int64]) -> list[Rows]:
-    """Return training and validation rows of a cross-validation, class by class."""
-    fold = np.empty(classes.size, dtype=np.int64)
-    fold[np.argsort(classes, kind="stable")] = np.arange(classes.size) % _FOLDS
-    used = range(min(_FOLDS, classes.size))
-    return [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in used]
 
 
 class _Classes:

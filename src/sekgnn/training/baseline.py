@@ -47,20 +47,20 @@ class Baseline:
         These are ``test_...`` and, where the split has validation graphs, ``val_...``;
         or instead of them :data:`LEFT_OUT`, why the model cannot be fitted here.
         """
-        found: dict[str, dict[str, Any]] = {}
+        tables: dict[str, dict[str, Any]] = {}
         molecules = self.network.data.texts is not None
         for name in BASELINES if molecules else BASELINES[:2]:
             try:
                 kind = name.removeprefix("morgan-")
                 if kind == name:
-                    found[name] = self._metrics(name, number)
+                    tables[name] = self._metrics(name, number)
                 else:
                     counts = self._morgan_counts()
-                    found[name] = count_metrics(self.network, number, kind, counts)
+                    tables[name] = count_metrics(self.network, number, kind, counts)
             except (ValueError, RuntimeError, MemoryError, ImportError) as error:
                 # a network that was trained for hours is worth more than its baseline
-                found[name] = {LEFT_OUT: str(error) or type(error).__name__}
-        return found
+                tables[name] = {LEFT_OUT: str(error) or type(error).__name__}
+        return tables
 
     def _metrics(self, name: str, number: int) -> dict[str, float]:
         if name not in self._known:
@@ -72,8 +72,8 @@ class Baseline:
         out: dict[str, float] = {}
         for part in ("val", "test"):
             if getattr(training.splits[number], part).size:
-                found = training.evaluate(trained, number, part)
-                metrics = found.metrics(trained.note.objective)
+                outputs = training.evaluate(trained, number, part)
+                metrics = outputs.metrics(trained.note)
                 out |= {f"{part}_{key}": value for key, value in metrics.items()}
         return out
 
@@ -114,16 +114,16 @@ def count_metrics(
     if kind == "ridge":
         val = table.rows(rows["val"]) if "val" in rows else None
         matrix, bias = solve_linear(goal, training.data.num_outputs, train, val)
-        found = {
-            part: goal.predictions(x[own] @ matrix.t() + bias)
-            for part, own in rows.items()
+        outputs = {
+            part: goal.predictions(x[chosen] @ matrix.t() + bias)
+            for part, chosen in rows.items()
         }
     else:
         grown = _forest(goal, train, training.data.num_outputs, training.config.seed)
-        found = {part: grown(x[own]) for part, own in rows.items()}
+        outputs = {part: grown(x[chosen]) for part, chosen in rows.items()}
     return {
         f"{part}_{name}": value
-        for part, predicted in found.items()
+        for part, predicted in outputs.items()
         for name, value in goal.metrics(
             predicted, y[rows[part]], mask[rows[part]]
         ).items()
@@ -160,8 +160,8 @@ def _forest(
         grown.append(trees)
 
     def predict(x: Tensor) -> Tensor:
-        found = [trees.predict(x.float().numpy()) for trees in grown]
-        return torch.from_numpy(np.column_stack(found))
+        columns = [trees.predict(x.float().numpy()) for trees in grown]
+        return torch.from_numpy(np.column_stack(columns))
 
     return predict
 

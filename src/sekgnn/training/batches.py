@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import DTypeLike, NDArray
 
-from sekgnn.datasets.graph_task import Y_MASK
+from sekgnn.datasets.graph_task import Y_MASK, GraphTask
 from sekgnn.datasets.node_task import FEATURES, NodeTask
 from sekgnn.datasets.shard_task import ShardTask
 from sekgnn.encoding.encoder import encode
@@ -28,12 +28,63 @@ from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import CacheWarning, GraphInputWarning
 from sekgnn.fields import GRAPH_NUMBER, SUB_ENC
 from sekgnn.files import cache_folder, make_private
+from sekgnn.models import GraphModel
 from sekgnn.nn.batch_loader import BatchSource
 from sekgnn.nn.graph_store import GraphStore
 from sekgnn.nn.hop_loader import GraphSource
 from sekgnn.nn.neighbor_loader import SeedSource
 from sekgnn.parallel import Progress
 from sekgnn.transforms.encode_dataset import encode_cached
+
+_SEED_NEIGHBORS = 10
+Reads = tuple[int, SubstructureEncoding | None, str, int]
+"""K, the encoding and its precision; and of a packed graph the number of layers."""
+
+
+def model_reads(model: GraphModel, data: Any) -> Reads:
+    """Return what batches of ``data`` must hold for a model."""
+    layers = model.options.num_layers if isinstance(data, NodeTask) else 0
+    return model.num_hops, model.encoding, model.precision, layers
+
+
+def sampled(data: Any, max_neighbors: int | None) -> int | None:
+    """Return how many nodes of a hop are sampled; of a packed graph never all."""
+    if max_neighbors is None and isinstance(data, NodeTask):
+        return _SEED_NEIGHBORS
+    return max_neighbors
+
+
+def task_source(
+    data: GraphTask | Sequence[Any],
+    reads: Reads,
+    *,
+    max_neighbors: int | None,
+    seed: int,
+    cache_dir: Path | None = None,
+    progress: Progress | None = None,
+) -> BatchSource:
+    """Return the source of the batches of a task, or of graphs alone.
+
+    Arguments are those of :func:`graph_source`, and what :func:`model_reads` returns.
+
+    Raises:
+        GraphInputError: If a graph cannot be used.
+    """
+    num_hops, encoding, dtype, _ = reads
+    if isinstance(data, ShardTask):
+        return ShardSource(data, num_hops, encoding, dtype, max_neighbors, seed)
+    if isinstance(data, NodeTask):
+        return _seed_source(data, reads, max_neighbors, seed, cache_dir, progress)
+    return graph_source(
+        data.graphs if isinstance(data, GraphTask) else data,
+        num_hops,
+        encoding,
+        max_neighbors=max_neighbors,
+        seed=seed,
+        dtype=dtype,
+        cache_dir=cache_dir,
+        progress=progress,
+    )
 
 
 def graph_source(
@@ -74,29 +125,24 @@ def graph_source(
     return GraphSource(store, num_hops, max_neighbors, seed=seed, encodings=encodings)
 
 
-def seed_source(
+def _seed_source(
     data: NodeTask,
-    num_hops: int,
-    num_layers: int,
-    encoding: SubstructureEncoding | None = None,
-    *,
-    max_neighbors: int | None = None,
-    seed: int = 0,
-    dtype: str = "float32",
-    cache_dir: Path | None = None,
-    progress: Progress | None = None,
+    reads: Reads,
+    max_neighbors: int | None,
+    seed: int,
+    cache_dir: Path | None,
+    progress: Progress | None,
 ) -> SeedSource:
-    """Return the items of a :class:`~sekgnn.datasets.NodeTask` and the graph of theirs.
+    """Return nodes, or pairs, of one graph, of which memory holds what a batch needs.
 
-    What is in memory is what a batch needs. Encodings are computed by ranges of nodes,
-    once, and mapped from ``cache_dir``. With ``max_neighbors``, at most so many nodes
-    are sampled per hop, node and layer. Other arguments are those of
-    :func:`graph_source`.
+    Encodings are computed by ranges of nodes, once, and mapped from ``cache_dir``; at
+    most ``max_neighbors`` nodes are sampled per hop, node and layer.
 
     Raises:
         ConfigError: If the encoding is not computed by ranges of nodes, or would take
             hours.
     """
+    num_hops, encoding, dtype, num_layers = reads
     rows: dict[str, Any] = {}
     if data.num_features:
         rows["x"] = data.file.nodes[FEATURES]
@@ -143,10 +189,10 @@ class ShardSource(BatchSource):
         encoding: SubstructureEncoding | None = None,
         dtype: str = "float32",
         max_neighbors: int | None = None,
-        seed: int | None = 0,
+        seed: int = 0,
     ) -> None:
         self.data, self.num_hops, self.encoding = data, num_hops, encoding
-        self.dtype, self.max_neighbors, self.seed = dtype, max_neighbors, seed or 0
+        self.dtype, self.max_neighbors, self.seed = dtype, max_neighbors, seed
         kept = data.shards.manifest["parameters"]["dtype"]
         self.stored = encoding == data.encoding and np.can_cast(dtype, kept)
         if encoding is not None and encoding != data.encoding:

@@ -70,9 +70,9 @@ def model_config(config: RunConfig, data: GraphTask) -> dict[str, Any]:
         "out_channels": data.num_outputs,
         "level": data.level,
     }
-    own = len(data.graph_feature_names)
-    if own:
-        given["graph_channels"] = own
+    width = len(data.graph_feature_names)
+    if width:
+        given["graph_channels"] = width
         if "graph_channels" not in known:
             raise ConfigError(
                 f"model {cls.name!r} has no argument graph_channels; leave features "
@@ -133,8 +133,10 @@ def make_model(config: RunConfig, data: GraphTask, seed: int) -> GraphModel:
             f"closed_form={config.closed_form!r} solves the skip before training, and "
             f"model {config.model!r} has none; set skip, or use 'after'."
         )
-    own = isinstance(model, ModuleModel) or not isinstance(model.head, torch.nn.Linear)
-    if config.closed_form != "none" and own:
+    foreign = isinstance(model, ModuleModel) or not isinstance(
+        model.head, torch.nn.Linear
+    )
+    if config.closed_form != "none" and foreign:
         raise ConfigError(
             "closed_form solves the last linear layer of the models of this library; "
             f"leave it out for {config.model!r}."
@@ -166,12 +168,8 @@ def start_from(
             raise ConfigError(
                 f"start_from {path} was trained on other features ({name} differ)."
             )
-    same = (before.kind, before.targets, before.classes, before.loss) == (
-        note.kind,
-        note.targets,
-        note.classes,
-        note.loss,
-    )
+    keys = ("kind", "targets", "classes", "loss")
+    same = all(getattr(before, key) == getattr(note, key) for key in keys)
     weights = {
         name: value
         for name, value in other.state_dict().items()
@@ -182,31 +180,31 @@ def start_from(
         _rescale(model, before, note)
 
 
-def _networks(place: Path) -> list[tuple[GraphModel, TaskNote]]:
+def _networks(path: Path) -> list[tuple[GraphModel, TaskNote]]:
     """Return the networks of a run, of all its folds, or of a model file."""
-    files = model_files(place) if place.is_dir() else [place]
+    files = model_files(path) if path.is_dir() else [path]
     every = [pair for file in files for pair in read_models(file)]
-    found = [(model, note) for model, note in every if model.learns]
-    if not found:
-        raise ConfigError(f"start_from {place} holds no network to start from.")
-    return found
+    networks = [(model, note) for model, note in every if model.learns]
+    if not networks:
+        raise ConfigError(f"start_from {path} holds no network to start from.")
+    return networks
 
 
 def freeze(model: GraphModel) -> None:
     """Let a network keep all weights but those of its head and skip."""
-    for part in (model.branches, model.readouts):
-        part.requires_grad_(False)
+    for module in (model.branches, model.readouts):
+        module.requires_grad_(False)
 
 
-def _check_same(wanted: dict[str, Any], found: dict[str, Any], path: Any) -> None:
+def _check_same(wanted: dict[str, Any], given: dict[str, Any], path: Any) -> None:
     names = [
         name
-        for name in dict.fromkeys([*wanted, *found])
-        if name != "out_channels" and wanted.get(name) != found.get(name)
+        for name in dict.fromkeys([*wanted, *given])
+        if name != "out_channels" and wanted.get(name) != given.get(name)
     ]
     if names:
         shown = ", ".join(
-            f"{name} ({found.get(name)!r} there, {wanted.get(name)!r} here)"
+            f"{name} ({given.get(name)!r} there, {wanted.get(name)!r} here)"
             for name in names[:3]
         )
         raise ConfigError(

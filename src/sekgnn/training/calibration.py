@@ -11,16 +11,14 @@ them has a score of at most q with probability at least c, whatever the model is
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from sekgnn.datasets.targets import TaskKind
-from sekgnn.errors import GraphInputError
 from sekgnn.training.objective import Objective
 
 
@@ -55,31 +53,31 @@ class Calibration:
         """
         scores = conformal_scores(goal.kind, predicted, y).unbind(1)
         columns = [
-            column[own].tolist()
-            for column, own in zip(scores, mask.unbind(1), strict=True)
+            column[present].tolist()
+            for column, present in zip(scores, mask.unbind(1), strict=True)
         ]
         return cls(
             confidence,
-            tuple(conformal_radius(own, confidence) for own in columns),
-            tuple(len(own) for own in columns),
+            tuple(conformal_radius(column, confidence) for column in columns),
+            tuple(map(len, columns)),
         )
 
     @classmethod
-    def joined(cls, parts: Sequence[Calibration | None]) -> Calibration | None:
+    def joined(cls, calibrations: Sequence[Calibration | None]) -> Calibration | None:
         """Return what holds for the mean of models that were calibrated one by one.
 
         The largest radius of each target, as their mean is seldom worse than the worst
         of them, and the mean threshold.
         """
-        known = [part for part in parts if part is not None]
-        if not known or len(known) < len(parts):
+        known = [one for one in calibrations if one is not None]
+        if not known or len(known) < len(calibrations):
             return None
-        columns = zip(*(part.radii for part in known), strict=True)
-        cuts = [part.threshold for part in known if part.threshold is not None]
+        columns = zip(*(one.radii for one in known), strict=True)
+        cuts = [one.threshold for one in known if one.threshold is not None]
         return cls(
             known[0].confidence,
-            tuple(max(own) for own in columns),
-            tuple(min(own) for own in zip(*(p.graphs for p in known), strict=True)),
+            tuple(map(max, columns)),
+            tuple(map(min, zip(*(one.graphs for one in known), strict=True))),
             None if not cuts else sum(cuts) / len(cuts),
         )
 
@@ -87,7 +85,7 @@ class Calibration:
         self,
         kind: TaskKind,
         names: Sequence[str],
-        found: Tensor,
+        predicted: Tensor,
         y: Tensor,
         mask: Tensor,
     ) -> dict[str, float]:
@@ -97,16 +95,16 @@ class Calibration:
         ``set_size``, the mean number of classes. With several targets, of each.
         Arguments as in :meth:`fit`, with the names of the targets.
         """
-        scores = conformal_scores(kind, found, y)
+        scores = conformal_scores(kind, predicted, y)
         radii = torch.tensor(self.radii, dtype=torch.float64)
         rows: list[tuple[float, float]] = []
-        for column, own in enumerate(mask.unbind(1)):
-            inside = (scores[own, column] <= radii[column]).double()
+        for column, present in enumerate(mask.unbind(1)):
+            inside = (scores[present, column] <= radii[column]).double()
             size = 2 * radii[column].double()
             if kind in ("binary", "multiclass"):
-                size = (1 - found[own] <= radii[0]).double().sum(1).mean()
+                size = (1 - predicted[present] <= radii[0]).double().sum(1).mean()
             elif kind == "multilabel":
-                p = found[own, column]
+                p = predicted[present, column]
                 both = torch.stack([1 - p, p]) <= radii[column]
                 size = both.double().sum(0).mean()
             rows.append((float(inside.mean()), float(size)))
@@ -117,19 +115,6 @@ class Calibration:
         for name, row in zip(names, rows, strict=True):
             out |= {f"coverage[{name}]": row[0], f"{what}[{name}]": row[1]}
         return out
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Calibration | None:
-        """Return what :meth:`to_dict` gave; ``None`` for nothing."""
-        known: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in values.items()
-        }
-        return cls(**known) if known else None
 
 
 def best_threshold(
@@ -169,16 +154,6 @@ def conformal_radius(scores: Sequence[float], confidence: float) -> float:
     """
     rank = _rank(len(scores), confidence)
     return sorted(scores)[rank - 1] if rank <= len(scores) else math.inf
-
-
-def check_enough(count: int, confidence: float, where: str) -> None:
-    """Raise GraphInputError if so few validation graphs cannot give the confidence."""
-    needed = least_graphs(confidence)
-    if count < needed:
-        raise GraphInputError(
-            f"{where}: confidence {confidence:g} needs {needed} validation graphs, "
-            f"there are {count}; use a larger val_fraction or a smaller confidence."
-        )
 
 
 def least_graphs(confidence: float) -> int:

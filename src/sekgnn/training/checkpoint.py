@@ -17,7 +17,7 @@ from sekgnn.errors import ModelFileError
 from sekgnn.files import write_atomically
 from sekgnn.kernel import clock
 from sekgnn.models import GraphModel
-from sekgnn.training.objective import Objective
+from sekgnn.training.objective import Goal
 
 _KEYS = {"model", "optimizer", "best", "curves", "seconds", "scale"}
 
@@ -95,9 +95,9 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
 def check_checkpoint(
     saved: dict[str, Any],
     model: GraphModel,
-    objective: Objective,
+    objective: Goal,
     path: str | os.PathLike[str],
-) -> Objective:
+) -> Goal:
     """Return the objective that a checkpoint goes on with, if it is of this model.
 
     Torch lets some pass that are not: curves must be of one length, and the weights to

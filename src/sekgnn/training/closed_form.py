@@ -13,13 +13,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from sekgnn.datasets.graph_task import Y_MASK, row_weights
 from sekgnn.models import Forest, GraphInputs, GraphModel
 from sekgnn.nn import Standardizer
-from sekgnn.training.objective import Objective
+from sekgnn.training.objective import Goal, Objective
 
 # penalties; those of ridge times the largest squared singular value
 _RIDGE = [10.0**k for k in range(2, -17, -1)]
@@ -63,14 +65,16 @@ def read_table(
     """Return what ``feature`` makes of all graphs of a loader, and their targets."""
     was_training = model.training
     model.eval()
-    parts = []
+    tables = []
     for batch in batches:
         x = feature(model.prepare(batch))
         weight = row_weights(batch, model.level)
-        parts.append(Table(x, batch.y, batch[Y_MASK], weight))
+        tables.append(Table(x, batch.y, batch[Y_MASK], weight))
     model.train(was_training)
-    weights = [part.weight for part in parts if part.weight is not None]
-    x, y, mask = (torch.cat(c) for c in zip(*(part[:3] for part in parts), strict=True))
+    weights = [table.weight for table in tables if table.weight is not None]
+    x, y, mask = (
+        torch.cat(c) for c in zip(*(table[:3] for table in tables), strict=True)
+    )
     return Table(x, y, mask, torch.cat(weights) if weights else None)
 
 
@@ -90,9 +94,7 @@ def solve_skip(
         model.head.bias.copy_(bias)
 
 
-def aim_at_the_rest(
-    model: GraphModel, objective: Objective, train: Iterable[Any]
-) -> Objective:
+def aim_at_the_rest(model: GraphModel, objective: Goal, train: Iterable[Any]) -> Goal:
     """Return the objective in units of what :func:`solve_skip` misses of each target.
 
     So a network learns the rest of all targets alike, however much of each is linear.
@@ -198,19 +200,19 @@ def solve_linear(
     for group in range(same.size(1)):
         targets = (which == group).nonzero().squeeze(1)
         here = train.mask[:, targets[0]]
-        own = train._replace(y=wanted[:, targets]).rows(here)
-        solve = _ridge(own)
+        known = train._replace(y=wanted[:, targets]).rows(here)
+        solve = _ridge(known)
         if val is None or not val.mask[:, targets[0]].any():
-            scores = [_ridge_scores(objective, _ridge(a), b) for a, b in _folds(own)]
+            scores = [_ridge_scores(objective, _ridge(a), b) for a, b in _folds(known)]
         else:
             truth = objective.wanted(val.y.double())[:, targets]
             watched = val._replace(y=truth).rows(val.mask[:, targets[0]])
             scores = [_ridge_scores(objective, solve, watched)]
         best = torch.stack(scores).mean(0).argmin(0)  # [T]
-        for column, (target, place) in enumerate(
+        for column, (target, rank) in enumerate(
             zip(targets.tolist(), best.tolist(), strict=True)
         ):
-            weights, level = solve(_RIDGE[place])
+            weights, level = solve(_RIDGE[rank])
             weight[target], bias[target] = weights[:, column], level[column]
     return weight, bias
 
@@ -219,8 +221,8 @@ def _solve_logistic(
     objective: Objective, outputs: int, train: Table, val: Table | None
 ) -> tuple[Tensor, Tensor]:
     train = train._replace(x=train.x.double())
-    parts = [(train, val)] if val is not None else _folds(train)
-    paths = [_logistic_path(objective, outputs, *part, _LOGISTIC) for part in parts]
+    pairs = [(train, val)] if val is not None else _folds(train)
+    paths = [_logistic_path(objective, outputs, *pair, _LOGISTIC) for pair in pairs]
     best = int(torch.stack([scores for _, scores in paths]).mean(0).argmin())
     if val is not None:
         return paths[0][0][best]
@@ -241,11 +243,20 @@ def _tables(
     )
 
 
+def inner_folds(keys: NDArray[np.int64]) -> list[NDArray[np.bool_]]:
+    """Return the rows held out by each fold of an inner cross-validation, bool ``[R]``.
+
+    Rows take turns in the order of their keys: classes, or positions.
+    """
+    fold = np.empty(keys.size, dtype=np.int64)
+    fold[np.argsort(keys, kind="stable")] = np.arange(keys.size) % _FOLDS
+    return [fold == i for i in range(min(_FOLDS, max(keys.size, 2)))]
+
+
 def _folds(table: Table) -> list[tuple[Table, Table]]:
     """Return training and validation rows of an inner cross-validation."""
-    fold = torch.arange(len(table.x)) % _FOLDS
-    used = range(min(_FOLDS, max(len(table.x), 2)))
-    return [(table.rows(fold != i), table.rows(fold == i)) for i in used]
+    masks = map(torch.from_numpy, inner_folds(np.arange(len(table.x))))
+    return [(table.rows(~held_out), table.rows(held_out)) for held_out in masks]
 
 
 def _ridge(rows: Table) -> Callable[[float], tuple[Tensor, Tensor]]:
@@ -320,7 +331,7 @@ def _logistic_path(
     """
     weight = train.x.new_zeros(outputs, train.x.size(1)).requires_grad_()
     bias = train.x.new_zeros(outputs).requires_grad_()
-    found: list[tuple[Tensor, Tensor]] = []
+    path: list[tuple[Tensor, Tensor]] = []
     scores = train.x.new_full((len(alphas),), torch.inf)
     for i, alpha in enumerate(alphas):
         descent = torch.optim.LBFGS(
@@ -342,10 +353,10 @@ def _logistic_path(
 
         with torch.enable_grad():
             descent.step(closure)  # type: ignore[no-untyped-call]
-        found.append((weight.detach().clone(), bias.detach().clone()))
+        path.append((weight.detach().clone(), bias.detach().clone()))
         if val is not None:
-            out = val.x.double() @ found[-1][0].t() + found[-1][1]
+            out = val.x.double() @ path[-1][0].t() + path[-1][1]
             scores[i] = _loss(objective, out, val)
             if i > 1 and scores[i] > scores[i - 1] > scores[i - 2]:
                 break
-    return found, scores
+    return path, scores

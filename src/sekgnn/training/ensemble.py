@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sekgnn.files import make_folder, write_files
+from sekgnn.files import write_files
 from sekgnn.parallel import Progress
 from sekgnn.training.loop import EpochReport, NotFiniteError
 from sekgnn.training.run_folder import (
@@ -35,24 +35,25 @@ def fit_members(
     read.
     """
     config = training.config
-    places: list[Path | None] = [None] * config.ensemble
+    count = config.ensemble
+    folders: list[Any] = [None] * count
     if output is not None:
-        places = [*member_folders(output, config.ensemble)]
-    members = []
-    for member, place in enumerate(places):
-        if place is not None:
-            make_folder(place)
-        tell = _part(progress, member, len(places))
-        members.append(
-            training.fit(number, member, output=place, progress=tell, report=report)
+        folders = member_folders(output, count)
+    members = [
+        training.fit(
+            number,
+            member,
+            output=folder,
+            progress=_share(progress, member, count),
+            report=report,
         )
+        for member, folder in enumerate(folders)
+    ]
     if config.with_forest:
         edges = bool(training.model_config.get("edge_channels"))
         other = replace(config.without_network("forest"), edge_features=edges)
-        place = None if output is None else output / FOREST_FOLDER
-        if place is not None:
-            make_folder(place)
-        members.append(training.change(other).fit(number, output=place))
+        folder = None if output is None else output / FOREST_FOLDER
+        members.append(training.change(other).fit(number, output=folder))
     return members
 
 
@@ -77,39 +78,38 @@ def fit_points(
     """
     config, monitor = training.config, f"val_{training.config.monitor}"
     sign = 1 if is_better_high(monitor) else -1
-    places = point_folders(output, len(config.points))
+    folders = point_folders(output, len(config.points))
     tried: list[dict[str, Any]] = []
     best: Trained | None = None
     chosen, top = 0, -math.inf
-    for i, (point, place) in enumerate(zip(config.points, places, strict=True)):
-        own = training.change(config.at(point))
-        make_folder(place)
-        tell = _part(progress, i, len(places))
+    for i, (point, folder) in enumerate(zip(config.points, folders, strict=True)):
+        candidate = training.change(config.at(point))
+        tell = _share(progress, i, len(folders))
         try:
-            found = own.fit(number, output=place, progress=tell, report=report)
+            trained = candidate.fit(number, output=folder, progress=tell, report=report)
         except NotFiniteError as error:
             why = {"failed": str(error), "seconds": 0.0}
             tried.append({"point": point, "chosen": False, **why})
-            if best is None and i == len(places) - 1:
+            if best is None and i == len(folders) - 1:
                 raise
             continue
-        value = found.curves[monitor][found.kept_epoch - 1]
+        value = trained.curves[monitor][trained.kept_epoch - 1]
         tried.append({
-            "point": point, "chosen": False, "kept_epoch": found.kept_epoch,
-            monitor: value, "seconds": found.seconds,
+            "point": point, "chosen": False, "kept_epoch": trained.kept_epoch,
+            monitor: value, "seconds": trained.seconds,
         })  # fmt: skip
         rank = -math.inf if math.isnan(value) else sign * value
         if best is None or rank > top:
-            best, chosen, top = found, i, rank
+            best, chosen, top = trained, i, rank
     assert best is not None  # as the last point would have raised
     tried[chosen]["chosen"] = True
     files = (MODEL_FILE, CURVES_FILE)
-    write_files(output, {name: (places[chosen] / name).read_bytes() for name in files})
+    write_files(output, {name: (folders[chosen] / name).read_bytes() for name in files})
     return best, tried
 
 
-def _part(progress: Progress | None, number: int, count: int) -> Progress | None:
-    """Return what to tell about part ``number``, from 0, of equal parts of a whole."""
+def _share(progress: Progress | None, number: int, count: int) -> Progress | None:
+    """Return the progress of one of several equal fits, from 0, as that of all."""
     if progress is None:
         return None
     return lambda done, total: progress(number * total + done, count * total)

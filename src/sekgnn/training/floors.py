@@ -28,8 +28,8 @@ def joined(*partitions: NDArray[Any]) -> Classes:
         [0, 1, 2]
     """
     out = np.zeros(len(partitions[0]), dtype=np.int64)
-    for part in partitions:
-        for column in np.atleast_2d(part.T):
+    for partition in partitions:
+        for column in np.atleast_2d(partition.T):
             _, numbers = np.unique(column, return_inverse=True)
             _, out = np.unique(
                 out * (numbers.max(initial=0) + 1) + numbers, return_inverse=True
@@ -73,16 +73,16 @@ def floors(
     """
     out = []
     for values, present in zip(y.T, mask.T, strict=True):
-        own, numbers = classes[present], values[present].astype(np.float64)
-        if not own.size:
+        known, numbers = classes[present], values[present].astype(np.float64)
+        if not known.size:
             nothing = ("mae", "rmse") if kind == "regression" else ("accuracy",)
             out.append(dict.fromkeys(nothing, np.nan))
             continue
-        order, starts = _groups(own, numbers)
-        sizes = np.diff([*starts, own.size])
+        order, starts = _groups(known, numbers)
+        sizes = np.diff([*starts, known.size])
         numbers = numbers[order]
         if kind == "regression":
-            rank = np.arange(own.size) - np.repeat(starts, sizes)
+            rank = np.arange(known.size) - np.repeat(starts, sizes)
             side = np.sign(2 * rank - np.repeat(sizes - 1, sizes))  # of the median
             apart = numbers - np.repeat(numbers[starts], sizes)  # equal ones: exactly 0
             means = np.add.reduceat(apart, starts) / sizes
@@ -90,10 +90,10 @@ def floors(
             mae = float((side * apart).mean())
             out.append({"mae": mae, "rmse": float(np.sqrt(squares.mean()))})
             continue
-        pairs = joined(own[order], numbers)
+        pairs = joined(known[order], numbers)
         counts = np.bincount(pairs)
         best = np.maximum.reduceat(counts[pairs], starts)
-        out.append({"accuracy": float(best.sum() / own.size)})
+        out.append({"accuracy": float(best.sum() / known.size)})
     return out
 
 
@@ -102,5 +102,5 @@ def _groups(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the order by class, then value, and where each class begins in it."""
     order = np.lexsort((values, classes))
-    found = classes[order]
-    return order, np.flatnonzero(np.diff(found, prepend=found[:1] - 1))
+    ordered = classes[order]
+    return order, np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -29,6 +29,8 @@ TARGET_METRICS: dict[TaskKind, tuple[str, ...]] = {
     "regression": ("mae", "mse", "rmse", "r2"),
 }
 """The metrics that are also reported of each of several targets."""
+
+Goal = TypeVar("Goal", bound="Objective")
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,53 @@ class Objective:
     comparable: bool = True
     class_weights: tuple[tuple[float, ...], ...] = ()
 
+    @classmethod
+    def fit(
+        cls: type[Goal],
+        kind: TaskKind,
+        loss: str,
+        normalize: bool,
+        y: Tensor,
+        mask: Tensor,
+        comparable: bool = True,
+        class_weight: str | None = None,
+        **more: Any,
+    ) -> Goal:
+        """Return the objective of a task, from its training targets.
+
+        ``normalize`` shifts and scales the targets of a regression. ``"balanced"`` as
+        ``class_weight`` gives all classes, or both values of a label, the same weight
+        together: n / (C n_c) for n_c of n graphs in class c of C. What is ``more`` is
+        for the constructor.
+
+        Raises:
+            ConfigError: If ``loss`` or ``class_weight`` do not fit the task.
+
+        Shapes:
+            - **y:** :math:`(G)` or :math:`(G, T)`; **mask:** bool :math:`(G, T)`
+        """
+        if kind != "regression":
+            if loss != "mse":
+                raise ConfigError(
+                    f"loss={loss!r} is for regression; this task is {kind}."
+                )
+            weights = () if class_weight is None else _balanced(y, mask)
+            return cls(kind, class_weights=weights, **more)
+        if class_weight is not None:
+            raise ConfigError("class_weight is for classes; this task is a regression.")
+        if loss == "bce":
+            if not bool(((y == 0) | (y == 1))[mask].all()):
+                raise ConfigError(
+                    "loss='bce' is for targets that are 0 or 1; use 'mse' for others."
+                )
+            normalize = False
+        units = [
+            _unit(column[present].double()) if normalize else (0.0, 1.0)
+            for column, present in zip(y.unbind(1), mask.unbind(1), strict=True)
+        ]
+        mean, scale = zip(*units, strict=True)
+        return cls(kind, loss, mean, scale, comparable, **more)
+
     @property
     def metric_names(self) -> tuple[str, ...]:
         """The metrics; the first is the one to compare by."""
@@ -78,10 +127,10 @@ class Objective:
         if self.class_weights:
             table = torch.tensor(self.class_weights, device=y.device)  # [T, C]
             column = y.unsqueeze(1) if y.dim() == 1 else y
-            own = torch.stack(
+            by_class = torch.stack(
                 [w[k] for w, k in zip(table, column.long().unbind(1), strict=True)], 1
             )
-            out = own if out is None else own * out
+            out = by_class if out is None else by_class * out
         return out
 
     def loss_sum(
@@ -153,8 +202,8 @@ class Objective:
         decided for above ``threshold``, or else the likelier one.
         """
         if self.kind in ("binary", "multiclass"):
-            own = mask[:, 0]
-            return _class_metrics(self.kind, predicted[own], y[own], threshold)
+            present = mask[:, 0]
+            return _class_metrics(self.kind, predicted[present], y[present], threshold)
         rows = self._each(predicted, y, mask)
         return {
             name: float(
@@ -203,53 +252,13 @@ class Objective:
         return torch.tensor(values, dtype=like.dtype, device=like.device)
 
 
-def make_objective(
-    kind: TaskKind,
-    loss: str,
-    normalize: bool,
-    y: Tensor,
-    mask: Tensor,
-    comparable: bool = True,
-    class_weight: str | None = None,
-) -> Objective:
-    """Return the objective of a task, from its training targets.
-
-    ``normalize`` shifts and scales the targets of a regression. ``"balanced"`` as
-    ``class_weight`` gives all classes, or both values of a label, the same weight
-    together: n / (C n_c) for n_c of n graphs in class c of C.
-
-    Raises:
-        ConfigError: If ``loss`` or ``class_weight`` do not fit the task.
-
-    Shapes:
-        - **y:** :math:`(G)` or :math:`(G, T)`; **mask:** bool :math:`(G, T)`
-    """
-    if kind != "regression":
-        if loss != "mse":
-            raise ConfigError(f"loss={loss!r} is for regression; this task is {kind}.")
-        weights = () if class_weight is None else _balanced(y, mask)
-        return Objective(kind, class_weights=weights)
-    if class_weight is not None:
-        raise ConfigError("class_weight is for classes; this task is a regression.")
-    if loss == "bce":
-        if not bool(((y == 0) | (y == 1))[mask].all()):
-            raise ConfigError(
-                "loss='bce' is for targets that are 0 or 1; use 'mse' for others."
-            )
-        ones = (1.0,) * y.size(1)
-        return Objective("regression", loss, (0.0,) * y.size(1), ones, comparable)
-    means, scales = [], []
-    for column in range(y.size(1)):
-        values = y[mask[:, column], column].double()
-        if not normalize or not values.numel():
-            means.append(0.0)
-            scales.append(1.0)
-            continue
-        # the mean of equal numbers may be off by a rounding, which is no spread
-        equal = bool(values.min() == values.max())
-        means.append(float(values[0] if equal else values.mean()))
-        scales.append(1.0 if equal else float(values.std(correction=0)))
-    return Objective("regression", loss, tuple(means), tuple(scales), comparable)
+def _unit(values: Tensor) -> tuple[float, float]:
+    """Return mean and standard deviation of a target; 1 where all are equal."""
+    if not values.numel():
+        return 0.0, 1.0
+    if bool(values.min() == values.max()):  # their mean may be off by a rounding
+        return float(values[0]), 1.0
+    return float(values.mean()), float(values.std(correction=0))
 
 
 def _balanced(y: Tensor, mask: Tensor) -> tuple[tuple[float, ...], ...]:
@@ -294,8 +303,8 @@ def _label_metrics(score: Tensor, truth: Tensor) -> tuple[float, ...]:
     return _auroc(score, truth), _auprc(score, truth), float(hits), float(f1)
 
 
-def _value_metrics(found: Tensor, truth: Tensor) -> tuple[float, ...]:
-    error = found - truth
+def _value_metrics(predicted: Tensor, truth: Tensor) -> tuple[float, ...]:
+    error = predicted - truth
     mse = error.square().mean()
     spread = (truth - truth.mean()).square().mean()
     r2 = 1 - mse / spread if spread > 0 else mse * float("nan")

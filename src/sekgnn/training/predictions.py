@@ -12,8 +12,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torchmetrics import Metric
-from torchmetrics.utilities import dim_zero_cat
 
 from sekgnn.datasets.graph_task import Y_MASK, row_weights
 from sekgnn.fields import GRAPH_NUMBER, SEEDS
@@ -54,54 +52,20 @@ class Predictions(NamedTuple):
         return objective.metrics(objective.predictions(self.out), self.y, self.mask)
 
 
-class PredictionCollector(Metric):
-    """Keeps outputs until the end of an epoch; joins those of all processes.
+def join_predictions(parts: Sequence[Predictions]) -> Predictions:
+    """Return the rows of all parts, on the CPU, each once, in rising order.
 
     A graph that several processes evaluated, because batches had to be filled up, is
     counted once.
     """
-
-    full_state_update = False
-
-    def __init__(self) -> None:
-        super().__init__()
-        for name in Predictions._fields:
-            self.add_state(name, default=[], dist_reduce_fx="cat")
-
-    def update(self, model: GraphModel, batch: Any) -> None:
-        """Take the outputs of ``model`` for a batch."""
-        graph = batch[GRAPH_NUMBER]
-        row = torch.zeros_like(graph)
-        if model.level == "node" and SEEDS not in batch:
-            graph = graph[batch.batch]
-            row = torch.arange(len(graph), device=graph.device) - batch.ptr[batch.batch]
-        out, weight = model(batch).detach(), row_weights(batch, model.level)
-        if weight is None:
-            weight = torch.ones(len(out), device=out.device)
-        parts = Predictions(graph, row, out, batch.y, batch[Y_MASK], weight)
-        for name, value in parts._asdict().items():
-            getattr(self, name).append(value)
-
-    def compute(self) -> Any:
-        """Not for use: torchmetrics takes the dimensions of single rows away."""
-        return self.ordered()
-
-    def gather(self) -> Predictions:
-        """Return all rows of all processes, each once, in rising order."""
-        with self.sync_context():
-            return self.ordered()
-
-    def ordered(self) -> Predictions:
-        """Return the rows of this process, on the CPU, each once, in rising order."""
-        parts = [dim_zero_cat(getattr(self, name)) for name in Predictions._fields]
-        found = Predictions(*(part.cpu() for part in parts))
-        # rows of a graph count from 0, so this numbers all rows that can be
-        key = found.graph * (int(found.row.max()) + 1) + found.row
-        key, order = torch.sort(key, stable=True)
-        first = torch.ones_like(key, dtype=torch.bool)
-        first[1:] = key[1:] != key[:-1]
-        chosen = order[first]
-        return Predictions(*(value[chosen] for value in found))
+    rows = Predictions(*(torch.cat(c).cpu() for c in zip(*parts, strict=True)))
+    # rows of a graph count from 0, so this numbers all rows that can be
+    key = rows.graph * (int(rows.row.max()) + 1) + rows.row
+    key, order = torch.sort(key, stable=True)
+    first = torch.ones_like(key, dtype=torch.bool)
+    first[1:] = key[1:] != key[:-1]
+    chosen = order[first]
+    return Predictions(*(column[chosen] for column in rows))
 
 
 def predict_batches(
@@ -113,16 +77,32 @@ def predict_batches(
     of all processes, which must all ask.
     """
     was_training = model.training
-    place = model.device
-    collector = PredictionCollector().to(place)
     model.eval()
     try:
         with torch.inference_mode():
-            for batch in batches:
-                collector.update(model, shortened(batch, place).to(place))
+            parts = [_predict_batch(model, batch) for batch in batches]
     finally:
         model.train(was_training)
-    return collector.gather() if everywhere else collector.ordered()
+    rows = join_predictions(parts)
+    if not (everywhere and torch.distributed.is_initialized()):
+        return rows
+    shares: list[Any] = [None] * torch.distributed.get_world_size()
+    torch.distributed.all_gather_object(shares, rows)
+    return join_predictions(shares)
+
+
+def _predict_batch(model: GraphModel, batch: Any) -> Predictions:
+    """Return the outputs of a model for a batch, on its device."""
+    batch = shortened(batch, model.device).to(model.device)
+    graph = batch[GRAPH_NUMBER]
+    row = torch.zeros_like(graph)
+    if model.level == "node" and SEEDS not in batch:
+        graph = graph[batch.batch]
+        row = torch.arange(len(graph), device=graph.device) - batch.ptr[batch.batch]
+    out, weight = model(batch), row_weights(batch, model.level)
+    if weight is None:
+        weight = torch.ones(len(out), device=out.device)
+    return Predictions(graph, row, out, batch.y, batch[Y_MASK], weight)
 
 
 def shortened(batch: Any, device: torch.device) -> Any:
@@ -143,7 +123,7 @@ def all_metrics(
 
     Predictions are probabilities ``[R, C]`` of classes, or values ``[R, T]``.
     """
-    goal, table = note.objective, (predicted, y, mask)
+    goal, table = note, (predicted, y, mask)
     threshold = None if calibration is None else calibration.threshold
     out = goal.metrics(*table, threshold) | goal.target_metrics(note.targets, *table)
     if calibration is not None and calibration.confidence is not None:
@@ -212,7 +192,7 @@ def _numbers(
 
 def prediction_table(
     note: TaskNote,
-    found: Predictions,
+    rows: Predictions,
     columns: Mapping[str, list[Any]],
     fold: int,
     names: Mapping[str, list[Any]] | None = None,
@@ -222,23 +202,23 @@ def prediction_table(
     ``columns`` are those of :func:`predicted_columns`; ``names``, by default the graph,
     say what the rows are; folds count from 1.
     """
-    truth = found.y.reshape(len(found.y), -1)
+    truth = rows.y.reshape(len(rows.y), -1)
     out: dict[str, list[Any]] = {
-        **({"graph": found.graph.tolist()} if names is None else names),
-        "fold": [fold] * len(found.graph),
+        **({"graph": rows.graph.tolist()} if names is None else names),
+        "fold": [fold] * len(rows.graph),
     }
     for target, name in enumerate(note.targets):
-        here, values = found.mask[:, target].tolist(), truth[:, target].numpy()
+        present, values = rows.mask[:, target].tolist(), truth[:, target].numpy()
         if note.classes is not None:
             shown: list[Any] = [note.classes[int(value)] for value in values]
         else:
             shown = [*_numbers(values, note, target)]
-        pairs = zip(shown, here, strict=True)
-        out[f"true {name}"] = [value if own else "" for value, own in pairs]
+        pairs = zip(shown, present, strict=True)
+        out[f"true {name}"] = [value if known else "" for value, known in pairs]
         out[f"predicted {name}"] = columns[f"predicted {name}"]
     out |= columns  # what is there keeps its place
     return to_csv(
-        [*out], zip(*(map(as_cell, own) for own in out.values()), strict=True)
+        [*out], zip(*(map(as_cell, cells) for cells in out.values()), strict=True)
     )
 
 

@@ -33,10 +33,10 @@ def run_processes(
     threads = max(1, torch.get_num_threads() // max(1, len(arguments)))
     running: dict[Any, Any] = {}
     try:
-        for own in arguments:
+        for given in arguments:
             receive, send = context.Pipe(duplex=False)
             process = context.Process(
-                target=_enter, args=(work, own, threads, send, IMPORTED)
+                target=_enter, args=(work, given, threads, send, IMPORTED)
             )
             process.start()
             send.close()
@@ -86,13 +86,13 @@ def _enter(
     arguments: tuple[Any, ...],
     threads: int,
     send: Any,
-    own: list[str],
+    names: list[str],
 ) -> None:
     """Do the work in a new process, and send home what went wrong."""
     signal.signal(signal.SIGTERM, _end)  # so that work is given up, not left behind
     torch.set_num_threads(threads)
     try:
-        for name in own:
+        for name in names:
             import_named(name)
         work(*arguments)
     except KeyboardInterrupt:

@@ -66,9 +66,9 @@ def summarise(
     The two protocols that select on the test folds are different readings of the same
     curves, so a run of one reports both, and the last epoch, which selects nothing.
     """
-    own = [f"test_{metric}" for metric in metrics or METRICS[kind]]
+    reported = [f"test_{metric}" for metric in metrics or METRICS[kind]]
     if config.watched != "test" or not config.has_epochs:
-        more = [name for name in folds[0].metrics if name not in own]
+        more = [name for name in folds[0].metrics if name not in reported]
         names = [config.protocol]
         if config.watched == "test":  # without epochs both readings are one
             names += {"xu2019", "wijesinghe2022"} - {config.protocol}
@@ -80,9 +80,9 @@ def summarise(
                 selected_on(config),
             )
             for name in names
-            for metric in [*own, *more]
+            for metric in [*reported, *more]
         )
-    metric = own[0]
+    metric = reported[0]
     curves = np.array([fold.curves[metric] for fold in folds])  # [F, E]
     undefined = np.flatnonzero(np.isnan(curves).any(axis=1)) + 1
     if undefined.size:

@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timezone
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from sekgnn.parallel import Progress
 from sekgnn.parsing import parse_as
 from sekgnn.provenance import package_versions, source_commit
 from sekgnn.training.baseline import Baseline, make_baseline, summarise_baseline
-from sekgnn.training.calibration import Calibration, best_threshold, check_enough
+from sekgnn.training.calibration import Calibration, best_threshold, least_graphs
 from sekgnn.training.config import RunConfig
 from sekgnn.training.devices import available_device
 from sekgnn.training.ensemble import fit_members, fit_points
@@ -60,6 +59,8 @@ from sekgnn.training.run_record import (
 from sekgnn.training.sources import load_data
 from sekgnn.training.training import Trained, Training
 
+_Work = tuple[int, int | None, Path]
+"""Number of a split, of a network where there are several, and their folder."""
 PACKAGES = ("sekgnn", "torch", "torch-geometric", "lightning-fabric", "numpy", "numba",
             "scipy", "torchmetrics")  # fmt: skip
 
@@ -121,58 +122,49 @@ def train(
     if isinstance(data, str | os.PathLike):
         keys, data = {**keys, "data": str(data)}, None
     settings = load_config(config, keys, preset)
-    place = default_folder(settings) if output is None else Path(output)
+    folder = default_folder(settings) if output is None else Path(output)
     main = is_main_process(settings)
     if main:
-        check_same_config(settings, place)
-    if main and (place / RECORD_FILE).is_file():
-        return _finished(settings, place, data)
+        check_same_config(settings, folder)
+    if main and (folder / RECORD_FILE).is_file():
+        return _finished(settings, folder, data)
     training = Training(settings, data, data_root=data_root)
     training.prepare(encoding_progress)
     _check_calibration(training)
     described = training.data.describe()
     if not main:
-        own = [run_fold(training, 0, place)]
-        return _record(training, described, own, "", [torch.get_num_threads()])
+        fold = run_fold(training, 0, folder)
+        return _record(training, described, [fold], "", [torch.get_num_threads()])
     baseline = make_baseline(training)
-    make_folder(place)
-    with locked(place):
+    make_folder(folder)
+    with locked(folder):
         started = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        check_same_config(settings, place)  # nobody was faster
-        write_config(settings, place)
-        check_same_data(described["fingerprint"], place)
-        threads = note_threads(torch.get_num_threads(), place)
-        side_by_side = partial(_side_by_side, settings, data, data_root, jobs)
-        if len(training.splits) == 1:
-            if jobs > 1 and settings.ensemble > 1 and not (place / FOLD_FILE).is_file():
-                members = member_folders(place, settings.ensemble)
-                # what is finished has a checkpoint, from which run_fold takes it
-                tell = _teller(settings, [place], progress)
-                side_by_side(_train_members, [*enumerate(members)], tell)
-            folds = [
-                run_fold(training, 0, place, baseline, progress=progress, report=report)
-            ]
-        else:
-            folders = fold_folders(place, len(training.splits))
-            tell = _teller(settings, folders, progress)
+        check_same_config(settings, folder)  # nobody was faster
+        write_config(settings, folder)
+        check_same_data(described["fingerprint"], folder)
+        threads = note_threads(torch.get_num_threads(), folder)
+        folders = fold_folders(folder, len(training.splits))
+        tell = _teller(settings, folders, progress)
+        told: dict[str, Any] = {"progress": progress, "report": report}
+        if len(folders) > 1:
+            told = {"report": lambda *_: tell()}
             tell()
-            if jobs > 1:
-                rest = [*enumerate(folders)]
-                waiting = [(i, f) for i, f in rest if not (f / FOLD_FILE).is_file()]
-                side_by_side(_train_folds, waiting, tell)
-            folds = [
-                run_fold(training, i, folder, baseline, report=lambda *_: tell())
-                for i, folder in enumerate(folders)
-            ]
-            _join_predictions(folders, place)
+        if jobs > 1:
+            _side_by_side(settings, data, data_root, jobs, folders, tell)
+        folds = [
+            run_fold(training, number, fold_folder, baseline, **told)
+            for number, fold_folder in enumerate(folders)
+        ]
+        if len(folders) > 1:
+            _join_predictions(folders, folder)
         try:
             record = _record(training, described, folds, started, threads)
         except (LookupError, TypeError) as error:
             raise GraphInputError(
-                f"a {FOLD_FILE} in {place} is not of this run ({error} is missing or "
+                f"a {FOLD_FILE} in {folder} is not of this run ({error} is missing or "
                 "wrong); remove it to train this part again."
             ) from error
-        record.save(place)
+        record.save(folder)
     return record
 
 
@@ -210,89 +202,101 @@ def run_fold(
     finished = folder / FOLD_FILE
     if finished.is_file():
         return _read_fold(finished)
-    make_folder(folder)
-    tried: list[dict[str, Any]] = []
     told: dict[str, Any] = {"progress": progress, "report": report}
+    tried: list[dict[str, Any]] = []
     if training.config.grid:
         best, tried = fit_points(training, number, folder, **told)
         members = [best]
     else:
         members = fit_members(training, number, folder, **told)
+    record, table = _tested(training, number, members, tried)
+    if baseline is not None:
+        record = replace(record, baseline=baseline.fold(number))
+    text = json.dumps(asdict(record)).encode()
+    write_files(folder, {PREDICTIONS_FILE: table, FOLD_FILE: text})
+    for member in member_folders(folder, training.config.ensemble):
+        (member / CHECKPOINT_FILE).unlink(missing_ok=True)
+    for point in point_folders(folder, len(tried)):
+        shutil.rmtree(point, ignore_errors=True)
+    return record
+
+
+def _tested(
+    training: Training,
+    number: int,
+    members: Sequence[Trained],
+    tried: list[dict[str, Any]],
+) -> tuple[FoldRecord, bytes]:
+    """Return the record of a training's models, and the table of their predictions."""
     first, predictor = members[0], Predictor.of(members)
     calibration = _calibrated(predictor, members, number)
     tested = _evaluated(members, number, "test")
-    mean, spread = predictor.join(found.out for found in tested)
+    mean, spread = predictor.join(rows.out for rows in tested)
     truth = tested[0].y, tested[0].mask
 
     def metrics(
         predicted: Tensor, calibration: Calibration | None = None
     ) -> dict[str, float]:
-        found = all_metrics(first.note, predicted, *truth, calibration)
-        return {f"test_{name}": value for name, value in found.items()}
+        values = all_metrics(first.note, predicted, *truth, calibration)
+        return {f"test_{name}": value for name, value in values.items()}
 
+    alone = {}
+    if len(members) > 1:
+        for i, (member, rows) in enumerate(zip(members, tested, strict=True), start=1):
+            name = f"network {i}" if member.model.learns else "forest"
+            alone[name] = metrics(member.note.predictions(rows.out))
     split = training.splits[number]
+    positions = {
+        "train": split.train,
+        "val": split.val,
+        "calibration": training.calibrating[number],
+        "test": split.test,
+    }
     spent = [one["seconds"] for one in tried] or [one.seconds for one in members]
     record = FoldRecord(
         split={
-            part: np.sort(own).tolist()
-            for part, own in (
-                ("train", split.train),
-                ("val", split.val),
-                ("calibration", training.calibrating[number]),
-                ("test", split.test),
-            )
-            if own.size
+            part: np.sort(chosen).tolist()
+            for part, chosen in positions.items()
+            if chosen.size
         },
         curves=first.curves,
         kept_epoch=first.kept_epoch,
         metrics=metrics(torch.from_numpy(mean), calibration),
         seconds=sum(spent),
-        members={
-            f"network {i}" if one.model.learns else "forest": metrics(
-                one.note.objective.predictions(found.out)
-            )
-            for i, (one, found) in enumerate(zip(members, tested, strict=True), start=1)
-            if len(members) > 1
-        },
-        baseline={} if baseline is None else baseline.fold(number),
-        calibration={} if calibration is None else calibration.to_dict(),
+        members=alone,
+        calibration={} if calibration is None else asdict(calibration),
         tried=tried,
     )
     columns = predicted_columns(first.note, mean, spread, calibration)
     names = training.data.names(tested[0].graph.tolist())
-    table = prediction_table(first.note, tested[0], columns, number + 1, names)
-    text = json.dumps(asdict(record)).encode()
-    write_files(folder, {PREDICTIONS_FILE: table, FOLD_FILE: text})
-    for place in member_folders(folder, training.config.ensemble):
-        (place / CHECKPOINT_FILE).unlink(missing_ok=True)
-    for place in point_folders(folder, len(tried)):
-        shutil.rmtree(place, ignore_errors=True)
-    return record
+    return record, prediction_table(first.note, tested[0], columns, number + 1, names)
 
 
 def _evaluated(members: Sequence[Trained], number: int, part: str) -> list[Predictions]:
-    """Return what every model of a training says of a part of its split."""
-    return [one.training.evaluate(one, number, part) for one in members]
+    """Return the outputs of every model of a training for a part of its split."""
+    return [member.training.evaluate(member, number, part) for member in members]
 
 
 def _calibrated(
     predictor: Predictor, members: Sequence[Trained], number: int
 ) -> Calibration | None:
     """Return what validation graphs say about the mean prediction of members."""
-    config, goal = members[0].training.config, predictor.note.objective
+    config, note = members[0].training.config, predictor.note
+    if config.confidence is None and config.threshold is None:
+        return None
 
     def said(part: str) -> tuple[Tensor, Tensor, Tensor]:
-        found = _evaluated(members, number, part)
-        mean, _ = predictor.join(one.out for one in found)
-        return torch.from_numpy(mean), found[0].y, found[0].mask
+        rows = _evaluated(members, number, part)
+        mean, _ = predictor.join(one.out for one in rows)
+        return torch.from_numpy(mean), rows[0].y, rows[0].mask
 
     known = Calibration()
     if config.confidence is not None:
-        known = Calibration.fit(goal, config.confidence, *said("calibration"))
+        known = Calibration.fit(note, config.confidence, *said("calibration"))
     if config.threshold is not None:
-        cut = best_threshold(goal, config.threshold, *said("val"))
+        cut = best_threshold(note, config.threshold, *said("val"))
         known = replace(known, threshold=cut)
-    return None if known == Calibration() else known
+    return known
 
 
 def _check_calibration(training: Training) -> None:
@@ -311,12 +315,20 @@ def _check_calibration(training: Training) -> None:
         return
     if data.level != "graph":
         raise GraphInputError("confidence is for targets of graphs, not of nodes.")
+    needed = least_graphs(confidence)
     for number, chosen in enumerate(training.calibrating, start=1):
         where = (
             data.name if len(training.splits) == 1 else f"{data.name}, fold {number}"
         )
-        for name, column in zip(data.target_names, data.mask[chosen].T, strict=True):
-            check_enough(int(column.sum()), confidence, f"{where}, target {name!r}")
+        for name, count in zip(
+            data.target_names, data.mask[chosen].sum(0), strict=True
+        ):
+            if count < needed:
+                raise GraphInputError(
+                    f"{where}, target {name!r}: confidence {confidence:g} needs "
+                    f"{needed} validation graphs, there are {count}; use a larger "
+                    "val_fraction or a smaller confidence."
+                )
 
 
 def _read_fold(path: Path) -> FoldRecord:
@@ -334,39 +346,42 @@ def _side_by_side(
     data: GraphTask | None,
     data_root: str | Path | None,
     jobs: int,
-    work: Callable[[Training, Sequence[tuple[int, Path]]], object],
-    folders: Sequence[tuple[int, Path]],
+    folders: Sequence[Path],
     tell: Callable[[], None],
 ) -> None:
-    """Do the work of numbered folders in new processes, ``jobs`` at a time."""
-    shares = [folders[i::jobs] for i in range(min(jobs, len(folders)))]
-    arguments = [(work, config, data, data_root, share) for share in shares]
+    """Train folds, or the networks of one split, in ``jobs`` new processes.
+
+    Networks are trained up to their end only: :func:`run_fold` goes on from there.
+    """
+    waiting: list[_Work] = [
+        (number, None, folder)
+        for number, folder in enumerate(folders)
+        if not (folder / FOLD_FILE).is_file()
+    ]
+    if len(folders) == 1 and waiting:
+        members = member_folders(folders[0], config.ensemble)
+        waiting = [(0, member, folder) for member, folder in enumerate(members)]
+        if len(members) == 1:
+            return
+    shares = [waiting[i::jobs] for i in range(min(jobs, len(waiting)))]
+    arguments = [(config, data, data_root, share) for share in shares]
     run_processes(_do_share, arguments, look=tell)
 
 
 def _do_share(
-    work: Callable[[Training, Sequence[tuple[int, Path]]], object],
     config: RunConfig,
     data: GraphTask | None,
     data_root: str | Path | None,
-    folders: Sequence[tuple[int, Path]],
+    share: Sequence[_Work],
 ) -> None:
     """Do a share of the work in a new process, which has to prepare the data itself."""
-    work(Training(config, data, data_root=data_root), folders)
-
-
-def _train_members(training: Training, folders: Sequence[tuple[int, Path]]) -> None:
-    """Train some networks of an ensemble, each up to its end."""
-    for member, folder in folders:
-        make_folder(folder)
-        training.fit(0, member, output=folder)
-
-
-def _train_folds(training: Training, folders: Sequence[tuple[int, Path]]) -> None:
-    """Train and test some folds."""
+    training = Training(config, data, data_root=data_root)
     baseline = make_baseline(training)
-    for number, folder in folders:
-        run_fold(training, number, folder, baseline)
+    for number, member, folder in share:
+        if member is None:
+            run_fold(training, number, folder, baseline)
+        else:
+            training.fit(number, member, output=folder)
 
 
 def _teller(
@@ -374,14 +389,14 @@ def _teller(
 ) -> Callable[[], None]:
     """Return what tells ``progress`` how many epochs of all folds are done."""
     points = len(config.points) if config.grid else 0
-    parts = points or config.ensemble
-    whole = parts * (config.epochs if config.has_epochs else 1)
+    networks = points or config.ensemble
+    whole = networks * (config.epochs if config.has_epochs else 1)
 
     def done(folder: Path) -> int:
         if (folder / FOLD_FILE).is_file():
             return whole
         cut = point_folders if points else member_folders
-        return sum(map(_epochs, cut(folder, parts)))
+        return sum(map(_epochs, cut(folder, networks)))
 
     def tell() -> None:
         if progress is not None:
@@ -399,16 +414,16 @@ def _epochs(folder: Path) -> int:
         return 0
 
 
-def _finished(config: RunConfig, place: Path, data: GraphTask | None) -> RunRecord:
+def _finished(config: RunConfig, folder: Path, data: GraphTask | None) -> RunRecord:
     """Return the record of a finished run, if it is of the data as they are now."""
-    record = RunRecord.load(place)
+    record = RunRecord.load(folder)
     if data is None and Path(config.data).exists():
         data = load_data(config)
     if data is not None:
         now = data.with_targets().fingerprint()
         if now != record.data.get("fingerprint"):
             raise ConfigError(
-                f"the data has changed since the run in {place} finished; choose "
+                f"the data has changed since the run in {folder} finished; choose "
                 "another output to train on it."
             )
     return record
@@ -422,17 +437,16 @@ def _record(
     threads: Sequence[int],
 ) -> RunRecord:
     config = training.config
-    own = training.change(config.at(folds[0].point)) if config.grid else training
-    selects = config.keeps_best
-    place = available_device(config.accelerator, config.dtype)
+    chosen = training.change(config.at(folds[0].point)) if config.grid else training
+    device = available_device(config.accelerator, config.dtype)
     return RunRecord(
         config=config.to_dict(),
         data=described,
-        model=own.model_config,
-        num_parameters=own.num_parameters,
+        model=chosen.model_config,
+        num_parameters=chosen.num_parameters,
         protocol=config.protocol,
         selected_on=selected_on(config),
-        monitor=f"val_{config.monitor}" if selects else "nothing",
+        monitor=f"val_{config.monitor}" if config.keeps_best else "nothing",
         folds=tuple(folds),
         results=summarise(
             config, training.kind, folds, training.objective().metric_names
@@ -441,13 +455,13 @@ def _record(
         commit=source_commit(),
         started=started,
         seconds=sum(fold.seconds for fold in folds),
-        device=f"{place}, {' then '.join(map(str, threads))} threads",
+        device=f"{device}, {' then '.join(map(str, threads))} threads",
         baseline=summarise_baseline(training, folds),
     )
 
 
-def _join_predictions(folders: list[Path], place: Path) -> None:
+def _join_predictions(folders: list[Path], folder: Path) -> None:
     """Write the predictions of all folds to one file."""
-    parts = [(folder / PREDICTIONS_FILE).read_bytes() for folder in folders]
-    rows = [part.split(b"\n", 1)[1] for part in parts[1:]]
-    write_files(place, {PREDICTIONS_FILE: b"".join([parts[0], *rows])})
+    first, *others = [(fold / PREDICTIONS_FILE).read_bytes() for fold in folders]
+    rows = [table.split(b"\n", 1)[1] for table in others]
+    write_files(folder, {PREDICTIONS_FILE: b"".join([first, *rows])})

@@ -146,42 +146,42 @@ def write_config(config: RunConfig, folder: Path) -> None:
     write_files(folder, {CONFIG_FILE: text.encode()})
 
 
-def fold_folders(place: Path, count: int) -> list[Path]:
-    """Return the folders of a run's folds, whose order is that of their names."""
-    return _numbered(place, "fold", count)
+def fold_folders(folder: Path, count: int) -> list[Path]:
+    """Return the folders of a run's folds; a single one needs none of its own."""
+    return [folder] if count == 1 else _numbered(folder, "fold", count)
 
 
-def member_folders(place: Path, count: int) -> list[Path]:
+def member_folders(folder: Path, count: int) -> list[Path]:
     """Return the folders of the networks of a training; one needs none of its own."""
-    return [place] if count == 1 else _numbered(place, "member", count)
+    return [folder] if count == 1 else _numbered(folder, "member", count)
 
 
-def point_folders(place: Path, count: int) -> list[Path]:
+def point_folders(folder: Path, count: int) -> list[Path]:
     """Return where a training tries the points of a grid; they go when it ends."""
-    return _numbered(place, "point", count)
+    return _numbered(folder, "point", count)
 
 
-def _numbered(place: Path, word: str, count: int) -> list[Path]:
-    width = max(2, len(str(count)))
-    return [place / f"{word}-{i:0{width}d}" for i in range(1, count + 1)]
+def _numbered(folder: Path, word: str, count: int) -> list[Path]:
+    width = max(2, len(str(count)))  # their order is that of their names
+    return [folder / f"{word}-{i:0{width}d}" for i in range(1, count + 1)]
 
 
-def model_files(place: Path) -> list[Path]:
+def model_files(folder: Path) -> list[Path]:
     """Return the model files there are: of networks, and a forest; or of all folds."""
     names = (MODEL_FILE, f"member-*/{MODEL_FILE}", f"{FOREST_FOLDER}/{MODEL_FILE}")
-    files = [file for name in names for file in sorted(place.glob(name))]
-    folds = sorted(place.glob("fold-*"))
+    files = [file for name in names for file in sorted(folder.glob(name))]
+    folds = sorted(folder.glob("fold-*"))
     return files or [file for fold in folds for file in model_files(fold)]
 
 
 def check_same_config(config: RunConfig, folder: Path) -> None:
     """Raise ConfigError if the folder holds a run of another config, or no run."""
-    found = visible_names(folder)
-    if not found:
+    names = visible_names(folder)
+    if not names:
         return
-    if CONFIG_FILE not in found:
+    if CONFIG_FILE not in names:
         raise ConfigError(
-            f"{folder} is neither a run folder nor empty (it holds {found[0]}); choose "
+            f"{folder} is neither a run folder nor empty (it holds {names[0]}); choose "
             "another output."
         )
     other = RunConfig.from_dict(read_config(folder / CONFIG_FILE))

@@ -216,45 +216,45 @@ class RunRecord:
 
     def target_table(self) -> tuple[list[str], list[list[str]]]:
         """Return heading and rows of the results of each of several targets."""
-        found: dict[str, dict[str, str]] = {}
+        tested: dict[str, dict[str, str]] = {}
         for result in self.results:
             metric, _, rest = result.metric.partition("[")
             if result.protocol == self.protocol and rest:
                 value = f"{result.value:.4g}"
                 if result.spread is not None:
                     value += f" ± {result.spread:.2g}"
-                found.setdefault(rest[:-1], {})[metric] = value
-        if not found:
+                tested.setdefault(rest[:-1], {})[metric] = value
+        if not tested:
             return [], []
         targets = self.data["targets"]
         units = dict(zip(targets, self.data.get("target_units") or (), strict=False))
-        metrics = list(next(iter(found.values())))
+        metrics = list(next(iter(tested.values())))
         rows = [
-            [name, units.get(name, ""), *(own.get(metric, "") for metric in metrics)]
-            for name, own in found.items()
+            [name, units.get(name, ""), *(values.get(metric, "") for metric in metrics)]
+            for name, values in tested.items()
         ]
         return ["target", "unit", *metrics], rows
 
     def baseline_sentence(self) -> str | None:
         """Return the baselines in one line; ``None`` if there are none."""
-        found = self.baseline
-        if not found:
+        known = self.baseline
+        if not known:
             return None
-        if "metric" not in found:
-            reasons = [f"{name}: {why}" for name, why in found[LEFT_OUT].items()]
+        if "metric" not in known:
+            reasons = [f"{name}: {why}" for name, why in known[LEFT_OUT].items()]
             return f"no baseline without a network: {' '.join(reasons)}"
-        metric, own = found["metric"], self.result(found["metric"]).value
-        if found["model"] is None:
-            each = [f"{name} {_short(value)}" for name, value in found["each"].items()]
+        metric, reached = known["metric"], self.result(known["metric"]).value
+        if known["model"] is None:
+            each = [f"{name} {_short(value)}" for name, value in known["each"].items()]
             text = f"baselines without a network: {metric} {', '.join(each)}"
-            values = [value for value in found["each"].values() if value is not None]
+            values = [value for value in known["each"].values() if value is not None]
         else:
-            text = f"baseline without a network: {found['model']}, {metric} "
-            text += _short(found["value"])
-            values = [found["value"]]
-        text += f" (this network {_short(own)})"
+            text = f"baseline without a network: {known['model']}, {metric} "
+            text += _short(known["value"])
+            values = [known["value"]]
+        text += f" (this network {_short(reached)})"
         sign = 1 if is_better_high(metric) else -1
-        if any(value is not None and sign * value > sign * own for value in values):
+        if any(value is not None and sign * value > sign * reached for value in values):
             text += (
                 "; the network is behind: try --preset, more --epochs or sekgnn "
                 "search, or do without it"

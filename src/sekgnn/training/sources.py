@@ -178,11 +178,11 @@ def _one_graph(config: RunConfig) -> NodeTask:
 
 def _shards(config: RunConfig) -> GraphTask:
     """Return the graphs of a folder of shards, which are read as they are needed."""
-    own = config.columns or ("rdkit",) * (config.descriptors != "none")
-    if own:
+    asked = config.columns or ("rdkit",) * (config.descriptors != "none")
+    if asked:
         raise ConfigError(
             f"{config.data} is a folder of shards, without column or descriptors "
-            f"{own[0]!r}; train on the table itself, or leave it out."
+            f"{asked[0]!r}; train on the table itself, or leave it out."
         )
     kind: Any = config.kind
     return shard_task(config.data, config.target, kind=kind)

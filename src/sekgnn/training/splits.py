@@ -436,7 +436,8 @@ def read_split(path: str | Path, count: int) -> Split:
     Positions count from 0; graphs that are in no list are left out.
 
     Raises:
-        GraphInputError: If the file is wrong, or a position out of range or repeated.
+        GraphInputError: If the file is wrong, a list missing or empty, or a position
+            out of range or repeated.
     """
     try:
         values = parse_json(Path(path).read_text(encoding="utf-8-sig"))
@@ -446,33 +447,24 @@ def read_split(path: str | Path, count: int) -> Split:
         raise GraphInputError(f"the split {path} is not valid JSON: {error}") from error
     if not isinstance(values, dict):
         raise GraphInputError(f"the split {path} must be an object with three lists.")
-    return checked_split(values, count, f"the split {path}")
-
-
-def checked_split(values: dict[str, Any], count: int, name: str) -> Split:
-    """Return a split of plain lists after checking every position.
-
-    Raises:
-        GraphInputError: If a list is missing or empty, or a position out of range or
-            repeated.
-    """
     seen: dict[int, str] = {}
     parts = []
     for part in _PARTS:
         positions = values.get(part)
         if not isinstance(positions, list) or not positions:
-            raise GraphInputError(f"{name}: {part!r} is missing or empty.")
-        for place in positions:
-            if type(place) is not int or not 0 <= place < count:
+            raise GraphInputError(f"the split {path}: {part!r} is missing or empty.")
+        for position in positions:
+            if type(position) is not int or not 0 <= position < count:
                 raise GraphInputError(
-                    f"{name}: {place!r} in {part!r} is not a position in "
+                    f"the split {path}: {position!r} in {part!r} is not a position in "
                     f"0..{count - 1}."
                 )
-            if place in seen:
+            if position in seen:
                 raise GraphInputError(
-                    f"{name}: graph {place} is in {seen[place]!r} and in {part!r}."
+                    f"the split {path}: graph {position} is in {seen[position]!r} and "
+                    f"in {part!r}."
                 )
-            seen[place] = part
+            seen[position] = part
         parts.append(np.array(positions, dtype=np.int64))
     return Split(*parts)
 

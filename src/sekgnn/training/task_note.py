@@ -9,78 +9,70 @@ from typing import Annotated, Any
 
 from sekgnn.datasets.graph_task import GraphTask, add_graph_features
 from sekgnn.datasets.read_task import TASK_FORMATS, task_format
-from sekgnn.datasets.targets import Label, TaskKind
+from sekgnn.datasets.targets import Label
 from sekgnn.errors import GraphInputError, ModelFileError
 from sekgnn.graphs.shards import Reader, read_manifest
 from sekgnn.models import GraphModel, load_models
 from sekgnn.models.model_file import read_about
 from sekgnn.models.module_model import ModuleModel
 from sekgnn.parsing import Size, read_as
+from sekgnn.training.batches import sampled
+from sekgnn.training.config import RunConfig
 from sekgnn.training.objective import Objective
 
 
-@dataclass(frozen=True)
-class TaskNote:
-    """Beside a model's config and weights, all that is needed to predict.
+@dataclass(frozen=True, kw_only=True)
+class TaskNote(Objective):
+    """An objective, and all else that is needed beside a model to predict.
 
     Attributes:
+        targets: Their names.
         classes: Label of every class number; ``None`` where there are none.
-        mean: Added to outputs of a regression after scaling.
-        scale: By which they are multiplied.
-        loss: By which they were learned; ``"bce"`` makes them probabilities.
         units: Of the predictions, in words.
         feature_names: The columns of ``x``, if they have names.
         reader: Format and options of the file it was trained on; ``None`` for
             benchmarks and objects in memory.
         max_neighbors: Sample of every hop, or ``None``.
-        comparable: Whether all targets have one unit.
+        sample_seed: Its seed.
     """
 
-    kind: TaskKind
     targets: tuple[str, ...]
     classes: tuple[Label, ...] | None
-    mean: tuple[float, ...]
-    scale: tuple[float, ...]
-    loss: str = "mse"
     units: str = "as given"
     feature_names: tuple[str, ...] | None = None
     edge_feature_names: tuple[str, ...] | None = None
     reader: Annotated[dict[str, Any], Reader] | None = None
     max_neighbors: Size | None = None
     sample_seed: int = 0
-    comparable: bool = True
     graph_feature_names: tuple[str, ...] = ()
 
     @classmethod
-    def of(
-        cls,
-        data: GraphTask,
-        objective: Objective,
-        max_neighbors: int | None = None,
-        sample_seed: int = 0,
-    ) -> TaskNote:
-        """Return the note for a model that is trained on ``data``."""
-        return cls(
-            kind=objective.kind,
+    def of(cls, config: RunConfig, data: GraphTask, train: GraphTask) -> TaskNote:
+        """Return the note for a model that is trained on some of the data.
+
+        Raises:
+            ConfigError: If loss or monitor do not fit the kind of task.
+        """
+        assert data.kind is not None  # as there are targets
+        note = cls.fit(
+            data.kind,
+            config.loss,
+            config.normalize,
+            *train.targets(),
+            data.has_one_unit,
+            config.class_weight,
             targets=data.target_names,
             classes=data.classes,
-            mean=objective.mean,
-            scale=objective.scale,
-            loss=objective.loss,
             units=data.units,
             feature_names=data.feature_names,
             edge_feature_names=data.edge_feature_names,
             reader=data.reader,
-            max_neighbors=max_neighbors,
-            sample_seed=sample_seed,
-            comparable=objective.comparable,
+            max_neighbors=sampled(data, config.max_neighbors),
+            sample_seed=config.seed,
             graph_feature_names=data.graph_feature_names,
         )
-
-    @property
-    def objective(self) -> Objective:
-        """What turns outputs into predictions."""
-        return Objective(self.kind, self.loss, self.mean, self.scale, self.comparable)
+        note.check_monitor(config.monitor)
+        return note
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -140,8 +132,10 @@ class TaskNote:
         return {}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return asdict(self)
+        """Return plain JSON values; weights of classes are for training alone."""
+        values = asdict(self)
+        del values["class_weights"]
+        return values
 
     @classmethod
     def from_dict(cls, values: Any) -> TaskNote:
@@ -159,7 +153,7 @@ class TaskNote:
         """Raise ValueError if the parts do not fit together."""
         sizes = {len(self.mean), len(self.scale)}
         numbers = len(self.targets) if self.kind == "regression" else 0
-        if not self.targets or not sizes <= {0, numbers} or len(sizes) > 1:
+        if not self.targets or sizes != {numbers}:
             raise ValueError("targets, mean and scale do not belong together")
         if self.kind in ("binary", "multiclass") and len(self.classes or ()) < 2:
             raise ValueError("it has no classes")
@@ -180,8 +174,8 @@ def read_models(file: Path) -> list[tuple[GraphModel, TaskNote]]:
     note = TaskNote.from_dict(read_about(file).get("task", {}))
     models = load_models(file)
     for model in models:
-        own, outputs = isinstance(model, ModuleModel), model.out_channels
-        if not own and outputs != note.num_outputs:
+        foreign, outputs = isinstance(model, ModuleModel), model.out_channels
+        if not foreign and outputs != note.num_outputs:
             raise ModelFileError(
                 f"{file} is damaged: its model has {outputs} outputs, and its task "
                 f"{note.num_outputs}."
@@ -191,6 +185,6 @@ def read_models(file: Path) -> list[tuple[GraphModel, TaskNote]]:
 
 def _labels(names: tuple[str, ...] | None) -> list[int] | None:
     """Return the labels behind the one-hot columns ``label 0``, ``label 3``, ..."""
-    found = [name.removeprefix("label ") for name in names or ()
+    texts = [name.removeprefix("label ") for name in names or ()
              if name.startswith("label ")]  # fmt: skip
-    return [int(float(text)) for text in found] or None
+    return [int(float(text)) for text in texts] or None

@@ -11,13 +11,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from sekgnn.datasets import GraphTask, NodeTask, Split
 from sekgnn.datasets.graph_task import set_weights
-from sekgnn.datasets.shard_task import ShardTask
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
-from sekgnn.files import write_files
+from sekgnn.files import make_folder
 from sekgnn.kernel import clock
 from sekgnn.models import Forest, GraphModel, save_model
 from sekgnn.models.graph_model import check_pairs
@@ -25,10 +23,10 @@ from sekgnn.models.hop_encoder import HopEncoder
 from sekgnn.nn.batch_loader import BatchLoader, BatchSource
 from sekgnn.parallel import Progress
 from sekgnn.training.batches import (
-    ShardSource,
     encoding_cache,
-    graph_source,
-    seed_source,
+    model_reads,
+    sampled,
+    task_source,
 )
 from sekgnn.training.build import freeze, make_model, start_from
 from sekgnn.training.checkpoint import check_checkpoint, read_checkpoint
@@ -39,15 +37,15 @@ from sekgnn.training.closed_form import (
     solve_skip,
 )
 from sekgnn.training.config import RunConfig
+from sekgnn.training.epochs import History
 from sekgnn.training.loop import EpochReport, Loop
-from sekgnn.training.objective import Objective, make_objective
-from sekgnn.training.predictions import Predictions, predict_batches, to_csv
+from sekgnn.training.objective import Objective
+from sekgnn.training.predictions import Predictions, predict_batches
 from sekgnn.training.run_folder import CHECKPOINT_FILE, CURVES_FILE, MODEL_FILE
 from sekgnn.training.sources import load_data
 from sekgnn.training.splits import calibration_parts, make_splits
 from sekgnn.training.task_note import TaskNote
 
-_SEED_NEIGHBORS = 10
 _ABSURD = 100.0  # times the loss of saying the same of all training graphs
 _KEPT = 4  # sets of hops and encodings in memory; each may be as large as the data
 
@@ -103,7 +101,7 @@ class Training:
         >>> config = RunConfig(model="gin", hidden_channels=4, epochs=2)
         >>> training = Training(config, networkx_task(graphs, list(range(20))))
         >>> trained = training.fit()
-        >>> training.evaluate(trained).metrics(trained.note.objective).keys()
+        >>> training.evaluate(trained).metrics(trained.note).keys()
         dict_keys(['mae', 'mse', 'rmse', 'log10_mse', 'r2'])
     """
 
@@ -130,7 +128,7 @@ class Training:
             splits = make_splits(config, self.data, data_root)
         self.splits, self.calibrating = calibration_parts(config, self.data, splits)
         self.cache = cache
-        self._joined: dict[Any, BatchSource] = {}
+        self._sources: dict[Any, BatchSource] = {}
         self._kept: dict[Any, Any] = {}
         self._set(config)
 
@@ -139,14 +137,9 @@ class Training:
         self._first: GraphModel | None = self._new_model(0)
         self.model_config = self._first.to_config()
         self.num_parameters = self._first.num_parameters * config.ensemble
-        self._reads = (
-            self._first.num_hops,
-            self._first.encoding,
-            self._first.precision,
-        )
         if isinstance(self.data, NodeTask):
             check_seeds(self._first, config)
-            self._num_layers = self._first.options.num_layers
+        self._reads = model_reads(self._first, self.data)
         sizes = np.sort(self.data.sizes)[-config.batch_size :].tolist()
         check_pairs(self._first, sizes, self.data.name)
         goal = self.objective(0)
@@ -154,8 +147,7 @@ class Training:
         if type(self._first).check_graph is not GraphModel.check_graph:
             self.data.check(self._first.check_graph)
         if config.start_from is not None:  # what does not fit shows now
-            note = TaskNote.of(self.data, goal)
-            start_from(self._new_model(0), note, config.start_from)
+            start_from(self._new_model(0), goal, config.start_from)
         if config.with_forest:  # what it cannot read shows before anything is trained
             make_model(config.without_network("forest"), self.data, 0)
         for point in config.points if config.grid else ():
@@ -190,32 +182,14 @@ class Training:
             return self._new_model(number, member)
         return first
 
-    def objective(self, number: int = 0) -> Objective:
+    def objective(self, number: int = 0) -> TaskNote:
         """Return loss and metrics, with mean and scale of the training targets.
 
         Raises:
             ConfigError: If loss or monitor do not fit the kind of task.
         """
-        y, mask = self.data.subset(self.splits[number].train).targets()
-        config, comparable = self.config, self.data.has_one_unit
-        goal = make_objective(
-            self.kind,
-            config.loss,
-            config.normalize,
-            y,
-            mask,
-            comparable,
-            config.class_weight,
-        )
-        goal.check_monitor(config.monitor)
-        return goal
-
-    def _note(self, objective: Objective) -> TaskNote:
-        """Return what outputs mean, and how neighbours are sampled."""
-        limit = self.config.max_neighbors
-        if isinstance(self.data, NodeTask):
-            limit = seed_neighbors(limit)
-        return TaskNote.of(self.data, objective, limit, self.config.seed)
+        train = self.data.subset(self.splits[number].train)
+        return TaskNote.of(self.config, self.data, train)
 
     def prepare(self, progress: Progress | None = None) -> BatchSource:
         """Return the graphs with hops and encodings, found when first asked for.
@@ -226,43 +200,32 @@ class Training:
         Raises:
             GraphInputError: If a graph cannot be used.
         """
-        config, (num_hops, encoding, dtype) = self.config, self._reads
-        seed = None if config.max_neighbors is None else config.seed
-        key: Any = (num_hops, encoding, dtype, config.max_neighbors, seed)
-        if isinstance(self.data, NodeTask):
-            key = (*key, self._num_layers)
-        found = self._joined.pop(key, None)
-        if found is None:
-            while len(self._joined) >= _KEPT:
-                self._joined.pop(next(iter(self._joined)))
-            cached = encoding_cache() if self.cache else None
-            if isinstance(self.data, ShardTask):
-                found = ShardSource(self.data, *key)
-            elif isinstance(self.data, NodeTask):
-                found = seed_source(
-                    self.data,
-                    num_hops,
-                    self._num_layers,
-                    encoding,
-                    max_neighbors=seed_neighbors(config.max_neighbors),
-                    seed=config.seed,
-                    dtype=dtype,
-                    cache_dir=cached,
-                    progress=progress,
-                )
-            else:
-                found = graph_source(
-                    self.data.graphs,
-                    num_hops,
-                    encoding,
-                    max_neighbors=config.max_neighbors,
-                    seed=config.seed,
-                    dtype=dtype,
-                    cache_dir=cached,
-                    progress=progress,
-                )
-        self._joined[key] = found  # now the last to be dropped
-        return found
+        limit, seed = sampled(self.data, self.config.max_neighbors), self.config.seed
+        key = (self._reads, limit, None if limit is None else seed)
+        source = self._sources.pop(key, None)
+        if source is None:
+            while len(self._sources) >= _KEPT:
+                self._sources.pop(next(iter(self._sources)))
+            source = task_source(
+                self.data,
+                self._reads,
+                max_neighbors=limit,
+                seed=seed,
+                cache_dir=encoding_cache() if self.cache else None,
+                progress=progress,
+            )
+        self._sources[key] = source  # now the last to be dropped
+        return source
+
+    def _batches(self, number: int, part: str) -> BatchLoader:
+        """Return the batches of train, val, calibration or test of a split, or all."""
+        if part == "all":
+            chosen = np.arange(len(self.data))
+        elif part == "calibration":
+            chosen = self.calibrating[number]
+        else:
+            chosen = getattr(self.splits[number], part)
+        return self.prepare().batches(chosen, max(self.config.batch_size, 256))
 
     def fit(
         self,
@@ -283,7 +246,7 @@ class Training:
         Args:
             number: Of the split, from 0.
             member: Of the ensemble, from 0; each has seeds of its own.
-            output: For checkpoint, model and curves; ``None`` writes nothing.
+            output: Folder for checkpoint, model and curves; ``None`` writes nothing.
             progress: Called with (done, total) batches.
             report: Called with (epoch, values) after every epoch.
 
@@ -293,91 +256,97 @@ class Training:
             ModelFileError: If the checkpoint in ``output`` is damaged.
             OutputError: If a file cannot be written.
         """
+        if output is not None:
+            make_folder(output)
+        model, note = self.model(number, member), self.objective(number)
+        told = (output, progress, report)
+        fitted = self._descend if model.learns else self._solve
+        trained = fitted(model, note, number, member, *told)
+        if output is not None:
+            about = {"task": trained.note.to_dict()}
+            save_model(model, output / MODEL_FILE, about)
+        self._compare(trained.curves, trained.note, number)
+        return trained
+
+    def _descend(
+        self,
+        model: GraphModel,
+        note: TaskNote,
+        number: int,
+        member: int,
+        output: Path | None,
+        progress: Progress | None,
+        report: EpochReport | None,
+    ) -> Trained:
+        """Train a network by epochs, and solve the layers that are to be solved."""
         config, split = self.config, self.splits[number]
-        objective, joined = self.objective(number), self.prepare()
-        model = self.model(number, member)
-        watched = getattr(split, config.watched) if config.watched else split.val[:0]
-
-        def batches(part: NDArray[np.int64]) -> BatchLoader:
-            return joined.batches(part, max(config.batch_size, 256))
-
-        def parts() -> tuple[BatchLoader, BatchLoader]:
-            return batches(split.train), batches(split.val)
-
-        if not model.learns:
-            return self._fit_at_once(model, number, member, output, report)
+        train, val = (self._batches(number, part) for part in ("train", "val"))
         saved = None
         if output is not None and (output / CHECKPOINT_FILE).exists():
             path = output / CHECKPOINT_FILE
             saved = read_checkpoint(path)
-            objective = check_checkpoint(saved, model, objective, path)
-        elif config.start_from is None:
-            model.fit_inputs(lambda: batches(split.train))
-            if config.closed_form in ("before", "both"):
-                solve_skip(model, objective, *parts())
-                objective = aim_at_the_rest(model, objective, batches(split.train))
-        note = self._note(objective)
-        if saved is None and config.start_from is not None:
+            note = check_checkpoint(saved, model, note, path)
+        elif config.start_from is not None:
             start_from(model, note, config.start_from, member)
+        else:
+            model.fit_inputs(lambda: train)
+            if config.closed_form in ("before", "both"):
+                solve_skip(model, note, train, val)
+                note = aim_at_the_rest(model, note, train)
         loop = Loop(
             model,
-            objective,
-            joined,
+            note,
+            self.prepare(),
             split.train,
-            watched,
+            getattr(split, config.watched) if config.watched else split.val[:0],
             config,
             fold_seeds(config.seed, number, member)[1],
             output,
             {"task": note.to_dict()},
         )
         loop.run(saved, progress, report)
-        curves, kept = loop.history.curves, loop.best_epoch
         if config.closed_form in ("after", "both"):
-            solve_head(model, objective, *parts())
-        if output is not None:
-            save_model(model, output / MODEL_FILE, {"task": note.to_dict()})
-        self._compare(curves, objective, number)
-        return Trained(self, model, note, curves, kept, loop.history.seconds)
+            solve_head(model, note, train, val)
+        curves, seconds = loop.history.curves, loop.history.seconds
+        return Trained(self, model, note, curves, loop.best_epoch, seconds)
 
-    def _fit_at_once(
+    def _solve(
         self,
         model: GraphModel,
+        note: TaskNote,
         number: int,
         member: int,
         output: Path | None,
+        progress: Progress | None,
         report: EpochReport | None,
     ) -> Trained:
         """Fit a model without epochs; its curves have one value each."""
-        objective, joined, began = self.objective(number), self.prepare(), clock()
-        config, note = self.config, self._note(objective)
-        split, size = self.splits[number], max(self.config.batch_size, 256)
-        train, val = (joined.batches(part, size) for part in (split.train, split.val))
+        train, val = (self._batches(number, part) for part in ("train", "val"))
+        began = clock()
         model.fit_inputs(lambda: train)
         if isinstance(model, Forest):
             seed, _ = fold_seeds(self.config.seed, number, member)
-            grow_forest(model, objective, train, seed)
+            grow_forest(model, note, train, seed)
         elif model.fits_itself:
-            every = joined.batches(np.arange(len(self.data)), size)
-            model.fit_at_once(objective, train, val, every, self._kept)
+            model.fit_at_once(
+                note, train, val, self._batches(number, "all"), self._kept
+            )
         else:
-            solve_skip(model, objective, train, val)
+            solve_skip(model, note, train, val)
         trained = Trained(self, model.eval(), note, {}, 1, clock() - began)
-        row = {"train_loss": self.evaluate(trained, number, "train").loss(objective)}
-        watched = config.watched
+        row = {"train_loss": self.evaluate(trained, number, "train").loss(note)}
+        watched = self.config.watched
         if watched is not None:
-            found = self.evaluate(trained, number, watched)
-            row[f"{watched}_loss"] = found.loss(objective)
-            for name, value in found.metrics(objective).items():
+            rows = self.evaluate(trained, number, watched)
+            row[f"{watched}_loss"] = rows.loss(note)
+            for name, value in rows.metrics(note).items():
                 row[f"{watched}_{name}"] = value
-        if output is not None:
-            table = to_csv(["epoch", *row], [[1, *row.values()]])
-            write_files(output, {CURVES_FILE: table})
-            save_model(model, output / MODEL_FILE, {"task": note.to_dict()})
+        history = History(None if output is None else output / CURVES_FILE)
+        history.add(row, trained.seconds)
+        history.write(0)
         if report is not None:
             report(1, row)
-        curves = {name: [value] for name, value in row.items()}
-        self._compare(curves, objective, number)
-        return replace(trained, curves=curves)
+        return replace(trained, curves=history.curves)
 
     def _compare(
         self, curves: dict[str, list[float]], objective: Objective, number: int
@@ -404,17 +373,7 @@ class Training:
         self, trained: Trained, number: int = 0, part: str = "test"
     ) -> Predictions:
         """Return what a model says of a part: train, val, calibration or test."""
-        if part == "calibration":
-            chosen = self.calibrating[number]
-        else:
-            chosen = getattr(self.splits[number], part)
-        batches = self.prepare().batches(chosen, max(self.config.batch_size, 256))
-        return predict_batches(trained.model, batches)
-
-
-def seed_neighbors(given: int | None) -> int:
-    """Return how many nodes of a hop are sampled in one huge graph."""
-    return _SEED_NEIGHBORS if given is None else given
+        return predict_batches(trained.model, self._batches(number, part))
 
 
 def check_seeds(model: GraphModel, config: RunConfig) -> None:
@@ -438,8 +397,8 @@ def fold_seeds(seed: int, number: int, member: int = 0) -> tuple[int, int]:
     Further members of an ensemble have seeds of their own; the first has those of a
     network alone.
     """
-    own = (member,) if member else ()
-    state = np.random.SeedSequence([seed, number], spawn_key=own).generate_state(2)
+    key = (member,) if member else ()
+    state = np.random.SeedSequence([seed, number], spawn_key=key).generate_state(2)
     return int(state[0]), int(state[1])
 
 
