@@ -1,4 +1,4 @@
-"""What encoding large graphs would cost, estimated before it is begun.
+"""The time that encoding large graphs would take, estimated before it begins.
 
 Around a hub every neighbourhood is almost the whole graph, so the time grows with the
 square of the number of nodes, or its cube. Neighbourhoods of a few nodes tell.
@@ -7,15 +7,14 @@ square of the number of nodes, or its cube. Neighbourhoods of a few nodes tell.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.encoding.channels import SQUARES, Plan, plans
+from sekgnn.encoding.channels import SQUARES, plans
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.packed import PackedGraphs
@@ -42,7 +41,7 @@ _OUT = 4.0  # per number that is written
 
 @contextmanager
 def patient(force: bool) -> Iterator[None]:
-    """Let an encoding take as long as it needs, if asked to."""
+    """Lift ``TIME_LIMIT`` within the block, with ``force``."""
     global TIME_LIMIT
     limit = TIME_LIMIT
     TIME_LIMIT = math.inf if force else limit
@@ -54,21 +53,15 @@ def patient(force: bool) -> Iterator[None]:
 
 def check_costs(
     graphs: PackedGraphs,
-    blocks: list[Plan],
-    alike: NDArray[np.int32],
+    encoding: WalkEncoding,
     backend: str,
-    out: NDArray[Any],
     threads: int | None,
+    alike: NDArray[np.int32] | None = None,
+    count: int | None = None,
 ) -> None:
     """Refuse what would take more than ``TIME_LIMIT`` seconds.
 
-    Args:
-        graphs: The graphs.
-        blocks: What to compute.
-        alike: The smallest twin of each node; only these are computed.
-        backend: As for :func:`~sekgnn.encoding.encoder.encode`.
-        out: ``[N, C, L]``, or fewer nodes, the first ones.
-        threads: Threads that share the work.
+    The arguments are those of :func:`exact_seconds`.
 
     Raises:
         ConfigError: If so; says how long it would take, how long sampling would, and
@@ -76,33 +69,17 @@ def check_costs(
     """
     if graphs.num_nodes <= _LARGE or not np.isfinite(TIME_LIMIT):
         return
-    found = _large_nodes(graphs, alike, len(out))
-    if not found.size:
-        return
-    seconds = _exact(graphs, blocks, alike, found, backend, out.shape[2], threads)
-    sampled = partial(_sampled, graphs, blocks, found, out.shape[2], 256, threads)
-    refuse_long(seconds, found.size, sampled)
-
-
-def refuse_long(seconds: float, num_nodes: int, sampled: Callable[[], float]) -> None:
-    """Raise if an encoding would take longer than ``TIME_LIMIT``.
-
-    Args:
-        seconds: Predicted.
-        num_nodes: To encode.
-        sampled: Returns what 256 walks per start would take.
-
-    Raises:
-        ConfigError: If so.
-    """
+    options: dict[str, Any] = {"threads": threads, "alike": alike, "count": count}
+    seconds = exact_seconds(graphs, encoding, backend=backend, **options)
     if seconds > TIME_LIMIT:
+        sampled = sampled_seconds(graphs, encoding, **options)
         raise ConfigError(
-            f"this encoding of {num_nodes:,} nodes would take about "
-            f"{_duration(seconds)}: neighbourhoods are large, as around hubs. Take "
-            "fewer shells, a smaller radius or shorter walks; or estimate walks on the "
-            "whole graph from samples (encode_sampled, --backend sampled), which would "
-            f"take about {_duration(sampled())} with 256 walks; or say that it may "
-            "take this long (--force; sekgnn.encoding.costs.TIME_LIMIT)."
+            f"this encoding of {_large_nodes(graphs, alike, count).size:,} nodes would "
+            f"take about {_duration(seconds)}: neighbourhoods are large, as around "
+            "hubs. Take fewer shells, a smaller radius or shorter walks; or estimate "
+            "walks on the whole graph from samples (encode_sampled, --backend sampled),"
+            f" which would take about {_duration(sampled)} with 256 walks; or say that "
+            "it may take this long (--force; sekgnn.encoding.costs.TIME_LIMIT)."
         )
 
 
@@ -112,63 +89,29 @@ def exact_seconds(
     *,
     backend: str = "auto",
     threads: int | None = None,
+    alike: NDArray[np.int32] | None = None,
+    count: int | None = None,
 ) -> float:
     """Predict how long the exact encoding of large graphs takes.
 
     The neighbourhoods of a few nodes are searched and the edges in them counted; graphs
-    of up to 1024 nodes are left out, and twins are not looked for.
+    of up to 1024 nodes are left out.
+
+    Args:
+        graphs: The graphs.
+        encoding: What to compute.
+        backend: As for :func:`~sekgnn.encoding.encoder.encode`.
+        threads: Threads that share the work.
+        alike: The smallest twin of each node; only these are computed. By default all.
+        count: How many of the first nodes are encoded; all by default.
     """
-    alike = np.arange(graphs.num_nodes, dtype=np.int32)
-    blocks = [plan for plan, _ in plans(encoding)]
-    nodes = _large_nodes(graphs, alike, alike.size)
-    return _exact(graphs, blocks, alike, nodes, backend, encoding.walk_length, threads)
-
-
-def sampled_seconds(
-    graphs: PackedGraphs,
-    encoding: WalkEncoding,
-    *,
-    num_walks: int = 256,
-    threads: int | None = None,
-) -> float:
-    """Predict how long :func:`~sekgnn.encode_sampled` takes on large graphs."""
-    nodes = _large_nodes(
-        graphs, np.arange(graphs.num_nodes, dtype=np.int32), graphs.num_nodes
-    )
-    blocks = [plan for plan, _ in plans(encoding)]
-    return _sampled(graphs, blocks, nodes, encoding.walk_length, num_walks, threads)
-
-
-def _large_nodes(
-    graphs: PackedGraphs, alike: NDArray[np.int32], count: int
-) -> NDArray[np.int64]:
-    """Return the nodes that are computed one by one."""
-    sizes = np.diff(graphs.node_ptr)
-    if sizes.max(initial=0) <= _LARGE:
-        return np.empty(0, np.int64)
-    large = np.repeat(sizes > _LARGE, sizes)
-    return np.flatnonzero((large & (alike == np.arange(alike.size)))[:count])
-
-
-def _some(nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-    rng = np.random.default_rng(0)
-    return rng.choice(nodes, min(_SAMPLE, nodes.size), replace=False)
-
-
-def _exact(
-    graphs: PackedGraphs,
-    blocks: list[Plan],
-    alike: NDArray[np.int32],
-    nodes: NDArray[np.int64],
-    backend: str,
-    steps: int,
-    threads: int | None,
-) -> float:
-    """Return the predicted seconds of all blocks."""
+    nodes = _large_nodes(graphs, alike, count)
     if not nodes.size:
         return 0.0
-    chosen, total, half = _some(nodes), 0.0, (steps + 1) // 2
-    for plan in blocks:
+    alike = _each(graphs) if alike is None else alike
+    chosen, total, steps = _some(nodes), 0.0, encoding.walk_length
+    half = (steps + 1) // 2
+    for plan, _ in plans(encoding):
         squares = plan.offsets[SQUARES] >= 0
         if plan.radius == 0 and (squares or backend in ("auto", "push")):
             reach = plan.num_shells + half
@@ -193,25 +136,46 @@ def _exact(
     return 1e-9 * total / resolve_threads(threads)
 
 
-def _sampled(
+def sampled_seconds(
     graphs: PackedGraphs,
-    blocks: list[Plan],
-    nodes: NDArray[np.int64],
-    steps: int,
-    num_walks: int,
-    threads: int | None,
+    encoding: WalkEncoding,
+    *,
+    num_walks: int = 256,
+    threads: int | None = None,
+    alike: NDArray[np.int32] | None = None,
+    count: int | None = None,
 ) -> float:
-    """Return the predicted seconds of sampling."""
+    """Predict how long :func:`~sekgnn.encode_sampled` takes on large graphs."""
+    nodes = _large_nodes(graphs, alike, count)
     if not nodes.size:
         return 0.0
-    alike = np.arange(graphs.num_nodes, dtype=np.int32)
-    chosen, total = _some(nodes), 0.0
-    for plan in blocks:
-        levels, _, _ = ball_costs(graphs.csr, alike, chosen, plan.num_shells, 0)
+    chosen, total, steps = _some(nodes), 0.0, encoding.walk_length
+    for plan, _ in plans(encoding):
+        levels, _, _ = ball_costs(graphs.csr, _each(graphs), chosen, plan.num_shells, 0)
         work = _SEARCH * float(levels[:, :-1].sum(axis=1).mean())
         work += _WALK * (plan.num_shells + 1) * num_walks * steps
         total += nodes.size * (work + 2 * _OUT * plan.terms.shape[0] * steps)
     return 1e-9 * total / resolve_threads(threads)
+
+
+def _large_nodes(
+    graphs: PackedGraphs, alike: NDArray[np.int32] | None, count: int | None
+) -> NDArray[np.int64]:
+    """Return the nodes that are computed one by one."""
+    sizes = np.diff(graphs.node_ptr)
+    large = np.repeat(sizes > _LARGE, sizes)
+    if alike is not None:
+        large &= alike == _each(graphs)
+    return np.flatnonzero(large[:count])
+
+
+def _each(graphs: PackedGraphs) -> NDArray[np.int32]:
+    return np.arange(graphs.num_nodes, dtype=np.int32)
+
+
+def _some(nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+    rng = np.random.default_rng(0)
+    return rng.choice(nodes, min(_SAMPLE, nodes.size), replace=False)
 
 
 @kernel

@@ -1,8 +1,8 @@
-"""Work in pieces on the workers of a Dask cluster.
+"""Run tasks on the workers of a Dask cluster.
 
-Dask schedules and moves tasks off workers that die. Here is what it does not know: that
-workers need this version of the library, how much to hand out at a time, who may not
-have a word with them, and how to say in one line what went wrong.
+Dask schedules tasks and moves them off workers that die. This module adds the rest:
+checks that workers have this version of the library, a limit on the tasks in flight,
+encryption of local clusters, and errors of one line.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def open_client(
 ) -> Iterator[Any]:
     """Give a ``distributed.Client`` of a scheduler, or of new workers on this machine.
 
-    Whoever can talk to a scheduler or a worker runs code as its user. What is started
-    here listens on this machine alone, and talks to who holds a key that is made for it
+    Whoever can talk to a scheduler or a worker runs code as its user. A cluster started
+    here listens on this machine alone, and only to holders of a key that is made for it
     and never leaves its processes.
 
     Args:
@@ -56,7 +56,7 @@ def open_client(
         ConfigError: If there is no scheduler at that address.
     """
     distributed = require("distributed", "dask")
-    # what happens to workers and connections is said here, in one line
+    # the errors raised here replace Dask's own messages about workers and connections
     logger = logging.getLogger("distributed")
     level = logger.level
     logger.setLevel(logging.CRITICAL)
@@ -145,7 +145,7 @@ def run_tasks(
     try:
         client.run_on_scheduler(patient)
         client.wait_for_workers(1)
-        _refuse([found for found in client.run(look).values() if found is not None])
+        _refuse([text for text in client.run(look).values() if text is not None])
         finished = distributed.as_completed()
         source = iter(tasks)
         ended = False
@@ -220,20 +220,20 @@ def _by_value() -> tuple[Callable[..., str | None], Callable[..., Any]]:
     A worker without this library could not import them from it.
     """
 
-    def problem(version: str, packages: list[Any], place: str) -> str | None:
+    def problem(version: str, packages: list[Any], worker: str) -> str | None:
         import importlib
 
         try:
-            found = importlib.import_module("sekgnn._version").__version__
+            installed = importlib.import_module("sekgnn._version").__version__
         except ImportError as error:
-            return f"{place} has no sekgnn ({error})"
-        if found != version:
-            return f"{place} has sekgnn {found}"
+            return f"{worker} has no sekgnn ({error})"
+        if installed != version:
+            return f"{worker} has sekgnn {installed}"
         for module, extra in packages:
             try:
                 importlib.import_module(module)
             except ImportError as error:
-                return f"{place} lacks the extra {extra!r} ({error})"
+                return f"{worker} lacks the extra {extra!r} ({error})"
         return None
 
     def run(version: str, packages: list[Any], content: bytes, task: Any) -> Any:
@@ -241,7 +241,7 @@ def _by_value() -> tuple[Callable[..., str | None], Callable[..., Any]]:
 
         from distributed import get_worker
 
-        found = problem(version, packages, get_worker().address)
-        return found if found is not None else (pickle.loads(content)(task),)
+        text = problem(version, packages, get_worker().address)
+        return text if text is not None else (pickle.loads(content)(task),)
 
     return problem, run

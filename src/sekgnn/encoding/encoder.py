@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sekgnn.checks import check_choice
-from sekgnn.encoding.channels import Plan, Values, plans
+from sekgnn.encoding.channels import Plan, Values, plans, with_shell_sizes
 from sekgnn.encoding.costs import check_costs
 from sekgnn.encoding.graph_scope import encode_one
 from sekgnn.encoding.ragged import RaggedEncoding
-from sekgnn.encoding.size_steps import with_shell_sizes
 from sekgnn.encoding.substructure import SubstructureEncoding, make_encoding
 from sekgnn.encoding.tasks import BACKENDS, SMALL_GRAPH, Backend, encoding_tasks
 from sekgnn.encoding.walk_encoding import WalkEncoding
@@ -121,10 +120,10 @@ def encode_pairs(
 ) -> NDArray[Any] | None:
     """Return the encoding ``[n, C, L]`` of one small graph, by one compiled call.
 
-    The numbers are those of :func:`encode`, of which this saves what only many graphs,
-    or a large one, need. ``None`` if that is needed: :func:`quick_plans` is empty, the
-    graph is large, a pair of ``edges`` ``[2, E]`` breaks a rule, or one decomposition
-    is faster.
+    The numbers are those of :func:`encode`, without the preparations that only pay for
+    many graphs or a large one. ``None`` where these are needed: :func:`quick_plans` is
+    empty, the graph is large, a pair of ``edges`` ``[2, E]`` breaks a rule, or one
+    decomposition is faster.
     """
     shape = num_nodes, encoding.num_channels, encoding.length
     if not 0 < num_nodes <= SMALL_GRAPH or math.prod(shape) > _QUICK:
@@ -147,8 +146,8 @@ def quick_plans(encoding: SubstructureEncoding) -> list[Plan]:
     """Return the plans of an encoding made of walks on whole graphs alone, or none."""
     if type(encoding) is not WalkEncoding or encoding.ragged or encoding.sized_shells:
         return []
-    found = [plan for plan, _ in plans(encoding)]
-    return [] if any(plan.radius for plan in found) else found
+    blocks = [plan for plan, _ in plans(encoding)]
+    return [] if any(plan.radius for plan in blocks) else blocks
 
 
 def encode_walks(
@@ -182,7 +181,7 @@ def encode_walks(
     )
     out = np.zeros((count, width, encoding.walk_length), dtype=dtype)
     twin_of, alike = find_alike(packed, threads)
-    check_costs(packed, [plan for plan, _ in blocks], alike, backend, out, threads)
+    check_costs(packed, encoding, backend, threads, alike, count)
     tasks = [
         task
         for plan, _ in blocks

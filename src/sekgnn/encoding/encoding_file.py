@@ -75,9 +75,9 @@ class EncodingFile:
     @property
     def channels(self) -> tuple[str, ...]:
         """Names of the C channels in the file."""
-        own = self.encoding.channels
-        errors = (f"{name} standard error" for name in own if self.sampled)
-        return (*own, *errors)
+        names = self.encoding.channels
+        errors = (f"{name} standard error" for name in names if self.sampled)
+        return (*names, *errors)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -177,10 +177,10 @@ def write_encodings(
         some: Sequence[Graph], threads: int | None, progress: Progress | None = None
     ) -> NDArray[Any]:
         if not made.sampled:
-            found: NDArray[Any] = encode(
+            values: NDArray[Any] = encode(
                 pack(some), encoding, threads=threads, progress=progress, **options
             )
-            return found
+            return values
         walks: dict[str, Any] = {"num_walks": num_walks, "seed": seed}
         each = [
             encode_sampled(

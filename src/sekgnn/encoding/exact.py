@@ -18,8 +18,8 @@ from sekgnn.encoding.channels import (
     Plan,
     divisor_value,
     plans,
+    with_shell_sizes,
 )
-from sekgnn.encoding.size_steps import with_shell_sizes
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.convert import as_graph
@@ -30,7 +30,7 @@ from sekgnn.hops import shell_sizes
 from sekgnn.hops.levels import class_shells
 from sekgnn.kernel import kernel
 from sekgnn.parallel import PerThread, Progress, even_chunks, run_chunks
-from sekgnn.walks.ball import largest_ball, local_ball
+from sekgnn.walks.ball import local_ball
 from sekgnn.walks.modular import PRIMES, inverse, inverse_degrees, modular_step
 
 PAIRS_LIMIT = 8_192
@@ -232,7 +232,7 @@ def encode_exact(
         )
     g = as_graph(graph)
     n, place = g.num_nodes, PerThread(lambda: np.full(g.num_nodes, -1, dtype=np.int32))
-    _check_size(g, encoding)
+    _check_size(g, encoding, threads)
     blocks = list(plans(encoding))
     width = sum(len(names) for _, names in blocks)
     sizes = shell_sizes(pack([g]), encoding.sized_shells, threads=threads)
@@ -255,12 +255,15 @@ def encode_exact(
     return np.stack(parts, axis=-1)
 
 
-def _check_size(g: Graph, encoding: WalkEncoding) -> None:
+def _check_size(g: Graph, encoding: WalkEncoding, threads: int | None) -> None:
     """Refuse what needs residues over too many pairs of nodes."""
+    if g.num_nodes <= PAIRS_LIMIT:
+        return
     for block in encoding.blocks:
         most, what = g.num_nodes, "the graph"
         if block.scope != "graph":
-            most = largest_ball(g.csr, block.radius)
+            around = shell_sizes(pack([g]), block.radius, threads=threads)
+            most = 1 + int(around.sum(axis=1).max(initial=0))
             what = f"an ego-net of radius {block.radius}"
         if most > PAIRS_LIMIT:
             raise GraphInputError(

@@ -23,6 +23,7 @@ from sekgnn.errors import GraphInputError
 from sekgnn.graphs.graph import CsrGraph
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.graphs.twins import find_alike
+from sekgnn.hops import shell_sizes
 from sekgnn.kernel import kernel
 from sekgnn.memory import free_bytes
 from sekgnn.parallel import (
@@ -32,7 +33,7 @@ from sekgnn.parallel import (
     resolve_threads,
     run_chunks,
 )
-from sekgnn.walks.ball import WalkScope, ball_nodes, walk_place
+from sekgnn.walks.ball import WalkScope, walk_place
 from sekgnn.walks.merged import Merged, merge_twins
 from sekgnn.walks.step_vectors import step_vectors
 
@@ -399,27 +400,23 @@ def in_order(
     return out
 
 
-@kernel
 def count_pairs(
-    graph: CsrGraph, blocks: NDArray[np.int64], pairs: NDArray[np.int64]
+    packed: PackedGraphs,
+    blocks: NDArray[np.int64],
+    pairs: NDArray[np.int64],
+    threads: int | None,
 ) -> tuple[int, int]:
     """Return the pairs in all multisets, and the nodes of the largest ego-net."""
-    total, most = 0, 0
-    place = np.full(graph.indptr.size - 1, -1, dtype=np.int32)
-    for b in range(blocks.shape[0]):
-        first = blocks[b, 4]
-        last = blocks[b + 1, 4] if b + 1 < blocks.shape[0] else pairs.shape[0]
-        for v in range(place.size):
-            nodes, bounds = ball_nodes(graph, v, blocks[b, 1], place)
-            inside = bounds[bounds.size - 1]
-            for i in range(inside):
-                place[nodes[i]] = -1
-            if blocks[b, 0] == 0:
-                most = max(most, inside)
-            for c in range(first, last):
-                a, z = pairs[c, 0], pairs[c, 1]
-                other = 1 if pairs[c, 2] == SAME else bounds[z + 1] - bounds[z]
-                total += (bounds[a + 1] - bounds[a]) * other
+    total = most = 0
+    for b, (whole, radius, _, _, first) in enumerate(blocks.tolist()):
+        last = int(blocks[b + 1, 4]) if b + 1 < len(blocks) else len(pairs)
+        around = shell_sizes(packed, radius, threads=threads)
+        sizes = np.insert(around, 0, 1, axis=1)  # the centre is shell 0
+        if not whole:
+            most = max(most, int(sizes.sum(axis=1).max(initial=0)))
+        for start, end, which in pairs[first:last].tolist():
+            other = 1 if which == SAME else sizes[:, end]
+            total += int((sizes[:, start] * other).sum())
     return total, most
 
 
@@ -533,7 +530,7 @@ def _check_memory(
     largest = int(sizes.max(initial=0))
     if memory(len(blocks) * int((sizes**3).sum()), largest) <= limit:
         return  # were every pair in a shell of every node; small graphs end here
-    total, most = count_pairs(packed.csr, blocks, pairs)
+    total, most = count_pairs(packed, blocks, pairs, threads)
     most = largest if blocks[:, 0].any() else most
     needed = memory(total, most)
     if needed > limit:

@@ -4,7 +4,7 @@ A walk of l steps between two nodes within K of v stays within K + ⌈l/2⌉ of 
 ego-net within its radius. So a range of nodes is encoded on its surroundings alone,
 which are cut out of the mapped file with the range first: memory holds these, and the
 encodings of the range. Every range is an array file of its own, so that any engine may
-make them in any order and any number of times; what is there is not made again.
+make them in any order and any number of times; a file that is there is kept.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from sekgnn.array_folder import (
     write_manifest,
 )
 from sekgnn.checks import check_choice
-from sekgnn.encoding import costs
 from sekgnn.encoding.channels import SQUARES, plans
+from sekgnn.encoding.costs import check_costs
 from sekgnn.encoding.dask_engine import run_tasks
 from sekgnn.encoding.encoder import encode_walks
 from sekgnn.encoding.sampled import check_sampling, encode_sampled
@@ -264,9 +264,8 @@ def encode_range(
         GraphInputError: If there are no such nodes, or the file is damaged.
         OutputError: If the shard cannot be written.
     """
-    place = Path(folder)
-    line = _write_range(file, plan, place, (start, stop), threads, progress)
-    return place / line["file"]
+    line = _write_range(file, plan, Path(folder), (start, stop), threads, progress)
+    return Path(folder) / line["file"]
 
 
 def encode_graph_file(
@@ -278,7 +277,7 @@ def encode_graph_file(
     client: Any = None,
     progress: Progress | None = None,
 ) -> EncodedNodes:
-    """Encode a whole graph range by range; what is done already is not done again.
+    """Encode a whole graph range by range; finished ranges are kept.
 
     Args:
         file: The graph.
@@ -293,13 +292,10 @@ def encode_graph_file(
         ConfigError: If it would take hours, or the folder holds something else.
         OutputError: If a file cannot be written.
     """
-    place = Path(folder)
+    path = Path(folder)
     n = file.graph.num_nodes
-    if plan.backend == "push" and not (place / MANIFEST_FILE).exists():
-        packed, own = pack([file.graph]), plan.encoding
-        seconds = costs.exact_seconds(packed, own, backend="push", threads=threads)
-        sampled = partial(costs.sampled_seconds, packed, own, threads=threads)
-        costs.refuse_long(seconds, n, sampled)
+    if plan.backend == "push" and not (path / MANIFEST_FILE).exists():
+        check_costs(pack([file.graph]), plan.encoding, "push", threads)
     manifest = {
         "format": FORMAT,
         "parameters": plan.parameters(file.fingerprint),
@@ -307,17 +303,17 @@ def encode_graph_file(
         "channels": list(plan.encoding.channels),
         "length": plan.encoding.length,
     }
-    begin_folder(place, manifest, _Manifest)
+    begin_folder(path, manifest, _Manifest)
     job: Callable[[tuple[int, int]], dict[str, Any]]
     if client is None:
 
         def job(nodes: tuple[int, int]) -> dict[str, Any]:
             share = within(progress, nodes[0], nodes[1] - nodes[0], n)
-            return _write_range(file, plan, place, nodes, threads, share)
+            return _write_range(file, plan, path, nodes, threads, share)
 
     else:
-        path = str(file.path.resolve())
-        job = partial(_write_range, path, plan, place.resolve())
+        source = str(file.path.resolve())
+        job = partial(_write_range, source, plan, path.resolve())
     done = 0
     lines: dict[int, dict[str, Any]] = {}
     for (start, stop), line in run_tasks(job, plan.ranges(n), client):
@@ -326,8 +322,8 @@ def encode_graph_file(
         if progress is not None:
             progress(done, n)
     files = [lines[start] for start in sorted(lines)]
-    write_manifest(place, {**manifest, "complete": True, "files": files})
-    return EncodedNodes(place)
+    write_manifest(path, {**manifest, "complete": True, "files": files})
+    return EncodedNodes(path)
 
 
 def _write_range(
@@ -365,7 +361,7 @@ def _encoded_range(
 ) -> Arrays:
     """Return the encodings of a range, with standard errors if they are sampled."""
     if plan.backend == "sampled":
-        found = encode_sampled(
+        sampled = encode_sampled(
             file.graph,
             plan.encoding,
             num_walks=plan.num_walks,
@@ -374,7 +370,7 @@ def _encoded_range(
             threads=threads,
             progress=progress,
         )
-        arrays = {"values": found.values, "standard_error": found.standard_error}
+        arrays = {"values": sampled.values, "standard_error": sampled.standard_error}
     else:
         values = encode_nodes(
             file.graph,

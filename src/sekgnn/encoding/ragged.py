@@ -20,7 +20,7 @@ PARTS = ("rows", "sizes", "members", "counts", "vectors", "tables")
 class RaggedEncoding:
     """For every node and channel of G graphs a multiset of vectors.
 
-    What is equal is kept once per graph: nodes point to multisets, and multisets to
+    Equal multisets are kept once per graph: nodes point to multisets, and multisets to
     vectors with their counts. Both numberings begin again in every graph, channel by
     channel. So the arrays of several graphs are joined as they stand, also by PyG, and
     :attr:`tables` says where a graph begins.
@@ -104,15 +104,15 @@ class RaggedEncoding:
             )
             number = number.reshape(-1) + sum(map(len, known))
             parts = np.split(number, np.cumsum([len(part) for part in lists]))[:-1]
-            found = [
+            counted = [
                 tuple(zip(*map(np.ndarray.tolist, np.unique(part, return_counts=True)),
                           strict=True))
                 for part in parts
             ]  # fmt: skip
-            own = {multiset: i for i, multiset in enumerate(sorted(set(found)))}
-            rows[:, c] = [len(multisets) + own[multiset] for multiset in found]
-            multisets += own
-            tables[0, :, c] = len(own), len(vectors)
+            distinct = {one: i for i, one in enumerate(sorted(set(counted)))}
+            rows[:, c] = [len(multisets) + distinct[one] for one in counted]
+            multisets += distinct
+            tables[0, :, c] = len(distinct), len(vectors)
             known.append(vectors)
         pairs = np.array([pair for one in multisets for pair in one], dtype=np.int32)
         members, counts = pairs.reshape(-1, 2).T

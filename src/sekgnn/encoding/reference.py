@@ -68,12 +68,12 @@ def reference_encoding(graph: Graph, encoding: WalkEncoding, one: Any = 1.0) -> 
 def distances(adjacency: Array) -> Array:
     """Return the distance of any two nodes, inf where there is no path, ``[n, n]``."""
     reached = np.eye(len(adjacency), dtype=np.bool_)
-    found = np.where(reached, 0, np.inf)
+    apart = np.where(reached, 0, np.inf)
     for k in range(1, len(adjacency)):
         wider = reached | (reached @ adjacency)
-        found[wider & ~reached] = k
+        apart[wider & ~reached] = k
         reached = wider
-    return found
+    return apart
 
 
 def landing(adjacency: Array, walk_length: int, self_loops: bool) -> Array:

@@ -25,8 +25,8 @@ from sekgnn.encoding.channels import (
     Plan,
     divisor_value,
     plans,
+    with_shell_sizes,
 )
-from sekgnn.encoding.size_steps import with_shell_sizes
 from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError

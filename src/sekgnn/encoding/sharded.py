@@ -1,4 +1,4 @@
-"""Encode graphs without end: part by part of the input, a shard each, on any engine."""
+"""Encode any number of graphs: each part of the input becomes a shard of a folder."""
 
 from __future__ import annotations
 
@@ -266,13 +266,14 @@ def encode_shards(
             progress(min(done, total), total)
     if progress is not None and done < total:
         progress(total, total)
-    found = [lines[number] for number in sorted(lines)]
-    columns = _checked(folder, found, paths)
-    for note in list(dict.fromkeys(note for line in found for note in line["notes"])):
+    files = [lines[number] for number in sorted(lines)]
+    columns = _checked(folder, files, paths)
+    for note in dict.fromkeys(note for line in files for note in line["notes"]):
         warnings.warn(note, GraphInputWarning, stacklevel=2)
-    write_manifest(folder, {**manifest, **columns, "complete": True, "files": found})
+    write_manifest(folder, {**manifest, **columns, "complete": True, "files": files})
+    kept = {line["file"] for line in files}
     for file in folder.glob(f"shard-*{SUFFIX}"):  # of another input before
-        if file.name not in {line["file"] for line in found}:
+        if file.name not in kept:
             file.unlink()
     return Shards(folder)
 
@@ -282,8 +283,8 @@ def _reader(
 ) -> dict[str, Any]:
     """Return how to read further graphs like these, for models trained on them."""
     if forms[0] == "shards":
-        found: dict[str, Any] = read_manifest(paths[0])["reader"]
-        return found
+        reader: dict[str, Any] = read_manifest(paths[0])["reader"]
+        return reader
     if forms[0] != "smiles":
         return {"format": forms[0]}
     hydrogens, smiles = options.add_hydrogens, options.smiles
@@ -291,7 +292,7 @@ def _reader(
 
 
 def _tasks(paths: Sequence[Path], job: ShardJob, size: int) -> Iterator[Task]:
-    """Yield the parts of all input, cut or read as they are asked for."""
+    """Yield the parts of all inputs, each cut or read only when it is needed."""
     number = 0
     for path in paths:
         for part, digest in input_parts(path, job.options, size, job.targets):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # configs and help texts read parameters only: be quick to im
 class SubstructureEncoding(Named, ABC):
     """A function f of every node: C channels of L numbers (SEK paper, Definition 2).
 
-    An own one is a frozen dataclass whose fields are its parameters, with
+    Yours is a frozen dataclass whose fields are its parameters, with
     ``channels``, ``length`` and :meth:`encode_graph`. Decorated with
     ``@register_encoding("name")`` it works wherever walks do: transforms, caches,
     models, training, files, predictions, WL tests. It must not depend on the numbering

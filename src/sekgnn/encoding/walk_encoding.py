@@ -72,7 +72,7 @@ class WalkEncoding(SubstructureEncoding):
         aggregate: ``"sum"``; ``"mean"`` over nodes or ordered pairs; ``"landing"``:
             mean over where the walk starts, sum over where it lands (what the paper's
             released code computes); ``"moments"``: sum and sum of squares;
-            ``"learned"``: the multisets themselves, of which a network learns the sum
+            ``"learned"``: the multisets themselves, whose sum a network learns
             (:class:`~sekgnn.nn.MultisetFusion`); the encoding is then ragged.
         merge: ``"concat"`` keeps every channel; ``"parts"`` averages each of f1, f2,
             f3 over the K hops (absent hops count as zero), the input of a learned

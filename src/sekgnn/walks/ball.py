@@ -375,17 +375,3 @@ def grow_ball(graph: CsrGraph, centre: int, loop: int, ball: Ball) -> Ball:
         for a in range(found - 1, -1, -1):  # last in, first out: no probe is cut short
             table[slot_of(table, nodes[a]), 0] = -1
     return Ball(bounds, nodes, degrees, rows, columns, table)
-
-
-@kernel
-def largest_ball(graph: CsrGraph, radius: int) -> int:
-    """Return the most nodes that any node has within ``radius``, itself counted."""
-    most = 0
-    place = np.full(graph.indptr.size - 1, -1, dtype=np.int32)
-    for v in range(place.size):
-        nodes, bounds = ball_nodes(graph, v, radius, place)
-        found = bounds[radius + 1]
-        for i in range(found):
-            place[nodes[i]] = -1
-        most = max(most, found)
-    return most
