@@ -257,6 +257,8 @@ def encode_exact(
 
 def _check_size(g: Graph, encoding: WalkEncoding, threads: int | None) -> None:
     """Refuse what needs residues over too many pairs of nodes."""
+    if g.num_nodes <= PAIRS_LIMIT:
+        return
     for block in encoding.blocks:
         most, what = g.num_nodes, "the graph"
         if block.scope != "graph":
