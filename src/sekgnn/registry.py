@@ -203,7 +203,7 @@ def import_named(name: str) -> None:
                 registry.find(name)
         if fitting:
             return
-    raise ConfigError(f"{name!r} is not a model, message, encoding or test.")
+    raise ConfigError(f"{name!r} is no model, message, encoding or test.")
 
 
 def _path(cls: Any) -> str:
