@@ -29,8 +29,7 @@ from sekgnn.errors import (
     ResumeWarning,
 )
 from sekgnn.files import make_folder
-from sekgnn.training import checkpoint
-from sekgnn.training.checkpoint import Pace, read_checkpoint
+from sekgnn.training.epochs import Pace, read_checkpoint
 from sekgnn.training.loop import NotFiniteError
 from sekgnn.training.run_folder import CHECKPOINT_FILE, note_threads
 from sekgnn.training.run_record import RunRecord
@@ -182,7 +181,7 @@ def test_writing_takes_at_most_a_share_of_the_time(
 ) -> None:
     """Epochs of a second: all are written where that is quick, else 5 % of the time."""
     now = [100.0]
-    monkeypatch.setattr(checkpoint, "clock", lambda: now[0])
+    monkeypatch.setattr("sekgnn.training.epochs.clock", lambda: now[0])
     pace, written = Pace(), 0.0
     for _ in range(1000):
         now[0] += 1.0

@@ -29,22 +29,24 @@ from sekgnn.errors import (
 )
 from sekgnn.models import GIN, PPGN, save_model
 from sekgnn.training.config import RunConfig
-from sekgnn.training.predict_file import evaluate_file, evaluate_run, predict_stream
+from sekgnn.training.objective import Objective
+from sekgnn.training.predict_file import FilePredictions, evaluate_file, evaluate_run
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.run_folder import MODEL_FILE
 from sekgnn.training.run_record import RunRecord
-from sekgnn.training.task_note import TaskNote
 
 
-def note_of(mean: tuple[float], scale: tuple[float], **more: Any) -> TaskNote:
+def note_of(mean: tuple[float], scale: tuple[float], **more: Any) -> Objective:
     """Return what outputs of a regression mean."""
-    return TaskNote(kind="regression", targets=("y",), classes=None, mean=mean,
+    return Objective(kind="regression", targets=("y",), classes=None, mean=mean,
                     scale=scale, **more)  # fmt: skip
 
 
-def stream(predictor: Predictor, path: Path, **options: object) -> list[dict[str, str]]:
+def stream(
+    predictor: Predictor, path: Path, chunk_size: int = 1024
+) -> list[dict[str, str]]:
     text = io.StringIO()
-    predict_stream(predictor, path, text, **options)  # type: ignore[arg-type]
+    FilePredictions(predictor, path).write(text, chunk_size=chunk_size)
     return list(csv.DictReader(io.StringIO(text.getvalue())))
 
 
@@ -305,6 +307,6 @@ def test_tu_folder_labels_keep_their_columns(tmp_path: Path) -> None:
 
 
 def test_about_round_trip(tmp_path: Path) -> None:
-    note = TaskNote(kind="binary", targets=("t",), classes=("a", "b"),
+    note = Objective(kind="binary", targets=("t",), classes=("a", "b"),
                     reader={"format": "json"})  # fmt: skip
-    assert TaskNote.from_dict(json.loads(json.dumps(note.to_dict()))) == note
+    assert Objective.from_dict(json.loads(json.dumps(note.to_dict()))) == note

@@ -20,10 +20,10 @@ from tests.training.helpers import (
 
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.models import load_model
+from sekgnn.training.objective import Objective
 from sekgnn.training.predict_file import evaluate_run
 from sekgnn.training.predictions import all_metrics, predict_batches
 from sekgnn.training.run_record import RunRecord
-from sekgnn.training.task_note import TaskNote
 from sekgnn.training.training import Training
 
 
@@ -86,7 +86,7 @@ def test_the_model_file_says_what_its_outputs_mean(lines: Path, tmp_path: Path) 
     assert '"yes"' in text
     training = Training(config(lines, "ring"))
     note = training.objective()
-    assert TaskNote.from_dict(note.to_dict()) == note
+    assert Objective.from_dict(note.to_dict()) == note
     assert note.classes == ("no", "yes")
 
 

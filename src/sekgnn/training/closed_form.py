@@ -21,7 +21,7 @@ from torch import Tensor
 from sekgnn.datasets.graph_task import Y_MASK, row_weights
 from sekgnn.models import Forest, GraphInputs, GraphModel
 from sekgnn.nn import Standardizer
-from sekgnn.training.objective import Goal, Objective
+from sekgnn.training.objective import Objective
 
 # penalties; those of ridge times the largest squared singular value
 _RIDGE = [10.0**k for k in range(2, -17, -1)]
@@ -94,7 +94,9 @@ def solve_skip(
         model.head.bias.copy_(bias)
 
 
-def aim_at_the_rest(model: GraphModel, objective: Goal, train: Iterable[Any]) -> Goal:
+def aim_at_the_rest(
+    model: GraphModel, objective: Objective, train: Iterable[Any]
+) -> Objective:
     """Return the objective in units of what :func:`solve_skip` misses of each target.
 
     So a network learns the rest of all targets alike, however much of each is linear.

@@ -19,7 +19,6 @@ from sekgnn.files import as_cell
 from sekgnn.models import GraphModel
 from sekgnn.training.calibration import Calibration
 from sekgnn.training.objective import Objective
-from sekgnn.training.task_note import TaskNote
 
 
 class Predictions(NamedTuple):
@@ -113,7 +112,7 @@ def shortened(batch: Any, device: torch.device) -> Any:
 
 
 def all_metrics(
-    note: TaskNote,
+    note: Objective,
     predicted: Tensor,
     y: Tensor,
     mask: Tensor,
@@ -123,16 +122,16 @@ def all_metrics(
 
     Predictions are probabilities ``[R, C]`` of classes, or values ``[R, T]``.
     """
-    goal, table = note, (predicted, y, mask)
+    table = (predicted, y, mask)
     threshold = None if calibration is None else calibration.threshold
-    out = goal.metrics(*table, threshold) | goal.target_metrics(note.targets, *table)
+    out = note.metrics(*table, threshold) | note.target_metrics(*table)
     if calibration is not None and calibration.confidence is not None:
         out |= calibration.metrics(note.kind, note.targets, *table)
     return out
 
 
 def predicted_columns(
-    note: TaskNote,
+    note: Objective,
     predicted: NDArray[np.float64],
     spread: NDArray[np.float64] | None = None,
     calibration: Calibration | None = None,
@@ -179,7 +178,7 @@ def predicted_columns(
 
 
 def _numbers(
-    values: NDArray[np.float64], note: TaskNote | None = None, target: int = 0
+    values: NDArray[np.float64], note: Objective | None = None, target: int = 0
 ) -> list[str]:
     """Return seven digits; more of a target that varies by little of its size."""
     digits = 7
@@ -191,7 +190,7 @@ def _numbers(
 
 
 def prediction_table(
-    note: TaskNote,
+    note: Objective,
     rows: Predictions,
     columns: Mapping[str, list[Any]],
     fold: int,

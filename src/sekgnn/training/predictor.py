@@ -30,13 +30,14 @@ from sekgnn.models.module_model import ModuleModel
 from sekgnn.nn.batch_loader import BatchSource
 from sekgnn.parsing import parse_as, read_as
 from sekgnn.training.batches import encoding_cache, model_reads, task_source
+from sekgnn.training.build import read_models
 from sekgnn.training.calibration import Calibration
 from sekgnn.training.config import DEVICES
-from sekgnn.training.devices import available_device
+from sekgnn.training.objective import Objective
 from sekgnn.training.predictions import all_metrics, predict_batches
+from sekgnn.training.processes import available_device
 from sekgnn.training.run_folder import FOLD_FILE, MODEL_FILE, model_files
 from sekgnn.training.run_record import RECORD_FILE, FoldRecord
-from sekgnn.training.task_note import TaskNote, read_models
 from sekgnn.training.training import Trained
 
 
@@ -51,7 +52,7 @@ class Predictor:
     def __init__(
         self,
         models: Sequence[GraphModel],
-        notes: Sequence[TaskNote],
+        notes: Sequence[Objective],
         calibration: Calibration | None = None,
     ) -> None:
         self.calibration = calibration
