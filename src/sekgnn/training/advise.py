@@ -61,11 +61,6 @@ class Advice:
     baseline: dict[str, Any]
     notes: tuple[str, ...]
 
-    @property
-    def finding(self) -> Finding:
-        """The finding of the advised rung."""
-        return next(item for item in self.findings if item.name == self.chosen)
-
     def yaml(self) -> str:
         """Return the config as YAML, one key per line; values are JSON, thus YAML."""
         return json_yaml(self.config)

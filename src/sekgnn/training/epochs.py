@@ -25,6 +25,7 @@ from sekgnn.training.config import RunConfig
 from sekgnn.training.objective import Objective
 from sekgnn.training.run_record import is_better_high
 
+_LEAST_RATE = 1e-6
 _CHECKPOINT_KEYS = {"model", "optimizer", "best", "curves", "seconds", "scale"}
 
 
@@ -107,7 +108,7 @@ class Rate:
                 optimizer,
                 factor=config.plateau_factor,
                 patience=config.plateau_patience,
-                min_lr=config.min_lr,
+                min_lr=_LEAST_RATE,
             )
 
     def start_epoch(self, epoch: int) -> None:

@@ -11,7 +11,7 @@ target; a costlier test sees only one of several isomorphic graphs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -170,21 +170,17 @@ def labelled_graphs(task: GraphTask) -> tuple[list[Graph], PackedGraphs, bool]:
         sizes = [edge_index.shape[1] for edge_index in index]
         shift = np.repeat(packed.node_ptr[:-1], sizes)
         row, col = np.concatenate(index, axis=1) + shift
-        kept = np.flatnonzero(row != col)
-        order = kept[np.lexsort((col[kept], row[kept]))]
-        row, col = row[order], col[order]
-        first = np.ones(order.size, dtype=np.bool_)
-        first[1:] = (np.diff(row) != 0) | (np.diff(col) != 0)
-        attributes = [data.edge_attr.numpy() for data in task.graphs]
-        labels = _labels("edge_attr", attributes)
+        labels = _labels("edge_attr", [data.edge_attr.numpy() for data in task.graphs])
         if labels is not None:
-            edges = labels[order]
-            if (edges != edges[np.flatnonzero(first)[np.cumsum(first) - 1]]).any():
+            no_loop, n = row != col, packed.num_nodes
+            labels = labels[no_loop]
+            keys, first, number = np.unique(
+                (row * n + col)[no_loop], return_index=True, return_inverse=True
+            )  # of rows in order, as in the packed graphs
+            edges = labels[first]
+            reverse = np.argsort(keys % n * n + keys // n)
+            if (labels != edges[number]).any() or (edges != edges[reverse]).any():
                 edges, one_way = None, True
-            else:
-                row, col, edges = row[first], col[first], edges[first]
-                if (edges != edges[np.lexsort((row, col))]).any():
-                    edges, one_way = None, True
     items: list[Graph] = []
     for g, graph in enumerate(unpack(packed)):
         low, high = packed.node_ptr[g : g + 2]
@@ -246,32 +242,33 @@ class Ladder:
 
     def climb(self, rung: Rung, progress: Progress | None = None) -> Finding:
         """Run a test where it can matter, and return what it leaves together."""
-        began = clock()
         weaker = [self.known[name] for name in rung.refines if name in self.known]
         before = joined(self.start, *weaker)
         open_ = in_conflict(before, self.y, self.mask)
         graphs = np.unique(self.owner[open_])
         tested = self._worth_it(graphs, before)
-        classes = before
-        try:
-            if tested.size:
-                classes = self._refined(rung, before, graphs, tested, progress)
-        except (_Slow, GraphInputError, MissingExtraError, MemoryError) as error:
-            reason = str(error) or type(error).__name__
-            return Finding(rung.key, rung.label, None, [], int(tested.size),
-                           clock() - began, left_out=reason)  # fmt: skip
-        self.known[rung.key] = classes
-        return self.finding(rung.key, rung.label, classes, int(tested.size),
-                            clock() - began)  # fmt: skip
 
-    def finding(
-        self, name: str, title: str, classes: Classes, tested: int, seconds: float
+        def refined() -> Classes:
+            if not tested.size:
+                return before
+            return self._refined(rung, before, graphs, tested, progress)
+
+        return self._finding(rung.key, rung.label, tested.size, refined)
+
+    def _finding(
+        self, name: str, title: str, tested: int, classes: Callable[[], Classes]
     ) -> Finding:
-        """Return collisions and floors of a partition."""
+        """Return collisions and floors of a partition, or why there is none."""
         assert self.task.kind is not None
-        collisions = int(in_conflict(classes, self.y, self.mask).sum())
-        bounds = floors(self.task.kind, classes, self.y, self.mask)
-        return Finding(name, title, collisions, bounds, tested, seconds)
+        began = clock()
+        try:
+            self.known[name] = classes()
+        except (_Slow, GraphInputError, MissingExtraError, MemoryError) as error:
+            reason, took = str(error) or type(error).__name__, clock() - began
+            return Finding(name, title, None, [], tested, took, left_out=reason)
+        collisions = int(in_conflict(self.known[name], self.y, self.mask).sum())
+        bounds = floors(self.task.kind, self.known[name], self.y, self.mask)
+        return Finding(name, title, collisions, bounds, tested, clock() - began)
 
     def _worth_it(
         self, graphs: NDArray[np.int64], before: Classes
@@ -329,30 +326,32 @@ class Ladder:
 
         Nothing can tell isomorphic graphs with different targets apart.
         """
-        before, began = joined(self.start, self.known.get("1wl", self.start)), clock()
+        before = joined(self.start, self.known.get("1wl", self.start))
         open_ = np.flatnonzero(in_conflict(before, self.y, self.mask))
-        title = "isomorphism"
+
+        def by_form() -> Classes:
+            self.forms = self._forms(open_, progress)
+            return joined(before, self.forms)
+
+        return self._finding(ISOMORPHISM, ISOMORPHISM, open_.size, by_form)
+
+    def _forms(
+        self, open_: NDArray[np.int64], progress: Progress | None
+    ) -> NDArray[np.int64]:
+        """Return the number of the canonical form of every open object; others -1."""
         if open_.size > _FORMS:
-            reason = f"{open_.size:,} canonical forms would take too long"
-            return Finding(ISOMORPHISM, title, None, [], 0, 0.0, left_out=reason)
-        forms = np.full(len(before), -1, dtype=np.int64)
+            raise _Slow(f"{open_.size:,} canonical forms would take too long")
+        forms = np.full(len(self.owner), -1, dtype=np.int64)
         table: dict[bytes, int] = {}
-        limit = began + self.seconds
-        try:
-            for done, number in enumerate(open_.tolist(), start=1):
-                digest = canonical_digest(self._marked(number))
-                forms[number] = table.setdefault(digest, len(table))
-                if progress is not None and not done % 256:
-                    progress(done, open_.size)
-                if clock() > limit:
-                    raise _Slow(f"it takes more than {self.seconds:g} s")
-        except (_Slow, MissingExtraError) as error:
-            return Finding(ISOMORPHISM, title, None, [], int(open_.size),
-                           clock() - began, left_out=str(error))  # fmt: skip
-        self.forms = forms
-        self.known[ISOMORPHISM] = joined(before, forms)
-        return self.finding(ISOMORPHISM, title, self.known[ISOMORPHISM],
-                            int(open_.size), clock() - began)  # fmt: skip
+        limit = clock() + self.seconds
+        for done, number in enumerate(open_.tolist(), start=1):
+            digest = canonical_digest(self._marked(number))
+            forms[number] = table.setdefault(digest, len(table))
+            if progress is not None and not done % 256:
+                progress(done, open_.size)
+            if clock() > limit:
+                raise _Slow(f"it takes more than {self.seconds:g} s")
+        return forms
 
     def _marked(self, number: int) -> Graph:
         """Return a graph; for a node, its graph with the node marked."""

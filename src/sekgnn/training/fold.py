@@ -14,15 +14,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.errors import GraphInputError
 from sekgnn.files import write_files
 from sekgnn.parallel import Progress
 from sekgnn.parsing import parse_as
 from sekgnn.training.baseline import Baseline
-from sekgnn.training.calibration import Calibration, best_threshold, least_graphs
+from sekgnn.training.calibration import Calibration, best_threshold
 from sekgnn.training.loop import EpochReport, NotFiniteError
 from sekgnn.training.predictions import (
-    Predictions,
+    Rows,
     all_metrics,
     predicted_columns,
     prediction_table,
@@ -127,7 +127,7 @@ def _tested(
     return record, prediction_table(first.note, tested[0], columns, number + 1, names)
 
 
-def _evaluated(members: Sequence[Trained], number: int, part: str) -> list[Predictions]:
+def _evaluated(members: Sequence[Trained], number: int, part: str) -> list[Rows]:
     """Return the outputs of every model of a training for a part of its split."""
     return [member.training.evaluate(member, number, part) for member in members]
 
@@ -152,38 +152,6 @@ def _calibrated(
         cut = best_threshold(note, config.threshold, *said("val"))
         known = replace(known, threshold=cut)
     return known
-
-
-def check_calibration(training: Training) -> None:
-    """Raise if validation graphs are too few for the confidence that is asked for.
-
-    Raises:
-        GraphInputError: If so, or if targets are of nodes, which are not drawn one by
-            one.
-    """
-    data, confidence = training.data, training.config.confidence
-    if training.config.threshold is not None and training.kind != "binary":
-        raise ConfigError(
-            f"threshold is for two classes; {data.name} is {training.kind}."
-        )
-    if confidence is None:
-        return
-    if data.level != "graph":
-        raise GraphInputError("confidence is for targets of graphs, not of nodes.")
-    needed = least_graphs(confidence)
-    for number, chosen in enumerate(training.calibrating, start=1):
-        where = (
-            data.name if len(training.splits) == 1 else f"{data.name}, fold {number}"
-        )
-        for name, count in zip(
-            data.target_names, data.mask[chosen].sum(0), strict=True
-        ):
-            if count < needed:
-                raise GraphInputError(
-                    f"{where}, target {name!r}: confidence {confidence:g} needs "
-                    f"{needed} validation graphs, there are {count}; use a larger "
-                    "val_fraction or a smaller confidence."
-                )
 
 
 def _read_fold(path: Path) -> FoldRecord:

@@ -130,9 +130,13 @@ class Objective:
         """Return the objective of a model that is trained on some of the data.
 
         Raises:
-            ConfigError: If loss or monitor do not fit the kind of task.
+            ConfigError: If loss, monitor or threshold do not fit the kind of task.
         """
         assert data.kind is not None  # as there are targets
+        if config.threshold is not None and data.kind != "binary":
+            raise ConfigError(
+                f"threshold is for two classes; {data.name} is {data.kind}."
+            )
         objective = cls.fit(
             data.kind,
             config.loss,
@@ -167,7 +171,8 @@ class Objective:
 
         That of its graph, ``[G]``, times that of its class; ``None`` if all are 1.
         """
-        out = None if weight is None else weight.unsqueeze(1)
+        equal = weight is None or bool((weight == 1).all())
+        out = None if weight is None or equal else weight.unsqueeze(1)
         if self.class_weights:
             table = torch.tensor(self.class_weights, device=y.device)  # [T, C]
             column = y.unsqueeze(1) if y.dim() == 1 else y

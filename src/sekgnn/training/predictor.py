@@ -67,12 +67,9 @@ class Predictor:
                 )
 
     @classmethod
-    def of(
-        cls, trained: Sequence[Trained], calibration: Calibration | None = None
-    ) -> Predictor:
+    def of(cls, trained: Sequence[Trained]) -> Predictor:
         """Return the predictor of fitted models."""
-        models, notes = [one.model for one in trained], [one.note for one in trained]
-        return cls(models, notes, calibration)
+        return cls([one.model for one in trained], [one.note for one in trained])
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], accelerator: str = "auto") -> Predictor:

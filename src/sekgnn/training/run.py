@@ -17,7 +17,7 @@ from sekgnn.parallel import Progress
 from sekgnn.provenance import package_versions, source_commit
 from sekgnn.training.baseline import make_baseline, summarise_baseline
 from sekgnn.training.config import RunConfig
-from sekgnn.training.fold import check_calibration, run_fold
+from sekgnn.training.fold import run_fold
 from sekgnn.training.loop import EpochReport
 from sekgnn.training.processes import available_device, run_processes
 from sekgnn.training.run_folder import (
@@ -115,7 +115,6 @@ def train(
         return _finished(settings, folder, data)
     training = Training(settings, data, data_root=data_root)
     training.prepare(encoding_progress)
-    check_calibration(training)
     described = training.data.describe()
     if not main:
         fold = run_fold(training, 0, folder)

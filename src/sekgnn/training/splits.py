@@ -205,28 +205,43 @@ def calibration_parts(
     confidence needs; all of them where they choose nothing, and none without intervals.
 
     Raises:
-        GraphInputError: If there are too few for both.
+        GraphInputError: If there are too few for both, or targets are of nodes, which
+            are not drawn one by one.
     """
+    nothing = [split.val[:0] for split in splits]
     if config.confidence is None:
-        return list(splits), [split.val[:0] for split in splits]
-    if not config.validation_chooses:
-        return list(splits), [split.val for split in splits]
-    cut, parts, classes = [], [], data.class_numbers
+        return list(splits), nothing
+    if data.level != "graph":
+        raise GraphInputError("confidence is for targets of graphs, not of nodes.")
+    needed = least_graphs(config.confidence)
+    cut, parts, classes = list(splits), nothing, data.class_numbers
     for number, split in enumerate(splits):
-        count, needed = split.val.size, least_graphs(config.confidence)
-        size = max(count - count // 2, needed)
-        if count - size < (needed + 1) // 2:
-            raise GraphInputError(
-                f"{data.name}: confidence {config.confidence:g} needs {needed} "
-                f"validation graphs that calibrate and {(needed + 1) // 2} others that "
-                f"choose, there are {count}; use a larger val_fraction or a smaller "
-                "confidence, or choose nothing (keep last with schedule cosine)."
-            )
-        random = np.random.default_rng(np.random.SeedSequence([config.seed, number, 4]))
-        own = None if classes is None else classes[split.val]
-        apart = _fair_parts((size,), count, own, random) == 1
-        cut.append(replace(split, val=split.val[~apart]))
-        parts.append(split.val[apart])
+        part = split.val
+        if config.validation_chooses:
+            count = part.size
+            size = max(count - count // 2, needed)
+            if count - size < (needed + 1) // 2:
+                raise GraphInputError(
+                    f"{data.name}: confidence {config.confidence:g} needs {needed} "
+                    f"validation graphs that calibrate and {(needed + 1) // 2} others "
+                    f"that choose, there are {count}; use a larger val_fraction or a "
+                    "smaller confidence, or choose nothing (keep last with schedule "
+                    "cosine)."
+                )
+            seeds = np.random.SeedSequence([config.seed, number, 4])
+            own = None if classes is None else classes[part]
+            taken = _fair_parts((size,), count, own, np.random.default_rng(seeds)) == 1
+            cut[number] = replace(split, val=part[~taken])
+            part = part[taken]
+        parts[number] = part
+        for name, known in zip(data.target_names, data.mask[part].sum(0), strict=True):
+            if known < needed:
+                where = "" if len(splits) == 1 else f", fold {number + 1}"
+                raise GraphInputError(
+                    f"{data.name}{where}, target {name!r}: confidence "
+                    f"{config.confidence:g} needs {needed} validation graphs, there "
+                    f"are {known}; use a larger val_fraction or a smaller confidence."
+                )
     return cut, parts
 
 

@@ -39,7 +39,7 @@ from sekgnn.training.config import RunConfig
 from sekgnn.training.epochs import History, check_checkpoint, read_checkpoint
 from sekgnn.training.loop import EpochReport, Loop
 from sekgnn.training.objective import Objective
-from sekgnn.training.predictions import Predictions, predict_batches
+from sekgnn.training.predictions import Rows, predict_batches
 from sekgnn.training.run_folder import CHECKPOINT_FILE, CURVES_FILE, MODEL_FILE
 from sekgnn.training.sources import load_data
 from sekgnn.training.splits import calibration_parts, make_splits
@@ -367,9 +367,7 @@ class Training:
             )
             warnings.warn(text, GraphInputWarning, stacklevel=3)
 
-    def evaluate(
-        self, trained: Trained, number: int = 0, part: str = "test"
-    ) -> Predictions:
+    def evaluate(self, trained: Trained, number: int = 0, part: str = "test") -> Rows:
         """Return what a model says of a part: train, val, calibration or test."""
         return predict_batches(trained.model, self._batches(number, part))
 
