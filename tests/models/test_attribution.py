@@ -1,4 +1,4 @@
-"""Contributions of nodes: they add up, are exact where the model is linear, and fair."""
+"""Contributions of nodes add up, and are exact where the model is linear."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sekgnn.errors import ConfigError
 from sekgnn.models import SEKGIN, SEKGNN, Forest, GraphModel, Ridge
 from sekgnn.models.attribution import contributions
 
-SMOOTH = {"activation": "silu", "norm": "none"}
+SMOOTH: dict[str, Any] = {"activation": "silu", "norm": "none"}
 
 
 def without_inputs(model: GraphModel, data: Any) -> torch.Tensor:
@@ -34,7 +34,7 @@ def without_inputs(model: GraphModel, data: Any) -> torch.Tensor:
     [(SEKGNN, {"message": "gin"}, 1e-9), (SEKGIN, {"edge_channels": 2}, 1e-2)],
 )
 def test_they_add_up_to_what_the_inputs_change(
-    kind: type[GraphModel], more: dict[str, Any], error: float
+    kind: Any, more: dict[str, Any], error: float
 ) -> None:
     """Sum of contributions = output - output without inputs, graph by graph.
 

@@ -1,4 +1,4 @@
-r"""Which nodes an output rests on: exact for the linear layer, integrated gradients else.
+r"""Which nodes an output rests on: exact for linear layers, else integrated gradients.
 
 An output is :math:`o = g(u) + s(r)` with the network g, the inputs u of its nodes (x, f
 and the edges' features), the linear layer s beside it (``skip``) and the rows r that it
@@ -81,11 +81,9 @@ def _graph_of_nodes(inputs: GraphInputs) -> Tensor:
     return torch.repeat_interleave(inputs.graphs.row_sizes())  # [N]
 
 
-def _sum_of(
-    compute: Callable[[GraphInputs], Tensor], column: int
-) -> Callable[[GraphInputs], Tensor]:
-    """Return one output, summed over graphs, whose inputs do not meet."""
-    return lambda inputs: compute(inputs)[:, column].sum()
+def _network(model: GraphModel, column: int) -> Callable[[GraphInputs], Tensor]:
+    """Return one output of the network alone, summed over graphs, which never meet."""
+    return lambda inputs: model.head(model.represent(inputs))[:, column].sum()
 
 
 def _integrated(
@@ -138,8 +136,8 @@ def _path(
 ) -> list[Tensor | None]:
     """Return each tensor times the mean gradient on the way to it from 0, float64."""
     points, weights = np.polynomial.legendre.leggauss(steps)
-    totals: list[Tensor | None] = [
-        None if value is None else torch.zeros_like(value, dtype=torch.float64)
+    totals = [
+        torch.zeros_like(torch.empty(0) if value is None else value).double()
         for value in values
     ]
     for point, weight in zip((points + 1) / 2, weights / 2, strict=True):
@@ -164,6 +162,6 @@ def _path(
             if slope is not None:
                 totals[i] += float(weight) * slope.double()
     return [
-        None if mean is None or value is None else mean * value.double()
+        None if value is None else mean * value.double()
         for mean, value in zip(totals, values, strict=True)
     ]
