@@ -64,10 +64,7 @@ def contributions(
         out = whole.new_zeros(inputs.num_nodes, whole.size(1), dtype=torch.float64)
         for column in range(whole.size(1)):
             if model.branches:
-                network = _sum_of(
-                    lambda given: model.head(model.represent(given)), column
-                )
-                out[:, column] += _integrated(network, inputs, steps)
+                out[:, column] += _integrated(_network(model, column), inputs, steps)
             if model.skip is not None:
                 out[:, column] += _linear(model, inputs, column, steps)
     finally:
@@ -117,14 +114,15 @@ def _linear(model: GraphModel, inputs: GraphInputs, column: int, steps: int) -> 
     """Return the terms of the linear layer's sum over nodes, ``[N]``."""
     skip = model.skip
     assert skip is not None
-    rows = skip.features.rows(inputs)  # [N, F]
-    (part,) = _path(
-        lambda values: skip.of_pooled(skip.features.pool(values[0], inputs))[
-            :, column
-        ].sum(),
-        [rows],
-        steps if set(skip.features.pools) - {"sum", "mean"} else 1,
-    )
+    pools = skip.features.pools
+
+    def compute(values: Sequence[Tensor | None]) -> Tensor:
+        (rows,) = values
+        assert rows is not None
+        return skip.of_pooled(skip.features.pool(rows, inputs))[:, column].sum()
+
+    points = steps if set(pools) - {"sum", "mean"} else 1  # the gradient is constant
+    (part,) = _path(compute, [skip.features.rows(inputs)], points)
     assert part is not None
     return part.sum(1).cpu()
 
