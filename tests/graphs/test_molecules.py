@@ -13,11 +13,13 @@ from sekgnn.errors import GraphInputError, MissingExtraError
 from sekgnn.graphs import as_graph, cycle_graph, from_rdkit, from_smiles, path_graph
 from sekgnn.graphs.molecules import (
     ATOM_FEATURES,
+    BOND_FEATURES,
     depict,
     descriptors_of,
     labelled_from_smiles,
     molecule_features,
     morgan_counts,
+    parse_smiles,
     scaffold,
 )
 
@@ -105,7 +107,7 @@ def test_edges_are_those_of_the_graph_and_types_are_symmetric(smiles: str) -> No
     mol = Chem.MolFromSmiles(smiles)
     graph, _, edge_attr = molecule_features(mol)
     assert graph == from_rdkit(mol)
-    assert edge_attr.shape == (2 * graph.num_edges, 4)
+    assert edge_attr.shape == (2 * graph.num_edges, len(BOND_FEATURES))
     assert (edge_attr.sum(1) == 1).all()
     pairs = graph.edge_index().T.tolist()
     kinds = {tuple(p): k.argmax() for p, k in zip(pairs, edge_attr, strict=True)}
@@ -115,7 +117,42 @@ def test_edges_are_those_of_the_graph_and_types_are_symmetric(smiles: str) -> No
 def test_bond_types() -> None:
     names = ("C=CC#C", "c1ccccc1")
     sums = [molecule_features(Chem.MolFromSmiles(s))[2].sum(0) for s in names]
-    assert [s.tolist() for s in sums] == [[2, 2, 2, 0], [0, 0, 0, 12]]
+    assert [s.tolist()[:4] for s in sums] == [[2, 2, 2, 0], [0, 0, 0, 12]]
+
+
+STEREO = {
+    "C[C@H](N)C(=O)O": {"chiral_S": 1},  # L-alanine
+    "C[C@@H](N)C(=O)O": {"chiral_R": 1},
+    "CC(N)C(=O)O": {},
+    "C/C=C/C(=O)O": {"bond_E": 2},  # of both directions
+    "C/C=C\\C(=O)O": {"bond_Z": 2},
+    "CC=CC(=O)O": {},
+    "C[C@H](Cl)/C=C/[C@@H](C)Br": {"chiral_R": 1, "chiral_S": 1, "bond_E": 2},
+}
+
+
+@pytest.mark.parametrize("smiles", STEREO)
+def test_stereochemistry_does_not_depend_on_how_a_molecule_is_written(
+    smiles: str,
+) -> None:
+    """Counts by hand, for any order of atoms; nothing if it is not asked for."""
+    mol = Chem.MolFromSmiles(smiles)
+    names = (*ATOM_FEATURES, *BOND_FEATURES)
+    for seed in range(8):
+        text = Chem.MolToRandomSmilesVect(mol, 1, seed)[0] if seed else smiles
+        for stereo in (True, False):
+            _, x, attr = molecule_features(parse_smiles(text, stereo=stereo))
+            counts = dict(zip(names, [*x.sum(0), *attr.sum(0)], strict=True))
+            known = {k: v for k, v in counts.items() if k in names[-2:] or "chi" in k}
+            assert {k: v for k, v in known.items() if v} == (
+                STEREO[smiles] if stereo else {}
+            )
+
+
+def test_large_molecules_are_read_without_stereochemistry() -> None:
+    """To find it takes minutes there."""
+    text = "C[C@H](N)" + "C" * 20_000
+    assert molecule_features(parse_smiles(text, stereo=True))[1][:, -2:].sum() == 0
 
 
 def test_morgan_counts_are_of_atoms_and_their_surroundings() -> None:

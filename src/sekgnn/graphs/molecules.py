@@ -19,6 +19,10 @@ T = TypeVar("T")
 MOST_RING_ATOMS = 20_000
 """Molecules with a longer cycle are refused: rdkit would search its rings for hours."""
 
+MORGAN_BINS = 2048
+MOST_STEREO_ATOMS = 1_000
+"""Stereochemistry of larger molecules is not read: rdkit's search is quadratic."""
+
 BOND_NUMBERS = {"SINGLE": 1, "DOUBLE": 2, "TRIPLE": 3, "AROMATIC": 12}  # of rdkit
 BONDS = tuple(BOND_NUMBERS)
 """One-hot columns of a bond; a bond of another type is all zeros."""
@@ -28,12 +32,15 @@ _ELEMENTS = {
     **{"Cl": 17, "Se": 34, "Br": 35, "I": 53},
 }
 _PLACES = {number: place for place, number in enumerate(_ELEMENTS.values())}
+_DOUBLE = {"STEREOE": 0, "STEREOTRANS": 0, "STEREOZ": 1, "STEREOCIS": 1}
 ATOM_FEATURES = (
     *(f"is_{element}" for element in _ELEMENTS),
     *("is_other", "charge", "aromatic", "sp", "sp2", "sp3", "in_ring"),
-    "num_hydrogens",
-)
+    "num_hydrogens", "chiral_R", "chiral_S",
+)  # fmt: skip
 """The columns of an atom, the same for every molecule."""
+BOND_FEATURES = (*BONDS, "bond_E", "bond_Z")
+"""The columns of a bond."""
 
 
 def from_rdkit(mol: Any) -> Graph:
@@ -150,14 +157,25 @@ def molecule_features(
     """Return what a network is told about an rdkit ``Mol``.
 
     Elements are one-hot (a last column for those not listed); then formal charge,
-    aromaticity, hybridisation, membership in a ring, and the number of hydrogens,
-    whether they are nodes or not.
+    aromaticity, hybridisation, membership in a ring, the number of hydrogens, whether
+    they are nodes or not, and the configuration of a stereocentre, R or S. Bonds have
+    one-hot types and the configuration of a double bond, E or Z. These descriptors of
+    Cahn, Ingold and Prelog do not depend on the order of atoms; they are 0 where the
+    SMILES says nothing, or was read without (:func:`parse_smiles`).
 
     Returns:
         The structure, ``x`` float32 ``[n, len(ATOM_FEATURES)]`` and ``edge_attr``
-        float32 ``[2 m, 4]`` (``BONDS``), in the order of the structure's ``indices``.
+        float32 ``[2 m, len(BOND_FEATURES)]``, in the order of its ``indices``.
     """
     graph, edge_attr = bond_features(mol)
+    edge_attr = np.pad(edge_attr, ((0, 0), (0, 2)))
+    for bond in mol.GetBonds() if mol.GetNumAtoms() <= MOST_STEREO_ATOMS else ():
+        kind = str(bond.GetStereo())
+        if kind in _DOUBLE:
+            u, v = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
+            for a, b in ((u, v), (v, u)):
+                here = graph.indptr[a] + np.searchsorted(graph.neighbors(a), b)
+                edge_attr[here, len(BONDS) + _DOUBLE[kind]] = 1
     x = np.zeros((mol.GetNumAtoms(), len(ATOM_FEATURES)), dtype=np.float32)
     start = len(_PLACES) + 1
     for row, atom in zip(x, mol.GetAtoms(), strict=True):
@@ -168,6 +186,7 @@ def molecule_features(
             *hybridisation(atom),
             atom.IsInRing(),
             atom.GetTotalNumHs(includeNeighbors=True),
+            *_chirality(atom),
         )
     return graph, x, edge_attr
 
@@ -217,7 +236,7 @@ def morgan_counts(smiles: str) -> NDArray[np.uint32]:
     does.
     """
     package = require("rdkit.Chem.rdFingerprintGenerator", "mol")
-    maker = package.GetMorganGenerator(radius=2, fpSize=2048)
+    maker = package.GetMorganGenerator(radius=2, fpSize=MORGAN_BINS)
     mol = _readable(smiles, False)
     found: NDArray[np.uint32] | None = _answer(
         lambda: maker.GetCountFingerprintAsNumPy(mol)
@@ -240,12 +259,23 @@ def hybridisation(atom: Any) -> tuple[bool, bool, bool]:
     return kind == "SP", kind == "SP2", kind == "SP3"
 
 
-def parse_smiles(text: Any, add_hydrogens: bool = False) -> Any | None:
+def _chirality(atom: Any) -> tuple[bool, bool]:
+    """Tell whether an atom is an R or S stereocentre."""
+    if not atom.HasProp("_CIPCode"):
+        return False, False
+    code = atom.GetProp("_CIPCode")
+    return code == "R", code == "S"
+
+
+def parse_smiles(
+    text: Any, add_hydrogens: bool = False, stereo: bool = False
+) -> Any | None:
     """Return the sanitised rdkit ``Mol``, or ``None`` if there is none.
 
-    These are the steps of ``MolFromSmiles`` but the last: neither labels nor features
-    know of stereochemistry, and finding it takes minutes for 100,000 atoms. Cycles of
-    more than ``MOST_RING_ATOMS`` atoms are refused.
+    These are the steps of ``MolFromSmiles``, the last, which finds stereochemistry,
+    only if it is asked for, the text has marks of it, and the molecule has at most
+    ``MOST_STEREO_ATOMS`` atoms. Cycles of more than ``MOST_RING_ATOMS`` atoms are
+    refused.
 
     Raises:
         MissingExtraError: If rdkit is not installed.
@@ -261,6 +291,9 @@ def parse_smiles(text: Any, add_hydrogens: bool = False) -> Any | None:
         mol = chem.RemoveHs(mol)  # sanitises
         if mol.GetNumAtoms() == 0:
             return None
+        marked = stereo and any(mark in text for mark in "@/\\")
+        if marked and mol.GetNumAtoms() <= MOST_STEREO_ATOMS:
+            chem.AssignStereochemistry(mol, cleanIt=True, force=True)
         return chem.AddHs(mol) if add_hydrogens else mol
 
     return _answer(molecule)

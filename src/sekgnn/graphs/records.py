@@ -26,7 +26,7 @@ from sekgnn.graphs.graph_record import FeatureNames, GraphRecord, feature_rows
 from sekgnn.graphs.json_lines import json_records
 from sekgnn.graphs.molecules import (
     ATOM_FEATURES,
-    BONDS,
+    BOND_FEATURES,
     MOST_RING_ATOMS,
     from_rdkit,
     molecule_features,
@@ -73,7 +73,7 @@ OnInvalid = Callable[[DataRow], object]
 """Called with rows whose SMILES, the first of their values, cannot be read."""
 
 _EDGE_LINE = re.compile(r"\d+(\s+|\s*,\s*)\d+((\s+|\s*,\s*)\S+)?")
-_MOLECULE_NAMES = FeatureNames(ATOM_FEATURES, BONDS)
+_MOLECULE_NAMES = FeatureNames(ATOM_FEATURES, BOND_FEATURES)
 _SHOWN = 10  # invalid rows listed in an error
 _SHOWN_LENGTH = 200  # characters of a SMILES shown there
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from sekgnn.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from sekgnn.models.boosting import Boosting
     from sekgnn.models.forest import Forest
     from sekgnn.models.graph_inputs import GraphInputs
     from sekgnn.models.graph_model import MODELS, GraphModel, register_model
@@ -30,6 +31,7 @@ __all__ = [
     "SEKGIN",
     "SEKGNN",
     "SEKPPGN",
+    "Boosting",
     "Forest",
     "GraphInputs",
     "GraphModel",

@@ -10,11 +10,13 @@ from sekgnn.parameters import parameter
 
 @dataclass(frozen=True)
 class ForestOptions(ModelOptions):
-    """Options of a random forest."""
+    """Options of a random forest, and of boosting."""
 
-    n_estimators: int = parameter(300, "number of trees in a forest", low=1)
+    n_estimators: int = parameter(
+        300, "number of trees in a forest, or of rounds of boosting", low=1
+    )
     max_depth: int | None = parameter(
-        None, "largest depth of a tree in a forest", shown="unlimited", low=1
+        None, "largest depth of a tree", shown="unlimited", low=1
     )
     min_samples_leaf: int = parameter(
         1, "smallest number of training rows in a leaf of a tree", low=1
@@ -115,6 +117,24 @@ describe_models(
                 "trees",
                 "this library",
                 "extremely randomised trees of pool_v [1, f_v, x_v, Σ_u e_uv]",
+                "sek",
+            ),
+        ),
+    },
+)
+describe_models(
+    "sekgnn.models.boosting",
+    {
+        "boosting": ModelKind(
+            ("encoding",),
+            {"n_estimators": 100, "min_samples_leaf": 20},
+            fixed={"num_hops": 1},
+            options_type=ForestOptions,
+            network=False,
+            about=About(
+                "trees",
+                "this library",
+                "gradient-boosted trees of pool_v [1, f_v, x_v, Σ_u e_uv]",
                 "sek",
             ),
         ),

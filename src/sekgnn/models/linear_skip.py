@@ -72,6 +72,10 @@ class PooledFeatures:
 
     def __call__(self, inputs: GraphInputs) -> Tensor:
         """Return ``[G, P]``, or ``[N, P]`` for nodes."""
+        return self.pool(self.rows(inputs), inputs)
+
+    def rows(self, inputs: GraphInputs) -> Tensor:
+        """Return :math:`d_v^p u_v` of all powers, ``[N, F]``."""
         degrees = inputs.hops.sizes(1).unsqueeze(1)  # [N, 1]
         known = [inputs.x, inputs.encoding]
         kind = next((part.dtype for part in known if part is not None), torch.float32)
@@ -79,8 +83,11 @@ class PooledFeatures:
         parts += [part.flatten(start_dim=1) for part in known if part is not None]
         if inputs.edges is not None:
             parts.append(csr_sum(inputs.edges.attr, inputs.edges.receivers))
-        rows = torch.cat(parts, dim=1)  # [N, F]
-        rows = torch.cat([rows * degrees**p for p in range(self.powers + 1)], dim=1)
+        rows = torch.cat(parts, dim=1)
+        return torch.cat([rows * degrees**p for p in range(self.powers + 1)], dim=1)
+
+    def pool(self, rows: Tensor, inputs: GraphInputs) -> Tensor:
+        """Return the pooled :meth:`rows` with the features of graphs, ``[G, P]``."""
         if not self.pools:
             return rows
         pooled = [pool_nodes(rows, inputs.graphs, pool) for pool in self.pools]
@@ -131,6 +138,9 @@ class LinearSkip(nn.Module):
 
     def forward(self, inputs: GraphInputs) -> Tensor:
         """Return ``[G, out_channels]``."""
-        return F.linear(
-            self.rotated(inputs) * self.standardizer.whitening(), self.weight
-        )
+        return self.of_pooled(self.features(inputs))
+
+    def of_pooled(self, pooled: Tensor) -> Tensor:
+        """Return ``[G, out_channels]`` from the fixed vectors, ``[G, P]``."""
+        z: Tensor = self.standardizer(pooled)
+        return F.linear(z * self.standardizer.whitening(), self.weight)

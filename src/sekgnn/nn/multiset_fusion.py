@@ -251,6 +251,8 @@ def _weighted(part: Multisets) -> Iterable[tuple[int, Tensor, Tensor]]:
 
 def _hash(vectors: Tensor, channels: Tensor) -> Tensor:
     """Return a 64-bit hash of every vector and its channel, int64 ``[T]``."""
+    if not len(vectors):  # torch cannot view nothing as another type
+        return channels.new_zeros(0)
     words = vectors.contiguous().view(torch.int32)  # [T, L or 2 L]
     steps = torch.arange(1, words.size(1) + 1, device=words.device)
     return _mixed((words * (_mixed(steps) | 1)).sum(1) + _mixed(-1 - channels))

@@ -188,7 +188,8 @@ class _Routing(nn.Module):
 
     def votes(self, capsules: Tensor) -> Tensor:
         """Return what every capsule says of every new one, ``[R, I, J, d]``."""
-        rows = capsules.view(capsules.size(0), -1, self.size)  # [R, I, d]
+        each = capsules.size(1) // self.size
+        rows = capsules.view(capsules.size(0), each, self.size)  # [R, I, d]
         return torch.einsum("rid,ijde->rije", rows, self.weight)
 
 

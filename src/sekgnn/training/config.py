@@ -31,6 +31,7 @@ SECTIONS = ("data", "protocol", "model", "encoding", "training", "machine")
 PROTOCOL_NAMES = ("holdout", "xu2019", "wijesinghe2022", "nested", "fixed")
 SPLITS = {"random": 0, "scaffold": 0, "group": 1, "time": 1, "fold": 1}
 """What graphs may be split by, and how many columns it takes."""
+DESCRIPTORS = ("none", "rdkit", "morgan", "rdkit+morgan")
 SCHEDULES = ("plateau", "cosine", "step", "constant")
 LOSSES = ("mse", "mae", "huber", "bce")
 OPTIMIZERS = ("adam", "adamw", "lbfgs", "soap")
@@ -125,9 +126,10 @@ class RunConfig(_ModelKeys):
     )
     descriptors: str = key(
         "data",
-        "descriptors of molecules to join to the vector of a graph",
+        "numbers of molecules to join to the vector of a graph: rdkit's descriptors, "
+        "counts of Morgan's substructures, or both",
         "none",
-        choices=("none", "rdkit"),
+        choices=DESCRIPTORS,
     )
     sample_weight: str | None = key(
         "data", "column or key that holds how much the loss of a graph weighs"
