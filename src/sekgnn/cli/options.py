@@ -244,9 +244,13 @@ def merged_config(
     """Return a config: a preset, overridden by a file, overridden by the flags."""
     from sekgnn.training.run_folder import load_config
 
+    return load_config(file, flag_keys(data, keys), preset)
+
+
+def flag_keys(data: str | None, keys: dict[str, Any]) -> dict[str, Any]:
+    """Return config keys as flags give them, those with names and values as dicts."""
     for name in PAIR_KEYS:
         if name in keys:
             flag = f"--{name.replace('_', '-')}"
             keys[name] = dict(name_and_value(flag, text) for text in keys[name])
-    overrides = keys if data is None else {**keys, "data": data}
-    return load_config(file, overrides, preset)
+    return keys if data is None else {**keys, "data": data}

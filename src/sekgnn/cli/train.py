@@ -13,7 +13,7 @@ from sekgnn.cli.options import (
     JSON,
     QUIET,
     THREADS,
-    merged_config,
+    flag_keys,
     option,
     with_config_options,
 )
@@ -57,7 +57,9 @@ def train(
     The folder holds config.yaml, model.safetensors, metrics.csv, predictions.csv and
     record.json. If the run is interrupted, the same command continues it.
     """
-    settings = merged_config(data, config, keys, preset)
+    from sekgnn.training.molecules import chosen_config
+
+    settings, words = chosen_config(config, flag_keys(data, keys), preset)
     import torch
 
     from sekgnn.cli.failures import resumable
@@ -71,6 +73,8 @@ def train(
     folder = output or default_folder(settings)
     main = is_main_process(settings)
     shown = main and not (quiet or json)
+    if shown and words:
+        say(words)
     with progress_stages(shown=shown) as stage, resumable():
         record = run(
             output=folder,

@@ -25,12 +25,7 @@ from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.fields import GRAPH_X, POSITIONS
 from sekgnn.graphs import GraphRecord
 from sekgnn.graphs.graph_record import NO_NAMES, FeatureNames
-from sekgnn.graphs.molecules import (
-    MORGAN_BINS,
-    descriptor_names,
-    descriptors_of,
-    morgan_counts,
-)
+from sekgnn.graphs.molecules import molecule_numbers
 from sekgnn.graphs.table import Column
 
 if TYPE_CHECKING:
@@ -381,10 +376,9 @@ def add_graph_features(
 ) -> GraphTask:
     """Return a task whose graphs have features of their own, ``graph_x`` ``[1, D]``.
 
-    They are ``columns`` of numbers, then those of molecules: with ``"rdkit"`` the
-    descriptors of :func:`~sekgnn.graphs.molecules.descriptor_names`, with ``"morgan"``
-    the counts of :func:`~sekgnn.graphs.molecules.morgan_counts`, with
-    ``"rdkit+morgan"`` both. Missing values are NaN; networks
+    They are ``columns`` of numbers, then those of molecules: ``"rdkit"``, ``"morgan"``
+    or, joined by ``+``, both (:func:`~sekgnn.graphs.molecules.molecule_numbers`).
+    Missing values are NaN; networks
     take the mean of the training graphs for them.
 
     Raises:
@@ -409,14 +403,11 @@ def add_graph_features(
                 f"{task.name or 'the data'} holds no SMILES, which descriptors are "
                 "computed from; leave descriptors out."
             )
-        if "rdkit" in descriptors:
-            names += descriptor_names()
-            rows = [descriptors_of(text) for text in task.texts]
-            table = np.hstack([table, np.reshape(rows, (len(task), -1))])
-        if "morgan" in descriptors:
-            names += [f"morgan_{i}" for i in range(MORGAN_BINS)]
-            counts = [morgan_counts(text) for text in task.texts]
-            table = np.hstack([table, np.reshape(counts, (len(task), -1))])
+        for part in descriptors.split("+"):
+            headings, compute = molecule_numbers(part)
+            names += headings
+            rows = [compute(text) for text in task.texts]
+            table = np.hstack([table, np.reshape(rows, (len(task), len(headings)))])
     if not names:
         return task
     for data, row in zip(task.graphs, table, strict=True):

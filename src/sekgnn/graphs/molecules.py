@@ -246,6 +246,13 @@ def morgan_counts(smiles: str) -> NDArray[np.uint32]:
     return found
 
 
+def molecule_numbers(name: str) -> tuple[list[str], Callable[[str], Any]]:
+    """Return the headings of ``"rdkit"`` or ``"morgan"``, and what computes a row."""
+    if name == "rdkit":
+        return descriptor_names(), descriptors_of
+    return [f"morgan_{i}" for i in range(MORGAN_BINS)], morgan_counts
+
+
 def bond_features(mol: Any) -> tuple[Graph, NDArray[np.float32]]:
     """Return the structure, and one-hot ``BONDS`` of its ``indices``, ``[2 m, 4]``."""
     graph, types = _bonds(mol)

@@ -71,7 +71,7 @@ class Boosting(Forest):
         known = np.unique(y)
         if len(known) < 2:
             for column in range(self.out_channels):
-                yield [_leaf(30.0 * (column == known[:1]).any(), column)]
+                yield [_leaf(30.0 if column in known else 0.0, column)]
             return
         model = self._model("Classifier", seed).fit(x, y, sample_weight=weights)
         starts = model._baseline_prediction[0]

@@ -133,7 +133,7 @@ class Forest(GraphModel):
             n_estimators=self.options.n_estimators,
             max_depth=self.options.max_depth,
             min_samples_leaf=self.options.min_samples_leaf,
-            max_features="sqrt",
+            max_features=self.options.max_features or "sqrt",
             random_state=seed,
             n_jobs=torch.get_num_threads(),
         )

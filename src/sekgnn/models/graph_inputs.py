@@ -128,13 +128,15 @@ def graph_inputs(data: Any, model: GraphModel) -> GraphInputs:
 
 
 def graph_features(data: Any, width: int) -> Tensor:
-    """Return the features of the graphs of a batch as they are, ``[G, D]``.
+    """Return the first ``width`` features of the graphs of a batch, ``[G, D]``.
 
     Raises:
         GraphInputError: If they are missing or of another width.
     """
     ptr = getattr(data, "ptr", None)
-    return _matrix(data, fields.GRAPH_X, (width,), 1 if ptr is None else len(ptr) - 1)
+    known = max(width, data[fields.GRAPH_X].size(-1) if fields.GRAPH_X in data else 0)
+    graphs = 1 if ptr is None else len(ptr) - 1
+    return _matrix(data, fields.GRAPH_X, (known,), graphs)[:, :width]
 
 
 def _multisets(

@@ -18,6 +18,13 @@ class ForestOptions(ModelOptions):
     max_depth: int | None = parameter(
         None, "largest depth of a tree", shown="unlimited", low=1
     )
+    max_features: float | None = parameter(
+        None,
+        "share of the columns that a node of a forest tries",
+        shown="as many as their square root",
+        above=0,
+        high=1,
+    )
     min_samples_leaf: int = parameter(
         1, "smallest number of training rows in a leaf of a tree", low=1
     )

@@ -359,7 +359,7 @@ def _tu() -> Iterator[Recipe]:
             walks = _WALKS if model == "sek-gin" else {}
             keys = {**_network(model, _TU_FIXED), **walks}
             yield recipe(data, model, "fixed", keys)
-        forest = {**_network("sek-gin", _TU_FIXED), **_WALKS, "with_forest": True}
+        forest = {**_network("sek-gin", _TU_FIXED), **_WALKS, "blend": ["forest"]}
         yield recipe(data, "sek-gin-forest", "fixed", forest)
         for model in networks:
             keys = _network(model, _TU_GIN if model == "gin" else _TU_AUTHORS)

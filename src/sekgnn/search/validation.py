@@ -148,6 +148,6 @@ def _check_config(config: RunConfig) -> None:
     if config.averages or config.devices * config.num_machines > 1:
         raise ConfigError(
             "a search compares single networks, each trained in one process; leave "
-            "ensemble, devices and num_machines at 1 and with_forest out, use them for "
+            "ensemble, devices and num_machines at 1 and blend out, use them for "
             "the config that the search finds, and start several jobs."
         )

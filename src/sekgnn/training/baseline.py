@@ -2,174 +2,113 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
-from torch import Tensor
-from torch.nn import functional as F
 
 from sekgnn.datasets import NodeTask
-from sekgnn.datasets.graph_task import Y_WEIGHT
+from sekgnn.datasets.graph_task import add_graph_features
 from sekgnn.errors import GraphInputError
-from sekgnn.graphs.molecules import morgan_counts
+from sekgnn.fields import GRAPH_X
+from sekgnn.kernel import clock
 from sekgnn.models import Forest
-from sekgnn.training.closed_form import solve_linear
-from sekgnn.training.objective import Objective
-from sekgnn.training.predictions import Rows
+from sekgnn.training.config import TREES, TREES_READ
 from sekgnn.training.run_record import LEFT_OUT, FoldRecord, is_better_high
-from sekgnn.training.training import Training
+from sekgnn.training.training import Trained, Training
 
-BASELINES = ("ridge", "forest", "morgan-ridge", "morgan-forest")
-"""Models on pooled encodings and, of molecules, on Morgan counts."""
 _LARGEST = 1 << 27  # numbers in a table: 1 GiB
-_MOST_MOLECULES = 20_000  # beyond, trees of thousands of counts take many minutes
+_MOST_MOLECULES = 20_000  # beyond, their descriptors alone take minutes
+_TREES = {"n_estimators": 100}
 
 
 class Baseline:
-    """Ridge and forest beside the training of a network.
+    """Ridge and trees beside the training of a network, on the same splits.
 
-    Both are fitted to pooled encodings and, where the data are SMILES, to counts of
-    Morgan's substructures, which chemists would begin with. Hops and encodings are
-    shared with the network where they are the same.
+    Ridge and a forest read pooled encodings. Where the data are SMILES, the forest and
+    gradient boosting read RDKit's descriptors and Morgan counts instead, with which
+    chemists would begin. Together they take no longer than the network: the next one
+    does not begin after that.
     """
 
     def __init__(self, training: Training) -> None:
         self.network = training
+        self.molecules = training.data.texts is not None
+        self.names = ("ridge", *(TREES if self.molecules else TREES[:1]))
         self._known: dict[str, Training] = {}
-        self._counts: NDArray[np.uint32] | None = None
+        self._described: Training | None = None
 
-    def fold(self, number: int) -> dict[str, dict[str, Any]]:
+    def fold(
+        self, number: int, members: Sequence[Trained] = (), seconds: float = math.inf
+    ) -> dict[str, dict[str, Any]]:
         """Return the metrics of each model on split ``number``, from 0.
 
         These are ``test_...`` and, where the split has validation graphs, ``val_...``;
-        or instead of them :data:`LEFT_OUT`, why the model cannot be fitted here.
+        or instead of them :data:`LEFT_OUT`, why the model is not fitted here.
+
+        Args:
+            number: Of the split.
+            members: Models of the training, of which trees need not be fitted again.
+            seconds: The time that the network took.
         """
         tables: dict[str, dict[str, Any]] = {}
-        molecules = self.network.data.texts is not None
-        for name in BASELINES if molecules else BASELINES[:2]:
+        begun = clock()
+        for name in self.names:
+            known = next((m for m in members if m.model.name == name), None)
+            if known is None and clock() - begun > seconds:
+                tables[name] = {LEFT_OUT: "it would take longer than the network."}
+                continue
             try:
-                kind = name.removeprefix("morgan-")
-                if kind == name:
-                    tables[name] = self._metrics(name, number)
-                else:
-                    counts = self._morgan_counts()
-                    tables[name] = count_metrics(self.network, number, kind, counts)
+                tables[name] = self._metrics(known or self._fit(name, number), number)
             except (ValueError, RuntimeError, MemoryError, ImportError) as error:
                 # a network that was trained for hours is worth more than its baseline
                 tables[name] = {LEFT_OUT: str(error) or type(error).__name__}
         return tables
 
-    def _metrics(self, name: str, number: int) -> dict[str, float]:
+    def _fit(self, name: str, number: int) -> Trained:
         if name not in self._known:
-            training = self.network.change(self.network.config.without_network(name))
-            _check_size(training)
-            self._known[name] = training
-        training = self._known[name]
-        trained = training.fit(number)
-        out: dict[str, float] = {}
+            self._known[name] = self._training(name)
+            _check_size(self._known[name])
+        return self._known[name].fit(number)
+
+    def _training(self, name: str) -> Training:
+        if name == "ridge" or not self.molecules:
+            return self.network.change(self.network.config.without_network(name))
+        base = self.network
+        if not base.config.blend:
+            if self._described is None:
+                self._described = self._with_descriptors()
+            base = self._described
+        config = base.tree_config(name)
+        options = {**dict(config.model_options), **_TREES}
+        return base.change(replace(config, model_options=tuple(options.items())))
+
+    def _with_descriptors(self) -> Training:
+        """Return the training on molecules that carry what trees read."""
+        data = self.network.data
+        if len(data) > _MOST_MOLECULES:
+            raise GraphInputError(
+                f"{len(data):,} molecules are more than the {_MOST_MOLECULES:,} whose "
+                "descriptors are computed beside a network."
+            )
+        graphs = [copy.copy(graph) for graph in data.graphs]
+        for graph in graphs:
+            graph.pop(GRAPH_X, None)
+        plain = replace(data, graphs=graphs, graph_feature_names=())
+        features = self.network.config.features
+        return self.network.on(add_graph_features(plain, features, TREES_READ))
+
+    def _metrics(self, trained: Trained, number: int) -> dict[str, float]:
+        training, out = trained.training, {}
         for part in ("val", "test"):
             if getattr(training.splits[number], part).size:
-                outputs = training.evaluate(trained, number, part)
-                metrics = outputs.metrics(trained.note)
+                rows = training.evaluate(trained, number, part)
+                metrics = rows.metrics(trained.note)
                 out |= {f"{part}_{key}": value for key, value in metrics.items()}
         return out
-
-    def _morgan_counts(self) -> NDArray[np.uint32]:
-        """Return the counts of every molecule, ``[G, 2048]``."""
-        texts = self.network.data.texts or ()
-        if len(texts) > _MOST_MOLECULES:
-            raise GraphInputError(
-                f"{len(texts):,} molecules are more than the {_MOST_MOLECULES:,} for "
-                "which models of Morgan counts are fitted beside a network."
-            )
-        if self._counts is None:
-            self._counts = np.array([morgan_counts(text) for text in texts])
-        return self._counts
-
-
-def count_metrics(
-    training: Training, number: int, kind: str, counts: NDArray[Any]
-) -> dict[str, float]:
-    """Return the metrics of a model of counts, ``[G, P]``, on one split of a training.
-
-    ``"ridge"`` is for classes a logistic regression; the validation graphs choose its
-    penalty. ``"forest"`` has 100 trees that look at a third of the counts in every
-    node.
-    """
-    goal, split = training.objective(number), training.splits[number]
-    y, mask = training.data.targets()
-    weights = [data[Y_WEIGHT] for data in training.data.graphs if Y_WEIGHT in data]
-    graph = torch.arange(len(counts))
-    every = Rows(
-        graph,
-        torch.zeros_like(graph),
-        torch.from_numpy(counts.astype(np.float64)),
-        y,
-        mask,
-        torch.cat(weights) if weights else torch.ones(len(graph)),
-    )
-    parts = {
-        part: every.chosen(torch.from_numpy(np.sort(getattr(split, part))))
-        for part in ("train", "val", "test")
-        if getattr(split, part).size
-    }
-    train, width = parts.pop("train"), training.data.num_outputs
-    if kind == "ridge":
-        predict = _ridge(goal, width, train, parts.get("val"))
-    else:
-        predict = _forest(goal, width, train, training.config.seed)
-    out: dict[str, float] = {}
-    for part, rows in parts.items():
-        metrics = goal.metrics(predict(rows.out), rows.y, rows.mask)
-        out |= {f"{part}_{name}": value for name, value in metrics.items()}
-    return out
-
-
-def _ridge(
-    goal: Objective, outputs: int, train: Rows, val: Rows | None
-) -> Callable[[Tensor], Tensor]:
-    matrix, bias = solve_linear(goal, outputs, train, val)
-    return lambda x: goal.predictions(x @ matrix.t() + bias)
-
-
-def _forest(
-    goal: Objective, outputs: int, train: Rows, seed: int
-) -> Callable[[Tensor], Tensor]:
-    """Return what predicts ``[R, T]`` from ``[R, P]``: numbers, or probabilities.
-
-    Trees of indicators predict shares. Classes have their trees in common, so that
-    shares add up to 1; other targets have trees of their own.
-    """
-    from sklearn import ensemble  # takes a while
-
-    weights = goal.weights(train.y, train.weight)
-    if weights is not None:
-        weights = weights.expand(len(weights), outputs)
-    classes = train.y.dim() == 1
-    y = F.one_hot(train.y, outputs) if classes else train.y
-    grown = []
-    for first in range(1 if classes else outputs):
-        here = train.mask[:, first]
-        wanted = y[here].double().numpy()
-        trees = ensemble.RandomForestRegressor(
-            100, max_features=1 / 3, random_state=seed, n_jobs=torch.get_num_threads()
-        )
-        trees.fit(
-            train.out[here].float().numpy(),
-            wanted if classes else wanted[:, first],
-            None if weights is None else weights[here, first].double().numpy(),
-        )
-        grown.append(trees)
-
-    def predict(x: Tensor) -> Tensor:
-        columns = [trees.predict(x.float().numpy()) for trees in grown]
-        return torch.from_numpy(np.column_stack(columns))
-
-    return predict
 
 
 def make_baseline(training: Training) -> Baseline | None:
@@ -206,7 +145,8 @@ def summarise_baseline(
     if no baseline was asked for.
     """
     tables = [fold.baseline for fold in folds]
-    names = [name for name in BASELINES if all(name in table for table in tables)]
+    known = tables[0] if tables else {}
+    names = [name for name in known if all(name in table for table in tables)]
     reasons = {
         name: table[name][LEFT_OUT]
         for name in names

@@ -15,6 +15,7 @@ from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dic
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError, ModelFileError
 from sekgnn.graphs.extras import require
+from sekgnn.graphs.molecules import molecule_numbers
 from sekgnn.models import MODELS, GraphModel, build_model, load_models
 from sekgnn.models.hop_encoder import GINE_PLUS
 from sekgnn.models.model_file import read_about
@@ -72,6 +73,10 @@ def model_config(config: RunConfig, data: GraphTask) -> dict[str, Any]:
         "level": data.level,
     }
     width = len(data.graph_feature_names)
+    if data.texts is not None and width:  # those that only trees read come last
+        read = config.descriptors.split("+")
+        for name in set(config.carried.split("+")) - {*read, "none"}:
+            width -= len(molecule_numbers(name)[0])
     if width:
         given["graph_channels"] = width
         if "graph_channels" not in known:

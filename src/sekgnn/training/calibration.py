@@ -33,12 +33,14 @@ class Calibration:
         graphs: n of every target.
         threshold: Probability above which the second of two classes is decided for;
             ``None`` where the likelier one is.
+        weights: Share of every kind of model in their mean, where there are several.
     """
 
     confidence: float | None = None
     radii: tuple[float, ...] = ()
     graphs: tuple[int, ...] = ()
     threshold: float | None = None
+    weights: tuple[tuple[str, float], ...] = ()
 
     @classmethod
     def fit(
@@ -79,6 +81,10 @@ class Calibration:
             tuple(map(max, columns)),
             tuple(map(min, zip(*(one.graphs for one in known), strict=True))),
             None if not cuts else sum(cuts) / len(cuts),
+            tuple(
+                (kind, sum(dict(one.weights)[kind] for one in known) / len(known))
+                for kind, _ in known[0].weights
+            ),
         )
 
     def metrics(

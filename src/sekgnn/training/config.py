@@ -35,6 +35,9 @@ DESCRIPTORS = ("none", "rdkit", "morgan", "rdkit+morgan")
 SCHEDULES = ("plateau", "cosine", "step", "constant")
 LOSSES = ("mse", "mae", "huber", "bce")
 OPTIMIZERS = ("adam", "adamw", "lbfgs", "soap")
+TREES = ("forest", "boosting")
+TREES_READ = "rdkit+morgan"
+"""Descriptors that trees beside networks read, of molecules."""
 CLOSED_FORMS = ("none", "before", "after", "both")
 DTYPES = ("float32", "float64")
 DEVICES = ("auto", "cpu", "gpu", "mps")
@@ -309,10 +312,11 @@ class RunConfig(_ModelKeys):
         1,
         low=1,
     )
-    with_forest: bool = key(
+    blend: tuple[str, ...] = key(
         "training",
-        "average predictions half and half with those of a forest",
-        False,
+        "models of trees to average predictions with: forest, boosting; weights by the "
+        "validation graphs. Of molecules they read rdkit+morgan descriptors",
+        (),
     )
     schedule: str = key(
         "training", "how the learning rate changes", "plateau", choices=SCHEDULES
@@ -361,7 +365,7 @@ class RunConfig(_ModelKeys):
 
     def __post_init__(self) -> None:
         """Check what can be checked without data."""
-        for name in ("target", "scope", "radius", "split_by", "features"):
+        for name in ("target", "scope", "radius", "split_by", "features", "blend"):
             object.__setattr__(self, name, _as_tuple(name, getattr(self, name)))
         for name in PAIR_KEYS:
             object.__setattr__(self, name, _pairs(name, getattr(self, name)))
@@ -402,6 +406,8 @@ class RunConfig(_ModelKeys):
                 "val_fraction and test_fraction leave nothing to train on: "
                 f"{self.val_fraction:g} + {self.test_fraction:g} is not below 1."
             )
+        for name in self.blend:
+            check_choice("blend", name, TREES)
         self._check_selection()
         self._check_grid()
         self._check_split_by()
@@ -430,7 +436,7 @@ class RunConfig(_ModelKeys):
         if self.devices * self.num_machines > 1 and self.averages:
             raise ConfigError(
                 "an ensemble trains its models one after the other in one process; "
-                "leave devices and num_machines at 1, or ensemble and with_forest out."
+                "leave devices and num_machines at 1, or ensemble and blend out."
             )
 
     def _checked_options(self) -> tuple[tuple[str, Any], ...]:
@@ -468,7 +474,7 @@ class RunConfig(_ModelKeys):
         if self.averages and self.watched == "test":
             raise ConfigError(
                 f"protocol {self.protocol!r} reads its epoch off the curves of one "
-                "network; leave ensemble at 1 and with_forest out, or use protocol "
+                "network; leave ensemble at 1 and blend out, or use protocol "
                 "fixed, nested or holdout."
             )
         if self.closed_form in ("after", "both") and self.watched == "test":
@@ -479,7 +485,7 @@ class RunConfig(_ModelKeys):
             )
         if self.averages and not self.has_epochs:
             raise ConfigError(
-                f"ensemble and with_forest are for networks; {self.model!r} is fitted "
+                f"ensemble and blend are for networks; {self.model!r} is fitted "
                 "in one step, so there is nothing to average. Leave them out."
             )
         if self.freeze and self.start_from is None:
@@ -514,7 +520,7 @@ class RunConfig(_ModelKeys):
         if not (alone and self.has_epochs):
             raise ConfigError(
                 "grid compares single networks, each trained in one process; choose a "
-                "network, and leave ensemble, with_forest, devices and num_machines "
+                "network, and leave ensemble, blend, devices and num_machines "
                 "out."
             )
         known = MODEL_KINDS.get(self.model, OWN).options()
@@ -577,9 +583,9 @@ class RunConfig(_ModelKeys):
         return (*self.split_by[1:], *weight, *self.features)
 
     def without_network(self, model: str) -> RunConfig:
-        """Return the config of ``ridge`` or ``forest`` on the same splits and encoding.
+        """Return the config of ``ridge`` or of trees on the same splits and encoding.
 
-        Learned multisets, which neither can read, become moments.
+        Learned multisets, which they cannot read, become moments.
         """
         sections = ("model", "training", "machine")
         keys: dict[str, Any] = {
@@ -597,6 +603,14 @@ class RunConfig(_ModelKeys):
         return replace(self, **keys)
 
     @property
+    def carried(self) -> str:
+        """Descriptors that molecules carry: what networks read, then trees as well."""
+        parts = [] if self.descriptors == "none" else self.descriptors.split("+")
+        if self.blend:
+            parts += [part for part in TREES_READ.split("+") if part not in parts]
+        return "+".join(parts) or "none"
+
+    @property
     def has_epochs(self) -> bool:
         """Whether the model is a network, or else fitted in one step."""
         return MODEL_KINDS.get(self.model, OWN).network
@@ -604,7 +618,7 @@ class RunConfig(_ModelKeys):
     @property
     def averages(self) -> bool:
         """Whether predictions are means over several models of a training."""
-        return self.ensemble > 1 or self.with_forest
+        return self.ensemble > 1 or bool(self.blend)
 
     @property
     def watched(self) -> str | None:
@@ -617,10 +631,10 @@ class RunConfig(_ModelKeys):
     def validation_chooses(self) -> bool:
         """Whether a model depends on what its validation graphs are."""
         if not self.has_epochs:
-            return self.model != "forest" or bool(self.grid)
+            return self.model not in TREES or bool(self.grid)
         steady = self.schedule != "plateau" or self.optimizer == "lbfgs"
         plain = steady and self.closed_form == "none" and not self.grid
-        return self.keeps_best or not plain
+        return self.keeps_best or not plain or bool(self.blend)
 
     @property
     def keeps_best(self) -> bool:
@@ -638,6 +652,9 @@ class RunConfig(_ModelKeys):
                 constructor.
         """
         known, options = {item.name for item in fields(cls)}, all_options()
+        values = dict(values)
+        if values.pop("with_forest", False):  # of older files
+            values["blend"] = ["forest"]
         keys: dict[str, Any] = {}
         further: dict[str, Any] = {}
         for name, value in values.items():

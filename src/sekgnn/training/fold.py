@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from sekgnn.files import write_files
 from sekgnn.parallel import Progress
 from sekgnn.parsing import parse_as
 from sekgnn.training.baseline import Baseline
+from sekgnn.training.blend import blend_weights
 from sekgnn.training.calibration import Calibration, best_threshold
 from sekgnn.training.loop import EpochReport, NotFiniteError
 from sekgnn.training.predictions import (
@@ -27,12 +28,11 @@ from sekgnn.training.predictions import (
     predicted_columns,
     prediction_table,
 )
-from sekgnn.training.predictor import Predictor
+from sekgnn.training.predictor import Predictor, model_kinds
 from sekgnn.training.run_folder import (
     CHECKPOINT_FILE,
     CURVES_FILE,
     FOLD_FILE,
-    FOREST_FOLDER,
     MODEL_FILE,
     member_folders,
     point_folders,
@@ -49,14 +49,21 @@ def run_fold(
     *,
     progress: Progress | None = None,
     report: EpochReport | None = None,
+    tested: Callable[[FoldRecord], object] | None = None,
 ) -> FoldRecord:
     """Train and test split ``number`` in ``folder``, or return what it holds already.
 
-    Takes and raises what :meth:`Training.fit` does, and a baseline to report beside it.
+    Takes and raises what :meth:`Training.fit` does, and a baseline to report beside it;
+    ``tested`` is called with the record before that begins.
     """
     finished = folder / FOLD_FILE
     if finished.is_file():
-        return _read_fold(finished)
+        record = _read_fold(finished)
+        if baseline is None or record.baseline:
+            return record
+        record = replace(record, baseline=baseline.fold(number, (), record.seconds))
+        write_files(folder, {FOLD_FILE: json.dumps(asdict(record)).encode()})
+        return record
     told: dict[str, Any] = {"progress": progress, "report": report}
     tried: list[dict[str, Any]] = []
     if training.config.grid:
@@ -65,10 +72,14 @@ def run_fold(
     else:
         members = fit_members(training, number, folder, **told)
     record, table = _tested(training, number, members, tried)
-    if baseline is not None:
-        record = replace(record, baseline=baseline.fold(number))
     text = json.dumps(asdict(record)).encode()
     write_files(folder, {PREDICTIONS_FILE: table, FOLD_FILE: text})
+    if baseline is not None:
+        if tested is not None:
+            tested(record)
+        found = baseline.fold(number, members, record.seconds)
+        record = replace(record, baseline=found)
+        write_files(folder, {FOLD_FILE: json.dumps(asdict(record)).encode()})
     for member in member_folders(folder, training.config.ensemble):
         (member / CHECKPOINT_FILE).unlink(missing_ok=True)
     for point in point_folders(folder, len(tried)):
@@ -98,7 +109,7 @@ def _tested(
     alone = {}
     if len(members) > 1:
         for i, (member, rows) in enumerate(zip(members, tested, strict=True), start=1):
-            name = f"network {i}" if member.model.learns else "forest"
+            name = f"network {i}" if member.model.learns else member.model.name
             alone[name] = metrics(member.note.predictions(rows.out))
     split = training.splits[number]
     positions = {
@@ -137,7 +148,8 @@ def _calibrated(
 ) -> Calibration | None:
     """Return what validation graphs say about the mean prediction of members."""
     config, note = members[0].training.config, predictor.note
-    if config.confidence is None and config.threshold is None:
+    weighted = bool(config.blend) and config.watched == "val"
+    if not weighted and config.confidence is None and config.threshold is None:
         return None
 
     def said(part: str) -> tuple[Tensor, Tensor, Tensor]:
@@ -146,12 +158,30 @@ def _calibrated(
         return torch.from_numpy(mean), rows[0].y, rows[0].mask
 
     known = Calibration()
+    if weighted:
+        known = Calibration(weights=_weights(predictor, members, number))
+        predictor.calibration = known  # the rest is about the weighted mean
     if config.confidence is not None:
-        known = Calibration.fit(note, config.confidence, *said("calibration"))
+        fitted = Calibration.fit(note, config.confidence, *said("calibration"))
+        known = replace(fitted, weights=known.weights)
     if config.threshold is not None:
         cut = best_threshold(note, config.threshold, *said("val"))
         known = replace(known, threshold=cut)
     return known
+
+
+def _weights(
+    predictor: Predictor, members: Sequence[Trained], number: int
+) -> tuple[tuple[str, float], ...]:
+    """Return the weight of every kind of model, by the validation graphs."""
+    rows = _evaluated(members, number, "val")
+    kinds = model_kinds(predictor.models)
+    each: dict[str, list[Tensor]] = {kind: [] for kind in kinds}
+    for kind, member, one in zip(kinds, members, rows, strict=True):
+        each[kind].append(member.note.predictions(one.out).double())
+    means = [torch.stack(outputs).mean(0) for outputs in each.values()]
+    weights = blend_weights(predictor.note, means, rows[0].y, rows[0].mask)
+    return tuple(zip(each, weights, strict=True))
 
 
 def _read_fold(path: Path) -> FoldRecord:
@@ -172,10 +202,9 @@ def fit_members(
     progress: Progress | None = None,
     report: EpochReport | None = None,
 ) -> list[Trained]:
-    """Fit the networks of one split and, if the config asks for it, a forest.
+    """Fit the networks of one split, then the trees to blend them with.
 
-    Takes and raises what :meth:`Training.fit` does. The forest reads what the networks
-    read.
+    Takes and raises what :meth:`Training.fit` does.
     """
     config = training.config
     count = config.ensemble
@@ -192,11 +221,11 @@ def fit_members(
         )
         for member, folder in enumerate(folders)
     ]
-    if config.with_forest:
-        edges = bool(training.model_config.get("edge_channels"))
-        other = replace(config.without_network("forest"), edge_features=edges)
-        folder = None if output is None else output / FOREST_FOLDER
-        members.append(training.change(other).fit(number, output=folder))
+    for trees in config.blend:
+        folder = None if output is None else output / trees
+        members.append(
+            training.change(training.tree_config(trees)).fit(number, output=folder)
+        )
     return members
 
 

@@ -245,7 +245,7 @@ def evaluate_run(
             "file to evaluate on all of it."
         )
     folders = fold_folders(place, len(training.splits))
-    size = config.ensemble + config.with_forest
+    size = config.ensemble + len(config.blend)
     folds = [Predictor.load(each, accelerator) for each in folders]
     for fold, each in zip(folds, folders, strict=True):
         if len(fold.models) != size:

@@ -114,10 +114,11 @@ class Predictor:
         pairs = [("node", note.feature_names, task.feature_names)]
         if model.edge_channels:
             pairs += [("edge", note.edge_feature_names, task.edge_feature_names)]
-        if model.graph_channels != len(task.graph_feature_names):
+        width = max(model.graph_channels for model in self.models)
+        if width != len(task.graph_feature_names):
             raise GraphInputError(
                 f"{source} does not fit the model, which reads "
-                f"{model.graph_channels} features of graphs beside them; predict from "
+                f"{width} features of graphs beside them; predict from "
                 "a file like the one it was trained on."
             )
         for what, wanted, given in pairs:
@@ -176,17 +177,23 @@ class Predictor:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
         """Return the mean prediction of the outputs of every model, and the deviation.
 
-        Networks have equal weight, and so have other models; where there are both, each
-        kind has half of the weight. The deviation is that of a sample of models (ddof
-        1); one model has none.
+        Every kind of model has the weight that validation graphs gave it, or all have
+        the same; those of a kind share it equally. The deviation is that of a sample of
+        models (ddof 1); one model has none.
         """
         pairs = zip(self.notes, outputs, strict=True)
         each = torch.stack([note.predictions(out) for note, out in pairs])
-        learns = torch.tensor([model.learns for model in self.models])
-        kinds = [each[learns], each[~learns]]
-        mean = torch.stack([kind.mean(dim=0) for kind in kinds if len(kind)])
+        weights = self.weights.to(each).view(-1, *[1] * (each.dim() - 1))
         spread = each.std(dim=0).numpy() if len(each) > 1 else None
-        return mean.mean(dim=0).numpy(), spread
+        return (weights * each).sum(dim=0).numpy(), spread
+
+    @property
+    def weights(self) -> Tensor:
+        """The share of every model in the mean, float64 ``[M]``."""
+        kinds = model_kinds(self.models)
+        known = {} if self.calibration is None else dict(self.calibration.weights)
+        each = [known.get(kind, 1.0) / kinds.count(kind) for kind in kinds]
+        return torch.tensor(each, dtype=torch.float64) / sum(each)
 
     def fingerprint(
         self, graphs: Sequence[Any], *, batch_size: int = 256
@@ -318,6 +325,11 @@ class Predictor:
             mean = self.predict(data.graphs)
         predicted = torch.from_numpy(mean)
         return all_metrics(self.note, predicted, *data.targets(), self.calibration)
+
+
+def model_kinds(models: Sequence[GraphModel]) -> list[str]:
+    """Return the kind of every model: ``"network"``, or the name of trees."""
+    return ["network" if model.learns else model.name for model in models]
 
 
 def _read_calibration(folders: Sequence[Path]) -> Calibration | None:

@@ -19,6 +19,7 @@ from sekgnn.training.baseline import make_baseline, summarise_baseline
 from sekgnn.training.config import RunConfig
 from sekgnn.training.fold import run_fold
 from sekgnn.training.loop import EpochReport
+from sekgnn.training.molecules import chosen_config
 from sekgnn.training.processes import available_device, run_processes
 from sekgnn.training.run_folder import (
     CURVES_FILE,
@@ -26,7 +27,6 @@ from sekgnn.training.run_folder import (
     check_same_config,
     check_same_data,
     fold_folders,
-    load_config,
     locked,
     member_folders,
     note_threads,
@@ -106,7 +106,7 @@ def train(
     """
     if isinstance(data, str | os.PathLike):
         keys, data = {**keys, "data": str(data)}, None
-    settings = load_config(config, keys, preset)
+    settings, _ = chosen_config(config, keys, preset)
     folder = default_folder(settings) if output is None else Path(output)
     main = is_main_process(settings)
     if main:
@@ -130,7 +130,11 @@ def train(
         folders = fold_folders(folder, len(training.splits))
         tell = _teller(settings, folders, progress)
         told: dict[str, Any] = {"progress": progress, "report": report}
-        if len(folders) > 1:
+        if len(folders) == 1:  # what was trained is kept before baselines begin
+            told["tested"] = lambda fold: _record(
+                training, described, [fold], started, threads
+            ).save(folder)
+        else:
             told = {"report": lambda *_: tell()}
             tell()
         if jobs > 1:

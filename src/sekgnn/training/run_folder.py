@@ -16,7 +16,7 @@ from sekgnn.checks import check_choice
 from sekgnn.errors import ConfigError, OutputError, ResumeWarning
 from sekgnn.files import visible_names, write_files
 from sekgnn.parsing import parse_yaml
-from sekgnn.training.config import RunConfig
+from sekgnn.training.config import TREES, RunConfig
 
 CONFIG_FILE = "config.yaml"
 DATA_FILE = "data.sha256"
@@ -24,13 +24,13 @@ FOLD_FILE = "fold.json"
 MODEL_FILE = "model.safetensors"
 CHECKPOINT_FILE = "last.ckpt"
 CURVES_FILE = "metrics.csv"
-FOREST_FOLDER = "forest"
 _LOCK_FILE = ".lock"
 _THREADS_FILE = ".threads"
 _OWN_KEYS = ("model", "message", "encoding")
 _PRESETS = Path(__file__).with_name("presets")
-PRESET_NAMES = tuple(sorted(file.stem for file in _PRESETS.glob("*.yaml")))
-"""Of the presets of training, which lie beside this file."""
+PLAIN = "plain"
+PRESET_NAMES = (*sorted(file.stem for file in _PRESETS.glob("*.yaml")), PLAIN)
+"""Of the presets of training, which lie beside this file; plain is none of them."""
 
 
 def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -63,13 +63,14 @@ def load_preset(name: str) -> dict[str, Any]:
         >>> load_preset("small")["schedule"]
         'cosine'
     """
-    return read_config(_PRESETS / f"{check_choice('preset', name, PRESET_NAMES)}.yaml")
+    check_choice("preset", name, PRESET_NAMES)
+    return {} if name == PLAIN else read_config(_PRESETS / f"{name}.yaml")
 
 
 def load_config(
     base: str | os.PathLike[str] | RunConfig | None,
     changes: Mapping[str, Any],
-    preset: str | None = None,
+    preset: str | Mapping[str, Any] | None = None,
 ) -> RunConfig:
     """Return a config, or that of a YAML file or the default one, with other keys.
 
@@ -94,7 +95,8 @@ def load_config(
     own = {str(k).replace("-", "_"): v for k, v in both}
     if preset is None:
         return RunConfig.from_dict(own)
-    keys = {**load_preset(preset), **own}
+    begun = load_preset(preset) if isinstance(preset, str) else preset
+    keys = {**begun, **own}
     validates = keys.get("protocol", "holdout") in ("holdout", "nested")
     if "refit" not in own and not (validates and keys.get("keep") == "last"):
         keys.pop("refit", None)
@@ -167,8 +169,9 @@ def _numbered(folder: Path, word: str, count: int) -> list[Path]:
 
 
 def model_files(folder: Path) -> list[Path]:
-    """Return the model files there are: of networks, and a forest; or of all folds."""
-    names = (MODEL_FILE, f"member-*/{MODEL_FILE}", f"{FOREST_FOLDER}/{MODEL_FILE}")
+    """Return the model files there are: of networks, then trees; or of all folds."""
+    trees = (f"{name}/{MODEL_FILE}" for name in TREES)
+    names = (MODEL_FILE, f"member-*/{MODEL_FILE}", *trees)
     files = [file for name in names for file in sorted(folder.glob(name))]
     folds = sorted(folder.glob("fold-*"))
     return files or [file for fold in folds for file in model_files(fold)]

@@ -151,9 +151,10 @@ def _own(config: RunConfig) -> GraphTask:
     if form == "smiles":
         reader |= {"add_hydrogens": config.add_hydrogens, "smiles": config.smiles}
     task = replace(task, name=path.name, source="file", left_out=reasons)
-    if config.features or config.descriptors != "none":
-        reader |= {"features": config.features, "descriptors": config.descriptors}
-        task = add_graph_features(task, config.features, config.descriptors)
+    descriptors = config.carried if form == "smiles" else config.descriptors
+    if config.features or descriptors != "none":
+        reader |= {"features": config.features, "descriptors": descriptors}
+        task = add_graph_features(task, config.features, descriptors)
     units = tuple(unit_of(name) for name in task.target_names)
     if task.kind != "regression" or not any(units):
         units = ()

@@ -34,7 +34,7 @@ _FIXED = {
     "keep": "values of best and of last epochs cannot be compared",
     "refit": "it leaves no validation graphs",
     "ensemble": "trials are compared as single networks",
-    "with_forest": "trials are compared as single networks",
+    "blend": "trials are compared as single networks",
     "tensorboard": "it changes nothing",
 }
 _UNIT_KEYS = ("loss", "normalize")

@@ -35,7 +35,7 @@ from sekgnn.training.closed_form import (
     solve_head,
     solve_skip,
 )
-from sekgnn.training.config import RunConfig
+from sekgnn.training.config import NO_ENCODING, TREES_READ, RunConfig
 from sekgnn.training.epochs import History, check_checkpoint, read_checkpoint
 from sekgnn.training.loop import EpochReport, Loop
 from sekgnn.training.objective import Objective
@@ -146,10 +146,36 @@ class Training:
             self.data.check(self._first.check_graph)
         if config.start_from is not None:  # what does not fit shows now
             start_from(self._new_model(0), goal, config.start_from)
-        if config.with_forest:  # what it cannot read shows before anything is trained
-            make_model(config.without_network("forest"), self.data, 0)
+        for trees in config.blend:  # what they cannot read shows before training
+            make_model(self.tree_config(trees), self.data, 0)
         for point in config.points if config.grid else ():
             self.change(config.at(point))  # likewise
+
+    def tree_config(self, trees: str) -> RunConfig:
+        """Return the config of trees beside the networks, on the same splits.
+
+        Of molecules they read descriptors and counts (``rdkit+morgan``) in place of
+        encodings, of other graphs what the networks read.
+        """
+        config = self.config.without_network(trees)
+        if self.data.texts is not None:
+            share = 1 / 3 if trees == "forest" and self.kind == "regression" else None
+            options = (("max_features", share),) if share else ()
+            return replace(
+                config,
+                descriptors=TREES_READ,
+                encoding=NO_ENCODING,
+                model_options=options,
+            )
+        edges = bool(self.model_config.get("edge_channels"))
+        return replace(config, edge_features=edges)
+
+    def on(self, data: GraphTask) -> Training:
+        """Return the same training on the same graphs with other features."""
+        other = copy.copy(self)
+        other.data, other._sources, other._kept = data, {}, {}
+        other._set(replace(self.config, descriptors=TREES_READ))
+        return other
 
     def change(self, config: RunConfig) -> Training:
         """Return the training of another config on the same graphs and splits.
@@ -380,9 +406,9 @@ def check_seeds(model: GraphModel, config: RunConfig) -> None:
             f"model {model.name!r} is not trained on sampled neighbourhoods of one "
             "graph; use sek-gin, sek-gnn, k-gin, gin or graphsage."
         )
-    if config.optimizer == "lbfgs" or config.with_forest:
+    if config.optimizer == "lbfgs" or config.blend:
         raise ConfigError(
-            "optimizer lbfgs and with_forest need all of the data at once; leave them "
+            "optimizer lbfgs and blend need all of the data at once; leave them "
             "out for a packed graph."
         )
 
