@@ -20,7 +20,6 @@ from sekgnn.training.config import RunConfig
 from sekgnn.training.run_record import RunRecord
 from sekgnn.training.sources import load_data
 from sekgnn.training.splits import (
-    check_training_classes,
     graph_groups,
     group_folds,
     group_split,
@@ -157,20 +156,6 @@ def test_corners() -> None:
         stratified_folds(2, 3, 0)
     rest, val = inner_split(np.array([4, 7]), 0.1, 0)
     assert (rest.size, val.size) == (1, 1)
-
-
-def test_a_class_that_training_never_sees_is_named() -> None:
-    """One member only: the fold that tests it cannot train on it."""
-    classes = np.array([0, 0, 0, 0, 1])
-    lonely = 0
-    for test in stratified_folds(5, 2, 0, classes):
-        train = np.delete(np.arange(5), test)
-        try:
-            check_training_classes(train, classes, ("no", "yes"), "data, fold 1")
-        except GraphInputError as error:
-            lonely += 1
-            assert "data, fold 1: class 'yes' is missing" in str(error)
-    assert lonely == 1
 
 
 def test_a_split_is_read_as_it_stands_with_a_byte_order_mark(tmp_path: Path) -> None:

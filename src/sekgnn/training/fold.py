@@ -14,10 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sekgnn.errors import GraphInputError
 from sekgnn.files import write_files
 from sekgnn.parallel import Progress
-from sekgnn.parsing import parse_as
 from sekgnn.training.baseline import Baseline
 from sekgnn.training.calibration import Calibration, best_threshold
 from sekgnn.training.loop import EpochReport, NotFiniteError
@@ -56,7 +54,7 @@ def run_fold(
     """
     finished = folder / FOLD_FILE
     if finished.is_file():
-        return _read_fold(finished)
+        return FoldRecord.load(finished)
     told: dict[str, Any] = {"progress": progress, "report": report}
     tried: list[dict[str, Any]] = []
     if training.config.grid:
@@ -128,7 +126,7 @@ def _tested(
 
 
 def _evaluated(members: Sequence[Trained], number: int, part: str) -> list[Rows]:
-    """Return the outputs of every model of a training for a part of its split."""
+    """Return what every model of a split says of a part; each reads its own inputs."""
     return [member.training.evaluate(member, number, part) for member in members]
 
 
@@ -152,16 +150,6 @@ def _calibrated(
         cut = best_threshold(note, config.threshold, *said("val"))
         known = replace(known, threshold=cut)
     return known
-
-
-def _read_fold(path: Path) -> FoldRecord:
-    """Return the record of a finished fold."""
-    try:
-        return parse_as(FoldRecord, path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise GraphInputError(
-            f"{path} is damaged ({error}); remove it to train this part again."
-        ) from error
 
 
 def fit_members(
