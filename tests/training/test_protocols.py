@@ -97,20 +97,10 @@ def test_a_class_missing_from_training_names_class_and_fold(tmp_path: Path) -> N
         item["ring"] = "a rare one" if i < 2 else item["ring"]
     lines = write_lines(tmp_path / "data.jsonl", items)
     settings = config(lines, "ring", protocol="nested", folds=2, val_fraction=0.45)
-    with pytest.raises(GraphInputError, match="a rare one"):
+    with pytest.raises(GraphInputError, match=r"fold \d: class 'a rare one'"):
         make_splits(settings, load_data(settings))
     settings = config(lines, "ring", protocol="xu2019", folds=2)
     assert len(make_splits(settings, load_data(settings))) == 2
-
-
-def test_too_many_folds_and_too_few_graphs_are_named(tmp_path: Path) -> None:
-    lines = write_lines(tmp_path / "data.jsonl", records(6))
-    settings = config(lines, protocol="xu2019", folds=7)
-    with pytest.raises(GraphInputError, match="folds"):
-        make_splits(settings, load_data(settings))
-    settings = config(lines, protocol="holdout", val_fraction=0.01)
-    with pytest.raises(GraphInputError, match="too few"):
-        make_splits(settings, load_data(settings))
 
 
 @pytest.mark.dataset

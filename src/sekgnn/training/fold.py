@@ -14,10 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sekgnn.errors import GraphInputError
 from sekgnn.files import write_files
 from sekgnn.parallel import Progress
-from sekgnn.parsing import parse_as
 from sekgnn.training.baseline import Baseline
 from sekgnn.training.blend import blend_weights
 from sekgnn.training.calibration import Calibration, best_threshold
@@ -58,7 +56,7 @@ def run_fold(
     """
     finished = folder / FOLD_FILE
     if finished.is_file():
-        record = _read_fold(finished)
+        record = FoldRecord.load(finished)
         if baseline is None or record.baseline:
             return record
         record = replace(record, baseline=baseline.fold(number, (), record.seconds))
@@ -139,7 +137,7 @@ def _tested(
 
 
 def _evaluated(members: Sequence[Trained], number: int, part: str) -> list[Rows]:
-    """Return the outputs of every model of a training for a part of its split."""
+    """Return what every model of a split says of a part; each reads its own inputs."""
     return [member.training.evaluate(member, number, part) for member in members]
 
 
@@ -182,16 +180,6 @@ def _weights(
     means = [torch.stack(outputs).mean(0) for outputs in each.values()]
     weights = blend_weights(predictor.note, means, rows[0].y, rows[0].mask)
     return tuple(zip(each, weights, strict=True))
-
-
-def _read_fold(path: Path) -> FoldRecord:
-    """Return the record of a finished fold."""
-    try:
-        return parse_as(FoldRecord, path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise GraphInputError(
-            f"{path} is damaged ({error}); remove it to train this part again."
-        ) from error
 
 
 def fit_members(

@@ -28,7 +28,7 @@ from sekgnn.graphs.graph_file import GraphFile
 from sekgnn.models import GraphModel
 from sekgnn.models.module_model import ModuleModel
 from sekgnn.nn.batch_loader import BatchSource
-from sekgnn.parsing import parse_as, read_as
+from sekgnn.parsing import read_as
 from sekgnn.training.batches import encoding_cache, model_reads, task_source
 from sekgnn.training.build import read_models
 from sekgnn.training.calibration import Calibration
@@ -334,17 +334,13 @@ def model_kinds(models: Sequence[GraphModel]) -> list[str]:
 
 def _read_calibration(folders: Sequence[Path]) -> Calibration | None:
     """Return the calibration of a training, or what holds for several together."""
-    calibrations = []
-    for file in (folder / FOLD_FILE for folder in folders):
-        if not file.is_file():
-            return None
-        try:
-            fold = parse_as(FoldRecord, file.read_text(encoding="utf-8"))
-            known = fold.calibration
-            calibrations.append(read_as(Calibration, known) if known else None)
-        except (OSError, ValueError, TypeError) as error:
-            raise ModelFileError(f"{file} is damaged: {error}.") from error
+    files = [folder / FOLD_FILE for folder in folders]
+    if not all(file.is_file() for file in files):
+        return None
     try:
-        return Calibration.joined(calibrations)
+        known = [FoldRecord.load(file).calibration for file in files]
+        return Calibration.joined(
+            [read_as(Calibration, one) if one else None for one in known]
+        )
     except ValueError as error:
-        raise ModelFileError(f"the {FOLD_FILE} of folds differ: {error}.") from error
+        raise ModelFileError(f"the calibration of models is damaged: {error}") from None

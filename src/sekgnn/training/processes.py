@@ -93,9 +93,11 @@ def launch(config: RunConfig, output: Path | None) -> Fabric:
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Leave torch's random state and choice of algorithms as they were; say nothing."""
+    import lightning_fabric  # takes a while, and sets the level of its logger
+
     strict = torch.are_deterministic_algorithms_enabled()
     warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
-    logger = logging.getLogger("lightning_fabric")
+    logger = logging.getLogger(lightning_fabric.__name__)
     level = logger.level
     logger.setLevel(logging.ERROR)
     try:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.files import write_files
 from sekgnn.models.options import MODEL_KINDS
-from sekgnn.parsing import Size, parse_json, read_as
+from sekgnn.parsing import Size, parse_as, parse_json, read_as
 from sekgnn.training.config import RunConfig
 
 FORMAT = "sekgnn run"
@@ -131,6 +131,16 @@ class FoldRecord:
     baseline: dict[str, dict[str, Any]] = field(default_factory=dict)
     calibration: Annotated[dict[str, Any], _Calibration] = field(default_factory=dict)
     tried: list[Annotated[dict[str, Any], _Tried]] = field(default_factory=list)
+
+    @classmethod
+    def load(cls, path: Path) -> FoldRecord:
+        """Return the record of a finished training."""
+        try:
+            return parse_as(cls, path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise GraphInputError(
+                f"{path} is damaged ({error}); remove it to train this part again."
+            ) from error
 
     @property
     def point(self) -> dict[str, Any]:
