@@ -86,21 +86,6 @@ def test_disconnected_graphs(brec: BREC) -> None:
 
 
 @pytest.mark.dataset
-def test_pyg_data_is_the_same_graph(brec: BREC) -> None:
-    chosen = BREC.of(brec[::40])
-    data = chosen.to_pyg()
-    assert len(data) == 20
-    for i, item in enumerate(data):
-        pair = chosen[i // 2]
-        graph = (pair.first, pair.second)[i % 2]
-        assert item.is_undirected()
-        assert Graph.from_edge_index(item.edge_index, item.num_nodes) == graph
-        assert item.x.shape == (graph.num_nodes, 1)
-        assert bool((item.x == 1).all())
-        assert (item.y.tolist(), item.pair.tolist()) == ([i % 2], [pair.index])
-
-
-@pytest.mark.dataset
 def test_it_is_a_sequence(brec: BREC) -> None:
     assert len(brec) == 400
     assert brec[-1].index == 399

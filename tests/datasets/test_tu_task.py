@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import torch
 
-from sekgnn.datasets import read_task, tu_dataset
+from sekgnn.datasets import read_task
 from sekgnn.errors import GraphInputError
 
 FILES = {  # a triangle, a path of two nodes and an isolated one, twice
@@ -127,15 +126,3 @@ def test_wrong_files_are_named(
 ) -> None:
     with pytest.raises(GraphInputError, match=message):
         read_task(change(folder, part, text))
-
-
-@pytest.mark.dataset
-@pytest.mark.parametrize("name", ["MUTAG", "ENZYMES", "IMDB-MULTI"])
-def test_the_same_as_pyg(name: str, data_root: Path, tmp_path: Path) -> None:
-    own = read_task(data_root / "tu" / name)
-    pyg = tu_dataset(name, data_root, cache_dir=tmp_path, use_node_attr=True)
-    for a, b in zip(own, pyg, strict=True):
-        assert torch.equal(a.y, b.y) and torch.equal(a.edge_index, b.edge_index)
-        assert name.startswith("IMDB") or torch.equal(a.x, b.x)
-        assert (name == "MUTAG") == ("edge_attr" in a)
-        assert name != "MUTAG" or torch.equal(a.edge_attr, b.edge_attr)
