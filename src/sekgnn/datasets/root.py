@@ -7,7 +7,7 @@ import io
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,29 +22,23 @@ VARIABLE = "SEKGNN_DATA"
 """The environment variable that names the folder of benchmark data."""
 
 
-@dataclass(frozen=True)
-class DataFile:
-    """A benchmark file.
+class DataFile(NamedTuple):
+    """A file of a benchmark.
 
     Attributes:
         path: Where it lies below the data folder, with forward slashes.
         sha256: Digest of its content, in hexadecimal.
-        content: What it holds and where that was first published, for messages.
         public: Files that anybody can get and that are read as well, or instead, and
             where to put them.
     """
 
     path: str
     sha256: str
-    content: str
     public: str
 
 
 _BELOW = f" below the folder that {VARIABLE} (data_root) names"
-_PNA = (
-    "what the generator of github.com/lukecavabarrett/pna makes as called in "
-    "github.com/LingxiaoShawn/GNNAsKernel (core/data_utils/data_pna.py), as arrays"
-)
+_GENERATED = "leave data_root out to generate graphs of the same distribution"
 _PNA_DIGESTS = {
     "graph_property/": {
         "train": "110d0f4fc424d9bdbe20b3c5a1c0b270f9313ef8affd59458809bf91fa12b29c",
@@ -61,8 +55,6 @@ DATA_FILES = {
     "brec": DataFile(
         "brec/brec.g6.txt",
         "53bbdf102ce280d1fa8d0859888a9583ec8319ad7cd9c9fb0bf7b6f5e1a1ed89",
-        "the 400 pairs of github.com/GraphPKU/BREC (customize/Data/raw) in the order "
-        "of its dataset_v3.py, one per line: category, index, graph6, graph6",
         "get the seven files customize/Data/raw/*.npy of github.com/GraphPKU/BREC, or "
         "its brec_v3.npy (in BREC_data_all.zip), and name their folder or the file "
         f"with --data (data_root), or put them into brec/raw{_BELOW}",
@@ -70,41 +62,29 @@ DATA_FILES = {
     "sr25": DataFile(
         "sr25/sr251256.g6",
         "f55f86eb48cd61c3315c62341cc3a8c59289c58504edb3ab859d7ef2068b9aa4",
-        "the file sr251256.g6 of github.com/JiaruiFeng/KP-GNN",
         "get the file sr251256.g6 of github.com/JiaruiFeng/KP-GNN (or of GNNAsKernel, "
         f"but not of PygHO, whose copy is damaged), and put it into sr25{_BELOW}",
     ),
     "exp": DataFile(
         "exp/exp.npz",
         "78381a639e2042eaea50054a17d79e2dc5b0d272ed4b7f28f48a2ffc1a57f7b9",
-        "the graphs of GRAPHSAT.pkl of github.com/JiaruiFeng/KP-GNN (data/EXP/raw) as "
-        "arrays",
         "get GRAPHSAT.pkl of github.com/JiaruiFeng/KP-GNN (data/EXP/raw), of which "
         f"tensors alone are read, and put it into exp{_BELOW}",
     ),
     "cexp": DataFile(
         "exp/cexp.npz",
         "c4fae5c4278bca8de23f778d88421badcd57958443941e5f34775886aa75ae66",
-        "the graphs of github.com/ralphabb/GNN-RNI (Data/CEXP/processed) as arrays",
         "get Data/CEXP/GRAPHSAT.txt of github.com/ralphabb/GNN-RNI, and put it as "
         f"CEXP.txt into exp{_BELOW}",
     ),
     "counting": DataFile(
         "counting/counting.npz",
         "385fb93074804a0e4f952e5cc10e755526c4381c734c3e06a37308f21831c8ab",
-        "the 5000 random regular graphs of Chen et al. 2020 (counting substructures) "
-        "and their split as arrays",
         "get randomgraph.mat of github.com/LingxiaoShawn/GNNAsKernel "
-        f"(data/subgraphcount), and put it into counting{_BELOW}; or leave data_root "
-        "out to generate graphs of the same distribution",
+        f"(data/subgraphcount), and put it into counting{_BELOW}; or {_GENERATED}",
     ),
     **{
-        folder + part: DataFile(
-            f"{folder}{part}.npz",
-            digest,
-            _PNA,
-            "leave data_root out to generate graphs of the same distribution",
-        )
+        folder + part: DataFile(f"{folder}{part}.npz", digest, _GENERATED)
         for folder, digests in _PNA_DIGESTS.items()
         for part, digest in digests.items()
     },
@@ -151,20 +131,34 @@ def has_data_file(
     return any((root / path).is_file() for path in (DATA_FILES[name].path, *others))
 
 
-def read_data_file(name: str, data_root: str | os.PathLike[str] | None = None) -> bytes:
-    """Return the content of one of ``DATA_FILES`` after checking its SHA-256.
+def find_data_file(
+    name: str, data_root: str | os.PathLike[str] | None = None, *others: str
+) -> Path:
+    """Return where one of ``DATA_FILES`` lies, or one of ``others`` in its place.
 
     Raises:
         DataNotFoundError: If the folder or the file is missing; the message says what
             to place where.
-        GraphInputError: If the content is another one, or cannot be read.
     """
+    paths = (DATA_FILES[name].path, *others)
     try:
-        path = find_data_root(data_root) / DATA_FILES[name].path
-        if not path.is_file():
-            raise DataNotFoundError(f"{path} does not exist.")
+        root = find_data_root(data_root)
+        for path in paths:
+            if (root / path).is_file():
+                return root / path
+        raise DataNotFoundError(f"{root} holds no {' or '.join(paths)}.")
     except DataNotFoundError as error:
         raise not_found(name, error) from None
+
+
+def read_data_file(name: str, data_root: str | os.PathLike[str] | None = None) -> bytes:
+    """Return the content of one of ``DATA_FILES`` after checking its SHA-256.
+
+    Raises:
+        DataNotFoundError: As :func:`find_data_file`.
+        GraphInputError: If the content is another one, or cannot be read.
+    """
+    path = find_data_file(name, data_root)
     return check_content(name, read_bytes(path), path)
 
 
@@ -181,7 +175,7 @@ def check_content(name: str, content: bytes, path: object) -> bytes:
     if found != file.sha256:
         raise GraphInputError(
             f"{path} is not the file it should be: its SHA-256 is {found}, expected "
-            f"{file.sha256}: {file.content}. Replace it: {file.public}."
+            f"{file.sha256}. Replace it: {file.public}."
         )
     return content
 

@@ -207,13 +207,14 @@ def read_column(
         >>> read_column("y", ["1", "", "cat", True], ["a", "b", "c", "d"], "x").values
         ('1', None, 'cat', 'True')
     """
-    read = []
-    spelled = {}
-    for i, (value, place) in enumerate(zip(values, places, strict=True)):
-        read.append(_value(name, value, f"{source}, {place}"))
-        if read[-1] is None and value is not None:
-            spelled[i] = str(value).strip()
-    column = TargetColumn(name, tuple(read), tuple(places), source, spelled)
+    pairs = zip(values, places, strict=True)
+    read = tuple(_value(name, value, f"{source}, {place}") for value, place in pairs)
+    spelled = {
+        i: str(value).strip()
+        for i, value in enumerate(values)
+        if read[i] is None and value is not None
+    }
+    column = TargetColumn(name, read, tuple(places), source, spelled)
     if not column.present:
         raise column.wrong("", "all values are missing; there is nothing to learn.")
     return column

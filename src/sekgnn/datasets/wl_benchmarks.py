@@ -7,22 +7,21 @@ import io
 import os
 import pickle
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.checks import check_choice, check_positive, check_seed
+from sekgnn.checks import check_positive, check_seed
 from sekgnn.datasets.root import (
     Collection,
-    find_data_root,
-    not_found,
+    find_data_file,
     read_data_file,
     read_data_graphs,
 )
-from sekgnn.errors import DataNotFoundError, GraphInputError
+from sekgnn.errors import GraphInputError
 from sekgnn.graphs import (
     Graph,
     LabelledGraph,
@@ -40,8 +39,8 @@ from sekgnn.parallel import Progress
 NUM_NODES = 41
 SKIPS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)
 
-SatPairs = tuple[list[Graph], list[NDArray[np.int64]], list[int]]
-"""Graphs, the label of every node, and the class of every graph."""
+SatGraph = tuple[Graph, NDArray[np.int64], int]
+"""A graph, the label of every node, and the class."""
 
 
 class CSL(Collection[Graph]):
@@ -101,21 +100,25 @@ class EXP(Collection[Graph]):
     """
 
     _name = "exp"
-    _files = ("exp/exp.npz", "exp/GRAPHSAT.pkl")
+    _public = "exp/GRAPHSAT.pkl"
     _digest = "2c93bff850afbc56d69fcbc96a0fb6b73be2d7a758ecb7e3261b9e451c0a513b"
 
     def __init__(self, data_root: str | os.PathLike[str] | None = None) -> None:
-        path = self._find(data_root)
+        if data_root is not None and Path(data_root).is_file():
+            path = Path(data_root)
+        else:
+            path = find_data_file(self._name, data_root, self._public)
+        rows: Iterable[SatGraph]
         if path.suffix == ".npz":
             graphs, arrays = read_data_graphs(self._name, path.parents[1])
             cuts = np.cumsum([graph.num_nodes for graph in graphs])[:-1]
             rows = zip(graphs, np.split(arrays["x"], cuts), arrays["y"], strict=True)
         else:
-            rows = zip(*read_sat_pairs(path), strict=True)
-        items, labels = [], []
+            rows = read_sat_pairs(path)
+        labels = []
         digest = hashlib.sha256()
         for graph, x, y in rows:
-            items.append(LabelledGraph(graph, x))
+            self.append(LabelledGraph(graph, x))
             labels.append(int(y))
             for part in ([graph.num_nodes, int(y)], x, graph.edge_index()):
                 digest.update(np.asarray(part).astype("<i8").tobytes())
@@ -128,20 +131,6 @@ class EXP(Collection[Graph]):
         self.source = "published" if same else "another sample"
         self.labels = np.array(labels, dtype=np.int64)
         self.labels.flags.writeable = False
-        super().__init__(items)
-
-    @classmethod
-    def _find(cls, data_root: str | os.PathLike[str] | None) -> Path:
-        if data_root is not None and Path(data_root).is_file():
-            return Path(data_root)
-        try:
-            root = find_data_root(data_root)
-            for file in cls._files:
-                if (root / file).is_file():
-                    return root / file
-            raise DataNotFoundError(f"{root} holds no {' or '.join(cls._files)}.")
-        except DataNotFoundError as error:
-            raise not_found(cls._name, error) from None
 
     def pairs(self) -> list[tuple[Graph, Graph]]:
         """Return the pairs (2k, 2k + 1)."""
@@ -159,19 +148,8 @@ class CEXP(EXP):
     """
 
     _name = "cexp"
-    _files = ("exp/cexp.npz", "exp/CEXP.txt")
+    _public = "exp/CEXP.txt"
     _digest = "e039411df7a6b6a457edfd4a34f6f17a904820a30fe64d1c8799069489987ee8"
-
-    def pairs(
-        self, part: Literal["all", "learn", "exp"] = "all"
-    ) -> list[tuple[Graph, Graph]]:
-        """Return the pairs (2k, 2k + 1): all, or those 1-WL solves, or the others.
-
-        Raises:
-            ConfigError: If there is no such part.
-        """
-        parts = {"all": np.s_[:], "learn": np.s_[::2], "exp": np.s_[1::2]}
-        return super().pairs()[parts[check_choice("part", part, parts)]]
 
 
 class SR25(Collection[Graph]):
@@ -231,43 +209,38 @@ def demo_graphs(
     return graphs, shares
 
 
-def read_sat_pairs(path: Path) -> SatPairs:
+def read_sat_pairs(path: Path) -> list[SatGraph]:
     """Read ``GRAPHSAT.pkl``, or text such as ``GRAPHSAT.txt``."""
     content = read_bytes(path)
     try:
-        return _pickled(content) if path.suffix == ".pkl" else _text(content)
+        return list(_pickled(content) if path.suffix == ".pkl" else _text(content))
     except Exception as error:  # a damaged pickle may raise anything
         raise GraphInputError(
             f"{path} is not a published file of EXP or CEXP: {error}."
         ) from None
 
 
-def _text(content: bytes) -> SatPairs:
+def _text(content: bytes) -> Iterator[SatGraph]:
     """Read the number of graphs; per graph n and its class; per node a row."""
     words = np.array(content.split(), dtype=np.int64)
-    place = 1
+    start = 1
 
     def take(count: int) -> NDArray[np.int64]:
-        nonlocal place
-        place += count
-        if count < 0 or place > words.size:
+        nonlocal start
+        start += count
+        if count < 0 or start > words.size:
             raise GraphInputError("it ends too early")
-        return words[place - count : place]
+        return words[start - count : start]
 
-    graphs, labels, classes = [], [], []
     for _ in range(int(words[0])):
         n, y = take(2).tolist()
         kinds, edges = np.zeros(n, dtype=np.int64), []
         for node in range(n):
             kinds[node], degree = take(2).tolist()
-            near = take(degree)
-            edges.append(np.stack([np.full(degree, node), near]))
-        graphs.append(Graph.from_edge_index(np.concatenate(edges, axis=1), n))
-        labels.append(kinds)
-        classes.append(y)
-    if place != words.size:
+            edges.append(np.stack([np.full(degree, node), take(degree)]))
+        yield Graph.from_edge_index(np.concatenate(edges, axis=1), n), kinds, y
+    if start != words.size:
         raise GraphInputError("it goes on after the last graph")
-    return graphs, labels, classes
 
 
 class _Fields:
@@ -303,15 +276,11 @@ def _storage(content: bytes) -> Any:
     return torch.load(io.BytesIO(content), weights_only=True)
 
 
-def _pickled(content: bytes) -> SatPairs:
+def _pickled(content: bytes) -> Iterator[SatGraph]:
     """Read a list of PyG data with the attributes ``edge_index``, ``x`` and ``y``."""
-    graphs, labels, classes = [], [], []
     for item in _TensorReader(io.BytesIO(content)).load():
         fields = {**vars(item), **vars(item).get("_store", {})}
         x = fields["x"].reshape(len(fields["x"]), -1)
         x = (x if x.size(1) == 1 else x.argmax(1)).reshape(-1).numpy().astype(np.int64)
         edges = fields["edge_index"].numpy()
-        graphs.append(Graph.from_edge_index(edges, x.size))
-        labels.append(x)
-        classes.append(int(fields["y"]))
-    return graphs, labels, classes
+        yield Graph.from_edge_index(edges, x.size), x, int(fields["y"])
