@@ -341,8 +341,6 @@ def test_edge_labels(folder: Path) -> None:
             "1\ninf\n" + "1\n" * 7,
             r"line 2: 'inf'.*finite",
         ),
-        ("graph_indicator", None, "graph_indicator.txt is missing"),
-        ("A", None, "is not a TU folder"),
     ],
 )
 def test_wrong_files_of_folders_are_named(

@@ -40,22 +40,6 @@ def write_lines(file: Path, lines: Iterable[dict[str, Any]]) -> Path:
     return file
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Five paths of two nodes; two node labels, one class."""
-    place = tmp_path / "OWN"
-    place.mkdir()
-    edges = [(2 * i + 1, 2 * i + 2) for i in range(5)]
-    for part, text in {
-        "A": "".join(f"{u}, {v}\n{v}, {u}\n" for u, v in edges),
-        "graph_indicator": "".join(f"{i}\n{i}\n" for i in range(1, 6)),
-        "node_labels": "3\n7\n" * 5,
-        "graph_labels": "1\n" * 5,
-    }.items():
-        (place / f"OWN_{part}.txt").write_text(text)
-    return place
-
-
 def assert_together(chunks: list[GraphTask], task: GraphTask) -> None:
     """Check that the chunks, one after the other, hold the graphs of ``task``."""
     graphs = [data for chunk in chunks for data in chunk]
@@ -91,45 +75,40 @@ def test_chunks_of_tables_are_the_task(
     pytest.importorskip("rdkit")
     texts = ["C", *texts]
     file = write_table(tmp_path_factory.mktemp("s") / f"a{suffix}", texts, end)
-    left_out: list[tuple[str, Any]] = []
+    left_out: list[Any] = []
     options: dict[str, Any] = {"skip_invalid": True, "add_hydrogens": hydrogens}
-    chunks = list(
-        stream_task(
-            file,
-            chunk_size=size,
-            on_invalid=lambda row: left_out.append((row.place, row.values[0])),
-            **options,
-        )
-    )
+    told = left_out.append
+    chunks = list(stream_task(file, chunk_size=size, on_invalid=told, **options))
     assert_together(chunks, read_task(file, **options))
-    valid = [i for i, text in enumerate(texts, 1) if text not in ("C1C", "", "x")]
-    assert [row for chunk in chunks for row in chunk.rows] == valid
-    assert [t for chunk in chunks for t in chunk.texts or ()] == [
-        texts[i - 1] for i in valid
-    ]
+    bad = [i for i, text in enumerate(texts) if text in ("C1C", "", "x")]
+    assert [row.row for row in left_out] == [i + 1 for i in bad]
+    valid = [i for i in range(len(texts)) if i not in bad]
+    assert [row for chunk in chunks for row in chunk.rows] == [i + 1 for i in valid]
+    kept = [text for chunk in chunks for text in chunk.texts or ()]
+    assert kept == [texts[i] for i in valid]
     assert [len(chunk) for chunk in chunks[:-1]] == [size] * (len(chunks) - 1)
-    bad = [text for text in texts if text in ("C1C", "", "x")]
-    assert [text for _, text in left_out] == bad
-    assert len({place for place, _ in left_out}) == len(bad)
 
 
-@pytest.mark.parametrize("size", [1, 2, 5, 6])
-def test_chunks_of_a_folder_are_the_graphs_without_their_labels(
-    folder: Path, size: int
-) -> None:
-    chunks = list(stream_task(folder, chunk_size=size, node_labels=[7, 5, 3]))
-    assert [row for chunk in chunks for row in chunk.rows] == [1, 2, 3, 4, 5]
-    assert chunks[0][0].x.tolist() == [[0, 0, 1], [1, 0, 0]]
-    (folder / "OWN_graph_labels.txt").unlink()
-    assert_together(chunks, read_task(folder, node_labels=[7, 5, 3]))
+def test_chunks_of_a_folder_are_the_graphs_without_their_labels(tmp_path: Path) -> None:
+    """Five paths of two nodes, all of one class, which nobody could learn."""
+    edges = [(2 * i + 1, 2 * i + 2) for i in range(5)]
+    for part, text in {
+        "A": "".join(f"{u}, {v}\n{v}, {u}\n" for u, v in edges),
+        "graph_indicator": "".join(f"{i}\n{i}\n" for i in range(1, 6)),
+        "node_labels": "3\n7\n" * 5,
+        "edge_labels": "4\n" * 10,
+        "graph_labels": "1\n" * 5,
+    }.items():
+        (tmp_path / f"OWN_{part}.txt").write_text(text)
+    labels: dict[str, Any] = {"node_labels": [7, 5, 3], "edge_labels": [2, 4]}
+    chunks = list(stream_task(tmp_path, chunk_size=2, **labels))
+    assert [chunk.rows for chunk in chunks] == [(1, 2), (3, 4), (5,)]
+    assert chunks[2][0].x.tolist() == [[0, 0, 1], [1, 0, 0]]
+    assert chunks[2][0].edge_attr.tolist() == [[0, 1], [0, 1]]
+    (tmp_path / "OWN_graph_labels.txt").unlink()
+    assert_together(chunks, read_task(tmp_path, **labels))
     with pytest.raises(GraphInputError, match="line 2: node label 7"):
-        list(stream_task(folder, node_labels=[3]))
-
-
-def test_edge_labels_of_a_folder(folder: Path) -> None:
-    (folder / "OWN_edge_labels.txt").write_text("4\n" * 10)
-    (chunk,) = stream_task(folder, edge_labels=[2, 4])
-    assert chunk[4].edge_attr.tolist() == [[0, 1], [0, 1]]
+        list(stream_task(tmp_path, node_labels=[3]))
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet"])

@@ -50,18 +50,20 @@ class _Parameters(TypedDict, total=False):
     class_weight: str | list[tuple[Label, float]] | None
 
 
-_Note = TypedDict(
-    "_Note",
-    {
-        "class": str,
-        "params": _Parameters,
-        "curves": dict[str, list[float]],
-        "kept_epoch": Size,
-        "n_features_in": Size,
-        "flat": bool,
-    },
-)
+class _Fitted(TypedDict):
+    curves_: dict[str, list[float]]
+    kept_epoch_: Size
+    n_features_in_: Size
+    _flat: bool
 
+
+class _Note(TypedDict):
+    name: str
+    params: _Parameters
+    fitted: _Fitted
+
+
+_FITTED = ("curves_", "kept_epoch_", "n_features_in_", "_flat")
 
 KEYS = {
     item.name: item.default
@@ -79,6 +81,10 @@ PARAMETERS: dict[str, Any] = {
     "threads": 1,
 }
 """Every parameter of an estimator, with its default."""
+
+
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+_POSITIONAL = dict.fromkeys(("self", "model"), inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def _has_vectors(estimator: GraphEstimator) -> bool:
@@ -120,19 +126,10 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         for name, value in {**PARAMETERS, **parameters, "model": model}.items():
             setattr(self, name, value)
 
-    __init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
-        + [
-            inspect.Parameter(
-                name,
-                inspect.Parameter.POSITIONAL_OR_KEYWORD
-                if name == "model"
-                else inspect.Parameter.KEYWORD_ONLY,
-                default=value,
-            )
-            for name, value in PARAMETERS.items()
-        ]
-    )
+    __init__.__signature__ = inspect.Signature([  # type: ignore[attr-defined]
+        inspect.Parameter(name, _POSITIONAL.get(name, _KEYWORD), default=default)
+        for name, default in {"self": inspect.Parameter.empty, **PARAMETERS}.items()
+    ])  # fmt: skip
 
     def __sklearn_tags__(self) -> Any:
         """Say that X is not a matrix, and that learned vectors are float32."""
@@ -245,12 +242,9 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         about = {
             "task": self.predictor_.note.to_dict(),
             "estimator": {
-                "class": type(self).__name__,
+                "name": type(self).__name__,
                 "params": plain(params),
-                "curves": self.curves_,
-                "kept_epoch": self.kept_epoch_,
-                "n_features_in": self.n_features_in_,
-                "flat": self._flat,
+                "fitted": {name: getattr(self, name) for name in _FITTED},
             },
         }
         first, *others = self.predictor_.models
@@ -266,8 +260,8 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         """
         try:
             note = read_as(_Note, read_about(path).get("estimator"), "estimator")
-            if note["class"] != cls.__name__:
-                raise ValueError(f"it is a {note['class']}")
+            if note["name"] != cls.__name__:
+                raise ValueError(f"it is a {note['name']}")
             estimator = build(cls, cls.__name__, note["params"])
         except ModelFileError:
             raise
@@ -277,19 +271,16 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
             estimator.class_weight = dict(estimator.class_weight)
         estimator.predictor_ = Predictor.load(path)
         check_imported(note["params"])  # or else fit() would import them
-        estimator.curves_ = note["curves"]
-        estimator.kept_epoch_ = note["kept_epoch"]
-        estimator.n_features_in_ = note["n_features_in"]
-        estimator._flat = note["flat"]
+        for name, value in note["fitted"].items():
+            setattr(estimator, name, value)
         return estimator
 
     def __getstate__(self) -> dict[str, Any]:
         """Put the network into the pickle as the bytes of a safe file."""
         state = dict(super().__getstate__())
-        if "predictor_" in state:
-            del state["predictor_"]
+        if state.pop("predictor_", None) is not None:
             with tempfile.TemporaryDirectory() as folder:
-                file = Path(folder) / "estimator.safetensors"
+                file = Path(folder, "estimator.safetensors")
                 self.save(file)
                 state["_file"] = file.read_bytes()
         return state
@@ -300,7 +291,7 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         super().__setstate__(state)
         if content is not None:
             with tempfile.TemporaryDirectory() as folder:
-                file = Path(folder) / "estimator.safetensors"
+                file = Path(folder, "estimator.safetensors")
                 file.write_bytes(content)
                 self.predictor_ = Predictor.load(file)
 
@@ -410,9 +401,9 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
         if classes.size < 2:
             raise GraphInputError("all graphs are of one class; nothing to learn.")
         if isinstance(self.class_weight, Mapping):
-            own = compute_sample_weight(self.class_weight, labels)
+            by_class = compute_sample_weight(self.class_weight, labels)
             given = 1.0 if sample_weight is None else np.asarray(sample_weight)
-            sample_weight = own * given
+            sample_weight = by_class * given
         self._train(
             X,
             "binary" if classes.size == 2 else "multiclass",
