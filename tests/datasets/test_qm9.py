@@ -174,10 +174,7 @@ def test_the_cache_holds_the_same(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            {"HOMO_au": "high"},
-            r"part2\.csv, line 2, column 'HOMO_au': 'high'.*number",
-        ),
+        ({"HOMO_au": "high"}, r"part2\.csv, line 2, column 'HOMO_au': 'high'.*number"),
         ({"ZPVE_au": ""}, r"part2\.csv, line 2, column 'ZPVE_au': ''.*number"),
         ({"ZPVE_au": "nan"}, r"column 'ZPVE_au': 'nan'.*number"),
         ({"SMILES": "C(("}, r"part2\.csv, line 2: 'C\(\('.*SMILES"),
