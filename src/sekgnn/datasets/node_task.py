@@ -48,6 +48,7 @@ class NodeTask(GraphTask):
 
     file: GraphFile
     items: NDArray[np.int64]
+    y: NDArray[Any]
     content: str = ""
 
     _per_item = ("items", "mask", "y")

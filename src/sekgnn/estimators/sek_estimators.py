@@ -139,11 +139,7 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         return tags
 
     def run_config(self) -> RunConfig:
-        """Return the parameters as the config of a run.
-
-        Raises:
-            ConfigError: If one cannot work.
-        """
+        """Return the parameters as the config of a run."""
         values = {name: getattr(self, name) for name in KEYS}
         if self.keep == "last":
             values["patience"] = None  # it only serves to choose an epoch
@@ -172,10 +168,8 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         names = ("y",) if width == 1 else tuple(f"y{i}" for i in range(width))
         task = replace(task, kind=kind, target_names=names, classes=classes, mask=mask)
         if sample_weight is not None:
-            weights = np.asarray(sample_weight)
-            if weights.shape != (len(task),):
-                shape = weights.size if weights.ndim == 1 else list(weights.shape)
-                raise GraphInputError(f"{len(task)} graphs, but {shape} weights.")
+            weights = column_or_1d(sample_weight)
+            _check_lengths(graphs, weights, "weights")
             set_weights(task, weights.tolist(), "sample_weight")
         random = check_random_state(self.random_state)
         seed = int(random.randint(np.iinfo(np.int32).max))
@@ -214,7 +208,6 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
             return self.predictor_.fingerprint(self._read(X))
 
     def _outputs(self, graphs: Sequence[Any]) -> NDArray[np.float64]:
-        """Return probabilities or values for graphs."""
         check_is_fitted(self, "predictor_")
         with _torch_threads(self.threads):
             return self.predictor_.predict(self._read(graphs))
@@ -311,12 +304,14 @@ def _torch_threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def check_lengths(graphs: Sequence[Any], y: NDArray[Any]) -> None:
-    """Raise GraphInputError unless there is one row of targets per graph."""
+def _check_lengths(
+    graphs: Sequence[Any], rows: NDArray[Any], what: str = "targets"
+) -> None:
+    """Raise GraphInputError unless there is one row per graph."""
     if not len(graphs):
         raise GraphInputError("no graphs are given.")
-    if len(graphs) != len(y):
-        raise GraphInputError(f"{len(graphs)} graphs, but {len(y)} targets.")
+    if len(graphs) != len(rows):
+        raise GraphInputError(f"{len(graphs)} graphs, but {len(rows)} {what}.")
 
 
 def _kind_of(label: Any) -> str:
@@ -395,7 +390,7 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
                 "the same label; make all of one kind."
             )
         labels = column_or_1d(np.asarray(y))
-        check_lengths(X, labels)
+        _check_lengths(X, labels)
         check_classification_targets(labels)
         classes, numbers = np.unique(labels, return_inverse=True)
         if classes.size < 2:
@@ -464,7 +459,7 @@ class SEKRegressor(RegressorMixin, GraphEstimator):
             ConfigError: If a parameter cannot work.
         """
         values = np.asarray(y, dtype=np.float64)
-        check_lengths(X, values)
+        _check_lengths(X, values)
         self._flat = values.ndim == 1
         values = values.reshape(len(values), -1)
         mask = ~np.isnan(values)
