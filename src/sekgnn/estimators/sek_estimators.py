@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import Any, Self, TypedDict
 
 import numpy as np
 import torch
@@ -43,7 +43,7 @@ from sekgnn.training.run_folder import check_imported, import_typed
 from sekgnn.training.splits import check_training_classes, inner_split
 from sekgnn.training.training import Training
 
-E = TypeVar("E", bound="GraphEstimator")
+_Encoded = tuple[TaskKind, NDArray[Any], NDArray[np.bool_], tuple[Any, ...] | None]
 
 
 class _Parameters(TypedDict, total=False):
@@ -148,28 +148,35 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         typed = import_typed(values)
         return RunConfig.from_dict({**typed, "val_fraction": self.validation_fraction})
 
-    def _train(
-        self,
-        graphs: Sequence[Any],
-        kind: TaskKind,
-        y: torch.Tensor,
-        mask: NDArray[np.bool_],
-        classes: tuple[Any, ...] | None = None,
-        sample_weight: Sequence[float] | None = None,
-    ) -> None:
-        """Train; sets the fitted attributes.
+    def fit(
+        self, X: Sequence[Any], y: Any, sample_weight: Sequence[float] | None = None
+    ) -> Self:
+        """Train.
 
-        Targets are class numbers ``[G]`` or values ``[G, T]``, present where ``mask``,
-        ``[G, T]``, says so.
+        Args:
+            X: Graphs.
+            y: Their labels, numbers or texts; or the numbers to predict, ``[G]`` or
+                ``[G, T]``.
+            sample_weight: How much the loss of every graph weighs, not negative.
+
+        Raises:
+            GraphInputError: If a graph or a number is wrong, or there are fewer than
+                two classes.
+            ConfigError: If a parameter cannot work.
         """
-        task = list_task(graphs, self.node_features)
-        set_targets(task.graphs, y, mask)
+        if not len(X):
+            raise GraphInputError("no graphs are given.")
+        kind, rows, mask, classes = self._encode(y)
+        _check_lengths(X, rows, "targets")
+        task = list_task(X, self.node_features)
+        set_targets(task.graphs, torch.from_numpy(rows), mask)
         width = mask.shape[1]
         names = ("y",) if width == 1 else tuple(f"y{i}" for i in range(width))
         task = replace(task, kind=kind, target_names=names, classes=classes, mask=mask)
-        if sample_weight is not None:
-            weights = column_or_1d(sample_weight)
-            _check_lengths(graphs, weights, "weights")
+        weights = self._weights(y, sample_weight)
+        if weights is not None:
+            weights = column_or_1d(weights)
+            _check_lengths(X, weights, "weights")
             set_weights(task, weights.tolist(), "sample_weight")
         random = check_random_state(self.random_state)
         seed = int(random.randint(np.iinfo(np.int32).max))
@@ -195,6 +202,15 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         self.curves_ = done[0].curves
         self.kept_epoch_ = done[0].kept_epoch
         self.n_features_in_ = task.num_features
+        return self
+
+    def _encode(self, y: Any) -> _Encoded:
+        """Return the kind of task, targets, where they are present, and classes."""
+        raise NotImplementedError
+
+    def _weights(self, y: Any, given: Any) -> Any:
+        """Return the weight of every graph, ``[G]``, or ``None``."""
+        return given
 
     @available_if(_has_vectors)
     def transform(self, X: Sequence[Any]) -> NDArray[np.float32]:
@@ -244,7 +260,7 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         save_model(first, path, about, others=others)
 
     @classmethod
-    def load(cls: type[E], path: str | os.PathLike[str]) -> E:
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Return the estimator that :meth:`save` wrote; no code of the file is run.
 
         Raises:
@@ -304,12 +320,7 @@ def _torch_threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _check_lengths(
-    graphs: Sequence[Any], rows: NDArray[Any], what: str = "targets"
-) -> None:
-    """Raise GraphInputError unless there is one row per graph."""
-    if not len(graphs):
-        raise GraphInputError("no graphs are given.")
+def _check_lengths(graphs: Sequence[Any], rows: NDArray[Any], what: str) -> None:
     if len(graphs) != len(rows):
         raise GraphInputError(f"{len(graphs)} graphs, but {len(rows)} {what}.")
 
@@ -366,23 +377,7 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
         """The labels, sorted."""
         return np.array(self.predictor_.note.classes)
 
-    def fit(
-        self,
-        X: Sequence[Any],
-        y: Sequence[Any],
-        sample_weight: Sequence[float] | None = None,
-    ) -> SEKClassifier:
-        """Train.
-
-        Args:
-            X: Graphs.
-            y: Their labels: numbers or texts.
-            sample_weight: How much the loss of every graph weighs, not negative.
-
-        Raises:
-            GraphInputError: If a graph is wrong, or there are fewer than two classes.
-            ConfigError: If a parameter cannot work.
-        """
+    def _encode(self, y: Any) -> _Encoded:
         kinds = set() if isinstance(y, np.ndarray) else {_kind_of(value) for value in y}
         if len(kinds) > 1:
             raise GraphInputError(
@@ -390,24 +385,19 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
                 "the same label; make all of one kind."
             )
         labels = column_or_1d(np.asarray(y))
-        _check_lengths(X, labels)
         check_classification_targets(labels)
         classes, numbers = np.unique(labels, return_inverse=True)
         if classes.size < 2:
             raise GraphInputError("all graphs are of one class; nothing to learn.")
-        if isinstance(self.class_weight, Mapping):
-            by_class = compute_sample_weight(self.class_weight, labels)
-            given = 1.0 if sample_weight is None else np.asarray(sample_weight)
-            sample_weight = by_class * given
-        self._train(
-            X,
-            "binary" if classes.size == 2 else "multiclass",
-            torch.from_numpy(numbers.astype(np.int64)),
-            np.ones((labels.size, 1), dtype=np.bool_),
-            tuple(classes.tolist()),
-            sample_weight,
-        )
-        return self
+        kind: TaskKind = "binary" if classes.size == 2 else "multiclass"
+        mask = np.ones((labels.size, 1), dtype=np.bool_)
+        return kind, numbers.astype(np.int64), mask, tuple(classes.tolist())
+
+    def _weights(self, y: Any, given: Any) -> Any:
+        if not isinstance(self.class_weight, Mapping):
+            return given
+        by_class = compute_sample_weight(self.class_weight, column_or_1d(np.asarray(y)))
+        return by_class * (1.0 if given is None else np.asarray(given))
 
     def predict_proba(self, X: Sequence[Any]) -> NDArray[np.float64]:
         """Return the probability of every class, ``[G, C]``; columns ``classes_``."""
@@ -444,30 +434,14 @@ class SEKRegressor(RegressorMixin, GraphEstimator):
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(
-        self, X: Sequence[Any], y: Any, sample_weight: Sequence[float] | None = None
-    ) -> SEKRegressor:
-        """Train.
-
-        Args:
-            X: Graphs.
-            y: Numbers, ``[G]`` or ``[G, T]``.
-            sample_weight: How much the loss of every graph weighs, not negative.
-
-        Raises:
-            GraphInputError: If a graph or a number is wrong.
-            ConfigError: If a parameter cannot work.
-        """
+    def _encode(self, y: Any) -> _Encoded:
         values = np.asarray(y, dtype=np.float64)
-        _check_lengths(X, values)
         self._flat = values.ndim == 1
         values = values.reshape(len(values), -1)
         mask = ~np.isnan(values)
         if np.isinf(values).any() or not mask.any(axis=0).all():
             raise GraphInputError("targets must be finite, and not all missing.")
-        numbers = torch.from_numpy(np.nan_to_num(values))
-        self._train(X, "regression", numbers, mask, sample_weight=sample_weight)
-        return self
+        return "regression", np.nan_to_num(values), mask, None
 
     def predict(self, X: Sequence[Any]) -> NDArray[np.float64]:
         """Return a number per graph, ``[G]``, or ``[G, T]`` as in ``fit``."""
