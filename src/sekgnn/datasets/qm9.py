@@ -136,10 +136,10 @@ def _molecules(a: Arrays, columns: list[int], hydrogens: bool) -> list[Any]:
     first = np.repeat(node_ptr[:-1], np.diff(edge_ptr))  # node of each edge's molecule
     row, col = edge_index = a["edge_index"] + first
     union = Data(
-        x=torch.from_numpy(a["x"].astype(np.float32)),
+        x=torch.from_numpy(a["x"]),
         edge_index=torch.from_numpy(edge_index),
-        edge_attr=torch.from_numpy(a["edge_attr"].astype(np.float32)),
-        pos=torch.from_numpy(np.array(a["pos"])),
+        edge_attr=torch.from_numpy(a["edge_attr"]),
+        pos=torch.from_numpy(a["pos"]),
     )
     if not hydrogens:
         heavy = a["x"][:, 0] == 0
@@ -148,13 +148,13 @@ def _molecules(a: Arrays, columns: list[int], hydrogens: bool) -> list[Any]:
         edge_ptr = _number_before(heavy[row] & heavy[col])[edge_ptr]
     y = torch.from_numpy(a["y"][:, columns].astype(np.float32))
     nodes, edges = node_ptr.tolist(), edge_ptr.tolist()
-    return [
+    return [  # with tensors of their own, which can be pickled one by one
         Data(
-            x=union.x[start:stop],
+            x=union.x[start:stop].float(),
             edge_index=union.edge_index[:, edges[i] : edges[i + 1]] - start,
-            edge_attr=union.edge_attr[edges[i] : edges[i + 1]],
-            pos=union.pos[start:stop],
-            y=y[i : i + 1],
+            edge_attr=union.edge_attr[edges[i] : edges[i + 1]].float(),
+            pos=union.pos[start:stop].clone(),
+            y=y[i : i + 1].clone(),
             num_nodes=stop - start,
         )
         for i, (start, stop) in enumerate(pairwise(nodes))
