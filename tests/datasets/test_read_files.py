@@ -40,6 +40,7 @@ def test_regression_with_a_missing_target(table: Path) -> None:
     assert repr(task) == "GraphTask(4 graphs, regression, targets: y)"
     assert [data.y.tolist() for data in task] == [[[1.5]], [[0]], [[-2]], [[10]]]
     assert task.mask[:, 0].tolist() == [True, False, True, True]
+    assert task.without_targets() == "1 graphs without a target (1 empty)"
     assert [data.y_mask.tolist() for data in task][:2] == [[[True]], [[False]]]
     assert task.places[1] == "row 2 (line 3)"
     assert (task.num_outputs, task.num_features) == (1, len(ATOM_FEATURES))

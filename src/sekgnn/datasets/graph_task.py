@@ -17,7 +17,6 @@ from sekgnn.datasets.targets import (
     TaskKind,
     encode_targets,
     is_missing,
-    missing_words,
     not_a_number,
 )
 from sekgnn.errors import ConfigError, GraphInputError
@@ -315,7 +314,9 @@ class GraphTask:
         Example: ``5 graphs without a target (3 empty, 2 'NA')``.
         """
         count = int((~self.mask.any(axis=1)).sum())
-        words = missing_words(self.missing)
+        kinds = [f"{n} {repr(text) if text else 'empty'}"
+                 for text, n in self.missing.items()]  # fmt: skip
+        words = f" ({', '.join(kinds)})" if kinds else ""
         return f"{count} graphs without a target{words}" if count else ""
 
     def __repr__(self) -> str:

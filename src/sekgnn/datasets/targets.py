@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from sekgnn.checks import check_choice
 from sekgnn.errors import ConfigError, GraphInputError
 
 TaskKind = Literal["binary", "multiclass", "multilabel", "regression"]
-TASK_KINDS = ("binary", "multiclass", "multilabel", "regression")
+TASK_KINDS: tuple[TaskKind, ...] = get_args(TaskKind)
 """What targets can be."""
 _MOST = float(np.finfo(np.float32).max)
 MOST_NUMBERED_CLASSES = 10
@@ -310,17 +310,6 @@ def _missing(
             value = column.values[i]
             counts[column.spelled.get(i, "") if value is None else str(value)] += 1
     return dict(counts.most_common())
-
-
-def missing_words(missing: Mapping[str, int]) -> str:
-    """Return a text for the counts of missing targets.
-
-    Example:
-        >>> missing_words({"": 3, "NA": 2})
-        " (3 empty, 2 'NA')"
-    """
-    words = [f"{n} {repr(text) if text else 'empty'}" for text, n in missing.items()]
-    return f" ({', '.join(words)})" if words else ""
 
 
 def _kind(
