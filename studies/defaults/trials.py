@@ -23,7 +23,7 @@ from sekgnn.files import write_files
 from sekgnn.parallel import Progress
 from sekgnn.provenance import package_versions, source_commit
 from sekgnn.training import RunConfig, Training, load_preset
-from sekgnn.training.ensemble import fit_members
+from sekgnn.training.fold import fit_members
 from sekgnn.training.objective import METRICS
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.run import PACKAGES

@@ -12,10 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from safetensors.torch import load_file
 
 from sekgnn.training.config import RunConfig
+from sekgnn.training.predict_file import evaluate_run
 from sekgnn.training.run import train
 from sekgnn.training.run_folder import MODEL_FILE
 from sekgnn.training.run_record import FoldRecord, RunRecord
@@ -91,6 +93,14 @@ def signalled_run(
             os.kill(os.getpid(), number)
 
     return fork(lambda: run(settings, folder, report=report))
+
+
+def check_evaluation(folder: Path) -> None:
+    """Raise unless the models of a run have the metrics of its record."""
+    folds = RunRecord.load(folder).folds
+    for again, fold in zip(evaluate_run(folder), folds, strict=True):
+        wanted = {k.removeprefix("test_"): v for k, v in fold.metrics.items()}
+        assert again == pytest.approx(wanted, rel=1e-4, nan_ok=True)
 
 
 def table(path: Path) -> list[list[str]]:

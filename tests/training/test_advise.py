@@ -26,9 +26,9 @@ from sekgnn.graphs import (
     rook_graph,
     shrikhande_graph,
 )
-from sekgnn.training.advise import Advice, Finding, Ladder, advise, rows
+from sekgnn.training.advise import Advice, advise, rows
 from sekgnn.training.config import RunConfig
-from sekgnn.training.floors import floors, in_conflict, joined
+from sekgnn.training.floors import Finding, Ladder, floors, in_conflict, joined
 from sekgnn.wl import Isomorphism, ThreeFWL, WLTest, partition
 from sekgnn.wl.graph_classes import graph_keys
 from sekgnn.wl.ladder import advised

@@ -24,24 +24,25 @@ from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.nn.batch_loader import BatchLoader
 from sekgnn.training import closed_form
 from sekgnn.training.closed_form import (
-    Table,
     aim_at_the_rest,
-    read_table,
+    read_rows,
     solve_linear,
     solve_skip,
 )
 from sekgnn.training.objective import Objective
+from sekgnn.training.predictions import Rows
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.training import Training
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 
 
-def table(rows: int, width: int, y: Any, seed: int = 0) -> Table:
+def table(rows: int, width: int, y: Any, seed: int = 0) -> Rows:
     x = torch.randn(rows, width, generator=torch.Generator().manual_seed(seed)).double()
     y = torch.as_tensor(y(x))
     mask = torch.ones(rows, 1 if y.dim() == 1 else y.size(1), dtype=torch.bool)
-    return Table(x, y, mask)
+    number = torch.arange(rows)
+    return Rows(number, torch.zeros_like(number), x, y, mask, torch.ones(rows))
 
 
 def test_ridge_is_numpys_solution(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,7 +55,7 @@ def test_ridge_is_numpys_solution(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = goal.wanted(found.y).numpy()
     for target in range(2):
         here = found.mask[:, target].numpy()
-        x, y = found.x.numpy()[here], wanted[here, target]
+        x, y = found.out.numpy()[here], wanted[here, target]
         centred = x - x.mean(axis=0)
         top = np.linalg.norm(centred, 2) ** 2
         normal = centred.T @ centred + 0.03 * top * np.eye(4)
@@ -95,15 +96,15 @@ def test_a_network_learns_the_rest_of_every_target_in_its_own_unit(
     batches = training.prepare().batches(chosen, 99)
     model.fit_inputs(lambda: batches)
     solve_skip(model, goal, batches, [])
-    table = read_table(model, batches, model.compute)
-    solved = goal.predictions(table.x)
+    table = read_rows(model, batches, model.compute)
+    solved = goal.predictions(table.out)
     noisy = table.y + torch.randn(
         table.y.shape, generator=torch.Generator().manual_seed(0)
     ) * torch.tensor([1.0, 10.0])
     rest = aim_at_the_rest(model, goal, [*_with(batches, noisy)])
-    again = read_table(model, batches, model.compute)
-    torch.testing.assert_close(rest.predictions(again.x), solved)
-    error = torch.where(table.mask, again.x - rest.wanted(noisy), 0.0)
+    again = read_rows(model, batches, model.compute)
+    torch.testing.assert_close(rest.predictions(again.out), solved)
+    error = torch.where(table.mask, again.out - rest.wanted(noisy), 0.0)
     left = error.square().sum(0) / table.mask.sum(0)
     torch.testing.assert_close(left, torch.ones(2).double())
 
@@ -120,7 +121,7 @@ def test_the_penalty_follows_the_noise(val: bool) -> None:
     exact = table(60, 5, lambda x: x[:, :1] * 3)
     goal = Objective.fit("regression", "mse", True, exact.y, exact.mask)
     weight, bias = solve_linear(goal, 1, exact, exact if val else None)
-    out = goal.predictions(exact.x @ weight.t() + bias)
+    out = goal.predictions(exact.out @ weight.t() + bias)
     torch.testing.assert_close(out, exact.y, rtol=1e-12, atol=1e-12)
     draw = torch.Generator().manual_seed(1)
     noise = table(60, 50, lambda x: torch.randn(60, 1, generator=draw).double())
@@ -144,7 +145,7 @@ def test_classes_are_at_the_minimum_of_the_penalised_loss(
     monkeypatch.setattr(closed_form, "_LOGISTIC", [alpha])
     weight, bias = solve_linear(goal, outputs, found, found)
     weight.requires_grad_(), bias.requires_grad_()
-    total, count = goal.loss_sum(found.x @ weight.t() + bias, found.y, found.mask)
+    total, count = goal.loss_sum(found.out @ weight.t() + bias, found.y, found.mask)
     loss = total / count + 0.5 * alpha * weight.square().sum()
     for gradient in torch.autograd.grad(loss, (weight, bias)):
         assert gradient.abs().max() < 1e-4
@@ -364,22 +365,6 @@ def test_what_has_no_room_is_refused_before_anything_is_written(
     assert not (tmp_path / "run").exists()
 
 
-def test_the_head_is_numpys_solution(lines: Path) -> None:
-    """What `represent` gives, and targets: the weakest penalty is least squares."""
-    settings = config(lines, "size", model="gin", norm="none", dtype="float64")
-    training = Training(settings)
-    model, (batch,) = training.model(), [*training.prepare().batches(np.arange(9), 99)]
-    goal = training.objective()
-    with torch.no_grad():
-        z = model.represent(model.prepare(batch))[:, :3].numpy()  # fewer than graphs
-    rows = Table(torch.from_numpy(z), batch.y, batch.y_mask)
-    weight, bias = solve_linear(goal, 1, rows, rows)
-    design = np.column_stack([z, np.ones(len(z))])
-    expected, *_ = np.linalg.lstsq(design, goal.wanted(batch.y).numpy(), rcond=None)
-    found = z @ weight.numpy().T + bias.numpy()
-    np.testing.assert_allclose(found, design @ expected, atol=1e-6)
-
-
 def test_a_target_without_validation_values_has_its_penalty_from_inner_folds() -> None:
     found = table(60, 2, lambda x: x @ x.new_tensor([[3.0, 0], [0, 3]]))
     watched = found._replace(mask=found.mask.clone())
@@ -405,8 +390,3 @@ def test_lbfgs_keeps_its_step_and_ends_when_it_stalls(
     for norm in (None, "batch"):
         with pytest.raises(ConfigError, match="set norm to none or layer"):
             config(lines, **{**more, "model": "gin", "norm": norm})
-
-
-def test_results_read_off_curves_do_not_know_a_solved_head(lines: Path) -> None:
-    with pytest.raises(ConfigError, match="before the head is solved"):
-        config(lines, "ring", protocol="xu2019", closed_form="after")

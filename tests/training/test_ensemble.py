@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.training.helpers import config, run, signalled_run, table, weights
+from tests.training.helpers import check_evaluation, config, run, signalled_run, table
 
 from sekgnn.datasets import read_task
 from sekgnn.errors import GraphInputWarning, ModelFileError
@@ -59,9 +59,7 @@ def test_an_ensemble_is_the_mean_of_its_members_trained_alone(
         np.testing.assert_allclose(predictor.predict(graphs), mean, rtol=1e-6)
         assert [len(table(p)) for p in sorted(place.glob("*/metrics.csv"))] == [3] * 3
     assert len(Predictor.load(folder).models) == 6
-    for again, fold in zip(evaluate_run(folder), record.folds, strict=True):
-        wanted = {k.removeprefix("test_"): v for k, v in fold.metrics.items()}
-        assert again == pytest.approx(wanted, rel=1e-4, nan_ok=True)
+    check_evaluation(folder)
     (folder / "fold-02" / "member-03" / "model.safetensors").unlink()
     with pytest.raises(ModelFileError, match="2 of 3 models"):
         evaluate_run(folder)
@@ -92,31 +90,16 @@ def test_a_forest_has_half_of_the_weight(
         wanted = forest.folds[number - 1].metrics
         assert [*fold.members] == ["network 1", "network 2", "forest"]
         assert fold.members["forest"] == pytest.approx(wanted, nan_ok=True)
-    for again, fold in zip(evaluate_run(folder), record.folds, strict=True):
-        assert {f"test_{k}": v for k, v in again.items()} == pytest.approx(
-            fold.metrics, rel=1e-4, nan_ok=True
-        )
-
-
-def test_the_first_member_is_the_network_alone(lines: Path, tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
-    run(config(lines, **MORE), tmp_path / "alone")
-    several = config(lines, **MORE, ensemble=2)
-    run(several, tmp_path / "two", progress=lambda *done: told.append(done))
-    one, first, second = (
-        weights(tmp_path / name) for name in ("alone", "two/member-01", "two/member-02")
-    )
-    assert all(torch.equal(one[name], first[name]) for name in one)
-    assert any(not torch.equal(one[name], second[name]) for name in one)
-    done = [d for d, _ in told]
-    assert done == sorted(done) and told[-1] == (done[-1], done[-1])
+    check_evaluation(folder)
 
 
 def test_an_ensemble_killed_in_its_second_network_continues(
     lines: Path, tmp_path: Path
 ) -> None:
     settings = config(lines, **MORE, ensemble=2, schedule="cosine", keep="last")
-    run(settings, tmp_path / "whole")
+    told: list[tuple[int, int]] = []
+    run(settings, tmp_path / "whole", progress=lambda *done: told.append(done))
+    assert told == sorted(told) and told[-1] == (told[-1][1],) * 2
     fits = 0
 
     def second(epoch: int, _: dict[str, float]) -> None:

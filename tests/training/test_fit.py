@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import errno
 import math
+import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -29,8 +31,7 @@ from sekgnn.errors import (
     ResumeWarning,
 )
 from sekgnn.files import make_folder
-from sekgnn.training import checkpoint
-from sekgnn.training.checkpoint import Pace, read_checkpoint
+from sekgnn.training.epochs import Pace, read_checkpoint
 from sekgnn.training.loop import NotFiniteError
 from sekgnn.training.run_folder import CHECKPOINT_FILE, note_threads
 from sekgnn.training.run_record import RunRecord
@@ -136,8 +137,6 @@ def test_a_run_killed_after_it_had_decided_to_stop_trains_no_further(
     stopped = len(whole.folds[0].curves["lr"])
 
     def killed() -> None:
-        import os
-
         import sekgnn.training.training as module
 
         def die(*_: Any) -> None:
@@ -182,7 +181,7 @@ def test_writing_takes_at_most_a_share_of_the_time(
 ) -> None:
     """Epochs of a second: all are written where that is quick, else 5 % of the time."""
     now = [100.0]
-    monkeypatch.setattr(checkpoint, "clock", lambda: now[0])
+    monkeypatch.setattr("sekgnn.training.epochs.clock", lambda: now[0])
     pace, written = Pace(), 0.0
     for _ in range(1000):
         now[0] += 1.0
@@ -195,11 +194,14 @@ def test_writing_takes_at_most_a_share_of_the_time(
     assert took == 0.0 or share > 0.03
 
 
-def test_training_leaves_torch_as_it_was(lines: Path, tmp_path: Path) -> None:
-    state = torch.get_rng_state()
+def test_training_leaves_torch_and_the_environment_as_they_were(
+    lines: Path, tmp_path: Path
+) -> None:
+    state, names = torch.get_rng_state(), set(os.environ)
     run(config(lines, dropout=0.5, epochs=1), tmp_path / "run")
     assert torch.equal(torch.get_rng_state(), state)
     assert not torch.are_deterministic_algorithms_enabled()
+    assert set(os.environ) ^ names <= {"CUBLAS_WORKSPACE_CONFIG"}
 
 
 def test_a_loss_that_explodes_is_named_and_good_weights_are_kept(
@@ -284,9 +286,6 @@ def test_a_damaged_checkpoint_is_named_and_removing_it_helps(
 def test_a_disk_that_is_full_for_a_while_costs_an_epoch(
     lines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import errno
-    import os
-
     settings = config(lines)
     real = os.fsync
 

@@ -7,13 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.training.helpers import config, records, run, weights, write_lines
+from tests.training.helpers import (
+    check_evaluation,
+    config,
+    records,
+    run,
+    weights,
+    write_lines,
+)
 
 from sekgnn.errors import ConfigError
 from sekgnn.search.validation import Validation
 from sekgnn.training.config import RunConfig
 from sekgnn.training.loop import Loop, NotFiniteError
-from sekgnn.training.predict_file import evaluate_run
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.run_record import FoldRecord, RunRecord
 from sekgnn.training.training import Training
@@ -66,9 +72,7 @@ def test_the_best_point_on_validation_graphs_is_tested(
     assert "points of jump sum, concat; num_layers 1, 2" in record.selected_on
     assert RunRecord.load(tmp_path / "run").folds[1].point == record.folds[1].point
     assert len(Predictor.load(tmp_path / "run").models) == 2
-    for again, fold in zip(evaluate_run(tmp_path / "run"), record.folds, strict=True):
-        wanted = {k.removeprefix("test_"): v for k, v in fold.metrics.items()}
-        assert again == pytest.approx(wanted, rel=1e-4, nan_ok=True)
+    check_evaluation(tmp_path / "run")
 
 
 def test_a_grid_of_one_point_is_the_run_without_it(lines: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from sekgnn.datasets import link_task, node_task
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import GraphFile, pack_pairs
 from sekgnn.training import batches
-from sekgnn.training.predict_file import evaluate_run, predict_stream
+from sekgnn.training.predict_file import FilePredictions, evaluate_run
 from sekgnn.training.predictor import Predictor
 
 node_tasks = sys.modules["sekgnn.datasets.node_task"]  # a function has its name
@@ -63,7 +63,8 @@ def test_nodes_are_learned_and_all_are_predicted(tmp_path: Path) -> None:
     assert again["accuracy"] == pytest.approx(accuracy, abs=1e-6)
     out = io.StringIO()
     predictor = Predictor.load(tmp_path / "run")
-    done = predict_stream(predictor, file.path, out, chunk_size=50)
+    done = FilePredictions(predictor, file.path)
+    done.write(out, chunk_size=50)
     assert done.sentence() == "predicted 240 nodes;"
     everywhere = list(csv.DictReader(io.StringIO(out.getvalue())))
     assert [row["node"] for row in everywhere] == [str(i) for i in range(240)]

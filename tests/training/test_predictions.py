@@ -24,7 +24,6 @@ from sekgnn.training.predictions import (
     predicted_columns,
     prediction_table,
 )
-from sekgnn.training.task_note import TaskNote
 
 SHAPES = [cycle_graph(5), path_graph(3), petersen_graph(), rook_graph(3), path_graph(1)]
 
@@ -101,7 +100,7 @@ def test_a_model_is_left_in_its_mode() -> None:
         assert torch.equal(value, running[name]), name
 
 
-def rows(note: TaskNote, graphs: list[Any], model: Any) -> list[list[str]]:
+def rows(note: Objective, graphs: list[Any], model: Any) -> list[list[str]]:
     store = graph_source(graphs, 3)
     found = predict_batches(model, store.batches(np.array([4, 1]), 8))
     predicted = note.predictions(found.out)
@@ -113,7 +112,7 @@ def rows(note: TaskNote, graphs: list[Any], model: Any) -> list[list[str]]:
 def test_the_table_of_values_leaves_missing_targets_empty() -> None:
     graphs = items("graph")
     graphs[1][Y_MASK] = torch.tensor([[True, False]])
-    note = TaskNote(kind="regression", targets=("a", "b, c"), classes=None,
+    note = Objective(kind="regression", targets=("a", "b, c"), classes=None,
                     mean=(1.0, 2.0), scale=(3.0, 4.0))  # fmt: skip
     model = make("SEKGIN")
     head, first, second = rows(note, graphs, model)
@@ -130,7 +129,7 @@ def test_the_table_of_classes_names_them() -> None:
     for i, graph in enumerate(graphs):
         graph.y = torch.tensor([i % 2])
         graph[Y_MASK] = torch.ones(1, 1, dtype=torch.bool)
-    note = TaskNote(kind="binary", targets=("ring",), classes=("no", 'y"es'))
+    note = Objective(kind="binary", targets=("ring",), classes=("no", 'y"es'))
     head, first, _ = rows(note, graphs, make("SEKGIN"))
     assert head[2:] == ["true ring", "predicted ring", "probability no",
                         'probability y"es']  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 import torch
 from tests.training.helpers import (
     SMALL,
+    check_evaluation,
     config,
     records,
     run,
@@ -29,22 +29,24 @@ from sekgnn.errors import (
 )
 from sekgnn.models import GIN, PPGN, save_model
 from sekgnn.training.config import RunConfig
-from sekgnn.training.predict_file import evaluate_file, evaluate_run, predict_stream
+from sekgnn.training.objective import Objective
+from sekgnn.training.predict_file import FilePredictions, evaluate_file, evaluate_run
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.run_folder import MODEL_FILE
 from sekgnn.training.run_record import RunRecord
-from sekgnn.training.task_note import TaskNote
 
 
-def note_of(mean: tuple[float], scale: tuple[float], **more: Any) -> TaskNote:
+def note_of(mean: tuple[float], scale: tuple[float], **more: Any) -> Objective:
     """Return what outputs of a regression mean."""
-    return TaskNote(kind="regression", targets=("y",), classes=None, mean=mean,
+    return Objective(kind="regression", targets=("y",), classes=None, mean=mean,
                     scale=scale, **more)  # fmt: skip
 
 
-def stream(predictor: Predictor, path: Path, **options: object) -> list[dict[str, str]]:
+def stream(
+    predictor: Predictor, path: Path, chunk_size: int = 1024
+) -> list[dict[str, str]]:
     text = io.StringIO()
-    predict_stream(predictor, path, text, **options)  # type: ignore[arg-type]
+    FilePredictions(predictor, path).write(text, chunk_size=chunk_size)
     return list(csv.DictReader(io.StringIO(text.getvalue())))
 
 
@@ -64,7 +66,7 @@ def test_predictions_are_those_of_the_run(
 ) -> None:
     """File, stream, list and one by one agree with what the run wrote itself."""
     folder = tmp_path / "run"
-    record = run(config(lines, target, model=model), folder)
+    run(config(lines, target, model=model), folder)
     predictor = Predictor.load(folder)
     streamed = stream(predictor, lines, chunk_size=7)
     assert [int(row["row"]) for row in streamed] == list(range(1, 31))
@@ -86,10 +88,7 @@ def test_predictions_are_those_of_the_run(
         assert ((together >= 0) & (together <= 1)).all()
     if target == "ring":
         np.testing.assert_allclose(together.sum(axis=1), 1)
-    (again,) = evaluate_run(folder)
-    for name, value in again.items():
-        wanted = record.folds[0].metrics[f"test_{name}"]
-        assert value == pytest.approx(wanted, rel=1e-4, nan_ok=True)
+    check_evaluation(folder)
 
 
 def test_folds_are_averaged(lines: Path, tmp_path: Path) -> None:
@@ -104,6 +103,9 @@ def test_folds_are_averaged(lines: Path, tmp_path: Path) -> None:
     tested = evaluate_run(folder)
     mean = np.mean([fold["mae"] for fold in tested])
     assert mean == pytest.approx(record.result("test_mae").value, rel=1e-4)
+    assert len(evaluate_run(folder, "train")) == 3
+    with pytest.raises(ConfigError, match="part must be one of"):
+        evaluate_run(folder, "tests")
 
 
 def test_other_graphs_with_targets(lines: Path, tmp_path: Path) -> None:
@@ -121,16 +123,6 @@ def test_other_graphs_with_targets(lines: Path, tmp_path: Path) -> None:
         assert evaluate_file(folder, other, ("weight",))["mae"] > found["mae"]
     with pytest.raises(GraphInputError, match="no key 'nothing'"):
         evaluate_file(folder, other, ("nothing",))
-
-
-def test_parts(lines: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    run(config(lines, "ring", protocol="xu2019", folds=2, epochs=1), folder)
-    assert len(evaluate_run(folder, "train")) == 2
-    with pytest.raises(GraphInputError, match="has no val part"):
-        evaluate_run(folder, "val")
-    with pytest.raises(ConfigError, match="part must be one of"):
-        evaluate_run(folder, "tests")
 
 
 def test_misfits_are_refused(lines: Path, tmp_path: Path) -> None:
@@ -302,9 +294,3 @@ def test_tu_folder_labels_keep_their_columns(tmp_path: Path) -> None:
     strange = write("STRANGE", [7, 7], [1])
     with pytest.raises(GraphInputError, match="label 7 is unknown"):
         stream(predictor, strange)
-
-
-def test_about_round_trip(tmp_path: Path) -> None:
-    note = TaskNote(kind="binary", targets=("t",), classes=("a", "b"),
-                    reader={"format": "json"})  # fmt: skip
-    assert TaskNote.from_dict(json.loads(json.dumps(note.to_dict()))) == note

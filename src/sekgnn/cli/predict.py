@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from dataclasses import asdict
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import typer
 
@@ -56,17 +55,17 @@ def predict(
         raise ConfigError("--json prints to stdout; name a file with --output.")
     import torch
 
-    from sekgnn.training.predict_file import predict_stream
+    from sekgnn.training.predict_file import FilePredictions
     from sekgnn.training.predictor import Predictor
 
     torch.set_num_threads(threads)
-    predictor = Predictor.load(run, accelerator)
-    options: dict[str, Any] = {
-        "smiles": smiles,
-        "skip_invalid": skip_invalid,
-        "columns": columns or None,
-        "chunk_size": chunk_size,
-    }
+    done = FilePredictions(
+        Predictor.load(run, accelerator),
+        data,
+        smiles=smiles,
+        skip_invalid=skip_invalid,
+        columns=columns or None,
+    )
     screen = output is None and sys.stdout.isatty()  # a bar would be in the way
     bar = progress_bar("graphs", shown=not (quiet or json or screen))
     with ExitStack() as stack:
@@ -78,12 +77,12 @@ def predict(
             file = stack.enter_context(opened)
         elif isinstance(file, TextIOWrapper) and not screen:
             file.reconfigure(encoding="utf-8")  # as in a file, whatever the locale
-        done = predict_stream(predictor, data, file, progress=progress, **options)
+        done.write(file, chunk_size=chunk_size, progress=progress)
     if output is None:
         if done.skipped and not quiet:
             note(done.sentence().rstrip(";") + ".")
     elif json:
-        say_json(asdict(done), indent=2)
+        say_json(done.to_dict(), indent=2)
     elif not quiet:
         say(f"{done.sentence()} wrote {output}")
 
@@ -114,20 +113,19 @@ def fingerprint(
     """
     import torch
 
-    from sekgnn.training.predict_file import write_fingerprints
+    from sekgnn.training.predict_file import FilePredictions
+    from sekgnn.training.predictor import Predictor
 
     torch.set_num_threads(threads)
+    done = FilePredictions(
+        Predictor.load(run, accelerator),
+        data,
+        smiles=smiles,
+        skip_invalid=skip_invalid,
+        columns=columns or None,
+    )
     with progress_bar("graphs", shown=not quiet) as progress:
-        done = write_fingerprints(
-            run,
-            data,
-            output,
-            smiles=smiles,
-            skip_invalid=skip_invalid,
-            columns=columns or None,
-            accelerator=accelerator,
-            progress=progress,
-        )
+        done.write_vectors(output, progress=progress)
     if not quiet:
         words = done.sentence().replace("predicted", "made vectors of")
         say(f"{words} wrote {output}")

@@ -30,7 +30,7 @@ from sekgnn.reports.run_table import (
     table_rows,
 )
 from sekgnn.training.predictions import to_csv
-from sekgnn.training.protocols import SELECTS_ON, selected_on
+from sekgnn.training.run_record import SELECTS_ON, selected_on
 
 _TITLES = {
     "table1": "Table 1: graph properties and counts of substructures",

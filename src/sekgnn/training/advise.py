@@ -1,9 +1,4 @@
-"""Advice on models: which tests tell apart graphs with different targets.
-
-Tests run by rising cost, exactly, over the whole dataset. A graph is done once it
-shares its colour with no graph of another target; a costlier test sees only one of
-several isomorphic graphs.
-"""
+"""Advice on models: which tests tell apart graphs with different targets."""
 
 from __future__ import annotations
 
@@ -16,16 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.encoding.encoder import encode
 from sekgnn.encoding.ragged import RaggedEncoding
-from sekgnn.errors import GraphInputError, MissingExtraError
-from sekgnn.fields import GRAPH_X, POSITIONS
-from sekgnn.graphs import Graph, LabelledGraph
-from sekgnn.graphs.labelled import as_labels
-from sekgnn.graphs.packed import PackedGraphs, unpack
+from sekgnn.fields import POSITIONS
+from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.hops import hop_pairs
 from sekgnn.kernel import clock
 from sekgnn.memory import gib
@@ -33,51 +24,17 @@ from sekgnn.parallel import Progress
 from sekgnn.training.baseline import Baseline
 from sekgnn.training.build import make_encoding_of
 from sekgnn.training.config import RunConfig
-from sekgnn.training.floors import Classes, floors, in_conflict, joined
+from sekgnn.training.floors import ISOMORPHISM, SECONDS, Finding, Ladder
 from sekgnn.training.run_folder import json_yaml
 from sekgnn.training.run_record import LEFT_OUT, is_better_high, plain_json
 from sekgnn.training.sources import load_data
 from sekgnn.training.training import Training
-from sekgnn.transforms.pyg_data import pack_dataset
-from sekgnn.wl.batch import Batch
-from sekgnn.wl.graph_classes import graph_keys
-from sekgnn.wl.isomorphism import canonical_digest
 from sekgnn.wl.ladder import Rung, advised
-from sekgnn.wl.refinement import refine
 
-SECONDS = 300.0
-"""Time limit of one test; a slower one is left out."""
 _SAMPLE = 256  # graphs whose encoding is timed
 _BASELINE = 5000  # graphs that ridge and forest are validated on
-_FORMS = 50_000  # canonical forms that are looked for
 _SCORES = ("accuracy", "balanced_accuracy", "auroc", "mae", "rmse", "r2")
-_ISOMORPHISM = "isomorphism"
 Stage = Callable[[str], "Progress | None"]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What a test leaves together.
-
-    Attributes:
-        collisions: Graphs, or nodes, that share a colour with one of another target.
-        floors: Best possible ``accuracy``, or ``mae`` and ``rmse``, of a model of the
-            class, for each target.
-        tested: Graphs that the test looked at.
-        encode_seconds: Estimated time to encode all graphs for a network of the class.
-        encode_bytes: Estimated size of hops and encodings.
-        left_out: Why the test gave no answer; collisions and floors are then empty.
-    """
-
-    name: str
-    title: str
-    collisions: int | None
-    floors: list[dict[str, float]]
-    tested: int
-    seconds: float
-    encode_seconds: float = 0.0
-    encode_bytes: int = 0
-    left_out: str = ""
 
 
 @dataclass(frozen=True)
@@ -103,11 +60,6 @@ class Advice:
     config: dict[str, Any]
     baseline: dict[str, Any]
     notes: tuple[str, ...]
-
-    @property
-    def finding(self) -> Finding:
-        """The finding of the advised rung."""
-        return next(item for item in self.findings if item.name == self.chosen)
 
     def yaml(self) -> str:
         """Return the config as YAML, one key per line; values are JSON, thus YAML."""
@@ -139,220 +91,6 @@ CAVEAT = (
     "could remember every colour; the cross-validated scores say what plain models "
     "reach on graphs they have not seen."
 )
-
-
-def labelled_graphs(task: GraphTask) -> tuple[list[Graph], PackedGraphs, bool]:
-    """Return the graphs with their features as labels, the same graphs packed, a flag.
-
-    Features that are the same on all nodes, or on all edges, are no labels. The flag is
-    true if edge features are left out because the two directions of an edge differ.
-    """
-    packed = pack_dataset(task.graphs, "error", "drop")
-    nodes = _labels("x", [data.x.numpy() for data in task.graphs])
-    edges, one_way = None, False
-    if task.edge_channels:
-        index = [data.edge_index.numpy() for data in task.graphs]
-        sizes = [edge_index.shape[1] for edge_index in index]
-        shift = np.repeat(packed.node_ptr[:-1], sizes)
-        row, col = np.concatenate(index, axis=1) + shift
-        kept = np.flatnonzero(row != col)
-        order = kept[np.lexsort((col[kept], row[kept]))]
-        row, col = row[order], col[order]
-        first = np.ones(order.size, dtype=np.bool_)
-        first[1:] = (np.diff(row) != 0) | (np.diff(col) != 0)
-        attributes = [data.edge_attr.numpy() for data in task.graphs]
-        labels = _labels("edge_attr", attributes)
-        if labels is not None:
-            edges = labels[order]
-            if (edges != edges[np.flatnonzero(first)[np.cumsum(first) - 1]]).any():
-                edges, one_way = None, True
-            else:
-                row, col, edges = row[first], col[first], edges[first]
-                if (edges != edges[np.lexsort((row, col))]).any():
-                    edges, one_way = None, True
-    items: list[Graph] = []
-    for g, graph in enumerate(unpack(packed)):
-        low, high = packed.node_ptr[g : g + 2]
-        edges_of_graph = slice(packed.indptr[low], packed.indptr[high])
-        items.append(
-            LabelledGraph(
-                graph,
-                None if nodes is None else nodes[low:high],
-                None if edges is None else edges[edges_of_graph],
-            )
-        )
-    return items, packed, one_way
-
-
-def _labels(name: str, features: Sequence[NDArray[Any]]) -> NDArray[np.int64] | None:
-    """Return a label for every row of features; ``None`` if all rows are equal."""
-    rows = np.concatenate([f if f.ndim == 2 else f[:, None] for f in features])
-    if not rows.size or (rows == rows[0]).all():
-        return None
-    rows = np.ascontiguousarray(rows + 0.0)
-    whole = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))
-    _, first, numbers = np.unique(whole, return_index=True, return_inverse=True)
-    return as_labels(name, rows[first])[numbers.reshape(-1)]
-
-
-class _Slow(Exception):
-    """A test exceeded its time limit."""
-
-
-class Ladder:
-    """Partitions of graphs, or nodes, by the tests of the ladder.
-
-    Each test may take ``seconds``; compiled kernels use ``threads``.
-    """
-
-    def __init__(
-        self,
-        task: GraphTask,
-        seconds: float = SECONDS,
-        threads: int | None = None,
-    ) -> None:
-        self.task, self.seconds, self.threads = task, seconds, threads
-        self.items, self.packed, self.one_way = labelled_graphs(task)
-        self.bare = [LabelledGraph(i, i.node_labels) for i in self.items]
-        y, mask = task.targets()
-        self.mask = mask.numpy().reshape(len(y), -1)
-        self.y = y.numpy().reshape(self.mask.shape)
-        sizes = [item.num_nodes for item in self.items]
-        self.on_nodes = task.level == "node"
-        numbers = np.arange(len(self.items))
-        self.owner = np.repeat(numbers, sizes) if self.on_nodes else numbers
-        known = [data.get(GRAPH_X) for data in task.graphs]
-        self.start: Classes = np.zeros(len(self.owner), dtype=np.int64)
-        if known[0] is not None:
-            rows = np.concatenate([vector.numpy().reshape(1, -1) for vector in known])
-            self.start = joined(rows)[self.owner]
-        self.known: dict[str, Classes] = {}
-        self.forms: NDArray[np.int64] | None = None
-
-    def climb(self, rung: Rung, progress: Progress | None = None) -> Finding:
-        """Run a test where it can matter, and return what it leaves together."""
-        began = clock()
-        weaker = [self.known[name] for name in rung.refines if name in self.known]
-        before = joined(self.start, *weaker)
-        open_ = in_conflict(before, self.y, self.mask)
-        graphs = np.unique(self.owner[open_])
-        tested = self._worth_it(graphs, before)
-        classes = before
-        try:
-            if tested.size:
-                classes = self._refined(rung, before, graphs, tested, progress)
-        except (_Slow, GraphInputError, MissingExtraError, MemoryError) as error:
-            reason = str(error) or type(error).__name__
-            return Finding(rung.key, rung.label, None, [], int(tested.size),
-                           clock() - began, left_out=reason)  # fmt: skip
-        self.known[rung.key] = classes
-        return self.finding(rung.key, rung.label, classes, int(tested.size),
-                            clock() - began)  # fmt: skip
-
-    def finding(
-        self, name: str, title: str, classes: Classes, tested: int, seconds: float
-    ) -> Finding:
-        """Return collisions and floors of a partition."""
-        assert self.task.kind is not None
-        collisions = int(in_conflict(classes, self.y, self.mask).sum())
-        bounds = floors(self.task.kind, classes, self.y, self.mask)
-        return Finding(name, title, collisions, bounds, tested, seconds)
-
-    def _worth_it(
-        self, graphs: NDArray[np.int64], before: Classes
-    ) -> NDArray[np.int64]:
-        """Return a graph per isomorphism class that shares its colour with another."""
-        if self.forms is None or self.on_nodes:
-            return graphs
-        colours, forms = before[graphs], self.forms[graphs]
-        _, first = np.unique(joined(colours, forms), return_index=True)
-        _, numbers, sizes = np.unique(
-            colours[first], return_inverse=True, return_counts=True
-        )
-        return graphs[np.sort(first[sizes[numbers] > 1])]
-
-    def _refined(
-        self,
-        rung: Rung,
-        before: Classes,
-        graphs: NDArray[np.int64],
-        tested: NDArray[np.int64],
-        progress: Progress | None,
-    ) -> Classes:
-        """Return the earlier classes, split by the colours of a test."""
-        items = self.items if rung.edges else self.bare
-        chosen = [items[g] for g in tested.tolist()]
-        limit = clock() + self.seconds
-
-        def move(done: int, total: int) -> None:
-            if progress is not None:
-                progress(done, total)
-            if clock() > limit and done < total:
-                raise _Slow(f"it takes more than {self.seconds:g} s")
-
-        if self.on_nodes:
-            batch = Batch.of(chosen)
-            run = refine(rung.test, batch, max_rounds=rung.rounds, keep_history=False,
-                         threads=self.threads)  # fmt: skip
-            nodes = [run.colouring.node_items(g) for g in range(len(chosen))]
-            colours = run.history[-1][np.concatenate(nodes)]
-            extra = np.zeros((len(before), 2), dtype=np.uint64)
-            extra[np.isin(self.owner, tested)] = colours
-            return joined(before, extra)
-        keys = graph_keys(rung.test, chosen, max_rounds=rung.rounds,
-                          threads=self.threads, progress=move)  # fmt: skip
-        extra = np.zeros((len(before), 3), dtype=np.uint64)
-        extra[tested] = keys
-        if self.forms is not None:  # isomorphic graphs have equal keys
-            key_of = dict(zip(self.forms[tested].tolist(), keys, strict=True))
-            for g, form in zip(graphs, self.forms[graphs].tolist(), strict=True):
-                extra[g] = key_of.get(form, extra[g])
-        return joined(before, extra)
-
-    def find_forms(self, progress: Progress | None = None) -> Finding:
-        """Find isomorphic graphs, or nodes in one orbit, where 1-WL leaves conflicts.
-
-        Nothing can tell isomorphic graphs with different targets apart.
-        """
-        before, began = joined(self.start, self.known.get("1wl", self.start)), clock()
-        open_ = np.flatnonzero(in_conflict(before, self.y, self.mask))
-        title = "isomorphism"
-        if open_.size > _FORMS:
-            reason = f"{open_.size:,} canonical forms would take too long"
-            return Finding(_ISOMORPHISM, title, None, [], 0, 0.0, left_out=reason)
-        forms = np.full(len(before), -1, dtype=np.int64)
-        table: dict[bytes, int] = {}
-        limit = began + self.seconds
-        try:
-            for done, number in enumerate(open_.tolist(), start=1):
-                digest = canonical_digest(self._marked(number))
-                forms[number] = table.setdefault(digest, len(table))
-                if progress is not None and not done % 256:
-                    progress(done, open_.size)
-                if clock() > limit:
-                    raise _Slow(f"it takes more than {self.seconds:g} s")
-        except (_Slow, MissingExtraError) as error:
-            return Finding(_ISOMORPHISM, title, None, [], int(open_.size),
-                           clock() - began, left_out=str(error))  # fmt: skip
-        self.forms = forms
-        self.known[_ISOMORPHISM] = joined(before, forms)
-        return self.finding(_ISOMORPHISM, title, self.known[_ISOMORPHISM],
-                            int(open_.size), clock() - began)  # fmt: skip
-
-    def _marked(self, number: int) -> Graph:
-        """Return a graph; for a node, its graph with the node marked."""
-        item = self.items[int(self.owner[number])]
-        if not self.on_nodes:
-            return item
-        node = number - int(np.searchsorted(self.owner, self.owner[number]))
-        labels = item.node_labels
-        marks = np.zeros(item.num_nodes, np.int64) if labels is None else labels
-        marked = np.arange(item.num_nodes) == node
-        rows = np.unique(np.column_stack([marks, marked]), axis=0, return_inverse=True)
-        texts = [f"{a} {b}" for a, b in rows[0].tolist()]
-        return LabelledGraph(
-            item, [texts[i] for i in rows[1].reshape(-1)], item.edge_labels
-        )
 
 
 def encoding_costs(
@@ -531,7 +269,7 @@ def _sentence(
             f"{mine.title} removes {number} of the {before_mine:,} collisions that "
             f"{best.title} leaves, at {mine.encode_seconds:.2g} s of encoding"
         )
-    same = by_name[_ISOMORPHISM].collisions
+    same = by_name[ISOMORPHISM].collisions
     if left and same == left:
         clauses.append(
             f"the {left:,} {objects} that still collide are isomorphic to others with "

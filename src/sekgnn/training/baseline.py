@@ -17,8 +17,9 @@ from sekgnn.datasets.graph_task import Y_WEIGHT
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.molecules import morgan_counts
 from sekgnn.models import Forest
-from sekgnn.training.closed_form import Table, solve_linear
+from sekgnn.training.closed_form import solve_linear
 from sekgnn.training.objective import Objective
+from sekgnn.training.predictions import Rows
 from sekgnn.training.run_record import LEFT_OUT, FoldRecord, is_better_high
 from sekgnn.training.training import Training
 
@@ -100,38 +101,43 @@ def count_metrics(
     node.
     """
     goal, split = training.objective(number), training.splits[number]
-    x = torch.from_numpy(counts.astype(np.float64))
     y, mask = training.data.targets()
     weights = [data[Y_WEIGHT] for data in training.data.graphs if Y_WEIGHT in data]
-    table = Table(x, y, mask, torch.cat(weights) if weights else None)
-    places = np.arange(len(x))
-    rows = {
-        part: torch.from_numpy(np.isin(places, getattr(split, part)))
+    graph = torch.arange(len(counts))
+    every = Rows(
+        graph,
+        torch.zeros_like(graph),
+        torch.from_numpy(counts.astype(np.float64)),
+        y,
+        mask,
+        torch.cat(weights) if weights else torch.ones(len(graph)),
+    )
+    parts = {
+        part: every.chosen(torch.from_numpy(np.sort(getattr(split, part))))
         for part in ("train", "val", "test")
         if getattr(split, part).size
     }
-    train = table.rows(rows.pop("train"))
+    train, width = parts.pop("train"), training.data.num_outputs
     if kind == "ridge":
-        val = table.rows(rows["val"]) if "val" in rows else None
-        matrix, bias = solve_linear(goal, training.data.num_outputs, train, val)
-        outputs = {
-            part: goal.predictions(x[chosen] @ matrix.t() + bias)
-            for part, chosen in rows.items()
-        }
+        predict = _ridge(goal, width, train, parts.get("val"))
     else:
-        grown = _forest(goal, train, training.data.num_outputs, training.config.seed)
-        outputs = {part: grown(x[chosen]) for part, chosen in rows.items()}
-    return {
-        f"{part}_{name}": value
-        for part, predicted in outputs.items()
-        for name, value in goal.metrics(
-            predicted, y[rows[part]], mask[rows[part]]
-        ).items()
-    }
+        predict = _forest(goal, width, train, training.config.seed)
+    out: dict[str, float] = {}
+    for part, rows in parts.items():
+        metrics = goal.metrics(predict(rows.out), rows.y, rows.mask)
+        out |= {f"{part}_{name}": value for name, value in metrics.items()}
+    return out
+
+
+def _ridge(
+    goal: Objective, outputs: int, train: Rows, val: Rows | None
+) -> Callable[[Tensor], Tensor]:
+    matrix, bias = solve_linear(goal, outputs, train, val)
+    return lambda x: goal.predictions(x @ matrix.t() + bias)
 
 
 def _forest(
-    goal: Objective, train: Table, outputs: int, seed: int
+    goal: Objective, outputs: int, train: Rows, seed: int
 ) -> Callable[[Tensor], Tensor]:
     """Return what predicts ``[R, T]`` from ``[R, P]``: numbers, or probabilities.
 
@@ -153,7 +159,7 @@ def _forest(
             100, max_features=1 / 3, random_state=seed, n_jobs=torch.get_num_threads()
         )
         trees.fit(
-            train.x[here].float().numpy(),
+            train.out[here].float().numpy(),
             wanted if classes else wanted[:, first],
             None if weights is None else weights[here, first].double().numpy(),
         )

@@ -1,4 +1,4 @@
-"""From a config and data to a model: its encoding, options and first weights."""
+"""From a config and data, or from a file, to a model: encoding, options, weights."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from sekgnn.checks import nearest
 from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dict
 from sekgnn.encoding.walk_encoding import WalkEncoding
-from sekgnn.errors import ConfigError
+from sekgnn.errors import ConfigError, ModelFileError
 from sekgnn.graphs.extras import require
-from sekgnn.models import MODELS, GraphModel, build_model
+from sekgnn.models import MODELS, GraphModel, build_model, load_models
 from sekgnn.models.hop_encoder import GINE_PLUS
+from sekgnn.models.model_file import read_about
 from sekgnn.models.module_model import ModuleModel
 from sekgnn.models.options import ModelOptions
 from sekgnn.nn.messages import reads_edges
 from sekgnn.training.config import NO_ENCODING, RunConfig
+from sekgnn.training.objective import Objective
 from sekgnn.training.run_folder import model_files
-from sekgnn.training.task_note import TaskNote, read_models
 
 _OUTPUT = ("head.", "skip.weight")
 """Weights that belong to the targets, not to the graphs."""
@@ -144,8 +145,26 @@ def make_model(config: RunConfig, data: GraphTask, seed: int) -> GraphModel:
     return model.to(getattr(torch, dtype))
 
 
+def read_models(file: Path) -> list[tuple[GraphModel, Objective]]:
+    """Return the models in a file, each with what its outputs mean.
+
+    Raises:
+        ModelFileError: If it is damaged or foreign.
+    """
+    objective = Objective.from_dict(read_about(file).get("task", {}))
+    models = load_models(file)
+    for model in models:
+        foreign, outputs = isinstance(model, ModuleModel), model.out_channels
+        if not foreign and outputs != objective.num_outputs:
+            raise ModelFileError(
+                f"{file} is damaged: its model has {outputs} outputs, and its task "
+                f"{objective.num_outputs}."
+            )
+    return [(model, objective) for model in models]
+
+
 def start_from(
-    model: GraphModel, note: TaskNote, path: str | Path, member: int = 0
+    model: GraphModel, note: Objective, path: str | Path, member: int = 0
 ) -> None:
     r"""Give a model the weights of another run.
 
@@ -180,7 +199,7 @@ def start_from(
         _rescale(model, before, note)
 
 
-def _networks(path: Path) -> list[tuple[GraphModel, TaskNote]]:
+def _networks(path: Path) -> list[tuple[GraphModel, Objective]]:
     """Return the networks of a run, of all its folds, or of a model file."""
     files = model_files(path) if path.is_dir() else [path]
     every = [pair for file in files for pair in read_models(file)]
@@ -214,7 +233,7 @@ def _check_same(wanted: dict[str, Any], given: dict[str, Any], path: Any) -> Non
 
 
 @torch.no_grad()
-def _rescale(model: GraphModel, before: TaskNote, note: TaskNote) -> None:
+def _rescale(model: GraphModel, before: Objective, note: Objective) -> None:
     """Let outputs mean the same in the scale of other training targets."""
     old_mean, old_scale, mean, scale = (
         torch.tensor(values, dtype=torch.float64)

@@ -11,17 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sekgnn.datasets.graph_task import Y_MASK, row_weights
 from sekgnn.models import Forest, GraphInputs, GraphModel
 from sekgnn.nn import Standardizer
-from sekgnn.training.objective import Goal, Objective
+from sekgnn.training.objective import Objective
+from sekgnn.training.predictions import Rows, predict_batches
 
 # penalties; those of ridge times the largest squared singular value
 _RIDGE = [10.0**k for k in range(2, -17, -1)]
@@ -31,51 +31,11 @@ _ROWS = 4096  # that are converted to float64 at a time
 _LEAST_LEFT = 1e-4  # of a target's scale; float32 resolves no less in a sum
 
 
-class Table(NamedTuple):
-    """Features and targets of some graphs, or nodes.
-
-    Attributes:
-        x: Features, ``[R, P]``.
-        y: Targets, ``[R]`` or ``[R, T]``.
-        mask: Where they are present, bool ``[R, T]``.
-        weight: How much the loss of each row weighs, ``[R]``; ``None`` if equally.
-    """
-
-    x: Tensor
-    y: Tensor
-    mask: Tensor
-    weight: Tensor | None = None
-
-    def rows(self, chosen: Tensor) -> Table:
-        """Return some rows, by bool."""
-        if bool(chosen.all()):
-            return self  # tables are large
-        weight = None if self.weight is None else self.weight[chosen]
-        return Table(self.x[chosen], self.y[chosen], self.mask[chosen], weight)
-
-    def columns(self, chosen: Tensor) -> Table:
-        """Return some features, by number or by bool."""
-        return self._replace(x=self.x[:, chosen])
-
-
-@torch.no_grad()
-def read_table(
+def read_rows(
     model: GraphModel, batches: Iterable[Any], feature: Callable[[GraphInputs], Tensor]
-) -> Table:
+) -> Rows:
     """Return what ``feature`` makes of all graphs of a loader, and their targets."""
-    was_training = model.training
-    model.eval()
-    tables = []
-    for batch in batches:
-        x = feature(model.prepare(batch))
-        weight = row_weights(batch, model.level)
-        tables.append(Table(x, batch.y, batch[Y_MASK], weight))
-    model.train(was_training)
-    weights = [table.weight for table in tables if table.weight is not None]
-    x, y, mask = (
-        torch.cat(c) for c in zip(*(table[:3] for table in tables), strict=True)
-    )
-    return Table(x, y, mask, torch.cat(weights) if weights else None)
+    return predict_batches(model, batches, lambda batch: feature(model.prepare(batch)))
 
 
 def solve_skip(
@@ -94,7 +54,9 @@ def solve_skip(
         model.head.bias.copy_(bias)
 
 
-def aim_at_the_rest(model: GraphModel, objective: Goal, train: Iterable[Any]) -> Goal:
+def aim_at_the_rest(
+    model: GraphModel, objective: Objective, train: Iterable[Any]
+) -> Objective:
     """Return the objective in units of what :func:`solve_skip` misses of each target.
 
     So a network learns the rest of all targets alike, however much of each is linear.
@@ -104,8 +66,8 @@ def aim_at_the_rest(model: GraphModel, objective: Goal, train: Iterable[Any]) ->
         return objective
     skip, head = model.skip, model.head
     assert skip is not None
-    table = read_table(model, train, lambda inputs: skip(inputs) + head.bias)
-    error = table.x.double() - objective.wanted(table.y.double())  # [R, T]
+    table = read_rows(model, train, lambda inputs: skip(inputs) + head.bias)
+    error = table.out.double() - objective.wanted(table.y.double())  # [R, T]
     error = torch.where(table.mask, error, 0.0)
     mean = error.square().sum(0) / table.mask.sum(0).clamp(min=1)
     unit = mean.sqrt().clamp(min=_LEAST_LEFT)
@@ -134,12 +96,12 @@ def solve_head(
 
     tables = _tables(model, train, val, feature)
     scale = Standardizer(width).double()
-    scale.fit(lambda: [tables[0].x[:, :width]])
+    scale.fit(lambda: [tables[0].out[:, :width]])
     assert scale.shift is not None and scale.scale is not None
 
-    def scaled(table: Table) -> Table:
-        own, rest = table.x[:, :width], table.x[:, width:]
-        return table._replace(x=torch.cat([scale(own), rest], dim=1))
+    def scaled(table: Rows) -> Rows:
+        own, rest = table.out[:, :width], table.out[:, width:]
+        return table._replace(out=torch.cat([scale(own), rest], dim=1))
 
     train_table, val_table = tables
     watched = None if val_table is None else scaled(val_table)
@@ -153,8 +115,8 @@ def solve_head(
         if skip is not None:
             parts.append(skip.weight * skip.standardizer.whitening())
         learned = torch.cat(parts, dim=1).detach().double()
-        before = val_table.x @ learned.t() + model.head.bias.detach().double()
-        after = watched.x @ weight.t() + bias
+        before = val_table.out @ learned.t() + model.head.bias.detach().double()
+        after = watched.out @ weight.t() + bias
         if _loss(objective, before, val_table) <= _loss(objective, after, val_table):
             return
     with torch.no_grad():
@@ -168,45 +130,46 @@ def grow_forest(
     model: Forest, objective: Objective, train: Iterable[Any], seed: int
 ) -> None:
     """Grow a forest on training graphs; ``seed`` fixes the trees."""
-    table = read_table(model, train, model.features)
-    x, y, mask, weight = table._replace(x=table.x.double())
-    weights = objective.weights(y, weight)
+    table = read_rows(model, train, model.features)
+    y = table.y
     if objective.link == "none":
         y = objective.wanted(y.double())
-    model.grow(x, y, mask, objective.link, seed, weights)
+    weights = objective.weights(table.y, table.weight)
+    model.grow(table.out.double(), y, table.mask, objective.link, seed, weights)
 
 
 def solve_linear(
-    objective: Objective, outputs: int, train: Table, val: Table | None
+    objective: Objective, outputs: int, train: Rows, val: Rows | None
 ) -> tuple[Tensor, Tensor]:
     """Return weights ``[T, P]`` and bias ``[T]`` of T outputs, float64.
 
     Without ``val``, a cross-validation chooses the penalty.
     """
-    used = train.x.any(dim=0)  # axes that do not vary are zero: fewer to solve for
+    used = train.out.any(dim=0)  # axes that do not vary are zero: fewer to solve for
     if not bool(used.all()):
-        watched = None if val is None else val.columns(used)
-        solved, bias = solve_linear(objective, outputs, train.columns(used), watched)
+        watched = None if val is None else val._replace(out=val.out[:, used])
+        fewer = train._replace(out=train.out[:, used])
+        solved, bias = solve_linear(objective, outputs, fewer, watched)
         weight = solved.new_zeros(len(solved), len(used))
         weight[:, used] = solved
         return weight, bias
     if not objective.is_least_squares:
         return _solve_logistic(objective, outputs, train, val)
     wanted = objective.wanted(train.y.double())  # [R, T]
-    weight = wanted.new_zeros(wanted.size(1), train.x.size(1))
+    weight = wanted.new_zeros(wanted.size(1), train.out.size(1))
     bias = wanted.new_zeros(wanted.size(1))
     masks = train.mask if val is None else torch.cat([train.mask, val.mask])
     same, which = torch.unique(masks, dim=1, return_inverse=True)  # present alike
     for group in range(same.size(1)):
         targets = (which == group).nonzero().squeeze(1)
         here = train.mask[:, targets[0]]
-        known = train._replace(y=wanted[:, targets]).rows(here)
+        known = train._replace(y=wanted[:, targets]).chosen(here)
         solve = _ridge(known)
         if val is None or not val.mask[:, targets[0]].any():
             scores = [_ridge_scores(objective, _ridge(a), b) for a, b in _folds(known)]
         else:
             truth = objective.wanted(val.y.double())[:, targets]
-            watched = val._replace(y=truth).rows(val.mask[:, targets[0]])
+            watched = val._replace(y=truth).chosen(val.mask[:, targets[0]])
             scores = [_ridge_scores(objective, solve, watched)]
         best = torch.stack(scores).mean(0).argmin(0)  # [T]
         for column, (target, rank) in enumerate(
@@ -218,9 +181,9 @@ def solve_linear(
 
 
 def _solve_logistic(
-    objective: Objective, outputs: int, train: Table, val: Table | None
+    objective: Objective, outputs: int, train: Rows, val: Rows | None
 ) -> tuple[Tensor, Tensor]:
-    train = train._replace(x=train.x.double())
+    train = train._replace(out=train.out.double())
     pairs = [(train, val)] if val is not None else _folds(train)
     paths = [_logistic_path(objective, outputs, *pair, _LOGISTIC) for pair in pairs]
     best = int(torch.stack([scores for _, scores in paths]).mean(0).argmin())
@@ -235,33 +198,33 @@ def _tables(
     train: Iterable[Any],
     val: Iterable[Any],
     feature: Callable[[GraphInputs], Tensor],
-) -> tuple[Table, Table | None]:
+) -> tuple[Rows, Rows | None]:
     watched = list(val)
     return (
-        read_table(model, train, feature),
-        read_table(model, watched, feature) if watched else None,
+        read_rows(model, train, feature),
+        read_rows(model, watched, feature) if watched else None,
     )
 
 
 def inner_folds(keys: NDArray[np.int64]) -> list[NDArray[np.bool_]]:
     """Return the rows held out by each fold of an inner cross-validation, bool ``[R]``.
 
-    Rows take turns in the order of their keys: classes, or positions.
+    They take turns in the order of their keys: classes, or positions.
     """
     fold = np.empty(keys.size, dtype=np.int64)
     fold[np.argsort(keys, kind="stable")] = np.arange(keys.size) % _FOLDS
     return [fold == i for i in range(min(_FOLDS, max(keys.size, 2)))]
 
 
-def _folds(table: Table) -> list[tuple[Table, Table]]:
+def _folds(table: Rows) -> list[tuple[Rows, Rows]]:
     """Return training and validation rows of an inner cross-validation."""
-    masks = map(torch.from_numpy, inner_folds(np.arange(len(table.x))))
-    return [(table.rows(~held_out), table.rows(held_out)) for held_out in masks]
+    masks = map(torch.from_numpy, inner_folds(np.arange(len(table.out))))
+    return [(table.chosen(~held_out), table.chosen(held_out)) for held_out in masks]
 
 
-def _ridge(rows: Table) -> Callable[[float], tuple[Tensor, Tensor]]:
+def _ridge(rows: Rows) -> Callable[[float], tuple[Tensor, Tensor]]:
     """Return what gives weights ``[P, T]`` and bias ``[T]`` for a penalty."""
-    width, outputs = rows.x.size(1), rows.y.size(1)
+    width, outputs = rows.out.size(1), rows.y.size(1)
     triangle = _triangle(rows)
     first, rest = triangle[0], triangle[1 : 1 + width]
     if not bool(first[0]):
@@ -281,17 +244,19 @@ def _ridge(rows: Table) -> Callable[[float], tuple[Tensor, Tensor]]:
     return solve
 
 
-def _triangle(rows: Table) -> Tensor:
+def _triangle(rows: Rows) -> Tensor:
     r"""Return R of :math:`QR = \sqrt w\,[1 \,\|\, x \,\|\, y]`, float64.
 
     Least squares have the same solution for R as for all rows. Its first row is the
     mean, and the rest what differs from it. Pieces bound the memory.
     """
-    size = 1 + rows.x.size(1) + rows.y.size(1)
+    size = 1 + rows.out.size(1) + rows.y.size(1)
     triangle = rows.y.new_zeros(1, size)
-    weight = rows.y.new_ones(len(rows.x)) if rows.weight is None else rows.weight
     for x, y, w in zip(
-        *(torch.split(part, _ROWS + 2 * size) for part in (rows.x, rows.y, weight)),
+        *(
+            torch.split(part, _ROWS + 2 * size)
+            for part in (rows.out, rows.y, rows.weight)
+        ),
         strict=True,
     ):
         root = w.to(y).sqrt().unsqueeze(1)
@@ -301,10 +266,10 @@ def _triangle(rows: Table) -> Tensor:
 
 
 def _ridge_scores(
-    objective: Objective, solve: Callable[[float], tuple[Tensor, Tensor]], val: Table
+    objective: Objective, solve: Callable[[float], tuple[Tensor, Tensor]], val: Rows
 ) -> Tensor:
     """Return the validation loss for every penalty and target, ``[A, T]``."""
-    x, scores = val.x.double(), []
+    x, scores = val.out.double(), []
     for alpha in _RIDGE:
         weight, bias = solve(alpha)
         error = x @ weight + bias - val.y
@@ -313,7 +278,7 @@ def _ridge_scores(
     return torch.stack(scores)
 
 
-def _loss(objective: Objective, out: Tensor, table: Table) -> Tensor:
+def _loss(objective: Objective, out: Tensor, table: Rows) -> Tensor:
     total, count = objective.loss_sum(out, table.y, table.mask, table.weight)
     return total / count.clamp(min=1)
 
@@ -321,18 +286,18 @@ def _loss(objective: Objective, out: Tensor, table: Table) -> Tensor:
 def _logistic_path(
     objective: Objective,
     outputs: int,
-    train: Table,
-    val: Table | None,
+    train: Rows,
+    val: Rows | None,
     alphas: Sequence[float],
 ) -> tuple[list[tuple[Tensor, Tensor]], Tensor]:
     """Return the solutions from strong to weak penalties, and their validation loss.
 
     A path whose loss has risen twice is not followed further: it is infinite there.
     """
-    weight = train.x.new_zeros(outputs, train.x.size(1)).requires_grad_()
-    bias = train.x.new_zeros(outputs).requires_grad_()
+    weight = train.out.new_zeros(outputs, train.out.size(1)).requires_grad_()
+    bias = train.out.new_zeros(outputs).requires_grad_()
     path: list[tuple[Tensor, Tensor]] = []
-    scores = train.x.new_full((len(alphas),), torch.inf)
+    scores = train.out.new_full((len(alphas),), torch.inf)
     for i, alpha in enumerate(alphas):
         descent = torch.optim.LBFGS(
             [weight, bias],
@@ -345,7 +310,7 @@ def _logistic_path(
 
         def closure() -> Tensor:
             descent.zero_grad()  # noqa: B023
-            out = torch.nn.functional.linear(train.x, weight, bias)
+            out = torch.nn.functional.linear(train.out, weight, bias)
             total = _loss(objective, out, train)
             total = total + 0.5 * alpha * weight.square().sum()  # noqa: B023
             total.backward()  # type: ignore[no-untyped-call]
@@ -355,7 +320,7 @@ def _logistic_path(
             descent.step(closure)  # type: ignore[no-untyped-call]
         path.append((weight.detach().clone(), bias.detach().clone()))
         if val is not None:
-            out = val.x.double() @ path[-1][0].t() + path[-1][1]
+            out = val.out.double() @ path[-1][0].t() + path[-1][1]
             scores[i] = _loss(objective, out, val)
             if i > 1 and scores[i] > scores[i - 1] > scores[i - 2]:
                 break

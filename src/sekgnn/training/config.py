@@ -40,8 +40,8 @@ DEVICES = ("auto", "cpu", "gpu", "mps")
 ACCELERATORS = (*DEVICES, "tpu")
 PAIR_KEYS = ("model_options", "encoding_options", "grid")
 """Keys that hold names and values."""
-_GONE = ("checkpoint_every",)
-"""Keys of older files, on which no result depends."""
+_GONE = ("checkpoint_every", "min_lr")
+"""Keys of older files, of which all had the same value or no result depends."""
 
 
 def key(section: str, help: str, default: Any = None, **more: Any) -> Any:
@@ -331,9 +331,6 @@ class RunConfig(_ModelKeys):
         0.5,
         above=0,
         high=1,
-    )
-    min_lr: float = key(
-        "training", "smallest learning rate of schedule plateau", 1e-6, low=0
     )
     patience: int | None = key(
         "training",

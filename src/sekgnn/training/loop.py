@@ -20,12 +20,11 @@ from sekgnn.kernel import clock
 from sekgnn.models import GraphModel, save_model
 from sekgnn.nn.batch_loader import BatchLoader, BatchSource
 from sekgnn.parallel import Progress
-from sekgnn.training.checkpoint import Pace, write_checkpoint
 from sekgnn.training.config import RunConfig
-from sekgnn.training.devices import end_with_parent, launch, undisturbed
-from sekgnn.training.epochs import History, Rate, best_epoch
+from sekgnn.training.epochs import History, Pace, Rate, best_epoch, write_checkpoint
 from sekgnn.training.objective import Objective
 from sekgnn.training.predictions import predict_batches, shortened
+from sekgnn.training.processes import end_with_parent, launch, undisturbed
 from sekgnn.training.run_folder import CHECKPOINT_FILE, CURVES_FILE, MODEL_FILE
 
 EpochReport = Callable[[int, dict[str, float]], None]

@@ -1,10 +1,11 @@
-"""What a task asks of a network: the loss to descend, and the metrics to report."""
+"""What a task asks of a network: the loss, the metrics, and what its outputs mean."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
 
 import torch
 import torch.nn.functional as F
@@ -12,9 +13,15 @@ from torch import Tensor
 from torchmetrics import functional as tm
 
 from sekgnn.checks import check_choice
-from sekgnn.datasets.targets import TaskKind
-from sekgnn.errors import ConfigError
+from sekgnn.datasets.graph_task import GraphTask, add_graph_features
+from sekgnn.datasets.read_task import TASK_FORMATS, task_format
+from sekgnn.datasets.targets import Label, TaskKind
+from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
+from sekgnn.graphs.shards import Reader, read_manifest
 from sekgnn.models.options import Link
+from sekgnn.parsing import Size, read_as
+from sekgnn.training.batches import sampled
+from sekgnn.training.config import RunConfig
 
 METRICS: dict[TaskKind, tuple[str, ...]] = {
     "binary": ("accuracy", "balanced_accuracy", "f1", "auroc", "auprc"),
@@ -30,12 +37,12 @@ TARGET_METRICS: dict[TaskKind, tuple[str, ...]] = {
 }
 """The metrics that are also reported of each of several targets."""
 
-Goal = TypeVar("Goal", bound="Objective")
-
 
 @dataclass(frozen=True)
 class Objective:
-    r"""Loss and metrics of a kind of task; missing targets count nowhere.
+    r"""Loss and metrics of a task, and all else that a model needs to predict for it.
+
+    It is kept in the model's file. Missing targets count nowhere.
 
     Binary and multiclass tasks have one output per class and the cross entropy;
     multilabel tasks one output per label and the binary cross entropy; regression
@@ -61,10 +68,19 @@ class Objective:
     scale: tuple[float, ...] = ()
     comparable: bool = True
     class_weights: tuple[tuple[float, ...], ...] = ()
+    targets: tuple[str, ...] = ()
+    classes: tuple[Label, ...] | None = None
+    units: str = "as given"
+    feature_names: tuple[str, ...] | None = None
+    edge_feature_names: tuple[str, ...] | None = None
+    reader: Annotated[dict[str, Any], Reader] | None = None
+    max_neighbors: Size | None = None
+    sample_seed: int = 0
+    graph_feature_names: tuple[str, ...] = ()
 
     @classmethod
     def fit(
-        cls: type[Goal],
+        cls,
         kind: TaskKind,
         loss: str,
         normalize: bool,
@@ -73,7 +89,7 @@ class Objective:
         comparable: bool = True,
         class_weight: str | None = None,
         **more: Any,
-    ) -> Goal:
+    ) -> Objective:
         """Return the objective of a task, from its training targets.
 
         ``normalize`` shifts and scales the targets of a regression. ``"balanced"`` as
@@ -109,6 +125,38 @@ class Objective:
         mean, scale = zip(*units, strict=True)
         return cls(kind, loss, mean, scale, comparable, **more)
 
+    @classmethod
+    def of(cls, config: RunConfig, data: GraphTask, train: GraphTask) -> Objective:
+        """Return the objective of a model that is trained on some of the data.
+
+        Raises:
+            ConfigError: If loss, monitor or threshold do not fit the kind of task.
+        """
+        assert data.kind is not None  # as there are targets
+        if config.threshold is not None and data.kind != "binary":
+            raise ConfigError(
+                f"threshold is for two classes; {data.name} is {data.kind}."
+            )
+        objective = cls.fit(
+            data.kind,
+            config.loss,
+            config.normalize,
+            *train.targets(),
+            data.has_one_unit,
+            config.class_weight,
+            targets=data.target_names,
+            classes=data.classes,
+            units=data.units,
+            feature_names=data.feature_names,
+            edge_feature_names=data.edge_feature_names,
+            reader=data.reader,
+            max_neighbors=sampled(data, config.max_neighbors),
+            sample_seed=config.seed,
+            graph_feature_names=data.graph_feature_names,
+        )
+        objective.check_monitor(config.monitor)
+        return objective
+
     @property
     def metric_names(self) -> tuple[str, ...]:
         """The metrics; the first is the one to compare by."""
@@ -123,7 +171,8 @@ class Objective:
 
         That of its graph, ``[G]``, times that of its class; ``None`` if all are 1.
         """
-        out = None if weight is None else weight.unsqueeze(1)
+        equal = weight is None or bool((weight == 1).all())
+        out = None if weight is None or equal else weight.unsqueeze(1)
         if self.class_weights:
             table = torch.tensor(self.class_weights, device=y.device)  # [T, C]
             column = y.unsqueeze(1) if y.dim() == 1 else y
@@ -213,18 +262,18 @@ class Objective:
         }
 
     def target_metrics(
-        self, names: Sequence[str], predicted: Tensor, y: Tensor, mask: Tensor
+        self, predicted: Tensor, y: Tensor, mask: Tensor
     ) -> dict[str, float]:
         """Return the metrics of each of several targets, such as ``mae[logp]``.
 
         Empty where there is one target only.
         """
-        if self.kind in ("binary", "multiclass") or len(names) == 1:
+        if self.kind in ("binary", "multiclass") or len(self.targets) == 1:
             return {}
         rows = self._each(predicted, y, mask, every=True)
         return {
             f"{metric}[{name}]": row.get(metric, float("nan"))
-            for name, row in zip(names, rows, strict=True)
+            for name, row in zip(self.targets, rows, strict=True)
             for metric in TARGET_METRICS[self.kind]
         }
 
@@ -247,9 +296,106 @@ class Objective:
             if every or present.any()
         ]
 
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Columns whose numbers belong to the vector of a graph."""
+        return tuple((self.reader or {}).get("features", ()))
+
+    def add_features(self, task: GraphTask) -> GraphTask:
+        """Return further graphs with the features of their own that a model reads.
+
+        Raises:
+            GraphInputError: If a value is not a number.
+        """
+        descriptors = (self.reader or {}).get("descriptors", "none")
+        return add_graph_features(task, self.features, descriptors)
+
+    def reader_options(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        smiles: str | None = None,
+        skip_invalid: bool = False,
+    ) -> dict[str, Any]:
+        """Return how to read further graphs, so that they mean what those here meant.
+
+        Raises:
+            GraphInputError: If the model was trained on another format.
+        """
+        form = task_format(Path(path))
+        kept = form == "shards"
+        if kept:
+            form = read_manifest(Path(path))["reader"]["format"]
+        trained = self.reader or {}
+        known = trained.get("format")
+        if known == "benchmark" and form != "json":
+            raise GraphInputError(
+                f"the model was trained on a benchmark, whose features {path} lacks; "
+                "give graphs as JSON lines, with x as in that benchmark."
+            )
+        if known not in (None, "benchmark", form):
+            raise GraphInputError(
+                f"the model was trained on {TASK_FORMATS.get(known, known)}; {path} is "
+                f"{TASK_FORMATS.get(form, form)}, whose features mean something else."
+            )
+        if kept:
+            return {}
+        if form == "smiles":
+            return {
+                "smiles": smiles or trained.get("smiles", "smiles"),
+                "add_hydrogens": bool(trained.get("add_hydrogens", False)),
+                "skip_invalid": skip_invalid,
+            }
+        if form == "tu" and known == "tu":
+            return {
+                "node_labels": _label_numbers(self.feature_names),
+                "edge_labels": _label_numbers(self.edge_feature_names),
+            }
+        return {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values; weights of classes are for training alone."""
+        values = asdict(self)
+        del values["class_weights"]
+        return values
+
+    @classmethod
+    def from_dict(cls, values: Any) -> Objective:
+        """Return that of :meth:`to_dict`; raise ModelFileError if it is none."""
+        try:
+            objective = read_as(cls, values, "task")
+            objective._check()
+        except ValueError as error:
+            raise ModelFileError(
+                f"the model's task cannot be read: {error}; get the file again."
+            ) from error
+        return objective
+
+    def _check(self) -> None:
+        """Raise ValueError if the parts do not fit together."""
+        sizes = {len(self.mean), len(self.scale)}
+        numbers = len(self.targets) if self.kind == "regression" else 0
+        if not self.targets or sizes != {numbers}:
+            raise ValueError("targets, mean and scale do not belong together")
+        if self.kind in ("binary", "multiclass") and len(self.classes or ()) < 2:
+            raise ValueError("it has no classes")
+
+    @property
+    def num_outputs(self) -> int:
+        """How many outputs a model of this task has."""
+        labelled = self.kind in ("binary", "multiclass")
+        return len(self.classes or ()) if labelled else len(self.targets)
+
     @staticmethod
     def _tensor(values: tuple[float, ...], like: Tensor) -> Tensor:
         return torch.tensor(values, dtype=like.dtype, device=like.device)
+
+
+def _label_numbers(names: tuple[str, ...] | None) -> list[int] | None:
+    """Return the labels behind the one-hot columns ``label 0``, ``label 3``, ..."""
+    texts = [name.removeprefix("label ") for name in names or ()
+             if name.startswith("label ")]  # fmt: skip
+    return [int(float(text)) for text in texts] or None
 
 
 def _unit(values: Tensor) -> tuple[float, float]:

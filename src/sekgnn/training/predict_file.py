@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -33,148 +33,139 @@ Block = list[tuple[str, Sequence[Any]]]
 _ROW, _TEXT = _NOT_COLUMNS = (-1, -2)  # what is known without being a column
 
 
-@dataclass(frozen=True)
-class StreamCount:
-    """How many graphs, or nodes of one graph, were predicted, and how many left out."""
-
-    graphs: int
-    skipped: int = 0
-    first_skipped: str | None = None
-    of: str = "graphs"
-
-    def sentence(self) -> str:
-        """Return them in words."""
-        words = f"predicted {self.graphs} {self.of}"
-        if self.skipped:
-            words += f" and left out {self.skipped} (the first: {self.first_skipped})"
-        return words + ";"
-
-
-def predict_stream(
-    predictor: Predictor,
-    path: Path,
-    file: TextIO,
-    *,
-    smiles: str | None = None,
-    skip_invalid: bool = False,
-    columns: Sequence[str] | None = None,
-    chunk_size: int = 1024,
-    progress: Progress | None = None,
-) -> StreamCount:
-    """Predict for a file of any length: read, predict and write piece by piece.
-
-    Writes a CSV line per graph, or per node where targets are of nodes: the columns of
-    the input, in their order, then ``node`` where targets are of nodes, then the
-    predictions. For input without columns the first is ``row``, the number of the
-    graph there, from 1. What a spreadsheet would run as a formula is written as text
-    (:func:`~sekgnn.files.as_cell`).
+class FilePredictions:
+    """What a trained model says of a file of any length: read and written in pieces.
 
     Args:
         predictor: The trained model.
-        path: Graphs like those it was trained on.
-        file: Where to write.
+        path: Graphs like those it was trained on, or for a model of nodes a graph file.
         smiles: Column of the SMILES; that of the training data by default.
         skip_invalid: Leave out SMILES that rdkit cannot read.
         columns: Columns or keys of the input to write, ``row`` among them; by default
             all columns of a table.
-        chunk_size: Graphs in memory at a time.
-        progress: Called with the number of graphs so far, and 0: how many there are
-            shows at the end.
+
+    Attributes:
+        done: Number of graphs, or nodes of a graph file, so far.
+        skipped: Where the SMILES are that were left out.
 
     Raises:
         GraphInputError: If the file is wrong or does not fit the model.
-    """
-    if path.suffix.lower() == SUFFIX:
-        graph = read_graph_file(path)
-        _write(_node_blocks(predictor, graph, chunk_size, progress), file)
-        return StreamCount(graph.graph.num_nodes, of="nodes")
-    stream = InputStream(predictor, path, smiles, skip_invalid, columns)
-    added = [heading for heading, _ in _predicted(predictor, [])]
-    taken = [name for name in added if name in stream.kept.values()]
-    if taken:
-        raise GraphInputError(
-            f"{path} has a column {taken[0]!r} already, which the predictions need; "
-            "rename it, or choose the columns to keep with columns (--columns)."
-        )
-    _write(_graph_blocks(stream, chunk_size, progress), file)
-    return stream.count()
-
-
-def _write(blocks: Iterable[Block], file: TextIO) -> None:
-    """Write blocks of rows below one heading."""
-    writer = csv.writer(file, lineterminator="\n")
-    for number, block in enumerate(blocks):
-        if not number:
-            writer.writerow([as_cell(heading) for heading, _ in block])
-        writer.writerows(
-            zip(*(map(as_cell, column) for _, column in block), strict=True)
-        )
-
-
-def _predicted(predictor: Predictor, graphs: Sequence[Any]) -> Block:
-    """Return the columns of predictions for graphs, or for all of their nodes."""
-    mean, spread = predictor.predict_with_spread(graphs)
-    columns = predicted_columns(predictor.note, mean, spread, predictor.calibration)
-    if predictor.models[0].level != "node":
-        return [*columns.items()]
-    nodes = [node for graph in graphs for node in range(int(graph.num_nodes))]
-    return [("node", nodes), *columns.items()]
-
-
-def _graph_blocks(
-    stream: InputStream, size: int, progress: Progress | None
-) -> Iterator[Block]:
-    """Yield the rows of a file of graphs."""
-    for task, kept in stream.chunks(size):
-        columns = [(heading, kept[name]) for name, heading in stream.kept.items()]
-        if stream.predictor.models[0].level == "node":  # a row for every node
-            rows = np.repeat(np.arange(len(task)), task.sizes).tolist()
-            columns = [(name, [cells[i] for i in rows]) for name, cells in columns]
-        yield [*columns, *_predicted(stream.predictor, task.graphs)]
-        if progress is not None:
-            progress(stream.graphs, 0)
-
-
-def _node_blocks(
-    predictor: Predictor, file: GraphFile, size: int, progress: Progress | None
-) -> Iterator[Block]:
-    """Yield a row per node of a graph file."""
-    done = 0
-    for nodes, mean, spread in predictor.predict_items(file, batch_size=size):
-        columns = predicted_columns(predictor.note, mean, spread, predictor.calibration)
-        yield [("node", nodes.tolist()), *columns.items()]
-        done += len(nodes)
-        if progress is not None:
-            progress(done, file.graph.num_nodes)
-
-
-class InputStream:
-    """Graphs of a file for a trained model, a chunk at a time, with their columns.
-
-    ``kept`` holds the columns, each with its heading; ``graphs`` counts what was read
-    so far. Arguments are those of :func:`predict_stream`.
-
-    Raises:
-        GraphInputError: If the file is wrong.
     """
 
     def __init__(
         self,
         predictor: Predictor,
-        path: Path,
+        path: str | os.PathLike[str],
+        *,
         smiles: str | None = None,
         skip_invalid: bool = False,
         columns: Sequence[str] | None = None,
     ) -> None:
-        self.predictor, self.path = predictor, path
-        self.options = predictor.note.reader_options(
-            path, smiles=smiles, skip_invalid=skip_invalid
-        )
-        self.kept = _kept_columns(path, columns)
-        self.graphs = 0
+        self.predictor, self.path = predictor, Path(path)
+        self.reading: dict[str, Any] = {"smiles": smiles, "skip_invalid": skip_invalid}
+        self.on_nodes = predictor.models[0].level == "node"
+        self.is_graph_file = self.path.suffix.lower() == SUFFIX
+        self.kept = {} if self.is_graph_file else _kept_columns(self.path, columns)
+        self.done = 0
         self.skipped: list[str] = []
 
-    def chunks(self, size: int) -> Iterator[tuple[GraphTask, dict[Any, Sequence[Any]]]]:
+    def write(
+        self, file: TextIO, *, chunk_size: int = 1024, progress: Progress | None = None
+    ) -> None:
+        """Write a CSV line per graph, or per node where targets are of nodes.
+
+        The columns of the input come first, in their order, then ``node`` where targets
+        are of nodes, then the predictions. For input without columns the first is
+        ``row``, the number of the graph there, from 1. What a spreadsheet would run as
+        a formula is written as text (:func:`~sekgnn.files.as_cell`).
+
+        Args:
+            file: Where to write.
+            chunk_size: Graphs in memory at a time.
+            progress: Called with the number of graphs so far, and that of all, or 0
+                where it shows at the end.
+        """
+        if self.is_graph_file:
+            graph = read_graph_file(self.path)
+            total, blocks = graph.graph.num_nodes, self._node_blocks(graph, chunk_size)
+        else:
+            self._check_headings()
+            total, blocks = 0, self._graph_blocks(chunk_size)
+        writer = csv.writer(file, lineterminator="\n")
+        for number, block in enumerate(blocks):
+            if not number:
+                writer.writerow([as_cell(heading) for heading, _ in block])
+            columns = (map(as_cell, column) for _, column in block)
+            writer.writerows(zip(*columns, strict=True))
+            if progress is not None:
+                progress(self.done, total)
+
+    def write_vectors(
+        self, output: str | os.PathLike[str], *, progress: Progress | None = None
+    ) -> None:
+        """Write what the last layer of the trained networks reads.
+
+        ``output`` is an npz file with ``vectors``, float32 ``[G, C]``, and a column
+        each; or a Parquet file with columns ``v0``, ``v1``, ...
+
+        Raises:
+            ConfigError: If the model has no vector, as a forest.
+            OutputError: If the output cannot be written.
+        """
+        if len(set(self.kept.values())) < len(self.kept):
+            raise GraphInputError(
+                f"{self.path} has two columns of one name; choose columns (--columns)."
+            )
+        columns: dict[str, list[Any]] = {name: [] for name in self.kept.values()}
+        parts = []
+        for task, values in self._chunks(1024):
+            parts.append(self.predictor.fingerprint(task.graphs))
+            for name, heading in self.kept.items():
+                columns[heading] += values[name]
+            if progress is not None:
+                progress(self.done, 0)
+        vectors, path = np.concatenate(parts), Path(output)
+        if path.suffix == ".parquet":
+            arrow, parquet = require("pyarrow", None), require("pyarrow.parquet", None)
+            numbered = {f"v{i}": column for i, column in enumerate(vectors.T)}
+            table = arrow.table({**columns, **numbered})
+            write_atomically(path, lambda file: parquet.write_table(table, file))
+            return
+        arrays: dict[str, Any] = {
+            name: np.array(["" if v is None else str(v) for v in values])
+            for name, values in columns.items()
+        }
+        arrays["vectors"] = vectors
+        write_atomically(path, lambda file: np.savez(file, **arrays))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return how many were predicted, of what, and how many were left out."""
+        return {
+            "graphs": self.done,
+            "skipped": len(self.skipped),
+            "first_skipped": self.skipped[0] if self.skipped else None,
+            "of": "nodes" if self.is_graph_file else "graphs",
+        }
+
+    def sentence(self) -> str:
+        """Return :meth:`to_dict` in words."""
+        words = f"predicted {self.done} {'nodes' if self.is_graph_file else 'graphs'}"
+        if self.skipped:
+            words += f" and left out {len(self.skipped)} (the first: {self.skipped[0]})"
+        return words + ";"
+
+    def _check_headings(self) -> None:
+        for heading, _ in self._predicted([]):
+            if heading in self.kept.values():
+                raise GraphInputError(
+                    f"{self.path} has a column {heading!r} already, which the "
+                    "predictions need; rename it, or choose the columns to keep with "
+                    "columns (--columns)."
+                )
+
+    def _chunks(
+        self, size: int
+    ) -> Iterator[tuple[GraphTask, dict[Any, Sequence[Any]]]]:
         """Yield graphs that fit the model, and the values of their columns."""
         note = self.predictor.note
         known = [name for name in self.kept if name not in _NOT_COLUMNS]
@@ -183,17 +174,36 @@ class InputStream:
             chunk_size=size,
             columns=[*known, *note.features],
             on_invalid=lambda row: self.skipped.append(row.place),
-            **self.options,
+            **note.reader_options(self.path, **self.reading),
         ):
             task = note.add_features(task)
             self.predictor.check(task, str(self.path))
-            self.graphs += len(task)
+            self.done += len(task)
             yield task, {_ROW: task.rows, _TEXT: task.texts or (), **task.columns}
 
-    def count(self) -> StreamCount:
-        """Return how many graphs were read and left out."""
-        first = self.skipped[0] if self.skipped else None
-        return StreamCount(self.graphs, len(self.skipped), first)
+    def _graph_blocks(self, size: int) -> Iterator[Block]:
+        for task, values in self._chunks(size):
+            columns = [(heading, values[name]) for name, heading in self.kept.items()]
+            if self.on_nodes:  # a row for every node
+                rows = np.repeat(np.arange(len(task)), task.sizes).tolist()
+                columns = [(name, [cells[i] for i in rows]) for name, cells in columns]
+            yield [*columns, *self._predicted(task.graphs)]
+
+    def _node_blocks(self, file: GraphFile, size: int) -> Iterator[Block]:
+        for nodes, *predicted in self.predictor.predict_items(file, batch_size=size):
+            self.done += len(nodes)
+            yield [("node", nodes.tolist()), *self._columns(*predicted)]
+
+    def _predicted(self, graphs: Sequence[Any]) -> Block:
+        columns = self._columns(*self.predictor.predict_with_spread(graphs))
+        if not self.on_nodes:
+            return columns
+        nodes = [node for graph in graphs for node in range(int(graph.num_nodes))]
+        return [("node", nodes), *columns]
+
+    def _columns(self, mean: Any, spread: Any) -> Block:
+        note, calibration = self.predictor.note, self.predictor.calibration
+        return [*predicted_columns(note, mean, spread, calibration).items()]
 
 
 def _kept_columns(path: Path, columns: Sequence[str] | None) -> dict[Any, str]:
@@ -208,62 +218,6 @@ def _kept_columns(path: Path, columns: Sequence[str] | None) -> dict[Any, str]:
     if form == "smiles" and not table:
         own["smiles"] = _TEXT
     return {own.get(name, name): name for name in columns}
-
-
-def write_fingerprints(
-    run: str | os.PathLike[str],
-    path: str | os.PathLike[str],
-    output: str | os.PathLike[str],
-    *,
-    smiles: str | None = None,
-    skip_invalid: bool = False,
-    columns: Sequence[str] | None = None,
-    accelerator: str = "auto",
-    progress: Progress | None = None,
-) -> StreamCount:
-    """Write what the last layer of a trained network reads, for graphs of a file.
-
-    Options are those of :func:`predict_stream`. ``output`` is an npz file with
-    ``vectors``, float32 ``[G, C]``, and a column each; or a Parquet file with columns
-    ``v0``, ``v1``, ...
-
-    Raises:
-        ModelFileError: If the model is missing or damaged.
-        ConfigError: If the model has no vector, as a forest; or there is no such
-            device.
-        GraphInputError: If the file is wrong or does not fit the model.
-        OutputError: If the output cannot be written.
-    """
-    predictor = Predictor.load(run, accelerator)
-    stream = InputStream(predictor, Path(path), smiles, skip_invalid, columns)
-    kept: list[list[Any]] = [[] for _ in stream.kept]
-    parts = []
-    for task, own in stream.chunks(1024):
-        parts.append(predictor.fingerprint(task.graphs).astype(np.float32))
-        for column, name in zip(kept, stream.kept, strict=True):
-            column += own[name]
-        if progress is not None:
-            progress(stream.graphs, 0)
-    vectors = np.concatenate(parts)
-    place = Path(output)
-    named = dict(zip(stream.kept.values(), kept, strict=True))
-    if len(named) < len(kept):
-        raise GraphInputError(
-            f"{path} has two columns of one name; choose columns (--columns)."
-        )
-    if place.suffix == ".parquet":
-        arrow, parquet = require("pyarrow", None), require("pyarrow.parquet", None)
-        own = {f"v{i}": column for i, column in enumerate(vectors.T)}
-        table = arrow.table({**named, **own})
-        write_atomically(place, lambda file: parquet.write_table(table, file))
-    else:
-        texts = {
-            name: np.array(["" if v is None else str(v) for v in values])
-            for name, values in named.items()
-        }
-        arrays: dict[str, Any] = {**texts, "vectors": vectors}
-        write_atomically(place, lambda file: np.savez(file, **arrays))
-    return stream.count()
 
 
 def evaluate_run(

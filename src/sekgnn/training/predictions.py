@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,18 +19,17 @@ from sekgnn.files import as_cell
 from sekgnn.models import GraphModel
 from sekgnn.training.calibration import Calibration
 from sekgnn.training.objective import Objective
-from sekgnn.training.task_note import TaskNote
 
 
-class Predictions(NamedTuple):
-    """Outputs and truths, graphs in rising order of their position in the dataset.
+class Rows(NamedTuple):
+    """What a model makes of graphs, or of nodes where targets are of nodes.
 
-    Rows are graphs, or nodes where targets are of nodes.
+    Graphs are in rising order of their position in the dataset.
 
     Attributes:
         graph: Position of the graph of every row, int64 ``[R]``.
         row: Number of the row within its graph, from 0, int64 ``[R]``.
-        out: Outputs of the network, ``[R, C]``.
+        out: Outputs of the model, or features that its last layer reads, ``[R, C]``.
         y: Targets, ``[R]`` or ``[R, T]``; ``mask`` tells where they are present.
         weight: How much each row's loss weighs, ``[R]``.
     """
@@ -42,6 +41,12 @@ class Predictions(NamedTuple):
     mask: Tensor
     weight: Tensor
 
+    def chosen(self, rows: Tensor) -> Rows:
+        """Return some rows, by bool or number."""
+        if rows.dtype == torch.bool and bool(rows.all()):
+            return self  # rows may be long
+        return Rows(*(column[rows] for column in self))
+
     def loss(self, objective: Objective) -> float:
         """Return the mean loss over all present targets."""
         total, count = objective.loss_sum(self.out, self.y, self.mask, self.weight)
@@ -52,35 +57,41 @@ class Predictions(NamedTuple):
         return objective.metrics(objective.predictions(self.out), self.y, self.mask)
 
 
-def join_predictions(parts: Sequence[Predictions]) -> Predictions:
+def join_predictions(parts: Sequence[Rows]) -> Rows:
     """Return the rows of all parts, on the CPU, each once, in rising order.
 
     A graph that several processes evaluated, because batches had to be filled up, is
     counted once.
     """
-    rows = Predictions(*(torch.cat(c).cpu() for c in zip(*parts, strict=True)))
+    rows = Rows(*(torch.cat(c).cpu() for c in zip(*parts, strict=True)))
     # rows of a graph count from 0, so this numbers all rows that can be
     key = rows.graph * (int(rows.row.max()) + 1) + rows.row
+    if bool((key[1:] > key[:-1]).all()):
+        return rows
     key, order = torch.sort(key, stable=True)
     first = torch.ones_like(key, dtype=torch.bool)
     first[1:] = key[1:] != key[:-1]
-    chosen = order[first]
-    return Predictions(*(column[chosen] for column in rows))
+    return rows.chosen(order[first])
 
 
 def predict_batches(
-    model: GraphModel, batches: Iterable[Any], everywhere: bool = False
-) -> Predictions:
+    model: GraphModel,
+    batches: Iterable[Any],
+    read: Callable[[Any], Tensor] | None = None,
+    *,
+    everywhere: bool = False,
+) -> Rows:
     """Return the outputs of a model, on its device, for all graphs of a loader.
 
-    The model is in evaluation mode meanwhile. With ``everywhere``, those of the loaders
-    of all processes, which must all ask.
+    The model is in evaluation mode meanwhile. With ``read``, what that makes of every
+    batch instead of outputs. With ``everywhere``, rows of the loaders of all processes,
+    which must all ask.
     """
     was_training = model.training
     model.eval()
     try:
-        with torch.inference_mode():
-            parts = [_predict_batch(model, batch) for batch in batches]
+        with torch.no_grad():
+            parts = [_predict_batch(model, batch, read or model) for batch in batches]
     finally:
         model.train(was_training)
     rows = join_predictions(parts)
@@ -91,18 +102,19 @@ def predict_batches(
     return join_predictions(shares)
 
 
-def _predict_batch(model: GraphModel, batch: Any) -> Predictions:
-    """Return the outputs of a model for a batch, on its device."""
+def _predict_batch(
+    model: GraphModel, batch: Any, read: Callable[[Any], Tensor]
+) -> Rows:
     batch = shortened(batch, model.device).to(model.device)
     graph = batch[GRAPH_NUMBER]
     row = torch.zeros_like(graph)
     if model.level == "node" and SEEDS not in batch:
         graph = graph[batch.batch]
         row = torch.arange(len(graph), device=graph.device) - batch.ptr[batch.batch]
-    out, weight = model(batch), row_weights(batch, model.level)
+    out, weight = read(batch), row_weights(batch, model.level)
     if weight is None:
         weight = torch.ones(len(out), device=out.device)
-    return Predictions(graph, row, out, batch.y, batch[Y_MASK], weight)
+    return Rows(graph, row, out, batch.y, batch[Y_MASK], weight)
 
 
 def shortened(batch: Any, device: torch.device) -> Any:
@@ -113,7 +125,7 @@ def shortened(batch: Any, device: torch.device) -> Any:
 
 
 def all_metrics(
-    note: TaskNote,
+    note: Objective,
     predicted: Tensor,
     y: Tensor,
     mask: Tensor,
@@ -123,16 +135,16 @@ def all_metrics(
 
     Predictions are probabilities ``[R, C]`` of classes, or values ``[R, T]``.
     """
-    goal, table = note, (predicted, y, mask)
+    table = (predicted, y, mask)
     threshold = None if calibration is None else calibration.threshold
-    out = goal.metrics(*table, threshold) | goal.target_metrics(note.targets, *table)
+    out = note.metrics(*table, threshold) | note.target_metrics(*table)
     if calibration is not None and calibration.confidence is not None:
         out |= calibration.metrics(note.kind, note.targets, *table)
     return out
 
 
 def predicted_columns(
-    note: TaskNote,
+    note: Objective,
     predicted: NDArray[np.float64],
     spread: NDArray[np.float64] | None = None,
     calibration: Calibration | None = None,
@@ -179,7 +191,7 @@ def predicted_columns(
 
 
 def _numbers(
-    values: NDArray[np.float64], note: TaskNote | None = None, target: int = 0
+    values: NDArray[np.float64], note: Objective | None = None, target: int = 0
 ) -> list[str]:
     """Return seven digits; more of a target that varies by little of its size."""
     digits = 7
@@ -191,8 +203,8 @@ def _numbers(
 
 
 def prediction_table(
-    note: TaskNote,
-    rows: Predictions,
+    note: Objective,
+    rows: Rows,
     columns: Mapping[str, list[Any]],
     fold: int,
     names: Mapping[str, list[Any]] | None = None,

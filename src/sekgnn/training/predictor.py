@@ -28,15 +28,16 @@ from sekgnn.graphs.graph_file import GraphFile
 from sekgnn.models import GraphModel
 from sekgnn.models.module_model import ModuleModel
 from sekgnn.nn.batch_loader import BatchSource
-from sekgnn.parsing import parse_as, read_as
+from sekgnn.parsing import read_as
 from sekgnn.training.batches import encoding_cache, model_reads, task_source
+from sekgnn.training.build import read_models
 from sekgnn.training.calibration import Calibration
 from sekgnn.training.config import DEVICES
-from sekgnn.training.devices import available_device
+from sekgnn.training.objective import Objective
 from sekgnn.training.predictions import all_metrics, predict_batches
+from sekgnn.training.processes import available_device
 from sekgnn.training.run_folder import FOLD_FILE, MODEL_FILE, model_files
 from sekgnn.training.run_record import RECORD_FILE, FoldRecord
-from sekgnn.training.task_note import TaskNote, read_models
 from sekgnn.training.training import Trained
 
 
@@ -51,7 +52,7 @@ class Predictor:
     def __init__(
         self,
         models: Sequence[GraphModel],
-        notes: Sequence[TaskNote],
+        notes: Sequence[Objective],
         calibration: Calibration | None = None,
     ) -> None:
         self.calibration = calibration
@@ -66,12 +67,9 @@ class Predictor:
                 )
 
     @classmethod
-    def of(
-        cls, trained: Sequence[Trained], calibration: Calibration | None = None
-    ) -> Predictor:
+    def of(cls, trained: Sequence[Trained]) -> Predictor:
         """Return the predictor of fitted models."""
-        models, notes = [one.model for one in trained], [one.note for one in trained]
-        return cls(models, notes, calibration)
+        return cls([one.model for one in trained], [one.note for one in trained])
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], accelerator: str = "auto") -> Predictor:
@@ -324,17 +322,13 @@ class Predictor:
 
 def _read_calibration(folders: Sequence[Path]) -> Calibration | None:
     """Return the calibration of a training, or what holds for several together."""
-    calibrations = []
-    for file in (folder / FOLD_FILE for folder in folders):
-        if not file.is_file():
-            return None
-        try:
-            fold = parse_as(FoldRecord, file.read_text(encoding="utf-8"))
-            known = fold.calibration
-            calibrations.append(read_as(Calibration, known) if known else None)
-        except (OSError, ValueError, TypeError) as error:
-            raise ModelFileError(f"{file} is damaged: {error}.") from error
+    files = [folder / FOLD_FILE for folder in folders]
+    if not all(file.is_file() for file in files):
+        return None
     try:
-        return Calibration.joined(calibrations)
+        known = [FoldRecord.load(file).calibration for file in files]
+        return Calibration.joined(
+            [read_as(Calibration, one) if one else None for one in known]
+        )
     except ValueError as error:
-        raise ModelFileError(f"the {FOLD_FILE} of folds differ: {error}.") from error
+        raise ModelFileError(f"the calibration of models is damaged: {error}") from None

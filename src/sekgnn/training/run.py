@@ -2,42 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from torch import Tensor
 
 from sekgnn.datasets import GraphTask
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.files import make_folder, write_files
 from sekgnn.parallel import Progress
-from sekgnn.parsing import parse_as
 from sekgnn.provenance import package_versions, source_commit
-from sekgnn.training.baseline import Baseline, make_baseline, summarise_baseline
-from sekgnn.training.calibration import Calibration, best_threshold, least_graphs
+from sekgnn.training.baseline import make_baseline, summarise_baseline
 from sekgnn.training.config import RunConfig
-from sekgnn.training.devices import available_device
-from sekgnn.training.ensemble import fit_members, fit_points
+from sekgnn.training.fold import run_fold
 from sekgnn.training.loop import EpochReport
-from sekgnn.training.predictions import (
-    Predictions,
-    all_metrics,
-    predicted_columns,
-    prediction_table,
-)
-from sekgnn.training.predictor import Predictor
-from sekgnn.training.processes import run_processes
-from sekgnn.training.protocols import selected_on, summarise
+from sekgnn.training.processes import available_device, run_processes
 from sekgnn.training.run_folder import (
-    CHECKPOINT_FILE,
     CURVES_FILE,
     FOLD_FILE,
     check_same_config,
@@ -55,9 +38,11 @@ from sekgnn.training.run_record import (
     RECORD_FILE,
     FoldRecord,
     RunRecord,
+    selected_on,
+    summarise,
 )
 from sekgnn.training.sources import load_data
-from sekgnn.training.training import Trained, Training
+from sekgnn.training.training import Training
 
 _Work = tuple[int, int | None, Path]
 """Number of a split, of a network where there are several, and their folder."""
@@ -130,7 +115,6 @@ def train(
         return _finished(settings, folder, data)
     training = Training(settings, data, data_root=data_root)
     training.prepare(encoding_progress)
-    _check_calibration(training)
     described = training.data.describe()
     if not main:
         fold = run_fold(training, 0, folder)
@@ -184,161 +168,6 @@ def is_main_process(config: RunConfig) -> bool:
         return True
     names = ("RANK", "LOCAL_RANK", "NODE_RANK", "SLURM_PROCID", "JSM_NAMESPACE_RANK")
     return all(os.environ.get(name, "0") == "0" for name in names)
-
-
-def run_fold(
-    training: Training,
-    number: int,
-    folder: Path,
-    baseline: Baseline | None = None,
-    *,
-    progress: Progress | None = None,
-    report: EpochReport | None = None,
-) -> FoldRecord:
-    """Train and test split ``number`` in ``folder``, or return what it holds already.
-
-    Takes and raises what :meth:`Training.fit` does, and a baseline to report beside it.
-    """
-    finished = folder / FOLD_FILE
-    if finished.is_file():
-        return _read_fold(finished)
-    told: dict[str, Any] = {"progress": progress, "report": report}
-    tried: list[dict[str, Any]] = []
-    if training.config.grid:
-        best, tried = fit_points(training, number, folder, **told)
-        members = [best]
-    else:
-        members = fit_members(training, number, folder, **told)
-    record, table = _tested(training, number, members, tried)
-    if baseline is not None:
-        record = replace(record, baseline=baseline.fold(number))
-    text = json.dumps(asdict(record)).encode()
-    write_files(folder, {PREDICTIONS_FILE: table, FOLD_FILE: text})
-    for member in member_folders(folder, training.config.ensemble):
-        (member / CHECKPOINT_FILE).unlink(missing_ok=True)
-    for point in point_folders(folder, len(tried)):
-        shutil.rmtree(point, ignore_errors=True)
-    return record
-
-
-def _tested(
-    training: Training,
-    number: int,
-    members: Sequence[Trained],
-    tried: list[dict[str, Any]],
-) -> tuple[FoldRecord, bytes]:
-    """Return the record of a training's models, and the table of their predictions."""
-    first, predictor = members[0], Predictor.of(members)
-    calibration = _calibrated(predictor, members, number)
-    tested = _evaluated(members, number, "test")
-    mean, spread = predictor.join(rows.out for rows in tested)
-    truth = tested[0].y, tested[0].mask
-
-    def metrics(
-        predicted: Tensor, calibration: Calibration | None = None
-    ) -> dict[str, float]:
-        values = all_metrics(first.note, predicted, *truth, calibration)
-        return {f"test_{name}": value for name, value in values.items()}
-
-    alone = {}
-    if len(members) > 1:
-        for i, (member, rows) in enumerate(zip(members, tested, strict=True), start=1):
-            name = f"network {i}" if member.model.learns else "forest"
-            alone[name] = metrics(member.note.predictions(rows.out))
-    split = training.splits[number]
-    positions = {
-        "train": split.train,
-        "val": split.val,
-        "calibration": training.calibrating[number],
-        "test": split.test,
-    }
-    spent = [one["seconds"] for one in tried] or [one.seconds for one in members]
-    record = FoldRecord(
-        split={
-            part: np.sort(chosen).tolist()
-            for part, chosen in positions.items()
-            if chosen.size
-        },
-        curves=first.curves,
-        kept_epoch=first.kept_epoch,
-        metrics=metrics(torch.from_numpy(mean), calibration),
-        seconds=sum(spent),
-        members=alone,
-        calibration={} if calibration is None else asdict(calibration),
-        tried=tried,
-    )
-    columns = predicted_columns(first.note, mean, spread, calibration)
-    names = training.data.names(tested[0].graph.tolist())
-    return record, prediction_table(first.note, tested[0], columns, number + 1, names)
-
-
-def _evaluated(members: Sequence[Trained], number: int, part: str) -> list[Predictions]:
-    """Return the outputs of every model of a training for a part of its split."""
-    return [member.training.evaluate(member, number, part) for member in members]
-
-
-def _calibrated(
-    predictor: Predictor, members: Sequence[Trained], number: int
-) -> Calibration | None:
-    """Return what validation graphs say about the mean prediction of members."""
-    config, note = members[0].training.config, predictor.note
-    if config.confidence is None and config.threshold is None:
-        return None
-
-    def said(part: str) -> tuple[Tensor, Tensor, Tensor]:
-        rows = _evaluated(members, number, part)
-        mean, _ = predictor.join(one.out for one in rows)
-        return torch.from_numpy(mean), rows[0].y, rows[0].mask
-
-    known = Calibration()
-    if config.confidence is not None:
-        known = Calibration.fit(note, config.confidence, *said("calibration"))
-    if config.threshold is not None:
-        cut = best_threshold(note, config.threshold, *said("val"))
-        known = replace(known, threshold=cut)
-    return known
-
-
-def _check_calibration(training: Training) -> None:
-    """Raise if validation graphs are too few for the confidence that is asked for.
-
-    Raises:
-        GraphInputError: If so, or if targets are of nodes, which are not drawn one by
-            one.
-    """
-    data, confidence = training.data, training.config.confidence
-    if training.config.threshold is not None and training.kind != "binary":
-        raise ConfigError(
-            f"threshold is for two classes; {data.name} is {training.kind}."
-        )
-    if confidence is None:
-        return
-    if data.level != "graph":
-        raise GraphInputError("confidence is for targets of graphs, not of nodes.")
-    needed = least_graphs(confidence)
-    for number, chosen in enumerate(training.calibrating, start=1):
-        where = (
-            data.name if len(training.splits) == 1 else f"{data.name}, fold {number}"
-        )
-        for name, count in zip(
-            data.target_names, data.mask[chosen].sum(0), strict=True
-        ):
-            if count < needed:
-                raise GraphInputError(
-                    f"{where}, target {name!r}: confidence {confidence:g} needs "
-                    f"{needed} validation graphs, there are {count}; use a larger "
-                    "val_fraction or a smaller confidence."
-                )
-
-
-def _read_fold(path: Path) -> FoldRecord:
-    """Return the record of a finished fold."""
-    try:
-        return parse_as(FoldRecord, path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise GraphInputError(
-            f"{path} is damaged ({error}); remove it to train this part again."
-        ) from error
 
 
 def _side_by_side(
@@ -448,9 +277,7 @@ def _record(
         selected_on=selected_on(config),
         monitor=f"val_{config.monitor}" if config.keeps_best else "nothing",
         folds=tuple(folds),
-        results=summarise(
-            config, training.kind, folds, training.objective().metric_names
-        ),
+        results=summarise(config, folds, training.objective().metric_names),
         versions=package_versions(PACKAGES),
         commit=source_commit(),
         started=started,

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.datasets.targets import is_missing
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.molecules import scaffold
-from sekgnn.parsing import parse_json
+from sekgnn.parsing import Size, parse_as
 from sekgnn.training.calibration import least_graphs
 from sekgnn.training.config import RunConfig
 
@@ -205,28 +205,43 @@ def calibration_parts(
     confidence needs; all of them where they choose nothing, and none without intervals.
 
     Raises:
-        GraphInputError: If there are too few for both.
+        GraphInputError: If there are too few for both, or targets are of nodes, which
+            are not drawn one by one.
     """
+    nothing = [split.val[:0] for split in splits]
     if config.confidence is None:
-        return list(splits), [split.val[:0] for split in splits]
-    if not config.validation_chooses:
-        return list(splits), [split.val for split in splits]
-    cut, parts, classes = [], [], data.class_numbers
+        return list(splits), nothing
+    if data.level != "graph":
+        raise GraphInputError("confidence is for targets of graphs, not of nodes.")
+    needed = least_graphs(config.confidence)
+    cut, parts, classes = list(splits), nothing, data.class_numbers
     for number, split in enumerate(splits):
-        count, needed = split.val.size, least_graphs(config.confidence)
-        size = max(count - count // 2, needed)
-        if count - size < (needed + 1) // 2:
-            raise GraphInputError(
-                f"{data.name}: confidence {config.confidence:g} needs {needed} "
-                f"validation graphs that calibrate and {(needed + 1) // 2} others that "
-                f"choose, there are {count}; use a larger val_fraction or a smaller "
-                "confidence, or choose nothing (keep last with schedule cosine)."
-            )
-        random = np.random.default_rng(np.random.SeedSequence([config.seed, number, 4]))
-        own = None if classes is None else classes[split.val]
-        apart = _fair_parts((size,), count, own, random) == 1
-        cut.append(replace(split, val=split.val[~apart]))
-        parts.append(split.val[apart])
+        part = split.val
+        if config.validation_chooses:
+            count = part.size
+            size = max(count - count // 2, needed)
+            if count - size < (needed + 1) // 2:
+                raise GraphInputError(
+                    f"{data.name}: confidence {config.confidence:g} needs {needed} "
+                    f"validation graphs that calibrate and {(needed + 1) // 2} others "
+                    f"that choose, there are {count}; use a larger val_fraction or a "
+                    "smaller confidence, or choose nothing (keep last with schedule "
+                    "cosine)."
+                )
+            seeds = np.random.SeedSequence([config.seed, number, 4])
+            own = None if classes is None else classes[part]
+            taken = _fair_parts((size,), count, own, np.random.default_rng(seeds)) == 1
+            cut[number] = replace(split, val=part[~taken])
+            part = part[taken]
+        parts[number] = part
+        for name, known in zip(data.target_names, data.mask[part].sum(0), strict=True):
+            if known < needed:
+                where = "" if len(splits) == 1 else f", fold {number + 1}"
+                raise GraphInputError(
+                    f"{data.name}{where}, target {name!r}: confidence "
+                    f"{config.confidence:g} needs {needed} validation graphs, there "
+                    f"are {known}; use a larger val_fraction or a smaller confidence."
+                )
     return cut, parts
 
 
@@ -430,6 +445,12 @@ def _split(part: NDArray[np.int64]) -> Split:
     return Split(*(np.flatnonzero(part == number) for number in range(3)))
 
 
+class _Lists(TypedDict):
+    train: list[Size]
+    val: list[Size]
+    test: list[Size]
+
+
 def read_split(path: str | Path, count: int) -> Split:
     """Read a split from JSON: ``{"train": [...], "val": [...], "test": [...]}``.
 
@@ -440,33 +461,30 @@ def read_split(path: str | Path, count: int) -> Split:
             out of range or repeated.
     """
     try:
-        values = parse_json(Path(path).read_text(encoding="utf-8-sig"))
+        lists: Any = parse_as(_Lists, Path(path).read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise GraphInputError(f"cannot read the split {path}: {error}") from error
     except ValueError as error:
-        raise GraphInputError(f"the split {path} is not valid JSON: {error}") from error
-    if not isinstance(values, dict):
-        raise GraphInputError(f"the split {path} must be an object with three lists.")
-    seen: dict[int, str] = {}
-    parts = []
+        raise GraphInputError(
+            f"the split {path} is not a JSON object of the lists train, val and test, "
+            f"of positions from 0: {error}"
+        ) from error
     for part in _PARTS:
-        positions = values.get(part)
-        if not isinstance(positions, list) or not positions:
-            raise GraphInputError(f"the split {path}: {part!r} is missing or empty.")
-        for position in positions:
-            if type(position) is not int or not 0 <= position < count:
-                raise GraphInputError(
-                    f"the split {path}: {position!r} in {part!r} is not a position in "
-                    f"0..{count - 1}."
-                )
-            if position in seen:
-                raise GraphInputError(
-                    f"the split {path}: graph {position} is in {seen[position]!r} and "
-                    f"in {part!r}."
-                )
-            seen[position] = part
-        parts.append(np.array(positions, dtype=np.int64))
-    return Split(*parts)
+        if not lists[part]:
+            raise GraphInputError(f"the split {path}: {part!r} is empty.")
+    split = Split(*(np.array(lists[part], dtype=np.int64) for part in _PARTS))
+    chosen, times = np.unique(
+        np.concatenate([split.train, split.val, split.test]), return_counts=True
+    )
+    if chosen[-1] >= count:
+        raise GraphInputError(
+            f"the split {path}: {chosen[-1]} is not a position in 0..{count - 1}."
+        )
+    if times.max() > 1:
+        raise GraphInputError(
+            f"the split {path}: graph {chosen[times.argmax()]} is in it twice."
+        )
+    return split
 
 
 def check_training_classes(

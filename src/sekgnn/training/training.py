@@ -29,7 +29,6 @@ from sekgnn.training.batches import (
     task_source,
 )
 from sekgnn.training.build import freeze, make_model, start_from
-from sekgnn.training.checkpoint import check_checkpoint, read_checkpoint
 from sekgnn.training.closed_form import (
     aim_at_the_rest,
     grow_forest,
@@ -37,14 +36,13 @@ from sekgnn.training.closed_form import (
     solve_skip,
 )
 from sekgnn.training.config import RunConfig
-from sekgnn.training.epochs import History
+from sekgnn.training.epochs import History, check_checkpoint, read_checkpoint
 from sekgnn.training.loop import EpochReport, Loop
 from sekgnn.training.objective import Objective
-from sekgnn.training.predictions import Predictions, predict_batches
+from sekgnn.training.predictions import Rows, predict_batches
 from sekgnn.training.run_folder import CHECKPOINT_FILE, CURVES_FILE, MODEL_FILE
 from sekgnn.training.sources import load_data
 from sekgnn.training.splits import calibration_parts, make_splits
-from sekgnn.training.task_note import TaskNote
 
 _ABSURD = 100.0  # times the loss of saying the same of all training graphs
 _KEPT = 4  # sets of hops and encodings in memory; each may be as large as the data
@@ -64,7 +62,7 @@ class Trained:
 
     training: Training
     model: GraphModel
-    note: TaskNote
+    note: Objective
     curves: dict[str, list[float]]
     kept_epoch: int
     seconds: float
@@ -182,14 +180,14 @@ class Training:
             return self._new_model(number, member)
         return first
 
-    def objective(self, number: int = 0) -> TaskNote:
+    def objective(self, number: int = 0) -> Objective:
         """Return loss and metrics, with mean and scale of the training targets.
 
         Raises:
             ConfigError: If loss or monitor do not fit the kind of task.
         """
         train = self.data.subset(self.splits[number].train)
-        return TaskNote.of(self.config, self.data, train)
+        return Objective.of(self.config, self.data, train)
 
     def prepare(self, progress: Progress | None = None) -> BatchSource:
         """Return the graphs with hops and encodings, found when first asked for.
@@ -271,7 +269,7 @@ class Training:
     def _descend(
         self,
         model: GraphModel,
-        note: TaskNote,
+        note: Objective,
         number: int,
         member: int,
         output: Path | None,
@@ -313,7 +311,7 @@ class Training:
     def _solve(
         self,
         model: GraphModel,
-        note: TaskNote,
+        note: Objective,
         number: int,
         member: int,
         output: Path | None,
@@ -369,9 +367,7 @@ class Training:
             )
             warnings.warn(text, GraphInputWarning, stacklevel=3)
 
-    def evaluate(
-        self, trained: Trained, number: int = 0, part: str = "test"
-    ) -> Predictions:
+    def evaluate(self, trained: Trained, number: int = 0, part: str = "test") -> Rows:
         """Return what a model says of a part: train, val, calibration or test."""
         return predict_batches(trained.model, self._batches(number, part))
 

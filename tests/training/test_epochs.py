@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from sekgnn.errors import ModelFileError, OutputError
-from sekgnn.training.checkpoint import read_checkpoint, write_checkpoint
+from sekgnn.training.epochs import read_checkpoint, write_checkpoint
 
 CONTENT = {
     "model": {"w": torch.arange(3.0)},
