@@ -17,8 +17,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from sekgnn.datasets import GraphTask, Split, networkx_task, read_task, tu_dataset
-from sekgnn.datasets.read_task import pyg_task
+from sekgnn.datasets import GraphTask, Split, networkx_task, read_task, tu_task
 from sekgnn.files import write_files
 from sekgnn.graphs.extras import require
 from sekgnn.provenance import package_versions, source_commit
@@ -70,7 +69,7 @@ def molecules() -> GraphTask:
 
 def mutag() -> GraphTask:
     """Return MUTAG and its classes."""
-    return pyg_task(tu_dataset("MUTAG"), kind="binary")
+    return tu_task("MUTAG")
 
 
 DATA: dict[str, Callable[[], GraphTask]] = {

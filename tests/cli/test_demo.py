@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sekgnn.datasets.demo_graphs import demo_graphs
+from sekgnn.datasets.wl_benchmarks import demo_graphs
 from sekgnn.encoding.encoder import encode_many
 from sekgnn.encoding.substructure import encoding_from_dict
 from sekgnn.training.run_record import RunRecord

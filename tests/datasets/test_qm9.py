@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import csv
 import importlib.util
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from torch_geometric.loader import DataLoader
 from torch_geometric.utils import subgraph
 
-from sekgnn.datasets import QM9_TARGETS, QM9Dataset
+from sekgnn.datasets import QM9_TARGETS, GraphTask, qm9_task
 from sekgnn.datasets import qm9 as module
-from sekgnn.datasets.qm9 import HARTREE_IN_EV
 from sekgnn.errors import (
     CacheWarning,
-    ConfigError,
     DataNotFoundError,
     GraphInputError,
     MissingExtraError,
@@ -64,25 +62,32 @@ def folder(tmp_path: Path) -> Path:
     return write(tmp_path / "qm9", rows(), COLUMNS)
 
 
-def test_targets_are_the_columns_as_they_are(folder: Path) -> None:
-    dataset = QM9Dataset(folder, limit=100)
+@pytest.fixture
+def small(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., GraphTask]:
+    """Return a reader that takes six molecules for QM9."""
+    monkeypatch.setattr(module, "NUM_MOLECULES", 6)
+    monkeypatch.setattr(module, "check_statistics", lambda *_, **__: None)
+    names = [target.name for target in QM9_TARGETS]
+    return lambda folder, **more: qm9_task(names, folder=folder, **more)
+
+
+def test_targets_are_the_columns_as_they_are(folder: Path, small: Any) -> None:
+    task = small(folder)
     expected = np.arange(6)[:, None] + np.arange(12) / 100
-    np.testing.assert_allclose(dataset.targets, expected, atol=1e-12)
-    assert repr(dataset) == "QM9Dataset(6, sanitize=True, hydrogens=True)"
-    assert dataset[4].y.tolist() == [pytest.approx(expected[4].tolist())]
-
-
-def test_units() -> None:
+    np.testing.assert_allclose(task.targets()[0], expected, rtol=1e-7)
     names = "mu alpha homo lumo gap r2 zpve u0 u h g cv"
-    assert QM9Dataset.target_names == tuple(names.split())
-    in_ev = [2, 3, 4, 6, 7, 8, 9, 10]  # those PyG multiplies
-    assert np.flatnonzero(QM9Dataset.ev_factors == HARTREE_IN_EV).tolist() == in_ev
-    assert set(QM9Dataset.ev_factors.tolist()) == {1.0, HARTREE_IN_EV}
+    assert task.target_names == tuple(names.split())
+    assert task.mask.all() and task.kind == "regression"
+    task = qm9_task(["gap", "mu"], folder=folder)
+    np.testing.assert_allclose(task.targets()[0], expected[:, [4, 0]], rtol=1e-7)
+    assert (task.units, task.target_units) == ("gap in Ha, mu in D", ("Ha", "D"))
 
 
-def test_atoms_and_bonds_are_worked_out_by_hand(folder: Path) -> None:
-    cyanide = QM9Dataset(folder, limit=3)[2]  # C, N, then the hydrogen of C
-    assert cyanide.x.tolist() == [
+def test_atoms_and_bonds_are_worked_out_by_hand(folder: Path, small: Any) -> None:
+    sizes = [len(atoms) for _, atoms in MOLECULES]
+    assert small(folder).sizes.tolist() == sizes
+    cyanide, pyrrole = (small(folder)[i] for i in (2, 3))
+    assert cyanide.x.tolist() == [  # C, N, then the hydrogen of C
         [0, 1, 0, 0, 0, 6, 0, 1, 0, 0, 1],
         [0, 0, 1, 0, 0, 7, 0, 1, 0, 0, 0],
         [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0],
@@ -92,11 +97,14 @@ def test_atoms_and_bonds_are_worked_out_by_hand(folder: Path) -> None:
     assert cyanide.edge_attr.tolist() == [triple, single, triple, single]
     assert cyanide.num_nodes == 3
     assert cyanide.pos.tolist() == [[2, 0, 0.5], [2, 0.125, 0.5], [2, 0.25, 0.5]]
+    assert pyrrole.x[:5, 6].tolist() == [1] * 5  # aromatic
+    assert pyrrole.x[:5, 8].tolist() == [1] * 5  # sp2
+    assert pyrrole.edge_attr.sum(0).tolist() == [10, 0, 0, 10]
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2, 3, 4], [3, 1, 4, 0, 2], [0, 1, 4, 2, 3]])
 def test_positions_follow_the_atoms_of_the_smiles(
-    tmp_path: Path, order: list[int]
+    tmp_path: Path, small: Any, order: list[int]
 ) -> None:
     """In whatever order the table has them, also with equal elements (here H, H)."""
     symbols, smiles = "CNHHH", "C=N"  # two hydrogens on C, the last on N
@@ -106,31 +114,16 @@ def test_positions_follow_the_atoms_of_the_smiles(
     row["Elements"] = str([symbols[i] for i in order])
     row["XYZ_Ang"] = str(places[order].tolist()).replace("0.0", "0.")  # as qm9pack
     folder = write(tmp_path / "qm9", [row, *rows()[1:]], COLUMNS)
-    data = QM9Dataset(folder, limit=1)[0]
+    data = small(folder)[0]
     lengths = (data.pos[data.edge_index[0]] - data.pos[data.edge_index[1]]).norm(dim=1)
     assert data.x[:, 5].tolist() == [6, 7, 1, 1, 1]
     assert lengths.max() < 1.3 and data.pos[4].tolist() == pytest.approx([1.7, 0.9, 0])
 
 
-def test_sanitize_decides_on_aromaticity(folder: Path) -> None:
-    pyrrole, plain = (
-        QM9Dataset(folder, sanitize=choice, limit=6)[3] for choice in (True, False)
-    )
-    assert pyrrole.x[:5, 6].tolist() == [1] * 5  # aromatic
-    assert pyrrole.x[:5, 8].tolist() == [1] * 5  # sp2
-    assert pyrrole.edge_attr.sum(0).tolist() == [10, 0, 0, 10]
-    assert plain.x[:, 6:10].sum() == 0
-    assert plain.edge_attr.sum(0).tolist() == [16, 4, 0, 0]  # two double bonds
-    rest = [0, 1, 2, 3, 4, 5, 10]
-    assert plain.x[:, rest].tolist() == pyrrole.x[:, rest].tolist()
-    assert plain.edge_index.tolist() == pyrrole.edge_index.tolist()
-
-
-def test_without_hydrogens_the_rest_is_the_same(folder: Path) -> None:
-    whole, heavy = (QM9Dataset(folder, hydrogens=h, limit=6) for h in (True, False))
-    assert np.array_equal(whole.targets, heavy.targets)
-    assert repr(heavy) == "QM9Dataset(6, sanitize=True, hydrogens=False)"
-    for old, new in zip(whole.to_pyg(), heavy.to_pyg(), strict=True):
+def test_without_hydrogens_the_rest_is_the_same(folder: Path, small: Any) -> None:
+    whole, heavy = (small(folder, hydrogens=choice) for choice in (True, False))
+    assert (whole.name, heavy.name) == ("QM9", "QM9_heavy")
+    for old, new in zip(whole, heavy, strict=True):
         kept = old.x[:, 0] == 0
         edges, attr = subgraph(
             kept, old.edge_index, old.edge_attr, True, num_nodes=old.num_nodes
@@ -142,71 +135,46 @@ def test_without_hydrogens_the_rest_is_the_same(folder: Path) -> None:
             assert new[name].tolist() == value.tolist(), name
 
 
-def test_items_are_sequences_and_batches(folder: Path) -> None:
-    dataset = QM9Dataset(folder, limit=6)
-    sizes = [len(atoms) for _, atoms in MOLECULES]
-    assert [data.num_nodes for data in dataset.to_pyg()] == sizes
-    assert dataset[-1].num_nodes == 5
-    with pytest.raises(IndexError):
-        dataset[6]
-    batch = next(iter(DataLoader(dataset, batch_size=6)))
-    assert batch.x.shape == (31, 11) and batch.y.shape == (6, 12)
-
-
-def test_limit(folder: Path) -> None:
-    assert len(QM9Dataset(folder, limit=3)) == 3
-    with pytest.raises(ConfigError, match=r"limit.*at least"):
-        QM9Dataset(folder, limit=0)
-
-
-def test_fewer_molecules_than_qm9_are_refused_without_limit(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_fewer_molecules_than_qm9_are_refused(folder: Path, own_cache: Path) -> None:
     with pytest.raises(GraphInputError, match=r"nodes 5\.1667 \(paper: 18\.0\)"):
-        QM9Dataset(folder, cache_dir=tmp_path)
-    assert not list(tmp_path.glob("qm9-*"))
+        qm9_task(["mu"], folder=folder)
+    assert not list(own_cache.glob("qm9-*"))
 
 
 def test_the_cache_holds_the_same(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, own_cache: Path, small: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "NUM_MOLECULES", 6)
-    monkeypatch.setattr(module, "check_statistics", lambda *_, **__: None)
-    calls: list[tuple[int, int]] = []
-    cache = tmp_path / "cache"
-    first = QM9Dataset(folder, cache_dir=cache, progress=lambda *c: calls.append(c))
-    assert calls == [(6, 6)]
-    again = QM9Dataset(folder, cache_dir=cache)
-    assert (first.from_cache, again.from_cache) == (False, True)
-    for a, b in zip(first.to_pyg(), again.to_pyg(), strict=True):
-        assert a.to_dict().keys() == b.to_dict().keys()
-        assert all(np.array_equal(a[key], b[key]) for key in a.keys())
-    assert not QM9Dataset(folder, cache_dir=cache, sanitize=False).from_cache
-    whole = {file: file.read_bytes() for file in cache.glob("qm9-*")}
-    targets = first.targets.copy()  # they are mapped
-    for damage in ("cut", "changed"):
-        for file, content in whole.items():
-            changed = bytearray(content)
-            changed[-70] ^= 1  # among the targets
-            file.write_bytes(changed[:50] if damage == "cut" else changed)
+    built: list[int] = []
+
+    def build(files: list[Path]) -> Any:
+        built.append(1)
+        return original(files)
+
+    original = module._build
+    monkeypatch.setattr(module, "_build", build)
+    first, again = small(folder), small(folder)
+    assert len(built) == 1 and first.fingerprint() == again.fingerprint()
+    (file,) = own_cache.glob("qm9-*")
+    whole = file.read_bytes()
+    changed = bytearray(whole)
+    changed[-70] ^= 1  # among the targets
+    for content in (whole[:50], changed):
+        file.write_bytes(content)
         with pytest.warns(CacheWarning, match=r"qm9-.* is not used, .* made again"):
-            made = QM9Dataset(folder, cache_dir=cache)
-        assert not made.from_cache and np.array_equal(made.targets, targets)
-        assert QM9Dataset(folder, cache_dir=cache).from_cache
+            made = small(folder)
+        assert made.fingerprint() == first.fingerprint() == small(folder).fingerprint()
+    assert len(built) == 3
     write(folder, [{**rows()[0], "HOMO_au": 9.0}, *rows()[1:]], COLUMNS)
-    edited = QM9Dataset(folder, cache_dir=cache)
-    assert not edited.from_cache and edited.targets[0, 2] == 9.0
+    assert small(folder)[0].y[0, 2] == 9.0 and len(built) == 4
+    monkeypatch.setenv("SEKGNN_CACHE", str(folder / "qm9_part1.csv"))
     with pytest.warns(CacheWarning, match="not cached"):
-        QM9Dataset(folder, cache_dir=folder / "qm9_part1.csv")
+        small(folder)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            {"HOMO_au": "high"},
-            r"part2\.csv, line 2, column 'HOMO_au': 'high'.*number",
-        ),
+        ({"HOMO_au": "high"}, r"part2\.csv, line 2, column 'HOMO_au': 'high'.*number"),
         ({"ZPVE_au": ""}, r"part2\.csv, line 2, column 'ZPVE_au': ''.*number"),
         ({"ZPVE_au": "nan"}, r"column 'ZPVE_au': 'nan'.*number"),
         ({"SMILES": "C(("}, r"part2\.csv, line 2: 'C\(\('.*SMILES"),
@@ -217,36 +185,34 @@ def test_the_cache_holds_the_same(
     ],
 )
 def test_wrong_rows_are_named(
-    change: dict[str, Any], message: str, tmp_path: Path
+    change: dict[str, Any], message: str, tmp_path: Path, small: Any
 ) -> None:
     table = rows()
     table[2].update(change)
     with pytest.raises(GraphInputError, match=message):
-        QM9Dataset(write(tmp_path / "qm9", table, COLUMNS), limit=6)
+        small(write(tmp_path / "qm9", table, COLUMNS))
 
 
-def test_wrong_files_are_named(folder: Path, tmp_path: Path) -> None:
+def test_wrong_files_are_named(folder: Path, small: Any) -> None:
     part = folder / "qm9_part2.csv"
     text = part.read_text()
     part.write_bytes(b"\xef\xbb\xbf" + text.replace("\r\n", "\n").encode())
-    assert len(QM9Dataset(folder, limit=6)) == 6  # a byte order mark does no harm
+    assert len(small(folder)) == 6  # a byte order mark does no harm
     part.write_text(text[:-30])
     with pytest.raises(GraphInputError, match=r"line 3: \d+ fields"):
-        QM9Dataset(folder, limit=6)
+        small(folder)
     part.write_text(text.replace("R2_bohr2", "R2"))
     with pytest.raises(GraphInputError, match="no column 'R2_bohr2'"):
-        QM9Dataset(folder, limit=6)
+        small(folder)
     part.unlink()
     with pytest.raises(DataNotFoundError, match=r"qm9_part2\.csv does not exist"):
-        QM9Dataset(folder, limit=6)
+        small(folder)
 
 
-def test_the_missing_package_is_named(
-    monkeypatch: pytest.MonkeyPatch, folder: Path
-) -> None:
+def test_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     real = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda n: None if n == "qm9pack" else real(n)
     )
     with pytest.raises(MissingExtraError, match=r"pip install 'sekgnn\[qm9\]'"):
-        QM9Dataset()
+        qm9_task(["mu"])

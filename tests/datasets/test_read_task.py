@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import networkx as nx
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
-from sekgnn.datasets import networkx_task, pyg_task, read_task
+from sekgnn.datasets import Split, networkx_task, pyg_task, read_task
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import Graph
 from sekgnn.paper import CountingDataset
@@ -137,3 +138,13 @@ def test_wrong_networkx_graphs_are_named() -> None:
         networkx_task([path], "label")
     with pytest.raises(GraphInputError, match=r"graph 1.*no nodes"):
         networkx_task([path, nx.Graph()])
+
+
+@given(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9), st.integers(0, 99))
+def test_parts_are_the_order_cut_in_three(a: int, b: int, c: int, seed: int) -> None:
+    order = np.random.default_rng(seed).permutation(a + b + c)
+    split = Split.of(order, a, b)
+    assert split.sizes == (a, b, c)
+    joined = np.concatenate([split.train, split.val, split.test])
+    assert np.array_equal(joined, order)
+    assert Split.contiguous(a, b, c).val.tolist() == list(range(a, a + b))

@@ -1,4 +1,4 @@
-"""Benchmark files are found and checked; prepared copies are whole."""
+"""Files of benchmarks are found and checked, and compared with the paper's table."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from sekgnn.datasets import BREC, CEXP, CSL, DATA_FILES, EXP, SR25, find_data_root
-from sekgnn.datasets.root import build_folder, read_data_file
-from sekgnn.errors import DataNotFoundError, GraphInputError, OutputError
+from sekgnn.datasets import BREC, CEXP, EXP, SR25, find_data_root
+from sekgnn.datasets.root import (
+    DATA_FILES,
+    PAPER_STATISTICS,
+    check_statistics,
+    read_data_file,
+)
+from sekgnn.errors import DataNotFoundError, GraphInputError
 from sekgnn.files import cache_folder
 from sekgnn.paper import CountingDataset, GraphPropertyDataset
 
@@ -21,7 +27,7 @@ HEAVY = ("torch", "torch_geometric", "scipy", "numba", "networkx")
 
 def test_import_is_light() -> None:
     code = (
-        "import sys, sekgnn.datasets as d; d.CSL.generated(copies=1); "
+        "import sys, sekgnn.datasets as d; d.CSL(copies=1); "
         f"print([m for m in {HEAVY} if m in sys.modules])"
     )
     run = subprocess.run(
@@ -30,33 +36,22 @@ def test_import_is_light() -> None:
     assert run.stdout.strip() == "[]"
 
 
-def test_no_folder_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SEKGNN_DATA", raising=False)
-    with pytest.raises(DataNotFoundError, match="SEKGNN_DATA"):
-        find_data_root()
-    monkeypatch.setenv("SEKGNN_DATA", "")
-    with pytest.raises(DataNotFoundError, match="no folder"):
-        find_data_root()
-
-
-def test_the_folder_does_not_exist(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("SEKGNN_DATA", str(tmp_path / "none"))
-    with pytest.raises(DataNotFoundError, match=r"SEKGNN_DATA.*none"):
-        find_data_root()
-    with pytest.raises(DataNotFoundError, match=r"data_root.*other"):
-        find_data_root(tmp_path / "other")
-
-
-def test_root_goes_before_the_environment(
+def test_the_data_folder_is_the_given_one_or_that_of_the_environment(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "a").mkdir()
     monkeypatch.setenv("SEKGNN_DATA", str(tmp_path / "a"))
     assert find_data_root() == tmp_path / "a"
-    assert find_data_root(tmp_path) == tmp_path
     assert find_data_root(str(tmp_path)) == tmp_path
+    with pytest.raises(DataNotFoundError, match=r"data_root.*other"):
+        find_data_root(tmp_path / "other")
+    for value, words in (("", "no folder"), (tmp_path / "none", "SEKGNN_DATA.*none")):
+        monkeypatch.setenv("SEKGNN_DATA", str(value))
+        with pytest.raises(DataNotFoundError, match=words):
+            find_data_root()
+    monkeypatch.delenv("SEKGNN_DATA")
+    with pytest.raises(DataNotFoundError, match="SEKGNN_DATA"):
+        find_data_root()
 
 
 @pytest.mark.parametrize(
@@ -66,7 +61,6 @@ def test_root_goes_before_the_environment(
         (SR25, "sr251256.g6 of github.com/JiaruiFeng/KP-GNN"),
         (EXP, "GRAPHSAT.pkl of github.com/JiaruiFeng/KP-GNN (data/EXP/raw)"),
         (CEXP, "Data/CEXP/GRAPHSAT.txt of github.com/ralphabb/GNN-RNI"),
-        (CSL, "leave data_root out to generate"),
         (CountingDataset, "randomgraph.mat of github.com/LingxiaoShawn/GNNAsKernel"),
         (GraphPropertyDataset, "leave data_root out to generate"),
     ],
@@ -85,11 +79,8 @@ def test_whoever_lacks_a_file_is_told_where_everybody_can_get_it(
     for unset in (False, True):
         if unset:
             monkeypatch.delenv("SEKGNN_DATA")
-        if dataset is CSL:
-            assert CSL().source == "generated" and CSL()[3] == CSL.generated()[3]
-        else:
-            with pytest.raises(DataNotFoundError, match=re.escape(public)):
-                dataset()
+        with pytest.raises(DataNotFoundError, match=re.escape(public)):
+            dataset()
 
 
 def test_a_file_with_other_content_is_refused(tmp_path: Path) -> None:
@@ -130,35 +121,38 @@ def test_the_nearest_choice_wins(
     assert cache_folder() == tmp_path / ".cache" / "sekgnn"
 
 
-def test_a_folder_appears_only_when_complete(tmp_path: Path) -> None:
-    target = tmp_path / "x" / "y"
-
-    def fail(draft: Path) -> None:
-        (draft / "half").write_text("")
-        assert not target.exists()
-        raise RuntimeError("disk on fire")
-
-    with pytest.raises(RuntimeError, match="disk on fire"):
-        build_folder(target, fail)
-    assert list((tmp_path / "x").iterdir()) == []
-    build_folder(target, lambda draft: (draft / "whole").write_text("1"))
-    assert [p.name for p in (tmp_path / "x").iterdir()] == ["y"]
-    assert (target / "whole").read_text() == "1"
+@pytest.mark.parametrize("name", sorted(PAPER_STATISTICS))
+def test_the_numbers_of_the_paper_are_accepted(name: str) -> None:
+    paper = PAPER_STATISTICS[name]
+    edges = paper.edges / (2 if paper.directed else 1)
+    check_statistics(name, [paper.nodes] * 9, [edges] * 9, graphs=paper.graphs)
+    check_statistics(name, [paper.nodes], [edges], tasks=paper.tasks)
+    with pytest.raises(GraphInputError, match="edges"):
+        check_statistics(name, [paper.nodes], [edges * 2])
 
 
-def test_the_first_of_two_builders_wins(tmp_path: Path) -> None:
-    target = tmp_path / "y"
+@pytest.mark.parametrize(
+    ("nodes", "edges", "graphs", "tasks", "message"),
+    [
+        (17.95, 19.79, (188,), 2, r"nodes 17\.95 \(paper: 17\.93\)"),
+        (17.93, 19.77, (188,), 2, r"edges 19\.77 \(paper: 19\.79\)"),
+        (17.93, 19.79, (187,), 2, r"graphs \(187,\) \(paper: \(188,\)\)"),
+        (17.93, 19.79, (188,), 3, r"classes or targets 3 \(paper: 2\)"),
+        (np.nan, 19.79, (188,), 2, "nodes nan"),
+    ],
+)
+def test_a_difference_is_named(
+    nodes: float, edges: float, graphs: tuple[int], tasks: int, message: str
+) -> None:
+    with pytest.raises(GraphInputError, match=f"^MUTAG is not .*{message}"):
+        check_statistics("MUTAG", [nodes], [edges], graphs=graphs, tasks=tasks)
 
-    def slow(draft: Path) -> None:
-        (draft / "who").write_text("slow")
-        build_folder(target, lambda other: (other / "who").write_text("fast"))
 
-    build_folder(target, slow)
-    assert (target / "who").read_text() == "fast"
-    assert [p.name for p in tmp_path.iterdir()] == ["y"]
-
-
-def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError, match=r"cannot write.*file"):
-        build_folder(tmp_path / "file" / "y", lambda draft: None)
+def test_a_sample_may_be_off_by_its_standard_errors() -> None:
+    nodes = np.where(np.arange(400) % 2, 18.8 - 7, 18.8 + 7)  # standard error 0.35
+    edges = np.full(400, 31.3)
+    check_statistics("counting", nodes + 2, edges, sampled=True)
+    with pytest.raises(GraphInputError, match="mean number of nodes"):
+        check_statistics("counting", nodes + 2, edges)
+    with pytest.raises(GraphInputError, match="mean number of nodes"):
+        check_statistics("counting", nodes + 3, edges, sampled=True)

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from sekgnn.datasets import GraphTask, read_task, stream_task
 from sekgnn.errors import ConfigError, GraphInputError
-from sekgnn.graphs.molecules import ATOM_FEATURES
 
 SMILES = ["CCO", "C1C", "c1ccccc1", "", "CC#N", "O", "[Na+].[Cl-]", "x"]
 GRAPH = {"edges": [[0, 1]], "num_nodes": 2}
@@ -39,22 +38,6 @@ def write_table(file: Path, texts: Iterable[str], end: str = "\n") -> Path:
 def write_lines(file: Path, lines: Iterable[dict[str, Any]]) -> Path:
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return file
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Five paths of two nodes; two node labels, one class."""
-    place = tmp_path / "OWN"
-    place.mkdir()
-    edges = [(2 * i + 1, 2 * i + 2) for i in range(5)]
-    for part, text in {
-        "A": "".join(f"{u}, {v}\n{v}, {u}\n" for u, v in edges),
-        "graph_indicator": "".join(f"{i}\n{i}\n" for i in range(1, 6)),
-        "node_labels": "3\n7\n" * 5,
-        "graph_labels": "1\n" * 5,
-    }.items():
-        (place / f"OWN_{part}.txt").write_text(text)
-    return place
 
 
 def assert_together(chunks: list[GraphTask], task: GraphTask) -> None:
@@ -92,70 +75,40 @@ def test_chunks_of_tables_are_the_task(
     pytest.importorskip("rdkit")
     texts = ["C", *texts]
     file = write_table(tmp_path_factory.mktemp("s") / f"a{suffix}", texts, end)
-    left_out: list[tuple[str, Any]] = []
+    left_out: list[Any] = []
     options: dict[str, Any] = {"skip_invalid": True, "add_hydrogens": hydrogens}
-    chunks = list(
-        stream_task(
-            file,
-            chunk_size=size,
-            on_invalid=lambda row: left_out.append((row.place, row.values[0])),
-            **options,
-        )
-    )
+    told = left_out.append
+    chunks = list(stream_task(file, chunk_size=size, on_invalid=told, **options))
     assert_together(chunks, read_task(file, **options))
-    valid = [i for i, text in enumerate(texts, 1) if text not in ("C1C", "", "x")]
-    assert [row for chunk in chunks for row in chunk.rows] == valid
-    assert [t for chunk in chunks for t in chunk.texts or ()] == [
-        texts[i - 1] for i in valid
-    ]
+    bad = [i for i, text in enumerate(texts) if text in ("C1C", "", "x")]
+    assert [row.row for row in left_out] == [i + 1 for i in bad]
+    valid = [i for i in range(len(texts)) if i not in bad]
+    assert [row for chunk in chunks for row in chunk.rows] == [i + 1 for i in valid]
+    kept = [text for chunk in chunks for text in chunk.texts or ()]
+    assert kept == [texts[i] for i in valid]
     assert [len(chunk) for chunk in chunks[:-1]] == [size] * (len(chunks) - 1)
-    bad = [text for text in texts if text in ("C1C", "", "x")]
-    assert [text for _, text in left_out] == bad
-    assert len({place for place, _ in left_out}) == len(bad)
 
 
-@given(st.lists(st.integers(1, 5), min_size=1, max_size=9), st.integers(1, 10))
-def test_chunks_of_json_lines_are_the_task(
-    tmp_path_factory: pytest.TempPathFactory, nodes: list[int], size: int
-) -> None:
-    file = tmp_path_factory.mktemp("s") / "a.jsonl"
-    lines = [json.dumps({"edges": [], "x": [[i]] * n}) for i, n in enumerate(nodes)]
-    file.write_text("\n\n".join(lines))
-    chunks = list(stream_task(file, chunk_size=size))
-    assert_together(chunks, read_task(file))
-    rows = [row for chunk in chunks for row in chunk.rows]
-    assert rows == list(range(1, len(nodes) + 1))
-    assert {chunk.texts for chunk in chunks} == {None}
-    assert chunks[-1].places[-1] == f"line {2 * len(nodes) - 1}"
-
-
-@pytest.mark.parametrize("size", [1, 2, 5, 6])
-def test_chunks_of_a_folder_are_the_graphs_without_their_labels(
-    folder: Path, size: int
-) -> None:
-    chunks = list(stream_task(folder, chunk_size=size, node_labels=[7, 5, 3]))
-    assert [row for chunk in chunks for row in chunk.rows] == [1, 2, 3, 4, 5]
-    assert chunks[0][0].x.tolist() == [[0, 0, 1], [1, 0, 0]]
-    (folder / "OWN_graph_labels.txt").unlink()
-    assert_together(chunks, read_task(folder, node_labels=[7, 5, 3]))
+def test_chunks_of_a_folder_are_the_graphs_without_their_labels(tmp_path: Path) -> None:
+    """Five paths of two nodes, all of one class, which nobody could learn."""
+    edges = [(2 * i + 1, 2 * i + 2) for i in range(5)]
+    for part, text in {
+        "A": "".join(f"{u}, {v}\n{v}, {u}\n" for u, v in edges),
+        "graph_indicator": "".join(f"{i}\n{i}\n" for i in range(1, 6)),
+        "node_labels": "3\n7\n" * 5,
+        "edge_labels": "4\n" * 10,
+        "graph_labels": "1\n" * 5,
+    }.items():
+        (tmp_path / f"OWN_{part}.txt").write_text(text)
+    labels: dict[str, Any] = {"node_labels": [7, 5, 3], "edge_labels": [2, 4]}
+    chunks = list(stream_task(tmp_path, chunk_size=2, **labels))
+    assert [chunk.rows for chunk in chunks] == [(1, 2), (3, 4), (5,)]
+    assert chunks[2][0].x.tolist() == [[0, 0, 1], [1, 0, 0]]
+    assert chunks[2][0].edge_attr.tolist() == [[0, 1], [0, 1]]
+    (tmp_path / "OWN_graph_labels.txt").unlink()
+    assert_together(chunks, read_task(tmp_path, **labels))
     with pytest.raises(GraphInputError, match="line 2: node label 7"):
-        list(stream_task(folder, node_labels=[3]))
-
-
-def test_edge_labels_of_a_folder(folder: Path) -> None:
-    (folder / "OWN_edge_labels.txt").write_text("4\n" * 10)
-    (chunk,) = stream_task(folder, edge_labels=[2, 4])
-    assert chunk[4].edge_attr.tolist() == [[0, 1], [0, 1]]
-
-
-def test_one_row_and_other_names(tmp_path: Path) -> None:
-    pytest.importorskip("rdkit")
-    file = tmp_path / "A.CSV"
-    file.write_text('mol;note\n"CCO ";"two\nlines"')
-    (chunk,) = stream_task(file, smiles="mol")
-    assert chunk.places == ("row 1 (line 2)",)
-    assert (chunk.rows, chunk.texts) == ((1,), ("CCO",))
-    assert chunk.feature_names == ATOM_FEATURES
+        list(stream_task(tmp_path, node_labels=[3]))
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
@@ -168,13 +121,14 @@ def test_a_bad_row_does_not_keep_back_the_chunks_before_it(
     assert next(chunks).texts == ("CC", "O", "CC", "O", "CC", "O", "CC")
     assert next(chunks).rows == tuple(range(8, 15))
     file = write_table(tmp_path / name, ["CC", "O", "C", "C1C", "C"])
-    chunks = stream_task(file, chunk_size=3)
+    told: list[Any] = []  # only of rows that are left out
+    chunks = stream_task(file, chunk_size=3, on_invalid=told.append)
     assert len(next(chunks)) == 3  # full, so it comes before row 4 is looked at
     where = r"row 4 \(line 5\)" if name == "a.csv" else "row 4"
     message = rf"^{file}: 1 SMILES in column 'smiles' .*\n  {where}: 'C1C'\nCorrect"
     with pytest.raises(GraphInputError, match=message):
         next(chunks)
-    assert list(chunks) == []
+    assert list(chunks) == told == []
 
 
 def test_a_bad_line_does_not_keep_back_the_chunks_before_it(tmp_path: Path) -> None:
@@ -247,35 +201,3 @@ def test_wrong_parameters_are_told_at_once(tmp_path: Path) -> None:
         stream_task(tmp_path / "a.csv", chunk_size=0)
     with pytest.raises(GraphInputError, match="does not exist"):
         stream_task(tmp_path / "a.xyz")
-
-
-def test_parquet_values_that_are_no_text(tmp_path: Path) -> None:
-    pytest.importorskip("rdkit")
-    file = write_table(tmp_path / "a.parquet", ["C", None, " CC "])  # type: ignore[list-item]
-    left_out: list[tuple[str, Any]] = []
-    options: dict[str, Any] = {
-        "on_invalid": lambda row: left_out.append((row.place, row.values[0]))
-    }
-    (chunk,) = stream_task(file, skip_invalid=True, **options)
-    assert (chunk.rows, chunk.texts) == ((1, 3), ("C", " CC "))
-    assert left_out == [("row 2", None)]
-    with pytest.raises(GraphInputError, match="row 2: None"):
-        list(stream_task(file, **options))
-    assert len(left_out) == 1  # called only for rows that are left out
-
-
-@pytest.mark.slow
-def test_huge_molecules_and_graphs(tmp_path: Path) -> None:
-    """Two of 100,000 atoms make a chunk; branches are no slower than chains."""
-    pytest.importorskip("rdkit")
-    branched = "C" + "C(C)" * 31_999
-    texts = ["C" * 100_000, "C(" * 30_000 + "C" + ")C" * 30_000, branched, "C"]
-    (first, second) = stream_task(write_table(tmp_path / "a.csv", [*texts, "O"]))
-    nodes = [[int(data.num_nodes) for data in c] for c in (first, second)]
-    assert nodes == [[100_000, 60_001, 63_999], [1, 1]]
-    for data in first:
-        assert data.num_edges == 2 * (data.num_nodes - 1)
-    n = 100_000
-    cycle = {"edges": [[i, (i + 1) % n] for i in range(n)], "num_nodes": n}
-    (chunk,) = stream_task(write_lines(tmp_path / "a.jsonl", [cycle]))
-    assert (chunk[0].num_nodes, chunk[0].num_edges) == (n, 2 * n)

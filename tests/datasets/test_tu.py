@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import os
 import urllib.error
+import urllib.request
+import zipfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from torch_geometric.datasets import TUDataset
 from torch_geometric.io import read_tu_data
 from torch_geometric.utils import degree
 
-from sekgnn.datasets import PAPER_STATISTICS, TU_NAMES, Statistics, tu_dataset, tu_folds
+from sekgnn.datasets import TU_NAMES, GraphTask, read_task, tu_folds, tu_task
+from sekgnn.datasets.root import PAPER_STATISTICS, Statistics
 from sekgnn.errors import (
     CacheWarning,
     ConfigError,
@@ -23,217 +25,166 @@ from sekgnn.errors import (
     OutputError,
 )
 
-FILES = {  # a triangle, a path of three nodes, and an edge
-    "A": "1, 2\n2, 1\n2, 3\n3, 2\n1, 3\n3, 1\n4, 5\n5, 4\n5, 6\n6, 5\n7, 8\n8, 7\n",
-    "graph_indicator": "1\n1\n1\n2\n2\n2\n3\n3\n",
-    "graph_labels": "1\n-1\n1\n",
+FILES = {  # a triangle, a path of three nodes, a triangle and an edge
+    "A": "1, 2\n2, 1\n2, 3\n3, 2\n1, 3\n3, 1\n4, 5\n5, 4\n5, 6\n6, 5\n7, 8\n8, 7\n"
+    "9, 10\n10, 9\n",
+    "graph_indicator": "1\n1\n1\n2\n2\n2\n3\n3\n4\n4\n",
+    "graph_labels": "1\n-1\n1\n-1\n",
 }
 
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a data folder in which MUTAG has three graphs without node labels."""
-    small = Statistics(2, (3,), 8 / 3, 2.0)
-    monkeypatch.setitem(PAPER_STATISTICS, "MUTAG", small)
+    """Return a data folder in which MUTAG has four graphs without node labels."""
+    monkeypatch.setitem(PAPER_STATISTICS, "MUTAG", Statistics(2, (4,), 2.5, 1.75))
     monkeypatch.setenv("SEKGNN_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("SEKGNN_DATA", raising=False)
-    place(tmp_path / "data" / "tu" / "MUTAG" / "raw")
-    return tmp_path / "data"
-
-
-def place(folder: Path) -> None:
-    folder.mkdir(parents=True)
+    raw = tmp_path / "data" / "tu" / "MUTAG" / "raw"
+    raw.mkdir(parents=True)
     for part, text in FILES.items():
-        (folder / f"MUTAG_{part}.txt").write_text(text)
+        (raw / f"MUTAG_{part}.txt").write_text(text)
+    return tmp_path / "data"
 
 
 @pytest.mark.dataset
 @pytest.mark.parametrize("name", TU_NAMES)
-def test_the_datasets_of_the_paper(name: str, data_root: Path) -> None:
-    dataset = tu_dataset(name, data_root)
-    paper = PAPER_STATISTICS[name]
-    assert (len(dataset), dataset.num_classes) == (paper.graphs[0], paper.tasks)
-    nodes = sum(data.num_nodes for data in dataset) / len(dataset)
-    edges = sum(data.num_edges for data in dataset) / len(dataset) / 2
-    assert (round(nodes, 2), round(edges, 2)) == (paper.nodes, paper.edges)
-    widths = {data.x.size(1) for data in dataset}
-    assert len(widths) == 1
-    for data in dataset[::50]:
-        assert data.y.dtype == torch.long and data.is_undirected()
-        assert bool((data.x.sum(1) == 1).all())
-    assert not (data_root / "tu" / name / "processed").exists()
-
-
-@pytest.mark.dataset
-@pytest.mark.parametrize("name", ["MUTAG", "BZR"])  # labels of edges, gaps in labels
 def test_graphs_are_those_of_pyg(name: str, data_root: Path) -> None:
-    theirs, slices, _ = read_tu_data(str(data_root / "tu" / name / "raw"), name)
-    ours = tu_dataset(name, data_root, use_node_attr=True)
-    for key, cuts in slices.items():
-        assert torch.equal(ours._data[key], theirs[key])
-        assert torch.equal(ours.slices[key], cuts)
+    """But for attributes of nodes, and the degrees of sets without labels."""
+    folder = data_root / "tu" / name
+    theirs, slices, sizes = read_tu_data(str(folder / "raw"), name)
+    ours, paper = tu_task(name, data_root), PAPER_STATISTICS[name]
+    assert (len(ours), ours.num_outputs) == (paper.graphs[0], paper.tasks)
+    bounds = zip(slices["edge_index"][:-1], slices["edge_index"][1:], strict=True)
+    for data, (start, stop) in zip(ours, bounds, strict=True):
+        assert torch.equal(data.edge_index, theirs.edge_index[:, start:stop])
+        if name.startswith("IMDB"):
+            degrees = degree(data.edge_index[0], data.num_nodes, dtype=torch.long)
+            assert torch.equal(data.x.argmax(1), degrees)
+    assert torch.equal(ours.targets()[0], theirs.y)
+    assert (ours.edge_channels > 0) == (theirs.edge_attr is not None)
+    if ours.edge_channels:
+        assert torch.equal(joined(ours, "edge_attr"), theirs.edge_attr)
+    if not name.startswith("IMDB"):
+        assert torch.equal(
+            joined(ours, "x"), theirs.x[:, sizes["num_node_attributes"] :]
+        )
+    if name in ("MUTAG", "ENZYMES"):  # without gaps between their labels
+        assert torch.equal(joined(read_task(folder), "x"), theirs.x)
 
 
-def degrees_of(data: object) -> torch.Tensor:
-    found: torch.Tensor = degree(data.edge_index[0], data.num_nodes, dtype=torch.long)  # type: ignore[attr-defined]
-    return found
-
-
-@pytest.mark.dataset
-@pytest.mark.parametrize(
-    ("name", "largest"), [("IMDB-BINARY", 135), ("IMDB-MULTI", 88)]
-)
-def test_imdb_sets_have_one_hot_degrees(
-    name: str, largest: int, data_root: Path, tmp_path: Path
-) -> None:
-    dataset = tu_dataset(name, data_root, cache_dir=tmp_path)
-    assert dataset.num_features == largest + 1
-    for data in dataset[::20]:
-        assert torch.equal(data.x.argmax(1), degrees_of(data))
+def joined(task: GraphTask, name: str) -> torch.Tensor:
+    return torch.cat([data[name] for data in task])
 
 
 def test_a_dataset_without_node_labels_gets_degrees(root: Path) -> None:
-    dataset = tu_dataset("MUTAG", root)
-    assert [data.y.item() for data in dataset] == [1, 0, 1]
-    assert [data.num_nodes for data in dataset] == [3, 3, 2]
-    for data in dataset:
-        assert data.x.shape == (data.num_nodes, 3)
-        assert torch.equal(data.x.argmax(1), degrees_of(data))
-    assert dataset[[2, 0]][0].x.argmax(1).tolist() == [1, 1]
-    assert tu_dataset("MUTAG", root, degree_features=False)[0].x is None
-
-
-def test_degrees_stand_beside_node_labels_if_asked_for(root: Path) -> None:
+    task = tu_task("MUTAG", root)
+    assert [data.y.item() for data in task] == [1, 0, 1, 0]
+    assert [data.num_nodes for data in task] == [3, 3, 2, 2]
+    assert [data.x.argmax(1).tolist() for data in task][:2] == [[2, 2, 2], [1, 2, 1]]
+    assert (task.kind, task.classes, task.num_features) == ("binary", (0, 1), 3)
     raw = root / "tu" / "MUTAG" / "raw"
-    (raw / "MUTAG_node_labels.txt").write_text("0\n1\n1\n0\n0\n0\n1\n1\n")
-    plain = tu_dataset("MUTAG", root)
-    both = tu_dataset("MUTAG", root, degree_features=True)
-    assert plain[0].x.tolist() == [[1, 0], [0, 1], [0, 1]]
-    assert both[0].x.tolist() == [[1, 0, 0, 0, 1], [0, 1, 0, 0, 1], [0, 1, 0, 0, 1]]
-
-
-def test_a_transform_is_applied_when_a_graph_is_taken(root: Path) -> None:
-    def mark(data: object) -> object:
-        data.mark = 1  # type: ignore[attr-defined]
-        return data
-
-    assert tu_dataset("MUTAG", root, transform=mark)[0].mark == 1
-
-
-def test_changed_files_are_not_served_from_the_cache(root: Path) -> None:
-    tu_dataset("MUTAG", root)
-    labels = root / "tu" / "MUTAG" / "raw" / "MUTAG_graph_labels.txt"
-    labels.write_text("-1\n1\n1\n")
-    assert [data.y.item() for data in tu_dataset("MUTAG", root)] == [0, 1, 1]
+    (raw / "MUTAG_node_labels.txt").write_text("0\n3\n3\n0\n0\n0\n3\n3\n0\n0\n")
+    (raw / "MUTAG_graph_labels.txt").write_text("-1\n1\n1\n-1\n")
+    task = tu_task("MUTAG", root)  # no file stands between, which could be stale
+    assert task[0].x.tolist() == [[1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 1]]
+    assert [data.y.item() for data in task] == [0, 1, 1, 0]
 
 
 def test_another_dataset_under_the_name_is_refused(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(PAPER_STATISTICS, "MUTAG", Statistics(2, (188,), 17.93, 19.79))
-    with pytest.raises(GraphInputError, match=r"MUTAG.*\(3,\) \(paper: \(188"):
-        tu_dataset("MUTAG", root)
+    with pytest.raises(GraphInputError, match=r"MUTAG.*\(4,\) \(paper: \(188"):
+        tu_task("MUTAG", root)
 
 
 def test_missing_and_unreadable_files(root: Path) -> None:
     with pytest.raises(ConfigError, match="Did you mean 'MUTAG'"):
-        tu_dataset("MUTAGS", root)
-    with pytest.raises(DataNotFoundError, match=r"COX2.raw.*no files COX2_\*"):
-        tu_dataset("COX2", root)
+        tu_task("MUTAGS", root)
+    with pytest.raises(DataNotFoundError, match=r"COX2.raw.*is missing"):
+        tu_task("COX2", root)
     raw = root / "tu" / "MUTAG" / "raw"
     (raw / "MUTAG_A.txt").write_text("1, two\n")
-    with pytest.raises(
-        GraphInputError, match=r"MUTAG_A\.txt, line 1.* 2 integers, got"
-    ):
-        tu_dataset("MUTAG", root)
-    (raw / "MUTAG_A.txt").unlink()
-    with pytest.raises(DataNotFoundError, match=r"MUTAG_A\.txt is missing, though"):
-        tu_dataset("MUTAG", root)
+    with pytest.raises(GraphInputError, match=r"MUTAG_A\.txt, line 1.* 2 integers"):
+        tu_task("MUTAG", root)
+    (raw / "MUTAG_graph_labels.txt").unlink()
+    with pytest.raises(DataNotFoundError, match=r"MUTAG_graph_labels\.txt is missing"):
+        tu_task("MUTAG", root)
 
 
 @pytest.fixture
 def downloads(root: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Let files be downloaded from nowhere, and return where to, one by one."""
+    """Let files be downloaded from nowhere, and return from where, one by one."""
     calls: list[str] = []
 
-    def download(dataset: TUDataset) -> None:
-        calls.append(dataset.raw_dir)
-        for part, text in FILES.items():
-            Path(dataset.raw_dir, f"MUTAG_{part}.txt").write_text(text)
+    def urlopen(url: str, timeout: float) -> io.BytesIO:
+        calls.append(url)
+        content = io.BytesIO()
+        with zipfile.ZipFile(content, "w") as archive:
+            for part, text in FILES.items():
+                archive.writestr(f"MUTAG/MUTAG_{part}.txt", text)
+        return io.BytesIO(content.getvalue())
 
-    monkeypatch.setattr(TUDataset, "download", download)
+    monkeypatch.setattr(urllib.request, "urlopen", urlopen)
     return calls
 
 
+@pytest.mark.parametrize("damage", ["cut", "changed", "empty"])
 def test_a_download_is_made_once_and_checked(
+    damage: str,
     downloads: list[str],
     root: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert [data.y.item() for data in tu_dataset("MUTAG")] == [1, 0, 1]
+    assert [data.y.item() for data in tu_task("MUTAG")] == [1, 0, 1, 0]
     monkeypatch.setenv("SEKGNN_DATA", str(root.parent))  # a folder without tu/MUTAG
-    assert len(tu_dataset("MUTAG")) == 3
+    assert len(tu_task("MUTAG")) == 4
     assert len(downloads) == 1  # the second comes from the cache
-    (file,) = (tmp_path / "cache" / "tu").glob("*/MUTAG/raw/MUTAG_graph_labels.txt")
-    file.write_text("-1\n1\n-1\n")  # classes that are not those of the download
+    (file,) = (tmp_path / "cache" / "tu").iterdir()
+    whole = file.read_bytes()
+    changed = whole.replace(FILES["graph_labels"].encode(), b"-1\n1\n1\n-1\n ")
+    file.write_bytes({"cut": whole[:-9], "changed": changed, "empty": b""}[damage])
     with pytest.warns(CacheWarning, match="damaged"):
-        assert [data.y.item() for data in tu_dataset("MUTAG")] == [1, 0, 1]
-    assert len(tu_dataset("MUTAG")) == 3  # no warning: it is whole now
+        assert [data.y.item() for data in tu_task("MUTAG")] == [1, 0, 1, 0]
+    assert len(tu_task("MUTAG")) == 4  # no warning: it is whole now
     assert len(downloads) == 2
-    assert not list((tmp_path / "cache" / "tu").glob("*.tmp"))
+    assert list((tmp_path / "cache" / "tu").iterdir()) == [file]
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("SEKGNN_CACHE", str(tmp_path / "file"))
     with pytest.raises(OutputError, match="SEKGNN_CACHE"):
-        tu_dataset("MUTAG")
-
-
-class Planted:
-    """Runs a command when it is unpickled."""
-
-    def __init__(self, proof: Path) -> None:
-        self.proof = proof
-
-    def __reduce__(self) -> Any:
-        return Path.touch, (self.proof,)
-
-
-def test_nothing_in_the_cache_is_unpickled(
-    downloads: list[str], tmp_path: Path
-) -> None:
-    """PyG's own dataset runs all of these payloads on the next load."""
-    tu_dataset("MUTAG")
-    (raw,) = (tmp_path / "cache" / "tu").glob("*/MUTAG/raw")
-    proof = tmp_path / "proof"
-    (raw.parent / "processed").mkdir()
-    for name in ("data.pt", "pre_transform.pt", "pre_filter.pt"):
-        torch.save(Planted(proof), raw.parent / "processed" / name)
-    assert [data.y.item() for data in tu_dataset("MUTAG")] == [1, 0, 1]
-    assert not proof.exists()
+        tu_task("MUTAG")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes say nothing elsewhere")
 def test_a_cache_that_others_can_write_is_refused(
     downloads: list[str], tmp_path: Path
 ) -> None:
-    for place in (tmp_path / "cache", tmp_path / "cache" / "tu" / "MUTAG"):
+    for place in (tmp_path / "cache", tmp_path / "cache" / "tu"):
         place.mkdir(parents=True, exist_ok=True)
         place.chmod(0o777)
         with pytest.raises(OutputError, match=r"others.*(chmod go-w|rm -r)"):
-            tu_dataset("MUTAG")
+            tu_task("MUTAG")
         place.chmod(0o755)
     assert not downloads
 
 
 def test_without_a_network_the_cure_is_named(
-    root: Path, monkeypatch: pytest.MonkeyPatch
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def offline(dataset: TUDataset) -> None:
+    """Nor is a page of an error, or half of a file, taken for the data."""
+
+    def offline(url: str, timeout: float) -> io.BytesIO:
         raise urllib.error.URLError("no network")
 
-    monkeypatch.setattr(TUDataset, "download", offline)
-    with pytest.raises(DataNotFoundError, match=r"no network.*tu/MUTAG/raw below"):
-        tu_dataset("MUTAG")
+    for urlopen, words in (
+        (offline, "no network"),
+        (lambda url, timeout: io.BytesIO(b"<html>"), "zip"),
+    ):
+        monkeypatch.setattr(urllib.request, "urlopen", urlopen)
+        with pytest.raises(DataNotFoundError, match=f"{words}.*tu/MUTAG/raw below"):
+            tu_task("MUTAG")
+    assert not [*(tmp_path / "cache" / "tu").iterdir()]
 
 
 @pytest.mark.dataset

@@ -70,7 +70,7 @@ def test_classifier_learns_and_keeps_its_labels() -> None:
 def test_forms_of_a_graph_agree() -> None:
     """The same graphs as Graph, networkx and PyG give the same network."""
     graphs, labels = data(8)
-    from sekgnn.datasets.pyg import as_data
+    from sekgnn.datasets import as_data
 
     forms: list[list[Any]] = [
         graphs,

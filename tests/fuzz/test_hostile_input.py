@@ -51,6 +51,7 @@ COUNT = int(os.environ.get("SEKGNN_FUZZ", "60"))
 SECONDS = 20  # for one input, on a busy machine
 BUDGET = 4.0 if COUNT <= 60 else 3600.0  # seconds for one kind
 GROWTH = 1 << 20  # KiB of memory that one kind may take: 1 GiB
+Read = Callable[[Path], object]
 EXPECTED = (ConfigError, GraphInputError, ModelFileError)
 
 HOSTILE = (
@@ -94,18 +95,6 @@ def records(path: Path) -> None:
         pass
 
 
-def config(path: Path) -> None:
-    load_config(path, {})
-
-
-def model(path: Path) -> None:
-    load_models(path)
-
-
-def split(path: Path) -> None:
-    read_split(path, 30)
-
-
 def run_record(path: Path) -> None:
     found = RunRecord.load(path)
     found.to_json(), found.baseline_sentence(), found.headline.value + 0.0
@@ -129,7 +118,7 @@ def resigned(content: bytes, rng: random.Random) -> bytes:
     return save_tensors(weights, header)
 
 
-def good_inputs(folder: Path) -> dict[str, tuple[bytes, Callable[[Path], None]]]:
+def good_inputs(folder: Path) -> dict[str, tuple[bytes, Read]]:
     """Return a good input of every kind, by its file's name, and what reads it."""
     graphs = [path_graph(4), csl_graph(11, 3)]
     write_npz(folder / "npz", graphs)
@@ -143,27 +132,22 @@ def good_inputs(folder: Path) -> dict[str, tuple[bytes, Callable[[Path], None]]]
     space = "num_hops: [1, 2]\nlr: {low: 1.0e-4, high: 0.1, log: true}\n"
     space += "hidden_channels: {of: num_hops, values: {1: 8, 2: 4}}\n"
     keys = "epochs: 3\nlr: 0.01\nscope: [graph, internal]\nmodel_options: {a: [1]}\n"
-    given: dict[str, tuple[bytes, Callable[[Path], None]]] = {
+    return {
         "in.g6": ("".join(f"{to_graph6(g)}\n" for g in graphs).encode(), records),
         "in.edges": (b"# nodes: 5\n0 1\n1 0\n1 2 0.5\n2 1 0.5\n", records),
         "in.npz": ((folder / "npz").read_bytes(), records),
         "in.jsonl": ("\n".join(map(json.dumps, lines)).encode(), records),
-        "config.yaml": (keys.encode(), config),
-        "space.yaml": (space.encode(), lambda path: void(load_space(path).size)),
-        "split.json": (json.dumps(parts).encode(), split),
+        "config.yaml": (keys.encode(), lambda path: load_config(path, {})),
+        "space.yaml": (space.encode(), lambda path: load_space(path).size),
+        "split.json": (json.dumps(parts).encode(), lambda path: read_split(path, 30)),
         "record.json": ((folder / "record.json").read_bytes(), run_record),
-        "in.safetensors": ((folder / "model").read_bytes(), model),
+        "in.safetensors": ((folder / "model").read_bytes(), load_models),
     }
-    return given
-
-
-def void(value: object) -> None:
-    """Ignore a value."""
 
 
 @pytest.fixture(scope="module")
-def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[bytes, object]]:
-    return dict(good_inputs(tmp_path_factory.mktemp("good")))
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[bytes, Read]]:
+    return good_inputs(tmp_path_factory.mktemp("good"))
 
 
 @pytest.fixture(autouse=True)
@@ -186,7 +170,7 @@ def limited() -> Iterator[None]:
 
 
 def attack(
-    path: Path, read: Callable[[Path], None], contents: Iterator[bytes], budget: float
+    path: Path, read: Read, contents: Iterator[bytes], budget: float = BUDGET
 ) -> int:
     """Read every content; return how many were tried within ``budget`` seconds."""
     begin, tried = time.monotonic(), 0
@@ -218,12 +202,12 @@ KINDS = (
 
 @pytest.mark.parametrize("name", KINDS)
 def test_damaged_files(
-    name: str, inputs: dict[str, tuple[bytes, Callable[[Path], None]]], tmp_path: Path
+    name: str, inputs: dict[str, tuple[bytes, Read]], tmp_path: Path
 ) -> None:
     good, read = inputs[name]
     rng = random.Random(f"{name} 1")
     contents = (mutated(good, rng) for _ in range(COUNT))
-    assert attack(tmp_path / name, read, contents, BUDGET) > 0
+    assert attack(tmp_path / name, read, contents) > 0
 
 
 @pytest.mark.parametrize("name", ["SEKGIN", "Ridge", "pna", "forest", "wl", "retgk"])
@@ -233,7 +217,7 @@ def test_signed_model_files(name: str, tmp_path: Path) -> None:
     good = file.read_bytes()
     rng = random.Random(f"{name} 2")
     contents = (resigned(good, rng) for _ in range(COUNT))
-    assert attack(file, model, contents, BUDGET) > 0
+    assert attack(file, load_models, contents) > 0
 
 
 def test_damaged_tu_folders(tmp_path: Path) -> None:
@@ -269,7 +253,7 @@ def test_damaged_tables(tmp_path: Path) -> None:
         ("in.parquet", (tmp_path / "good").read_bytes()),
     ):
         contents = (mutated(good, rng) for _ in range(COUNT))
-        attack(tmp_path / name, records, contents, BUDGET)
+        attack(tmp_path / name, records, contents)
 
 
 SMILES = (
@@ -279,24 +263,7 @@ SMILES = (
 ATOMS = (
     *("[CH999]", "[#200]", "[#0]", "[999C]", "[C+99]", "[C-20]", "[C:99999]", "[Og]"),
     *("[C@TB99]", "[C@OH40]", "[H]", "[D]", "%10", "999", "9" * 11, "[", "]", "(", ")"),
-    *(
-        "->",
-        ">",
-        "{",
-        ".",
-        "=",
-        "#",
-        "$",
-        "c",
-        "n",
-        "o",
-        "1",
-        "@",
-        "+",
-        "-",
-        ":",
-        "\x00",
-    ),
+    *("->", ">", "{", ".", "=", "#", "$", "c", "n", "o", "1", "@", "+", "-", ":", "\0"),
 )
 
 

@@ -37,7 +37,7 @@ from sekgnn.brec.record import (
 )
 from sekgnn.checks import check_positive
 from sekgnn.datasets.brec import BREC, BRECPair
-from sekgnn.datasets.pyg import as_data
+from sekgnn.datasets.graph_task import as_data
 from sekgnn.errors import ConfigError
 from sekgnn.files import make_folder, write_files
 from sekgnn.graphs import Graph

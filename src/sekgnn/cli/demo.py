@@ -48,7 +48,7 @@ def demo(
     those of an earlier run.
     """
     from sekgnn.datasets import rook_shrikhande
-    from sekgnn.datasets.demo_graphs import demo_graphs
+    from sekgnn.datasets.wl_benchmarks import demo_graphs
     from sekgnn.encoding.encoding_file import write_encodings
     from sekgnn.reports.encoding_figure import (
         ENCODING,

@@ -6,10 +6,10 @@ there is no such folder. Importing this room loads neither torch nor torch_geome
 """
 
 from sekgnn.datasets.brec import BREC, CATEGORIES, BRECPair
-from sekgnn.datasets.by_name import DATASETS, register_dataset
-from sekgnn.datasets.graph_task import GraphTask
+from sekgnn.datasets.by_name import DATASETS, TU_NAMES, register_dataset
+from sekgnn.datasets.graph_task import GraphTask, Split, as_data
 from sekgnn.datasets.node_task import NodeTask, link_task, node_task
-from sekgnn.datasets.qm9 import QM9_TARGETS, QM9Dataset, QM9Target
+from sekgnn.datasets.qm9 import QM9_TARGETS, qm9_task
 from sekgnn.datasets.read_task import (
     list_task,
     networkx_task,
@@ -17,15 +17,8 @@ from sekgnn.datasets.read_task import (
     read_task,
     stream_task,
 )
-from sekgnn.datasets.root import DATA_FILES, DataFile, find_data_root
-from sekgnn.datasets.statistics import (
-    PAPER_STATISTICS,
-    Split,
-    Statistics,
-    check_statistics,
-)
-from sekgnn.datasets.targets import TASK_KINDS
-from sekgnn.datasets.tu import TU_NAMES, tu_dataset, tu_folds
+from sekgnn.datasets.root import find_data_root
+from sekgnn.datasets.tu import tu_folds, tu_task
 from sekgnn.datasets.wl_benchmarks import CEXP, CSL, EXP, SR25, rook_shrikhande
 
 __all__ = [
@@ -34,32 +27,26 @@ __all__ = [
     "CEXP",
     "CSL",
     "DATASETS",
-    "DATA_FILES",
     "EXP",
-    "PAPER_STATISTICS",
     "QM9_TARGETS",
     "SR25",
-    "TASK_KINDS",
     "TU_NAMES",
     "BRECPair",
-    "DataFile",
     "GraphTask",
     "NodeTask",
-    "QM9Dataset",
-    "QM9Target",
     "Split",
-    "Statistics",
-    "check_statistics",
+    "as_data",
     "find_data_root",
     "link_task",
     "list_task",
     "networkx_task",
     "node_task",
     "pyg_task",
+    "qm9_task",
     "read_task",
     "register_dataset",
     "rook_shrikhande",
     "stream_task",
-    "tu_dataset",
     "tu_folds",
+    "tu_task",
 ]

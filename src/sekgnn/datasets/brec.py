@@ -6,20 +6,16 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice
-from sekgnn.datasets.pyg import Collection, as_data
-from sekgnn.datasets.root import check_content, find_data_root, not_found
+from sekgnn.datasets.root import Collection, check_content, find_data_root, not_found
 from sekgnn.errors import DataNotFoundError, GraphInputError
 from sekgnn.graphs import Graph, from_graph6
 from sekgnn.graphs.table import read_bytes
-
-if TYPE_CHECKING:
-    from torch_geometric.data import Data
 
 CATEGORIES = {
     "basic": "basic",
@@ -32,27 +28,17 @@ CATEGORIES = {
 }
 """The categories in the order in which tables show them, and how they are written."""
 
-_NAMES_IN_FILE = {
-    "Basic": "basic",
-    "Regular": "simple_regular",
-    "Str": "strongly_regular",
-    "Extension": "extension",
-    "CFI": "cfi",
-    "4-Vertex_Condition": "four_vertex",
-    "Distance_Regular": "distance_regular",
-}
-
 _TEXT, _COPIES = "brec.g6.txt", "brec_v3.npy"
 _RAW = {
-    "basic.npy": 60,
-    "regular.npy": 50,
-    "str.npy": 50,
-    "extension.npy": 100,
-    "cfi.npy": 100,
-    "4vtx.npy": 20,
-    "dr.npy": 20,
+    "basic.npy": ("Basic", "basic", 60),
+    "regular.npy": ("Regular", "simple_regular", 50),
+    "str.npy": ("Str", "strongly_regular", 50),
+    "extension.npy": ("Extension", "extension", 100),
+    "cfi.npy": ("CFI", "cfi", 100),
+    "4vtx.npy": ("4-Vertex_Condition", "four_vertex", 20),
+    "dr.npy": ("Distance_Regular", "distance_regular", 20),
 }
-"""Upstream's files in the order of BREC, and their pairs."""
+"""Upstream's files in the order of BREC: its name of the category, ours, and pairs."""
 _FOLDERS = (".", "brec", "raw", "brec/raw", "Data/raw", "customize/Data/raw")
 """Where in a folder the files may be: ours, upstream's, and parts of a clone."""
 _PER_PAIR = 64  # graphs of a pair in brec_v3.npy: 32 of each in turn, the given first
@@ -108,19 +94,18 @@ class BREC(Collection[BRECPair]):
     def __init__(self, data_root: str | os.PathLike[str] | None = None) -> None:
         path = _find(data_root)
         text = check_content("brec", _read(path), path)
-        lines = text.decode("ascii").splitlines()
+        rows = (line.split("\t") for line in text.decode("ascii").splitlines())
+        ours = {theirs: category for theirs, category, _ in _RAW.values()}
         super().__init__(
-            BRECPair(
-                int(index), _NAMES_IN_FILE[category], from_graph6(a), from_graph6(b)
-            )
-            for category, index, a, b in (line.split("\t") for line in lines)
+            BRECPair(int(index), ours[category], from_graph6(a), from_graph6(b))
+            for category, index, a, b in rows
         )
 
     @classmethod
     def of(cls, pairs: Iterable[BRECPair]) -> BREC:
         """Return a collection of given pairs, which keep their numbers."""
         made = cls.__new__(cls)
-        Collection.__init__(made, pairs)
+        made.extend(pairs)
         return made
 
     def select(self, *categories: str) -> BREC:
@@ -131,18 +116,6 @@ class BREC(Collection[BRECPair]):
         """
         wanted = {check_choice("category", name, CATEGORIES) for name in categories}
         return BREC.of(pair for pair in self if pair.category in wanted)
-
-    def to_pyg(self) -> list[Data]:
-        """Return both graphs of each pair, one after the other, as PyG data.
-
-        ``y`` is 0 for the first graph and 1 for the second, ``pair`` the pair's number;
-        ``x`` is a column of ones.
-        """
-        return [
-            as_data(graph, y=side, pair=pair.index)
-            for pair in self
-            for side, graph in enumerate((pair.first, pair.second))
-        ]
 
 
 def _find(data_root: str | os.PathLike[str] | None) -> Path:
@@ -169,15 +142,17 @@ def _find(data_root: str | os.PathLike[str] | None) -> Path:
 
 def _read(path: Path) -> bytes:
     """Return the text of ``brec.g6.txt``, made of upstream's arrays if need be."""
+    theirs, _, counts = zip(*_RAW.values(), strict=True)
     if path.is_dir():
-        arrays = [_array(path / name, 2 * pairs) for name, pairs in _RAW.items()]
+        files = zip(_RAW, counts, strict=True)
+        arrays = [_array(path / name, 2 * pairs) for name, pairs in files]
     elif path.suffix == ".npy":
-        pairs = sum(_RAW.values())
+        pairs = sum(counts)
         copies = _array(path, 2 * _PER_PAIR * pairs)  # the second half: of one graph
         arrays = [copies[: copies.size // 2].reshape(pairs, _PER_PAIR)[:, :2]]
     else:
         return read_bytes(path)
-    names = np.repeat([*_NAMES_IN_FILE], [*_RAW.values()]).tolist()
+    names = np.repeat(theirs, counts).tolist()
     graphs = [text for array in arrays for text in array.reshape(-1).tolist()]
     graphs = [t.decode("latin-1") if isinstance(t, bytes) else t for t in graphs]
     rows = zip(names, graphs[::2], graphs[1::2], strict=True)

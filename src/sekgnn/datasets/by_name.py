@@ -24,12 +24,25 @@ from sekgnn.datasets.graph_task import Y_MASK, GraphTask
 from sekgnn.errors import ConfigError
 from sekgnn.registry import Registry
 
+TU_NAMES = (
+    "MUTAG",
+    "PTC_MR",
+    "PROTEINS",
+    "ENZYMES",
+    "BZR",
+    "COX2",
+    "IMDB-BINARY",
+    "IMDB-MULTI",
+)
+"""TU sets that are known by name."""
 DATASETS: Registry[Any] = Registry(
     "dataset",
     None,
     {
         "counting": "sekgnn.paper.counting",
         "graph_property": "sekgnn.paper.graph_property",
+        **dict.fromkeys(TU_NAMES, "sekgnn.datasets.tu"),
+        **dict.fromkeys(("QM9", "QM9_heavy"), "sekgnn.datasets.qm9"),
     },
 )
 """Every dataset by name."""

@@ -11,19 +11,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.datasets.pyg import as_data
 from sekgnn.datasets.targets import (
     Label,
     TargetColumn,
     TaskKind,
     encode_targets,
     is_missing,
-    missing_words,
     not_a_number,
 )
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.fields import GRAPH_X, POSITIONS
-from sekgnn.graphs import GraphRecord
+from sekgnn.graphs import Graph, GraphRecord
 from sekgnn.graphs.graph_record import NO_NAMES, FeatureNames
 from sekgnn.graphs.molecules import molecule_numbers
 from sekgnn.graphs.table import Column
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     from torch import Tensor
     from torch_geometric.data import Data
 
-    from sekgnn.datasets.statistics import Split
     from sekgnn.encoding.substructure import SubstructureEncoding
 
 Y_MASK = "y_mask"
@@ -44,6 +41,41 @@ Y_WEIGHT = "y_weight"
 _SEALED = (
     "edge_index", "x", "edge_attr", POSITIONS, "y", Y_MASK, Y_WEIGHT, GRAPH_X,
 )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Three disjoint lists of positions in a dataset.
+
+    Attributes:
+        train: For training, int64.
+        val: For choosing among models, int64.
+        test: For the number that is reported, int64.
+
+    Example:
+        >>> Split.contiguous(2, 1, 3).test.tolist()
+        [3, 4, 5]
+    """
+
+    train: NDArray[np.int64]
+    val: NDArray[np.int64]
+    test: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, order: NDArray[np.int64], num_train: int, num_val: int) -> Split:
+        """Cut ``order`` into three parts; what is left is for test."""
+        cuts = [num_train, num_train + num_val]
+        return cls(*np.split(np.asarray(order, dtype=np.int64), cuts))
+
+    @classmethod
+    def contiguous(cls, train: int, val: int, test: int) -> Split:
+        """Return three parts of given sizes, one after the other."""
+        return cls.of(np.arange(train + val + test), train, val)
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Number of graphs in each part."""
+        return self.train.size, self.val.size, self.test.size
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,9 +275,9 @@ class GraphTask:
         numbers = positions.tolist()
 
         def take(values: Any) -> Any:
-            if isinstance(values, np.ndarray):
-                return values[positions]
-            return tuple(values[i] for i in numbers) if values else values
+            if values is None or isinstance(values, tuple | list):
+                return tuple(values[i] for i in numbers) if values else values
+            return values[positions]
 
         return replace(
             self,
@@ -282,12 +314,49 @@ class GraphTask:
         Example: ``5 graphs without a target (3 empty, 2 'NA')``.
         """
         count = int((~self.mask.any(axis=1)).sum())
-        words = missing_words(self.missing)
+        kinds = [f"{n} {repr(text) if text else 'empty'}"
+                 for text, n in self.missing.items()]  # fmt: skip
+        words = f" ({', '.join(kinds)})" if kinds else ""
         return f"{count} graphs without a target{words}" if count else ""
 
     def __repr__(self) -> str:
-        targets = ", ".join(self.target_names)
-        return f"GraphTask({len(self)} graphs, {self.kind}, targets: {targets or None})"
+        targets = ", ".join(self.target_names) or None
+        size = f"{len(self)} {self.level}s"
+        return f"{type(self).__name__}({size}, {self.kind}, targets: {targets})"
+
+
+def as_data(
+    graph: Graph,
+    x: NDArray[np.float32] | None = None,
+    **values: int | NDArray[Any] | None,
+) -> Data:
+    """Return a graph as PyG data, ``edge_index`` ``[2, 2 m]`` and ``x`` ``[n, C]``.
+
+    Without ``x`` it is a column of ones, so that a network starts from nothing but the
+    structure. Of further values an integer becomes int64 ``[1]``, an array a tensor of
+    its own type and shape; ``None`` is left out.
+
+    Example:
+        >>> from sekgnn.graphs import cycle_graph
+        >>> data = as_data(cycle_graph(3), y=1)
+        >>> data.x.tolist(), data.y.tolist(), data.num_edges
+        ([[1.0], [1.0], [1.0]], [1], 6)
+    """
+    import torch
+    from torch_geometric.data import Data
+
+    features = np.ones((graph.num_nodes, 1), np.float32) if x is None else x
+    stored: dict[str, Any] = {
+        name: torch.from_numpy(v) if isinstance(v, np.ndarray) else torch.tensor([v])
+        for name, v in values.items()
+        if v is not None
+    }
+    return Data(
+        x=torch.from_numpy(features),
+        edge_index=torch.from_numpy(graph.edge_index()),
+        num_nodes=graph.num_nodes,
+        **stored,
+    )
 
 
 def edge_width(data: Any) -> int:

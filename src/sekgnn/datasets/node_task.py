@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice
-from sekgnn.datasets.graph_task import GraphTask
-from sekgnn.datasets.statistics import Split
+from sekgnn.datasets.graph_task import GraphTask, Split
 from sekgnn.datasets.targets import TASK_KINDS, Label, TaskKind
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.files import cache_folder, make_private
 from sekgnn.graphs.graph_file import GraphFile, pack_pairs, read_graph_file
-
-if TYPE_CHECKING:
-    pass
 
 FORMAT = "csr"
 FEATURES = "x"
@@ -37,7 +33,7 @@ _ROWS = 1 << 20  # nodes that are read together
 _TURNS = 64  # in which the ends of edges are paired again
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class NodeTask(GraphTask):
     """One graph, and what is to be predicted of its nodes or pairs of nodes.
 
@@ -47,34 +43,24 @@ class NodeTask(GraphTask):
     Attributes:
         file: The graph that messages are sent on, its features and other arrays.
         items: Nodes, int64 ``[I]``, or pairs of nodes, int64 ``[I, 2]``.
-        fingerprint_text: SHA-256 of file and targets.
+        content: SHA-256 of file and targets.
     """
 
-    file: GraphFile = field(default=None)  # type: ignore[assignment]
-    items: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    y: NDArray[Any] = field(default_factory=lambda: np.empty(0))
-    fingerprint_text: str = ""
+    file: GraphFile
+    items: NDArray[np.int64]
+    y: NDArray[Any]
+    content: str = ""
 
     _per_item = ("items", "mask", "y")
 
     def __len__(self) -> int:
-        """Number of items."""
         return len(self.items)
-
-    def __iter__(self) -> Iterator[Any]:
-        """Not for use: there is one graph."""
-        raise TypeError("a NodeTask holds one graph; see its file.")
 
     @property
     def num_features(self) -> int:
         """Width of ``x``; 0 if there is none."""
         x = self.file.nodes.get(FEATURES)
         return 0 if x is None else int(x.shape[1])
-
-    @property
-    def edge_channels(self) -> int:
-        """Graph files hold no edge features."""
-        return 0
 
     def names(self, positions: Sequence[int]) -> dict[str, list[int]]:
         """Return the columns that say in a table what its rows are."""
@@ -85,7 +71,7 @@ class NodeTask(GraphTask):
 
     def fingerprint(self) -> str:
         """Return a SHA-256 of the graph, its features and all targets."""
-        return self.fingerprint_text
+        return self.content
 
     def describe(self) -> dict[str, Any]:
         """Return what the record of a run says about the data."""
@@ -96,18 +82,6 @@ class NodeTask(GraphTask):
             "edges": self.file.graph.num_edges,
             "items": len(self),
         }
-
-    def check(self, check_graph: Callable[[Any, str], object], name: str = "") -> None:
-        """Nothing to check: there are no graphs of their own."""
-
-    def with_targets(self) -> NodeTask:
-        """Return itself: items have targets."""
-        return self
-
-    def __repr__(self) -> str:
-        """Sizes and kind."""
-        of = "pairs" if self.items.ndim == 2 else "nodes"
-        return f"NodeTask({len(self)} {of} of {self.file.graph}, {self.kind})"
 
 
 def node_task(
@@ -151,7 +125,7 @@ def node_task(
         (), inferred, names, classes, mask[items], (),
         name=name, source="file", level="node", reader={"format": FORMAT},
         split=_split(file, items), file=file, items=items, y=y[items],
-        fingerprint_text=digest,
+        content=digest,
     )  # fmt: skip
 
 
@@ -201,7 +175,7 @@ def link_task(path: str | Path | GraphFile, seed: int = 0) -> NodeTask:
     return NodeTask(
         (), "binary", (LINK,), (0, 1), np.ones((len(y), 1), np.bool_), (),
         name=name, source="file", level="link", reader={"format": FORMAT},
-        file=rest, items=items, y=y, fingerprint_text=digest,
+        file=rest, items=items, y=y, content=digest,
     )  # fmt: skip
 
 

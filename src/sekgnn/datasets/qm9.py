@@ -7,73 +7,52 @@ import importlib.util
 import json
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import islice
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.array_file import (
-    SUFFIX,
-    Arrays,
-    DamagedFileError,
-    Header,
-    cached,
-)
-from sekgnn.checks import check_positive
-from sekgnn.datasets.statistics import check_statistics
-from sekgnn.errors import (
-    DataNotFoundError,
-    GraphInputError,
-    MissingExtraError,
-)
+from sekgnn.array_file import SUFFIX, Arrays, DamagedFileError, Header, cached
+from sekgnn.datasets.by_name import choose_targets, numbers_task, register_dataset
+from sekgnn.datasets.graph_task import GraphTask
+from sekgnn.datasets.root import check_statistics
+from sekgnn.errors import DataNotFoundError, GraphInputError, MissingExtraError
 from sekgnn.files import cache_folder, make_private
 from sekgnn.graphs import Graph
 from sekgnn.graphs.extras import require
 from sekgnn.graphs.molecules import bond_features, hybridisation, parse_smiles
 from sekgnn.graphs.table import data_rows
 
-if TYPE_CHECKING:
-    from torch_geometric.data import Data
-
 HARTREE_IN_EV = 27.211386246
 """PyG's factor; it multiplies the targets whose unit is Ha to give eV."""
 
 
-@dataclass(frozen=True)
-class QM9Target:
-    """One of the twelve regression targets.
-
-    Attributes:
-        name: As in the tables of the literature.
-        column: Heading in the CSV files.
-        unit: Of the numbers there, and in the tables.
-        meaning: In words.
-    """
+class QM9Target(NamedTuple):
+    """One of the twelve targets: its name, its heading in the files, and its unit."""
 
     name: str
     column: str
     unit: str
-    meaning: str
 
 
 QM9_TARGETS = (
-    QM9Target("mu", "Dipole_debye", "D", "dipole moment"),
-    QM9Target("alpha", "Polarizability_bohr3", "a0^3", "isotropic polarizability"),
-    QM9Target("homo", "HOMO_au", "Ha", "highest occupied orbital energy"),
-    QM9Target("lumo", "LUMO_au", "Ha", "lowest unoccupied orbital energy"),
-    QM9Target("gap", "HOMO_LUMO_gap_au", "Ha", "lumo - homo"),
-    QM9Target("r2", "R2_bohr2", "a0^2", "electronic spatial extent"),
-    QM9Target("zpve", "ZPVE_au", "Ha", "zero point vibrational energy"),
-    QM9Target("u0", "InternalEnergy_0K_au", "Ha", "internal energy at 0 K"),
-    QM9Target("u", "InternalEnergy_298K_au", "Ha", "internal energy at 298.15 K"),
-    QM9Target("h", "Enthalphy_298K_au", "Ha", "enthalpy at 298.15 K"),  # sic
-    QM9Target("g", "GibbsFreeEnergy_298K_au", "Ha", "free energy at 298.15 K"),
-    QM9Target("cv", "Heatcapacity_Cv_cal_mol_K", "cal/(mol K)", "heat capacity"),
+    QM9Target("mu", "Dipole_debye", "D"),
+    QM9Target("alpha", "Polarizability_bohr3", "a0^3"),
+    QM9Target("homo", "HOMO_au", "Ha"),
+    QM9Target("lumo", "LUMO_au", "Ha"),
+    QM9Target("gap", "HOMO_LUMO_gap_au", "Ha"),
+    QM9Target("r2", "R2_bohr2", "a0^2"),
+    QM9Target("zpve", "ZPVE_au", "Ha"),
+    QM9Target("u0", "InternalEnergy_0K_au", "Ha"),
+    QM9Target("u", "InternalEnergy_298K_au", "Ha"),
+    QM9Target("h", "Enthalphy_298K_au", "Ha"),  # sic
+    QM9Target("g", "GibbsFreeEnergy_298K_au", "Ha"),
+    QM9Target("cv", "Heatcapacity_Cv_cal_mol_K", "cal/(mol K)"),
 )
 """The targets in PyG's order; u0 to g are total, not atomisation energies."""
 
@@ -86,158 +65,115 @@ QM9_ATOM_FEATURES = (
 )
 
 NUM_MOLECULES = 130_831
-_FORMAT = 3  # raise when the arrays change
+_FORMAT = 4  # raise when the arrays change
 _LONGEST_BOND = 1.9  # Å; that of QM9 is a C-C of about 1.7
 _KEYS = ("x", "edge_index", "edge_attr", "pos", "node_ptr", "edge_ptr", "y")
 
 
-class QM9Dataset:
-    """The molecules of QM9 as in PyG, from the package qm9pack and RDKit.
+def qm9_task(
+    targets: Sequence[str],
+    *,
+    hydrogens: bool = True,
+    folder: str | os.PathLike[str] | None = None,
+) -> GraphTask:
+    """Return the molecules of QM9 as in PyG, from the package qm9pack and RDKit.
 
-    ``dataset[i]`` is a PyG ``Data``, made when it is asked for: hydrogens are nodes;
-    ``x`` float32 ``[n, 11]`` one-hot H, C, N, O, F, atomic number, aromatic, sp, sp2,
-    sp3, number of hydrogen neighbours; ``edge_attr`` float32 ``[2 m, 4]`` one-hot
-    single, double, triple, aromatic; ``pos`` float32 ``[n, 3]`` in Å; ``y`` float32
-    ``[1, 12]``.
+    ``x`` is float32 ``[n, 11]``: one-hot H, C, N, O, F, atomic number, aromatic, sp,
+    sp2, sp3, number of hydrogen neighbours; ``edge_attr`` float32 ``[2 m, 4]`` one-hot
+    single, double, triple, aromatic; ``pos`` float32 ``[n, 3]`` in Å.
 
     Targets are in the units of the literature's tables (``QM9_TARGETS``): energies in
-    Hartree, where PyG has eV (``targets * ev_factors``). There are 130,831 molecules,
-    as in PyG; the paper's table says 129,433.
+    Hartree, where PyG has eV. There are 130,831 molecules, as in PyG; the paper's table
+    says 129,433. Their arrays take minutes to make, and are kept in the cache folder.
 
     Args:
-        folder: With the CSV parts of qm9pack; by default where that is installed.
-        sanitize: What rdkit is to know of a molecule. True: aromatic rings and
-            hybridisation, as in NestedGNN's reader. False: as PyG and KP-GNN read
-            gdb9.sdf, where these four columns are 0 and bonds Kekulé's.
+        targets: Names of ``QM9_TARGETS``.
         hydrogens: Whether they are nodes. If not, half of the nodes are left; nothing
             but positions is lost, as every atom knows how many it had.
-        limit: Only the first molecules; the statistics are then not compared.
-        cache_dir: Where to keep the arrays, which take minutes to make; by default what
-            ``SEKGNN_CACHE`` names, else the user's cache folder. Kept only without
-            ``limit``.
-        progress: Called with (done, total) molecules while the arrays are made.
-
-    Attributes:
-        from_cache: Whether the arrays were found in the cache.
+        folder: With the CSV parts of qm9pack; by default where that is installed.
 
     Raises:
+        ConfigError: If no target is named, or there is none of that name.
         MissingExtraError: If qm9pack or rdkit is not installed.
         DataNotFoundError: If ``folder`` lacks a part.
         GraphInputError: If a part is not as it should be; names file, line and column.
     """
-
-    target_names = tuple(target.name for target in QM9_TARGETS)
-    ev_factors: NDArray[np.float64] = np.array(
-        [HARTREE_IN_EV if target.unit == "Ha" else 1.0 for target in QM9_TARGETS]
+    known = {target.name: target for target in QM9_TARGETS}
+    chosen = [known[name] for name in choose_targets("QM9", targets, [*known])]
+    files = qm9_files(folder)
+    digest = _digest(files)
+    cache = cache_folder() / f"qm9-{digest}{SUFFIX}"
+    with suppress(OSError):  # reported when the file is written
+        make_private(cache.parent)
+    arrays, _, _ = cached(
+        cache, {"qm9": digest}, lambda: ({}, _checked({}, _build(files))), _checked
+    )
+    columns = [QM9_TARGETS.index(target) for target in chosen]
+    return numbers_task(
+        _molecules(arrays, columns, hydrogens),
+        targets,
+        name="QM9" if hydrogens else "QM9_heavy",
+        source="qm9pack",
+        units=", ".join(f"{target.name} in {target.unit}" for target in chosen),
+        target_units=tuple(target.unit for target in chosen),
     )
 
-    def __init__(
-        self,
-        folder: str | os.PathLike[str] | None = None,
-        *,
-        sanitize: bool = True,
-        hydrogens: bool = True,
-        limit: int | None = None,
-        cache_dir: str | os.PathLike[str] | None = None,
-        progress: Callable[[int, int], object] | None = None,
-    ) -> None:
-        """Read the molecules, or what was made of them before."""
-        files = qm9_files(folder)
-        self.from_cache = False
-        self.sanitize, self.hydrogens = sanitize, hydrogens
-        if limit is not None:
-            check_positive("limit", limit)
-            self._arrays = _build(files, sanitize, limit, progress)
-            self._leave_out_hydrogens()
-            return
-        digest = _digest(files, sanitize)
-        file = cache_folder(cache_dir) / f"qm9-{digest}{SUFFIX}"
-        with suppress(OSError):  # reported when the file is written
-            make_private(file.parent)
-        self._arrays, _, self.from_cache = cached(
-            file,
-            {"qm9": digest},
-            lambda: ({}, _checked({}, _build(files, sanitize, None, progress))),
-            _checked,
+
+def _registered(target: Sequence[str], *, hydrogens: bool, **unused: Any) -> GraphTask:
+    return qm9_task(target, hydrogens=hydrogens)
+
+
+register_dataset("QM9")(partial(_registered, hydrogens=True))
+register_dataset("QM9_heavy")(partial(_registered, hydrogens=False))
+
+
+def _molecules(a: Arrays, columns: list[int], hydrogens: bool) -> list[Any]:
+    """Return PyG data for every molecule, with some targets."""
+    import torch
+    from torch_geometric.data import Data
+
+    node_ptr, edge_ptr = a["node_ptr"], a["edge_ptr"]
+    first = np.repeat(node_ptr[:-1], np.diff(edge_ptr))  # node of each edge's molecule
+    row, col = edge_index = a["edge_index"] + first
+    union = Data(
+        x=torch.from_numpy(a["x"]),
+        edge_index=torch.from_numpy(edge_index),
+        edge_attr=torch.from_numpy(a["edge_attr"]),
+        pos=torch.from_numpy(a["pos"]),
+    )
+    if not hydrogens:
+        heavy = a["x"][:, 0] == 0
+        union = union.subgraph(torch.from_numpy(heavy))
+        node_ptr = _number_before(heavy)[node_ptr]
+        edge_ptr = _number_before(heavy[row] & heavy[col])[edge_ptr]
+    y = torch.from_numpy(a["y"][:, columns].astype(np.float32))
+    nodes, edges = node_ptr.tolist(), edge_ptr.tolist()
+    return [  # with tensors of their own, which can be pickled one by one
+        Data(
+            x=union.x[start:stop].float(),
+            edge_index=union.edge_index[:, edges[i] : edges[i + 1]] - start,
+            edge_attr=union.edge_attr[edges[i] : edges[i + 1]].float(),
+            pos=union.pos[start:stop].clone(),
+            y=y[i : i + 1].clone(),
+            num_nodes=stop - start,
         )
-        self._leave_out_hydrogens()
-
-    def _leave_out_hydrogens(self) -> None:
-        """Drop their nodes and bonds, unless they are to be there."""
-        a = self._arrays
-        kept = a["x"][:, 0] == 0  # [N]
-        if self.hydrogens or kept.all():
-            return
-        first = np.repeat(a["node_ptr"][:-1], np.diff(a["edge_ptr"]))
-        row, col = a["edge_index"] + first
-        bonds = kept[row] & kept[col]
-        before = np.concatenate([[0], np.cumsum(kept)])  # kept nodes before each
-        node_ptr = before[a["node_ptr"]]
-        edge_ptr = np.concatenate([[0], np.cumsum(bonds)])[a["edge_ptr"]]
-        first = np.repeat(node_ptr[:-1], np.diff(edge_ptr))
-        pairs = np.stack([before[row[bonds]], before[col[bonds]]]) - first
-        self._arrays = {
-            **a,
-            "x": a["x"][kept],
-            "pos": a["pos"][kept],
-            "edge_index": pairs.astype(np.int16),
-            "edge_attr": a["edge_attr"][bonds],
-            "node_ptr": node_ptr,
-            "edge_ptr": edge_ptr,
-        }
-
-    @property
-    def targets(self) -> NDArray[np.float64]:
-        """The targets of all molecules, float64 ``[G, 12]``."""
-        return self._arrays["y"]
-
-    def __len__(self) -> int:
-        """Number of molecules."""
-        return len(self.targets)
-
-    def __getitem__(self, index: int) -> Data:
-        """Return molecule ``index`` as PyG data."""
-        import torch
-        from torch_geometric.data import Data
-
-        place = range(len(self))[index]
-        a = self._arrays
-        nodes = slice(*a["node_ptr"][place : place + 2].tolist())
-        edges = slice(*a["edge_ptr"][place : place + 2].tolist())
-        return Data(
-            x=torch.from_numpy(a["x"][nodes].astype(np.float32)),
-            edge_index=torch.from_numpy(a["edge_index"][:, edges].astype(np.int64)),
-            edge_attr=torch.from_numpy(a["edge_attr"][edges].astype(np.float32)),
-            pos=torch.from_numpy(a["pos"][nodes]),
-            y=torch.from_numpy(a["y"][place : place + 1].astype(np.float32)),
-            num_nodes=nodes.stop - nodes.start,
-        )
-
-    def to_pyg(self) -> list[Data]:
-        """Return all molecules at once, which takes some gigabytes for all of QM9."""
-        return [self[i] for i in range(len(self))]
-
-    def __repr__(self) -> str:
-        """Name, size and the choice of features."""
-        choice = f"sanitize={self.sanitize}, hydrogens={self.hydrogens}"
-        return f"{type(self).__name__}({len(self)}, {choice})"
+        for i, (start, stop) in enumerate(pairwise(nodes))
+    ]
 
 
-def _build(
-    files: list[Path],
-    sanitize: bool,
-    limit: int | None,
-    progress: Callable[[int, int], object] | None,
-) -> Arrays:
+def _number_before(kept: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return how many are kept before each position, ``[n + 1]``."""
+    return np.concatenate([[0], np.cumsum(kept)])
+
+
+def _build(files: list[Path]) -> Arrays:
     """Read every molecule; features are small integers, kept as bytes."""
-    total = NUM_MOLECULES if limit is None else min(limit, NUM_MOLECULES)
     x, edges, attributes, positions, targets = [], [], [], [], []
-    rows = islice(_read_parts(files), limit)
-    for done, (place, smiles, texts, num_atoms, y) in enumerate(rows, start=1):
+    for place, smiles, texts, num_atoms, y in _read_parts(files):
         mol = parse_smiles(smiles, add_hydrogens=True)
         if mol is None:
             raise GraphInputError(f"{place}: {smiles!r} is not a SMILES.")
-        graph, atoms, bonds = qm9_features(mol, sanitize)
+        graph, atoms, bonds = _features(mol)
         if graph.num_nodes != num_atoms:
             raise GraphInputError(
                 f"{place}: {smiles!r} has {graph.num_nodes} atoms, but the table says "
@@ -248,8 +184,6 @@ def _build(
         edges.append(graph.edge_index().astype(np.int16))
         attributes.append(bonds.astype(np.uint8))
         targets.append(y)
-        if progress is not None and (done % 1000 == 0 or done == total):
-            progress(done, max(total, done))
     if not targets:
         raise GraphInputError(f"{files[0].parent} holds no molecules.")
     return {
@@ -263,10 +197,10 @@ def _build(
     }
 
 
-def _digest(files: list[Path], sanitize: bool) -> str:
+def _digest(files: list[Path]) -> str:
     """Return a name for the content of the files and for what is made of them."""
     version = require("rdkit", "qm9").__version__
-    digest = hashlib.sha256(f"{_FORMAT} {sanitize} {version}".encode())
+    digest = hashlib.sha256(f"{_FORMAT} {version}".encode())
     for file in files:
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
@@ -285,33 +219,24 @@ def _checked(header: Header, arrays: Arrays) -> Arrays:
     if len(arrays["y"]) != NUM_MOLECULES:
         raise GraphInputError(
             f"the parts hold {len(arrays['y'])} molecules, expected {NUM_MOLECULES}; "
-            "use those of qm9pack 1.0.3, or set limit."
+            "use those of qm9pack 1.0.3."
         )
     return arrays
 
 
-def qm9_features(
-    mol: Any, sanitize: bool
+def _features(
+    mol: Any,
 ) -> tuple[Graph, NDArray[np.float32], NDArray[np.float32]]:
     """Return a molecule of H, C, N, O, F, hydrogens included, with PyG's 11 features.
 
-    Args:
-        mol: An rdkit ``Mol`` that was sanitised, with explicit hydrogens.
-        sanitize: If false, what rdkit reports without sanitising: Kekulé bonds, and
-            neither aromaticity nor hybridisation.
+    ``mol`` is an rdkit ``Mol`` that was sanitised, with explicit hydrogens.
     """
-    if not sanitize:
-        from rdkit import Chem
-
-        mol = Chem.Mol(mol)
-        Chem.Kekulize(mol, clearAromaticFlags=True)
     x = np.zeros((mol.GetNumAtoms(), len(QM9_ATOM_FEATURES)), dtype=np.float32)
     numbers = np.array([atom.GetAtomicNum() for atom in mol.GetAtoms()], np.int64)
     x[:, :5] = numbers[:, None] == _QM9_ELEMENTS
     x[:, 5] = numbers
-    if sanitize:
-        for row, atom in zip(x, mol.GetAtoms(), strict=True):
-            row[6:10] = (atom.GetIsAromatic(), *hybridisation(atom))
+    for row, atom in zip(x, mol.GetAtoms(), strict=True):
+        row[6:10] = (atom.GetIsAromatic(), *hybridisation(atom))
     graph, edge_attr = bond_features(mol)
     row, col = graph.edge_index()
     x[:, 10] = np.bincount(row, weights=numbers[col] == 1, minlength=len(x))

@@ -168,25 +168,19 @@ def stream_task(
 def _chunks(
     source: str, records: Iterable[GraphRecord], size: int, columns: Sequence[Column]
 ) -> Iterator[GraphTask]:
-    """Yield records in chunks, each as soon as it is full."""
-    first: tuple[GraphRecord, ...] = ()  # of all: later ones need as many features
+    """Yield records in chunks, each as soon as it is full.
+
+    They are checked together with the first graph of all, whose number of features the
+    later ones need.
+    """
+    first: tuple[GraphRecord, ...] = ()
     most = MOST_CHUNK_NODES
     for held in grouped(records, size, lambda record: record.graph.num_nodes, most):
-        yield _chunk(source, first, held, columns)
+        task = record_task(source, [*first, *held], kept=columns)
+        yield task.subset(range(1, len(task))) if first else task
         first = first or held[:1]
     if not first:
-        yield _chunk(source, (), (), columns)
-
-
-def _chunk(
-    source: str,
-    first: Sequence[GraphRecord],
-    held: Sequence[GraphRecord],
-    columns: Sequence[Column],
-) -> GraphTask:
-    """Check ``held`` together with the first graph of the source, and return it."""
-    task = record_task(source, [*first, *held], kept=columns)
-    return task.subset(range(1, len(task))) if first else task
+        raise GraphInputError(f"{source} holds no graphs.")
 
 
 def pyg_task(

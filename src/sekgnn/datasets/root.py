@@ -1,52 +1,44 @@
-"""Folders: benchmark files, which are checked, and prepared copies, which are made."""
+"""Files of benchmarks: where they are, and whether they are what was published."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import os
-import secrets
-import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.errors import DataNotFoundError, GraphInputError, OutputError
-from sekgnn.files import CACHE_VARIABLE
+from sekgnn.errors import DataNotFoundError, GraphInputError
 from sekgnn.graphs import Graph, pack_edge_indices, unpack
 from sekgnn.graphs.table import read_bytes
+
+T = TypeVar("T")
 
 VARIABLE = "SEKGNN_DATA"
 """The environment variable that names the folder of benchmark data."""
 
 
-@dataclass(frozen=True)
-class DataFile:
-    """A benchmark file.
+class DataFile(NamedTuple):
+    """A file of a benchmark.
 
     Attributes:
         path: Where it lies below the data folder, with forward slashes.
         sha256: Digest of its content, in hexadecimal.
-        content: What it holds and where that was first published, for messages.
         public: Files that anybody can get and that are read as well, or instead, and
             where to put them.
     """
 
     path: str
     sha256: str
-    content: str
     public: str
 
 
 _BELOW = f" below the folder that {VARIABLE} (data_root) names"
-_PNA = (
-    "what the generator of github.com/lukecavabarrett/pna makes as called in "
-    "github.com/LingxiaoShawn/GNNAsKernel (core/data_utils/data_pna.py), as arrays"
-)
+_GENERATED = "leave data_root out to generate graphs of the same distribution"
 _PNA_DIGESTS = {
     "graph_property/": {
         "train": "110d0f4fc424d9bdbe20b3c5a1c0b270f9313ef8affd59458809bf91fa12b29c",
@@ -63,8 +55,6 @@ DATA_FILES = {
     "brec": DataFile(
         "brec/brec.g6.txt",
         "53bbdf102ce280d1fa8d0859888a9583ec8319ad7cd9c9fb0bf7b6f5e1a1ed89",
-        "the 400 pairs of github.com/GraphPKU/BREC (customize/Data/raw) in the order "
-        "of its dataset_v3.py, one per line: category, index, graph6, graph6",
         "get the seven files customize/Data/raw/*.npy of github.com/GraphPKU/BREC, or "
         "its brec_v3.npy (in BREC_data_all.zip), and name their folder or the file "
         f"with --data (data_root), or put them into brec/raw{_BELOW}",
@@ -72,48 +62,29 @@ DATA_FILES = {
     "sr25": DataFile(
         "sr25/sr251256.g6",
         "f55f86eb48cd61c3315c62341cc3a8c59289c58504edb3ab859d7ef2068b9aa4",
-        "the file sr251256.g6 of github.com/JiaruiFeng/KP-GNN",
         "get the file sr251256.g6 of github.com/JiaruiFeng/KP-GNN (or of GNNAsKernel, "
         f"but not of PygHO, whose copy is damaged), and put it into sr25{_BELOW}",
-    ),
-    "csl": DataFile(
-        "csl/csl.g6.txt",
-        "e9580ef2f596f0dd5376c70330e8120d957b6fcffc3ccd5a76538e13fd93e862",
-        "the 150 graphs of github.com/GraphPKU/PygHO (dataset/CSL/raw) without their "
-        "self-loops, one per line: label, skip, graph6",
-        "leave data_root out to generate graphs of the same classes",
     ),
     "exp": DataFile(
         "exp/exp.npz",
         "78381a639e2042eaea50054a17d79e2dc5b0d272ed4b7f28f48a2ffc1a57f7b9",
-        "the graphs of GRAPHSAT.pkl of github.com/JiaruiFeng/KP-GNN (data/EXP/raw) as "
-        "arrays",
         "get GRAPHSAT.pkl of github.com/JiaruiFeng/KP-GNN (data/EXP/raw), of which "
         f"tensors alone are read, and put it into exp{_BELOW}",
     ),
     "cexp": DataFile(
         "exp/cexp.npz",
         "c4fae5c4278bca8de23f778d88421badcd57958443941e5f34775886aa75ae66",
-        "the graphs of github.com/ralphabb/GNN-RNI (Data/CEXP/processed) as arrays",
         "get Data/CEXP/GRAPHSAT.txt of github.com/ralphabb/GNN-RNI, and put it as "
         f"CEXP.txt into exp{_BELOW}",
     ),
     "counting": DataFile(
         "counting/counting.npz",
         "385fb93074804a0e4f952e5cc10e755526c4381c734c3e06a37308f21831c8ab",
-        "the 5000 random regular graphs of Chen et al. 2020 (counting substructures) "
-        "and their split as arrays",
         "get randomgraph.mat of github.com/LingxiaoShawn/GNNAsKernel "
-        f"(data/subgraphcount), and put it into counting{_BELOW}; or leave data_root "
-        "out to generate graphs of the same distribution",
+        f"(data/subgraphcount), and put it into counting{_BELOW}; or {_GENERATED}",
     ),
     **{
-        folder + part: DataFile(
-            f"{folder}{part}.npz",
-            digest,
-            _PNA,
-            "leave data_root out to generate graphs of the same distribution",
-        )
+        folder + part: DataFile(f"{folder}{part}.npz", digest, _GENERATED)
         for folder, digests in _PNA_DIGESTS.items()
         for part, digest in digests.items()
     },
@@ -160,20 +131,34 @@ def has_data_file(
     return any((root / path).is_file() for path in (DATA_FILES[name].path, *others))
 
 
-def read_data_file(name: str, data_root: str | os.PathLike[str] | None = None) -> bytes:
-    """Return the content of one of ``DATA_FILES`` after checking its SHA-256.
+def find_data_file(
+    name: str, data_root: str | os.PathLike[str] | None = None, *others: str
+) -> Path:
+    """Return where one of ``DATA_FILES`` lies, or one of ``others`` in its place.
 
     Raises:
         DataNotFoundError: If the folder or the file is missing; the message says what
             to place where.
-        GraphInputError: If the content is another one, or cannot be read.
     """
+    paths = (DATA_FILES[name].path, *others)
     try:
-        path = find_data_root(data_root) / DATA_FILES[name].path
-        if not path.is_file():
-            raise DataNotFoundError(f"{path} does not exist.")
+        root = find_data_root(data_root)
+        for path in paths:
+            if (root / path).is_file():
+                return root / path
+        raise DataNotFoundError(f"{root} holds no {' or '.join(paths)}.")
     except DataNotFoundError as error:
         raise not_found(name, error) from None
+
+
+def read_data_file(name: str, data_root: str | os.PathLike[str] | None = None) -> bytes:
+    """Return the content of one of ``DATA_FILES`` after checking its SHA-256.
+
+    Raises:
+        DataNotFoundError: As :func:`find_data_file`.
+        GraphInputError: If the content is another one, or cannot be read.
+    """
+    path = find_data_file(name, data_root)
     return check_content(name, read_bytes(path), path)
 
 
@@ -190,7 +175,7 @@ def check_content(name: str, content: bytes, path: object) -> bytes:
     if found != file.sha256:
         raise GraphInputError(
             f"{path} is not the file it should be: its SHA-256 is {found}, expected "
-            f"{file.sha256}: {file.content}. Replace it: {file.public}."
+            f"{file.sha256}. Replace it: {file.public}."
         )
     return content
 
@@ -209,29 +194,103 @@ def read_data_graphs(
     return unpack(pack_edge_indices(*structure)), arrays
 
 
-def build_folder(target: Path, build: Callable[[Path], object]) -> None:
-    """Fill a new folder that becomes ``target`` only when complete.
+class Collection(list[T]):
+    """The items of a benchmark.
 
-    Several processes may build one folder at once: the first to finish wins, and the
-    others find it done. Parents are made; a target that exists is left as it is.
+    Those read from a file take ``data_root``, the data folder (by default what
+    ``SEKGNN_DATA`` names), and raise ``DataNotFoundError`` if the file is missing and
+    ``GraphInputError`` if its SHA-256 is wrong.
+    """
+
+    def __repr__(self) -> str:
+        source = f", {self.source}" if hasattr(self, "source") else ""
+        return f"{type(self).__name__}({len(self)}{source})"
+
+
+STANDARD_ERRORS = 6.0
+"""How far the mean of a random sample may lie from the published one."""
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """One line of the paper's appendix table "Datasets Statistics".
+
+    Attributes:
+        tasks: Classes of a classification set, else number of targets.
+        graphs: Number of graphs, or of those in train, validation and test.
+        nodes: Mean number of nodes; of the training graphs where there is a split.
+        edges: Mean number of edges.
+        directed: Every edge counts twice in ``edges``.
+        tolerance: How far a mean may be off: the last digit that is printed.
+    """
+
+    tasks: int
+    graphs: tuple[int, ...]
+    nodes: float
+    edges: float
+    directed: bool = False
+    tolerance: float = 0.01
+
+
+PAPER_STATISTICS = {
+    "graph_property": Statistics(3, (5120, 640, 1280), 19.5, 101.1, True, 0.1),
+    "counting": Statistics(4, (1500, 1000, 2500), 18.8, 62.6, True, 0.1),
+    "MUTAG": Statistics(2, (188,), 17.93, 19.79),
+    "PTC_MR": Statistics(2, (344,), 14.29, 14.69),
+    "PROTEINS": Statistics(2, (1113,), 39.06, 72.82),
+    "ENZYMES": Statistics(6, (600,), 32.63, 62.14),
+    "BZR": Statistics(2, (405,), 35.75, 38.36),
+    "COX2": Statistics(2, (467,), 41.22, 43.45),
+    "IMDB-BINARY": Statistics(2, (1000,), 19.77, 96.53),
+    "IMDB-MULTI": Statistics(3, (1500,), 13.0, 65.94),
+    "QM9": Statistics(12, (129433,), 18.0, 18.6, tolerance=0.1),
+}
+"""The table, by dataset. Of QM9 it counts 129,433 molecules; qm9pack and PyG hold
+130,831, so the number of its graphs is not compared."""
+
+
+def check_statistics(
+    name: str,
+    num_nodes: Any,
+    num_edges: Any,
+    *,
+    graphs: tuple[int, ...] | None = None,
+    tasks: int | None = None,
+    sampled: bool = False,
+) -> None:
+    """Compare a loaded dataset with the paper's table.
+
+    Nodes and undirected edges are those of every graph, ``[G]``; the number of graphs
+    (or of those in each split) and of tasks are not compared if left out. If the graphs
+    are a random sample of the published distribution, a mean may be off by
+    ``STANDARD_ERRORS`` standard errors.
 
     Raises:
-        OutputError: If the operating system refuses to write.
+        GraphInputError: If they disagree; the message holds both numbers.
+
+    Example:
+        >>> check_statistics("MUTAG", [17.93] * 188, [19.79] * 188, graphs=(188,))
     """
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        draft.mkdir(parents=True)
-    except OSError as error:
-        raise OutputError(
-            f"cannot write to the cache folder {target.parent}: {error.strerror}; set "
-            f"{CACHE_VARIABLE} (or cache_dir) to a folder you may write to."
-        ) from error
-    try:
-        build(draft)
-        try:
-            draft.rename(target)
-        except OSError:
-            if not target.is_dir():  # else another process was faster
-                raise
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+    paper = PAPER_STATISTICS[name]
+    edges = np.asarray(num_edges, dtype=np.float64) * (2 if paper.directed else 1)
+    checks: list[tuple[str, object, object, bool]] = [
+        ("graphs", graphs, paper.graphs, graphs in (None, paper.graphs)),
+        ("classes or targets", tasks, paper.tasks, tasks in (None, paper.tasks)),
+    ]
+    for what, values, expected in (
+        ("mean number of nodes", np.asarray(num_nodes, np.float64), paper.nodes),
+        ("mean number of edges", edges, paper.edges),
+    ):
+        mean = float(values.mean()) if values.size else float("nan")
+        slack = paper.tolerance
+        if sampled:
+            slack += STANDARD_ERRORS * float(values.std()) / max(values.size, 1) ** 0.5
+        checks.append((what, round(mean, 4), expected, abs(mean - expected) <= slack))
+    wrong = [
+        f"{what} {got} (paper: {want})" for what, got, want, ok in checks if not ok
+    ]
+    if wrong:
+        raise GraphInputError(
+            f"{name} is not the dataset of the paper: {', '.join(wrong)}. Another "
+            "version of it, or files cut short? Replace them."
+        )

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.datasets.graph_task import Y_MASK, GraphTask
-from sekgnn.datasets.pyg import as_data
+from sekgnn.datasets.graph_task import Y_MASK, GraphTask, as_data, set_targets
 from sekgnn.datasets.targets import (
     TargetColumn,
     TaskKind,
@@ -32,26 +31,22 @@ Positions = NDArray[np.int64]
 
 
 class Lazy(Sequence[Any]):
-    """Items that are made when they are asked for."""
+    """Items at some positions, each made when it is asked for."""
 
-    def __init__(self, count: int, make: Callable[[int], Any]) -> None:
-        self.size, self.make = count, make
+    def __init__(self, positions: Positions, make: Callable[[int], Any]) -> None:
+        self.positions, self.make = positions, make
 
     def __len__(self) -> int:
-        return self.size
+        return self.positions.size
 
     @overload
     def __getitem__(self, index: int) -> Any: ...
     @overload
-    def __getitem__(self, index: slice) -> list[Any]: ...
-    def __getitem__(self, index: int | slice) -> Any:
-        places = range(self.size)[index]
-        if isinstance(places, range):
-            return [self.make(i) for i in places]
-        return self.make(places)
-
-    def __iter__(self) -> Iterator[Any]:
-        return map(self.make, range(self.size))
+    def __getitem__(self, index: slice) -> Lazy: ...
+    def __getitem__(self, index: int | slice | Positions) -> Any:
+        if isinstance(index, slice | np.ndarray):
+            return Lazy(self.positions[index], self.make)
+        return self.make(int(self.positions[index]))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -67,7 +62,7 @@ class ShardTask(GraphTask):
     y: NDArray[Any]
     num_nodes: Positions  # of every graph, [G]
 
-    _per_item = ("mask", "positions", "y", "num_nodes")
+    _per_item = (*GraphTask._per_item, "positions", "num_nodes")
 
     @property
     def sizes(self) -> Positions:
@@ -77,10 +72,7 @@ class ShardTask(GraphTask):
     @property
     def shard_numbers(self) -> Positions:
         """The shard of every graph, ``[G]``."""
-        numbers: Positions = (
-            np.searchsorted(self.shards.graph_ptr, self.positions, side="right") - 1
-        )
-        return numbers
+        return _shard_of(self.shards, self.positions)
 
     @property
     def num_features(self) -> int:
@@ -112,37 +104,6 @@ class ShardTask(GraphTask):
         digest.update(self.positions.tobytes())
         return digest.hexdigest()
 
-    def subset(self, chosen: Sequence[int] | NDArray[np.int64]) -> ShardTask:
-        """Return the task of the graphs at some positions, without their split."""
-        return super().subset(chosen).with_items()
-
-    def with_items(self) -> ShardTask:
-        """Return the same with graphs, places and SMILES of its positions."""
-
-        def item(i: int) -> Any:
-            shard, number = self.shards.find(int(self.positions[i]))
-            record = shard.record(number, self.shards.names)
-            data = as_data(record.graph, record.x, edge_attr=record.edge_attr)
-            for name, value in self.target_fields(np.array([i])).items():
-                data[name] = value
-            return data
-
-        def place(i: int) -> str:
-            position = int(self.positions[i])
-            number = int(np.searchsorted(ptr, position, side="right")) - 1
-            return f"graph {position - int(ptr[number])} of {lines[number]['file']}"
-
-        def text(i: int) -> str | None:
-            shard, number = self.shards.find(int(self.positions[i]))
-            return shard.text(number)
-
-        ptr, lines = self.shards.graph_ptr, self.shards.manifest["files"]
-        count = self.positions.size
-        texts = None if not count or text(0) is None else Lazy(count, text)
-        return replace(
-            self, graphs=Lazy(count, item), places=Lazy(count, place), texts=texts
-        )
-
     def read(
         self, numbers: Positions, of_nodes: Sequence[str], of_edges: Sequence[str]
     ) -> tuple[PackedGraphs, dict[str, NDArray[Any]]]:
@@ -151,16 +112,14 @@ class ShardTask(GraphTask):
         Arrays of shards have a row per node (``of_nodes``) or per entry of ``indices``
         (``of_edges``, left out where absent).
         """
-        places = self.positions[numbers]
-        ptr = self.shards.graph_ptr
+        positions = self.positions[numbers]
+        owners = _shard_of(self.shards, positions)
         packed: list[PackedGraphs] = []
         arrays: dict[str, list[NDArray[Any]]] = {}
-        for number in np.unique(
-            np.searchsorted(ptr, places, side="right") - 1
-        ).tolist():
+        for number in np.unique(owners).tolist():
             shard = self.shards.shard(number)
-            inside = (places >= ptr[number]) & (places < ptr[number + 1])
-            some, nodes, edges = shard.packed.take(places[inside] - ptr[number])
+            inside = positions[owners == number] - self.shards.graph_ptr[number]
+            some, nodes, edges = shard.packed.take(inside)
             packed.append(some)
             for names, rows in ((of_nodes, nodes), (of_edges, edges)):
                 for name in names:
@@ -185,6 +144,8 @@ def shard_task(
             nodes, or as :func:`~sekgnn.datasets.targets.encode_targets`.
         ConfigError: If the shards hold no targets, or none of that name.
     """
+    import torch
+
     shards = Shards(folder)
     if not shards.targets:
         raise ConfigError(
@@ -197,52 +158,76 @@ def shard_task(
                 f"encode again with --target {name}."
             )
     names = list(targets) or shards.targets
-    node_ptrs = shards.column("node_ptr")
-    sizes = np.concatenate([np.diff(ptr) for ptr in node_ptrs])
-    lost = sum(line["left_out"] for line in shards.manifest["files"])
-    count = len(shards)
-    bare = ShardTask(
-        graphs=(),
-        kind=None,
-        target_names=tuple(names),
-        classes=None,
-        mask=np.ones((count, len(names)), dtype=np.bool_),
-        places=(),
-        feature_names=shards.names.node,
-        edge_feature_names=shards.names.edge,
-        name=Path(folder).name,
-        source="shards",
-        reader=shards.manifest["reader"],
-        encoding=encoding_from_dict(shards.manifest["parameters"]["encoding"]),
-        left_out={"SMILES that rdkit cannot read": lost} if lost else {},
-        shards=shards,
-        positions=np.arange(count),
-        y=np.zeros(count, dtype=np.int64),
-        num_nodes=sizes,
-    ).with_items()
+    positions = np.arange(len(shards))
+    sizes = np.concatenate([np.diff(ptr) for ptr in shards.column("node_ptr")])
+    files, reader = shards.manifest["files"], shards.manifest["reader"]
+
+    def place(position: int) -> str:
+        number = int(_shard_of(shards, np.array(position)))
+        start = int(shards.graph_ptr[number])
+        return f"graph {position - start} of {files[number]['file']}"
+
+    def text(position: int) -> str | None:
+        shard, number = shards.find(position)
+        return shard.text(number)
+
+    def graph(position: int) -> Any:
+        shard, number = shards.find(position)
+        record = shard.record(number, shards.names)
+        data = as_data(record.graph, record.x, edge_attr=record.edge_attr)
+        set_targets([data], torch.from_numpy(y[[position]]), encoded.mask[[position]])
+        return data
+
+    places = Lazy(positions, place)
     if not sizes.all():
-        place = bare.places[int(sizes.argmin())]
-        raise GraphInputError(f"{folder}, {place}: the graph has no nodes.")
-    columns = [_column(shards, name, bare.places) for name in names]
-    if kind is None and bare.reader == {"format": "tu"} and len(columns) == 1:
-        values = {value for value in columns[0].values if value is not None}
-        whole = all(isinstance(value, str) or value % 1 == 0 for value in values)
-        kind = "regression"
-        if whole and 2 * len(values) <= count:
-            kind = "binary" if len(values) == 2 else "multiclass"
+        empty = places[int(sizes.argmin())]
+        raise GraphInputError(f"{folder}, {empty}: the graph has no nodes.")
+    columns = [_column(shards, name, places) for name in names]
+    if kind is None and reader == {"format": "tu"} and len(columns) == 1:
+        kind = _tu_kind(columns[0])
     encoded = encode_targets(columns, kind)
-    units = tuple(unit_of(name) for name in names)
-    known = units if encoded.kind == "regression" and any(units) else ()
-    full = replace(
-        bare,
+    y, units = encoded.y, tuple(unit_of(name) for name in names)
+    lost = sum(line["left_out"] for line in files)
+    return ShardTask(
+        graphs=Lazy(positions, graph),
         kind=encoded.kind,
+        target_names=encoded.names,
         classes=encoded.classes,
         mask=encoded.mask,
-        y=encoded.y,
-        target_units=known,
+        places=places,
+        feature_names=shards.names.node,
+        edge_feature_names=shards.names.edge,
+        texts=Lazy(positions, text) if len(shards) and text(0) is not None else None,
+        name=Path(folder).name,
+        source="shards",
+        reader=reader,
+        encoding=encoding_from_dict(shards.manifest["parameters"]["encoding"]),
+        left_out={"SMILES that rdkit cannot read": lost} if lost else {},
         missing=encoded.missing,
+        target_units=units if encoded.kind == "regression" and any(units) else (),
+        shards=shards,
+        positions=positions,
+        y=y,
+        num_nodes=sizes,
     )
-    return full.with_items()
+
+
+def _shard_of(shards: Shards, positions: Positions) -> Positions:
+    """Return the number of the shard that holds each graph."""
+    numbers: Positions = np.searchsorted(shards.graph_ptr, positions, side="right") - 1
+    return numbers
+
+
+def _tu_kind(column: TargetColumn) -> TaskKind:
+    """Return the kind of the target of a TU folder: few integers or names are labels.
+
+    The shards do not say whether it stood among labels or attributes.
+    """
+    values = {value for value in column.values if value is not None}
+    whole = all(isinstance(value, str) or value % 1 == 0 for value in values)
+    if not whole or 2 * len(values) > len(column.values):
+        return "regression"
+    return "binary" if len(values) == 2 else "multiclass"
 
 
 def _column(shards: Shards, name: str, places: Sequence[str]) -> TargetColumn:

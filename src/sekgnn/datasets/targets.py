@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from sekgnn.checks import check_choice
 from sekgnn.errors import ConfigError, GraphInputError
 
 TaskKind = Literal["binary", "multiclass", "multilabel", "regression"]
-TASK_KINDS = ("binary", "multiclass", "multilabel", "regression")
+TASK_KINDS: tuple[TaskKind, ...] = get_args(TaskKind)
 """What targets can be."""
 _MOST = float(np.finfo(np.float32).max)
 MOST_NUMBERED_CLASSES = 10
@@ -207,13 +207,14 @@ def read_column(
         >>> read_column("y", ["1", "", "cat", True], ["a", "b", "c", "d"], "x").values
         ('1', None, 'cat', 'True')
     """
-    read = []
-    spelled = {}
-    for i, (value, place) in enumerate(zip(values, places, strict=True)):
-        read.append(_value(name, value, f"{source}, {place}"))
-        if read[-1] is None and value is not None:
-            spelled[i] = str(value).strip()
-    column = TargetColumn(name, tuple(read), tuple(places), source, spelled)
+    pairs = zip(values, places, strict=True)
+    read = tuple(_value(name, value, f"{source}, {place}") for value, place in pairs)
+    spelled = {
+        i: str(value).strip()
+        for i, value in enumerate(values)
+        if read[i] is None and value is not None
+    }
+    column = TargetColumn(name, read, tuple(places), source, spelled)
     if not column.present:
         raise column.wrong("", "all values are missing; there is nothing to learn.")
     return column
@@ -309,17 +310,6 @@ def _missing(
             value = column.values[i]
             counts[column.spelled.get(i, "") if value is None else str(value)] += 1
     return dict(counts.most_common())
-
-
-def missing_words(missing: Mapping[str, int]) -> str:
-    """Return a text for the counts of missing targets.
-
-    Example:
-        >>> missing_words({"": 3, "NA": 2})
-        " (3 empty, 2 'NA')"
-    """
-    words = [f"{n} {repr(text) if text else 'empty'}" for text, n in missing.items()]
-    return f" ({', '.join(words)})" if words else ""
 
 
 def _kind(

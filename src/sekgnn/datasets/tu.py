@@ -1,61 +1,57 @@
-"""The eight TU datasets of the paper as PyG datasets, and their folds."""
+"""The eight TU datasets of the paper, with PyG's features, and their folds."""
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import io
 import os
-import shutil
+import tempfile
+import urllib.request
 import warnings
-from collections.abc import Callable, Sequence
+import zipfile
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice
-from sekgnn.datasets.pyg import as_data
-from sekgnn.datasets.root import VARIABLE, build_folder, find_data_root
-from sekgnn.datasets.statistics import PAPER_STATISTICS, check_statistics
+from sekgnn.datasets.by_name import TU_NAMES, register_dataset
+from sekgnn.datasets.graph_task import GraphTask, as_data, make_task
+from sekgnn.datasets.root import (
+    PAPER_STATISTICS,
+    VARIABLE,
+    check_statistics,
+    find_data_root,
+)
+from sekgnn.datasets.targets import read_column
 from sekgnn.errors import (
     CacheWarning,
+    ConfigError,
     DataNotFoundError,
     GraphInputError,
     GraphInputWarning,
 )
-from sekgnn.files import cache_folder, check_private
+from sekgnn.files import (
+    CACHE_VARIABLE,
+    cache_folder,
+    check_private,
+    make_folder,
+    write_atomically,
+)
+from sekgnn.graphs.graph_record import GraphRecord
 from sekgnn.graphs.table import read_text
 from sekgnn.graphs.tu_folder import tu_records
 from sekgnn.memory import check_memory
 
-if TYPE_CHECKING:
-    from torch_geometric.data import Data, InMemoryDataset
-
 NUM_FOLDS = 10
-TU_NAMES = (
-    "MUTAG",
-    "PTC_MR",
-    "PROTEINS",
-    "ENZYMES",
-    "BZR",
-    "COX2",
-    "IMDB-BINARY",
-    "IMDB-MULTI",
-)
-"""TU sets that are known by name."""
+COLLECTION = "https://www.chrsmrrs.com/graphkerneldatasets"
 
 
-def tu_dataset(
-    name: str,
-    data_root: str | os.PathLike[str] | None = None,
-    *,
-    cache_dir: str | os.PathLike[str] | None = None,
-    degree_features: bool | None = None,
-    use_node_attr: bool = False,
-    transform: Callable[[Data], Data] | None = None,
-) -> InMemoryDataset:
+def tu_task(name: str, data_root: str | os.PathLike[str] | None = None) -> GraphTask:
     """Read a TU dataset, from files at hand or from the internet.
 
     ``x`` holds the one-hot node labels, in the IMDB sets, which have none, the one-hot
@@ -67,13 +63,8 @@ def tu_dataset(
     Args:
         name: One of ``TU_NAMES``.
         data_root: The data folder, with the files in ``tu/NAME/raw``; by default what
-            ``SEKGNN_DATA`` names. Without either they are downloaded once.
-        cache_dir: Where to keep a download; by default what ``SEKGNN_CACHE`` names,
-            else the user's cache folder. Others must not be able to write to it.
-        degree_features: One-hot degrees as ``x``, beside node labels if there are any;
-            by default only where there are no node labels.
-        use_node_attr: Put the continuous node attributes before the labels in ``x``.
-        transform: Applied whenever a graph is taken.
+            ``SEKGNN_DATA`` names. Without either ``NAME.zip`` is downloaded once, to
+            the cache folder, which others must not be able to write to.
 
     Raises:
         ConfigError: If there is no such dataset.
@@ -84,24 +75,42 @@ def tu_dataset(
     Warns:
         CacheWarning: If the download was damaged; it is made again.
     """
-    from torch_geometric.data import InMemoryDataset
-
     check_choice("name", name, TU_NAMES)
     raw = _raw_folder(name, data_root)
-    if raw is None:
-        raw = _downloaded(name, cache_folder(cache_dir) / "tu" / name)
-    graphs = _graphs(raw, degree_features, use_node_attr)
+    if raw is not None:
+        records = _records(raw)
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            with zipfile.ZipFile(io.BytesIO(_archive(name))) as archive:
+                archive.extractall(folder)
+            records = _records(Path(folder, name))
+    labels = [int(record.targets["y"]) for record in records]
+    classes = sorted(set(labels))
     check_statistics(
         name,
-        [data.num_nodes for data in graphs],
-        np.array([data.num_edges for data in graphs]) / 2,
-        graphs=(len(graphs),),
-        tasks=len({int(data.y) for data in graphs}),
+        [record.graph.num_nodes for record in records],
+        [record.graph.num_edges for record in records],
+        graphs=(len(records),),
+        tasks=len(classes),
     )
-    dataset = InMemoryDataset(transform=transform)
-    dataset.name = name
-    dataset._data, dataset.slices = InMemoryDataset.collate(graphs)
-    return dataset
+    places = [record.place for record in records]
+    column = read_column("y", [classes.index(y) for y in labels], places, name)
+    numbers = tuple(range(len(classes)))
+    task = make_task(name, _with_features(records), places, [column], classes=numbers)
+    reader = {"format": "benchmark"}
+    return replace(task, name=name, source="TU collection", reader=reader)
+
+
+def _registered(
+    name: str, target: Sequence[str], *, data_root: str | Path | None, **unused: Any
+) -> GraphTask:
+    if target:
+        raise ConfigError(f"{name} has one target, its class; leave target out.")
+    return tu_task(name, data_root)
+
+
+for _name in TU_NAMES:
+    register_dataset(_name)(partial(_registered, _name))
 
 
 def tu_folds(
@@ -156,109 +165,89 @@ def _raw_folder(name: str, data_root: str | os.PathLike[str] | None) -> Path | N
     if data_root is None and not os.environ.get(VARIABLE):
         return None
     folder = find_data_root(data_root) / "tu" / name / "raw"
-    files = sorted(folder.glob(f"{name}_*.txt"))
-    if not files and data_root is not None:
-        raise DataNotFoundError(
-            f"{folder} holds no files {name}_*.txt. Put those of {name}.zip of "
-            "www.chrsmrrs.com/graphkerneldatasets there, or leave data_root out to "
-            "download them."
-        )
-    for part in ("A", "graph_indicator", "graph_labels") if files else ():
-        if folder / f"{name}_{part}.txt" not in files:
-            raise DataNotFoundError(
-                f"{folder / f'{name}_{part}.txt'} is missing, though other files of "
-                "the dataset are there; copy it as well."
-            )
-    return folder if files else None
+    parts = ("A", "graph_indicator", "graph_labels")
+    missing = [part for part in parts if not (folder / f"{name}_{part}.txt").is_file()]
+    if not missing:
+        return folder
+    if data_root is None and len(missing) == len(parts):
+        return None
+    raise DataNotFoundError(
+        f"{folder / f'{name}_{missing[0]}.txt'} is missing. Put the text files of "
+        f"{COLLECTION}/{name}.zip there, or leave data_root out to download them."
+    )
 
 
-def _downloaded(name: str, folder: Path) -> Path:
-    """Return the folder of the raw files, downloaded first if they are not there."""
-    from torch_geometric.datasets import TUDataset
-
-    raw, sums = folder / name / "raw", folder / "raw.sha256"
-
-    def build(draft: Path) -> None:
-        dataset = TUDataset.__new__(TUDataset)  # for its download alone
-        dataset.root, dataset.name, dataset.cleaned = str(draft), name, False
-        (draft / name / "raw").mkdir(parents=True)
-        try:
-            with contextlib.redirect_stderr(io.StringIO()):  # "Downloading ..."
-                dataset.download()
-        except (OSError, RuntimeError, ValueError) as error:
-            raise DataNotFoundError(
-                f"{name} could not be downloaded ({error}). Get {name}.zip of "
-                "www.chrsmrrs.com/graphkerneldatasets, put its text files into "
-                f"tu/{name}/raw below a folder, and set {VARIABLE} to that folder."
-            ) from error
-        (draft / sums.name).write_bytes(_digest(draft / name / "raw").encode())
-
-    check_private(folder)
-    if folder.is_dir():
-        if sums.is_file() and sums.read_bytes() == _digest(raw).encode():
-            return raw
-        text = f"the download {folder} is damaged; it is made again."
+def _archive(name: str) -> bytes:
+    """Return the content of ``NAME.zip``, downloaded unless the cache holds it."""
+    root = cache_folder()
+    file = root / "tu" / f"{name}.zip"
+    check_private(file, root)
+    if file.is_file():
+        content = file.read_bytes()
+        if _is_whole(content):
+            return content
+        text = f"the download {file} is damaged; it is made again."
         warnings.warn(text, CacheWarning, stacklevel=3)
-        shutil.rmtree(folder, ignore_errors=True)
-    build_folder(folder, build)
-    return raw
+    make_folder(file.parent, f"set {CACHE_VARIABLE} to a folder you may write to")
+    try:
+        with urllib.request.urlopen(f"{COLLECTION}/{name}.zip", timeout=60) as answer:
+            content = answer.read()
+        if not _is_whole(content):
+            raise ValueError("what came is not a whole zip file")
+    except (OSError, ValueError) as error:
+        raise DataNotFoundError(
+            f"{name} could not be downloaded ({error}). Get {COLLECTION}/{name}.zip, "
+            f"put its text files into tu/{name}/raw below a folder, and set {VARIABLE} "
+            "to that folder."
+        ) from error
+    write_atomically(file, lambda draft: draft.write(content))
+    return content
 
 
-def _digest(folder: Path) -> str:
-    """Return a name for the content of a folder's files."""
-    digest = hashlib.sha256()
-    for file in sorted(folder.glob("*.txt")):
-        digest.update(f"{file.name}\0".encode())
-        digest.update(hashlib.sha256(file.read_bytes()).digest())
-    return digest.hexdigest()
+def _is_whole(content: bytes) -> bool:
+    """Return whether these bytes are a zip file, and all its checksums are right."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return archive.testzip() is None
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError):
+        return False
 
 
-def _graphs(raw: Path, degree_features: bool | None, use_node_attr: bool) -> list[Data]:
-    """Return the graphs as PyG reads them."""
+def _records(raw: Path) -> list[GraphRecord]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphInputWarning)  # loops, as PyG drops them
-        records = list(tu_records(raw))
-    classes = sorted({int(record.targets["y"]) for record in records})
-    if degree_features is None:
-        named = records[0].names.node or ()
-        degree_features = not any(name.startswith("label") for name in named)
+        return list(tu_records(raw))
+
+
+def _with_features(records: Sequence[GraphRecord]) -> list[Any]:
+    """Return the graphs as PyG reads them, without continuous node attributes."""
     most = max(int(record.graph.degrees.max(initial=0)) for record in records)
     graphs = []
     for record in records:
-        blocks = []
-        if record.x is not None:
-            blocks += _columns(record.x, record.names.node or (), use_node_attr)
-        if degree_features:
-            blocks.append(np.eye(most + 1, dtype=np.float32)[record.graph.degrees])
-        edge_attr = None
-        if record.edge_attr is not None:
-            (edge_attr,) = _columns(record.edge_attr, record.names.edge or (), False)
-        x = np.concatenate(blocks, axis=1) if blocks else None
-        y = classes.index(int(record.targets["y"]))
-        data = as_data(record.graph, x, edge_attr=edge_attr, y=y)
+        x = _labels(record.x, record.names.node)
         if x is None:
-            del data.x
-        graphs.append(data)
+            x = np.eye(most + 1, dtype=np.float32)[record.graph.degrees]
+        edge_attr = _labels(record.edge_attr, record.names.edge)
+        graphs.append(as_data(record.graph, x, edge_attr=edge_attr))
     return graphs
 
 
-def _columns(
-    block: NDArray[np.float32], names: Sequence[str], attributes: bool
-) -> list[NDArray[np.float32]]:
-    """Return attributes, if wanted, and a column for each label from least to most.
+def _labels(
+    block: NDArray[np.float32] | None, names: Sequence[str] | None
+) -> NDArray[np.float32] | None:
+    """Return a column for each label from least to most; ``None`` without labels.
 
     Our reader has columns only for labels that occur, PyG's also for those between.
     """
-    count = sum(name.startswith("attribute") for name in names)
-    blocks = [block[:, :count]] if attributes and count else []
-    labels = np.array([int(name.split()[1]) for name in names[count:]], dtype=np.int64)
-    if labels.size:
-        width = int(labels.max() - labels.min()) + 1
-        check_memory(4 * width * len(block), f"one column for each of {width} labels")
-        wide = np.zeros((len(block), width), dtype=np.float32)
-        wide[:, labels - labels.min()] = block[:, count:]
-        blocks.append(wide)
-    return blocks
+    columns = [i for i, name in enumerate(names or ()) if name.startswith("label")]
+    if block is None or not columns:
+        return None
+    labels = np.array([int((names or ())[i].split()[1]) for i in columns])
+    width = int(labels.max() - labels.min()) + 1
+    check_memory(4 * width * len(block), f"one column for each of {width} labels")
+    wide = np.zeros((len(block), width), dtype=np.float32)
+    wide[:, labels - labels.min()] = block[:, columns]
+    return wide
 
 
 def _positions(file: Path, count: int) -> NDArray[np.int64]:

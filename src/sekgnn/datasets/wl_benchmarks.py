@@ -7,108 +7,70 @@ import io
 import os
 import pickle
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.checks import check_choice, check_positive, check_seed
-from sekgnn.datasets.pyg import Collection, as_data
+from sekgnn.checks import check_positive, check_seed
 from sekgnn.datasets.root import (
-    find_data_root,
-    has_data_file,
-    not_found,
+    Collection,
+    find_data_file,
     read_data_file,
     read_data_graphs,
 )
-from sekgnn.errors import DataNotFoundError, GraphInputError
+from sekgnn.errors import GraphInputError
 from sekgnn.graphs import (
     Graph,
     LabelledGraph,
+    barabasi_albert_graph,
     csl_graph,
     from_graph6,
+    random_graph,
+    random_regular_graph,
     rook_graph,
     shrikhande_graph,
 )
 from sekgnn.graphs.table import read_bytes
-
-if TYPE_CHECKING:
-    from torch_geometric.data import Data
+from sekgnn.parallel import Progress
 
 NUM_NODES = 41
 SKIPS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)
-COPIES = 15
 
-SatPairs = tuple[list[Graph], list[NDArray[np.int64]], list[int]]
-"""Graphs, the label of every node, and the class of every graph."""
+SatGraph = tuple[Graph, NDArray[np.int64], int]
+"""A graph, the label of every node, and the class."""
 
 
 class CSL(Collection[Graph]):
-    """The 150 graphs of Murphy et al. 2019, "Relational Pooling".
+    """The 150 graphs of Murphy et al. 2019, "Relational Pooling", relabelled by a seed.
 
-    Class c holds 15 relabelled copies of the cycle of 41 nodes with further links of
-    length ``SKIPS[c]``. All are 4-regular, so 1-WL sees one class.
+    Class c holds copies of the cycle of 41 nodes with further links of length
+    ``SKIPS[c]``. All are 4-regular, so 1-WL sees one class.
 
     Args:
-        data_root: The data folder, which must then hold the original graphs; by default
-            what ``SEKGNN_DATA`` names, and without the file the graphs are generated.
+        seed: Of the relabelling.
+        copies: Of every class.
 
     Attributes:
-        labels: Class of every graph, int64 ``[150]``.
-        source: ``"file"`` or ``"generated"``.
+        labels: Class of every graph, int64 ``[10 * copies]``.
+
+    Example:
+        >>> CSL(copies=2).labels.tolist()[:4]
+        [0, 0, 1, 1]
     """
 
-    labels: NDArray[np.int64]
-    source: str = "generated"
-
-    def __init__(self, data_root: str | os.PathLike[str] | None = None) -> None:
-        if not has_data_file("csl", data_root):
-            made = CSL.generated()
-            self._fill(made, made.labels.tolist())
-            return
-        self.source = "file"
-        text = read_data_file("csl", data_root).decode("ascii")
-        rows = [line.split("\t") for line in text.splitlines()]
-        self._fill((from_graph6(row[2]) for row in rows), [int(row[0]) for row in rows])
-
-    @classmethod
-    def generated(cls, seed: int = 0, copies: int = COPIES) -> CSL:
-        """Return the same classes, relabelled by a seed; needs no file.
-
-        Example:
-            >>> CSL.generated(copies=2).labels.tolist()[:4]
-            [0, 0, 1, 1]
-        """
+    def __init__(self, seed: int = 0, copies: int = 15) -> None:
         check_positive("copies", copies)
         rng = np.random.default_rng(check_seed(seed))
-        made = cls.__new__(cls)
-        made._fill(
-            (
-                csl_graph(NUM_NODES, skip).relabel(rng.permutation(NUM_NODES))
-                for skip in SKIPS
-                for _ in range(copies)
-            ),
-            [label for label in range(len(SKIPS)) for _ in range(copies)],
+        super().__init__(
+            csl_graph(NUM_NODES, skip).relabel(rng.permutation(NUM_NODES))
+            for skip in SKIPS
+            for _ in range(copies)
         )
-        return made
-
-    def _fill(self, graphs: Iterable[Graph], labels: list[int]) -> None:
-        """Keep graphs and labels."""
-        super().__init__(graphs)
-        self.labels = np.array(labels, dtype=np.int64)
+        self.labels = np.repeat(np.arange(len(SKIPS)), copies)
         self.labels.flags.writeable = False
-
-    @property
-    def skips(self) -> NDArray[np.int64]:
-        """Skip length of every graph, int64 ``[150]``."""
-        return np.array(SKIPS, dtype=np.int64)[self.labels]
-
-    def to_pyg(self) -> list[Data]:
-        """Return the graphs as PyG data; ``y`` is the class, ``x`` a column of ones."""
-        labels = self.labels.tolist()
-        return [as_data(g, y=label) for g, label in zip(self, labels, strict=True)]
 
 
 class EXP(Collection[Graph]):
@@ -138,23 +100,25 @@ class EXP(Collection[Graph]):
     """
 
     _name = "exp"
-    _files = ("exp/exp.npz", "exp/GRAPHSAT.pkl")
+    _public = "exp/GRAPHSAT.pkl"
     _digest = "2c93bff850afbc56d69fcbc96a0fb6b73be2d7a758ecb7e3261b9e451c0a513b"
-    labels: NDArray[np.int64]
-    source: str
 
     def __init__(self, data_root: str | os.PathLike[str] | None = None) -> None:
-        path = self._find(data_root)
+        if data_root is not None and Path(data_root).is_file():
+            path = Path(data_root)
+        else:
+            path = find_data_file(self._name, data_root, self._public)
+        rows: Iterable[SatGraph]
         if path.suffix == ".npz":
             graphs, arrays = read_data_graphs(self._name, path.parents[1])
             cuts = np.cumsum([graph.num_nodes for graph in graphs])[:-1]
             rows = zip(graphs, np.split(arrays["x"], cuts), arrays["y"], strict=True)
         else:
-            rows = zip(*read_sat_pairs(path), strict=True)
-        items, labels = [], []
+            rows = read_sat_pairs(path)
+        labels = []
         digest = hashlib.sha256()
         for graph, x, y in rows:
-            items.append(LabelledGraph(graph, x))
+            self.append(LabelledGraph(graph, x))
             labels.append(int(y))
             for part in ([graph.num_nodes, int(y)], x, graph.edge_index()):
                 digest.update(np.asarray(part).astype("<i8").tobytes())
@@ -167,32 +131,10 @@ class EXP(Collection[Graph]):
         self.source = "published" if same else "another sample"
         self.labels = np.array(labels, dtype=np.int64)
         self.labels.flags.writeable = False
-        super().__init__(items)
-
-    @classmethod
-    def _find(cls, data_root: str | os.PathLike[str] | None) -> Path:
-        if data_root is not None and Path(data_root).is_file():
-            return Path(data_root)
-        try:
-            root = find_data_root(data_root)
-            for file in cls._files:
-                if (root / file).is_file():
-                    return root / file
-            raise DataNotFoundError(f"{root} holds no {' or '.join(cls._files)}.")
-        except DataNotFoundError as error:
-            raise not_found(cls._name, error) from None
 
     def pairs(self) -> list[tuple[Graph, Graph]]:
         """Return the pairs (2k, 2k + 1)."""
         return list(zip(self[0::2], self[1::2], strict=True))
-
-    def to_pyg(self) -> list[Data]:
-        """Return the graphs as PyG data: ``x`` the one-hot label, ``y`` the class."""
-        one_hot = np.eye(2, dtype=np.float32)
-        return [
-            as_data(item, x=one_hot[item.node_labels], y=label)
-            for item, label in zip(self, self.labels.tolist(), strict=True)
-        ]
 
 
 class CEXP(EXP):
@@ -206,19 +148,8 @@ class CEXP(EXP):
     """
 
     _name = "cexp"
-    _files = ("exp/cexp.npz", "exp/CEXP.txt")
+    _public = "exp/CEXP.txt"
     _digest = "e039411df7a6b6a457edfd4a34f6f17a904820a30fe64d1c8799069489987ee8"
-
-    def pairs(
-        self, part: Literal["all", "learn", "exp"] = "all"
-    ) -> list[tuple[Graph, Graph]]:
-        """Return the pairs (2k, 2k + 1): all, or those 1-WL solves, or the others.
-
-        Raises:
-            ConfigError: If there is no such part.
-        """
-        parts = {"all": np.s_[:], "learn": np.s_[::2], "exp": np.s_[1::2]}
-        return super().pairs()[parts[check_choice("part", part, parts)]]
 
 
 class SR25(Collection[Graph]):
@@ -230,10 +161,6 @@ class SR25(Collection[Graph]):
     def __init__(self, data_root: str | os.PathLike[str] | None = None) -> None:
         texts = read_data_file("sr25", data_root).decode("ascii").split()
         super().__init__(from_graph6(text) for text in texts)
-
-    def to_pyg(self) -> list[Data]:
-        """Return the graphs as PyG data; ``y`` is the number of the graph, 0..14."""
-        return [as_data(graph, y=number) for number, graph in enumerate(self)]
 
 
 def rook_shrikhande() -> tuple[Graph, Graph]:
@@ -249,43 +176,71 @@ def rook_shrikhande() -> tuple[Graph, Graph]:
     return rook_graph(4), shrikhande_graph()
 
 
-def read_sat_pairs(path: Path) -> SatPairs:
+def demo_graphs(
+    count: int, seed: int, progress: Progress | None = None
+) -> tuple[list[Graph], dict[str, int]]:
+    """Return ``count`` graphs, four families in turn, and the size of each share."""
+    rng = np.random.default_rng(seed)
+
+    def size() -> int:
+        return int(rng.integers(10, 41))
+
+    def sparse() -> Graph:
+        n = size()
+        return random_graph(n, 4 / (n - 1), rng)
+
+    families: dict[str, Callable[[], Graph]] = {
+        "Erdős–Rényi, 10 to 40 nodes, mean degree about 4": sparse,
+        "random 3-regular, 10 to 40 nodes": lambda: random_regular_graph(
+            2 * int(rng.integers(5, 21)), 3, rng
+        ),
+        "Barabási–Albert, 10 to 40 nodes": lambda: barabasi_albert_graph(
+            size(), 2, rng
+        ),
+        "circular skip links, 41 nodes": lambda: csl_graph(41, int(rng.choice(SKIPS))),
+    }
+    draws = list(families.values())
+    graphs = []
+    for i in range(count):
+        graphs.append(draws[i % len(draws)]())
+        if progress is not None:
+            progress(i + 1, count)
+    shares = {name: len(range(i, count, len(draws))) for i, name in enumerate(families)}
+    return graphs, shares
+
+
+def read_sat_pairs(path: Path) -> list[SatGraph]:
     """Read ``GRAPHSAT.pkl``, or text such as ``GRAPHSAT.txt``."""
     content = read_bytes(path)
     try:
-        return _pickled(content) if path.suffix == ".pkl" else _text(content)
+        return list(_pickled(content) if path.suffix == ".pkl" else _text(content))
     except Exception as error:  # a damaged pickle may raise anything
         raise GraphInputError(
             f"{path} is not a published file of EXP or CEXP: {error}."
         ) from None
 
 
-def _text(content: bytes) -> SatPairs:
+def _text(content: bytes) -> Iterator[SatGraph]:
     """Read the number of graphs; per graph n and its class; per node a row."""
     words = np.array(content.split(), dtype=np.int64)
-    place = 1
+    start = 1
 
     def take(count: int) -> NDArray[np.int64]:
-        nonlocal place
-        place += count
-        if count < 0 or place > words.size:
+        nonlocal start
+        start += count
+        if count < 0 or start > words.size:
             raise GraphInputError("it ends too early")
-        return words[place - count : place]
+        return words[start - count : start]
 
-    graphs, labels, classes = [], [], []
     for _ in range(int(words[0])):
         n, y = take(2).tolist()
         kinds, edges = np.zeros(n, dtype=np.int64), []
         for node in range(n):
             kinds[node], degree = take(2).tolist()
-            near = take(degree)
-            edges.append(np.stack([np.full(degree, node), near]))
-        graphs.append(Graph.from_edge_index(np.concatenate(edges, axis=1), n))
-        labels.append(kinds)
-        classes.append(y)
-    if place != words.size:
+            edges.append(np.stack([np.full(degree, node), take(degree)]))
+        yield Graph.from_edge_index(np.concatenate(edges, axis=1), n), kinds, y
+    if start != words.size:
         raise GraphInputError("it goes on after the last graph")
-    return graphs, labels, classes
 
 
 class _Fields:
@@ -321,15 +276,11 @@ def _storage(content: bytes) -> Any:
     return torch.load(io.BytesIO(content), weights_only=True)
 
 
-def _pickled(content: bytes) -> SatPairs:
+def _pickled(content: bytes) -> Iterator[SatGraph]:
     """Read a list of PyG data with the attributes ``edge_index``, ``x`` and ``y``."""
-    graphs, labels, classes = [], [], []
     for item in _TensorReader(io.BytesIO(content)).load():
         fields = {**vars(item), **vars(item).get("_store", {})}
         x = fields["x"].reshape(len(fields["x"]), -1)
         x = (x if x.size(1) == 1 else x.argmax(1)).reshape(-1).numpy().astype(np.int64)
         edges = fields["edge_index"].numpy()
-        graphs.append(Graph.from_edge_index(edges, x.size))
-        labels.append(x)
-        classes.append(int(fields["y"]))
-    return graphs, labels, classes
+        yield Graph.from_edge_index(edges, x.size), x, int(fields["y"])

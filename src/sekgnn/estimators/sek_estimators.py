@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import Any, Self, TypedDict
 
 import numpy as np
 import torch
@@ -43,25 +43,27 @@ from sekgnn.training.run_folder import check_imported, import_typed
 from sekgnn.training.splits import check_training_classes, inner_split
 from sekgnn.training.training import Training
 
-E = TypeVar("E", bound="GraphEstimator")
+_Encoded = tuple[TaskKind, NDArray[Any], NDArray[np.bool_], tuple[Any, ...] | None]
 
 
 class _Parameters(TypedDict, total=False):
     class_weight: str | list[tuple[Label, float]] | None
 
 
-_Note = TypedDict(
-    "_Note",
-    {
-        "class": str,
-        "params": _Parameters,
-        "curves": dict[str, list[float]],
-        "kept_epoch": Size,
-        "n_features_in": Size,
-        "flat": bool,
-    },
-)
+class _Fitted(TypedDict):
+    curves_: dict[str, list[float]]
+    kept_epoch_: Size
+    n_features_in_: Size
+    _flat: bool
 
+
+class _Note(TypedDict):
+    name: str
+    params: _Parameters
+    fitted: _Fitted
+
+
+_FITTED = ("curves_", "kept_epoch_", "n_features_in_", "_flat")
 
 KEYS = {
     item.name: item.default
@@ -79,6 +81,10 @@ PARAMETERS: dict[str, Any] = {
     "threads": 1,
 }
 """Every parameter of an estimator, with its default."""
+
+
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+_POSITIONAL = dict.fromkeys(("self", "model"), inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def _has_vectors(estimator: GraphEstimator) -> bool:
@@ -120,19 +126,10 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         for name, value in {**PARAMETERS, **parameters, "model": model}.items():
             setattr(self, name, value)
 
-    __init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
-        + [
-            inspect.Parameter(
-                name,
-                inspect.Parameter.POSITIONAL_OR_KEYWORD
-                if name == "model"
-                else inspect.Parameter.KEYWORD_ONLY,
-                default=value,
-            )
-            for name, value in PARAMETERS.items()
-        ]
-    )
+    __init__.__signature__ = inspect.Signature([  # type: ignore[attr-defined]
+        inspect.Parameter(name, _POSITIONAL.get(name, _KEYWORD), default=default)
+        for name, default in {"self": inspect.Parameter.empty, **PARAMETERS}.items()
+    ])  # fmt: skip
 
     def __sklearn_tags__(self) -> Any:
         """Say that X is not a matrix, and that learned vectors are float32."""
@@ -142,11 +139,7 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         return tags
 
     def run_config(self) -> RunConfig:
-        """Return the parameters as the config of a run.
-
-        Raises:
-            ConfigError: If one cannot work.
-        """
+        """Return the parameters as the config of a run."""
         values = {name: getattr(self, name) for name in KEYS}
         if self.keep == "last":
             values["patience"] = None  # it only serves to choose an epoch
@@ -155,30 +148,35 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         typed = import_typed(values)
         return RunConfig.from_dict({**typed, "val_fraction": self.validation_fraction})
 
-    def _train(
-        self,
-        graphs: Sequence[Any],
-        kind: TaskKind,
-        y: torch.Tensor,
-        mask: NDArray[np.bool_],
-        classes: tuple[Any, ...] | None = None,
-        sample_weight: Sequence[float] | None = None,
-    ) -> None:
-        """Train; sets the fitted attributes.
+    def fit(
+        self, X: Sequence[Any], y: Any, sample_weight: Sequence[float] | None = None
+    ) -> Self:
+        """Train.
 
-        Targets are class numbers ``[G]`` or values ``[G, T]``, present where ``mask``,
-        ``[G, T]``, says so.
+        Args:
+            X: Graphs.
+            y: Their labels, numbers or texts; or the numbers to predict, ``[G]`` or
+                ``[G, T]``.
+            sample_weight: How much the loss of every graph weighs, not negative.
+
+        Raises:
+            GraphInputError: If a graph or a number is wrong, or there are fewer than
+                two classes.
+            ConfigError: If a parameter cannot work.
         """
-        task = list_task(graphs, self.node_features)
-        set_targets(task.graphs, y, mask)
+        if not len(X):
+            raise GraphInputError("no graphs are given.")
+        kind, rows, mask, classes = self._encode(y)
+        _check_lengths(X, rows, "targets")
+        task = list_task(X, self.node_features)
+        set_targets(task.graphs, torch.from_numpy(rows), mask)
         width = mask.shape[1]
         names = ("y",) if width == 1 else tuple(f"y{i}" for i in range(width))
         task = replace(task, kind=kind, target_names=names, classes=classes, mask=mask)
-        if sample_weight is not None:
-            weights = np.asarray(sample_weight)
-            if weights.shape != (len(task),):
-                shape = weights.size if weights.ndim == 1 else list(weights.shape)
-                raise GraphInputError(f"{len(task)} graphs, but {shape} weights.")
+        weights = self._weights(y, sample_weight)
+        if weights is not None:
+            weights = column_or_1d(weights)
+            _check_lengths(X, weights, "weights")
             set_weights(task, weights.tolist(), "sample_weight")
         random = check_random_state(self.random_state)
         seed = int(random.randint(np.iinfo(np.int32).max))
@@ -204,6 +202,15 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         self.curves_ = done[0].curves
         self.kept_epoch_ = done[0].kept_epoch
         self.n_features_in_ = task.num_features
+        return self
+
+    def _encode(self, y: Any) -> _Encoded:
+        """Return the kind of task, targets, where they are present, and classes."""
+        raise NotImplementedError
+
+    def _weights(self, y: Any, given: Any) -> Any:
+        """Return the weight of every graph, ``[G]``, or ``None``."""
+        return given
 
     @available_if(_has_vectors)
     def transform(self, X: Sequence[Any]) -> NDArray[np.float32]:
@@ -217,7 +224,6 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
             return self.predictor_.fingerprint(self._read(X))
 
     def _outputs(self, graphs: Sequence[Any]) -> NDArray[np.float64]:
-        """Return probabilities or values for graphs."""
         check_is_fitted(self, "predictor_")
         with _torch_threads(self.threads):
             return self.predictor_.predict(self._read(graphs))
@@ -245,19 +251,16 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         about = {
             "task": self.predictor_.note.to_dict(),
             "estimator": {
-                "class": type(self).__name__,
+                "name": type(self).__name__,
                 "params": plain(params),
-                "curves": self.curves_,
-                "kept_epoch": self.kept_epoch_,
-                "n_features_in": self.n_features_in_,
-                "flat": self._flat,
+                "fitted": {name: getattr(self, name) for name in _FITTED},
             },
         }
         first, *others = self.predictor_.models
         save_model(first, path, about, others=others)
 
     @classmethod
-    def load(cls: type[E], path: str | os.PathLike[str]) -> E:
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Return the estimator that :meth:`save` wrote; no code of the file is run.
 
         Raises:
@@ -266,8 +269,8 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         """
         try:
             note = read_as(_Note, read_about(path).get("estimator"), "estimator")
-            if note["class"] != cls.__name__:
-                raise ValueError(f"it is a {note['class']}")
+            if note["name"] != cls.__name__:
+                raise ValueError(f"it is a {note['name']}")
             estimator = build(cls, cls.__name__, note["params"])
         except ModelFileError:
             raise
@@ -277,19 +280,16 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
             estimator.class_weight = dict(estimator.class_weight)
         estimator.predictor_ = Predictor.load(path)
         check_imported(note["params"])  # or else fit() would import them
-        estimator.curves_ = note["curves"]
-        estimator.kept_epoch_ = note["kept_epoch"]
-        estimator.n_features_in_ = note["n_features_in"]
-        estimator._flat = note["flat"]
+        for name, value in note["fitted"].items():
+            setattr(estimator, name, value)
         return estimator
 
     def __getstate__(self) -> dict[str, Any]:
         """Put the network into the pickle as the bytes of a safe file."""
         state = dict(super().__getstate__())
-        if "predictor_" in state:
-            del state["predictor_"]
+        if state.pop("predictor_", None) is not None:
             with tempfile.TemporaryDirectory() as folder:
-                file = Path(folder) / "estimator.safetensors"
+                file = Path(folder, "estimator.safetensors")
                 self.save(file)
                 state["_file"] = file.read_bytes()
         return state
@@ -300,7 +300,7 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         super().__setstate__(state)
         if content is not None:
             with tempfile.TemporaryDirectory() as folder:
-                file = Path(folder) / "estimator.safetensors"
+                file = Path(folder, "estimator.safetensors")
                 file.write_bytes(content)
                 self.predictor_ = Predictor.load(file)
 
@@ -320,12 +320,9 @@ def _torch_threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def check_lengths(graphs: Sequence[Any], y: NDArray[Any]) -> None:
-    """Raise GraphInputError unless there is one row of targets per graph."""
-    if not len(graphs):
-        raise GraphInputError("no graphs are given.")
-    if len(graphs) != len(y):
-        raise GraphInputError(f"{len(graphs)} graphs, but {len(y)} targets.")
+def _check_lengths(graphs: Sequence[Any], rows: NDArray[Any], what: str) -> None:
+    if len(graphs) != len(rows):
+        raise GraphInputError(f"{len(graphs)} graphs, but {len(rows)} {what}.")
 
 
 def _kind_of(label: Any) -> str:
@@ -380,23 +377,7 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
         """The labels, sorted."""
         return np.array(self.predictor_.note.classes)
 
-    def fit(
-        self,
-        X: Sequence[Any],
-        y: Sequence[Any],
-        sample_weight: Sequence[float] | None = None,
-    ) -> SEKClassifier:
-        """Train.
-
-        Args:
-            X: Graphs.
-            y: Their labels: numbers or texts.
-            sample_weight: How much the loss of every graph weighs, not negative.
-
-        Raises:
-            GraphInputError: If a graph is wrong, or there are fewer than two classes.
-            ConfigError: If a parameter cannot work.
-        """
+    def _encode(self, y: Any) -> _Encoded:
         kinds = set() if isinstance(y, np.ndarray) else {_kind_of(value) for value in y}
         if len(kinds) > 1:
             raise GraphInputError(
@@ -404,24 +385,19 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
                 "the same label; make all of one kind."
             )
         labels = column_or_1d(np.asarray(y))
-        check_lengths(X, labels)
         check_classification_targets(labels)
         classes, numbers = np.unique(labels, return_inverse=True)
         if classes.size < 2:
             raise GraphInputError("all graphs are of one class; nothing to learn.")
-        if isinstance(self.class_weight, Mapping):
-            own = compute_sample_weight(self.class_weight, labels)
-            given = 1.0 if sample_weight is None else np.asarray(sample_weight)
-            sample_weight = own * given
-        self._train(
-            X,
-            "binary" if classes.size == 2 else "multiclass",
-            torch.from_numpy(numbers.astype(np.int64)),
-            np.ones((labels.size, 1), dtype=np.bool_),
-            tuple(classes.tolist()),
-            sample_weight,
-        )
-        return self
+        kind: TaskKind = "binary" if classes.size == 2 else "multiclass"
+        mask = np.ones((labels.size, 1), dtype=np.bool_)
+        return kind, numbers.astype(np.int64), mask, tuple(classes.tolist())
+
+    def _weights(self, y: Any, given: Any) -> Any:
+        if not isinstance(self.class_weight, Mapping):
+            return given
+        by_class = compute_sample_weight(self.class_weight, column_or_1d(np.asarray(y)))
+        return by_class * (1.0 if given is None else np.asarray(given))
 
     def predict_proba(self, X: Sequence[Any]) -> NDArray[np.float64]:
         """Return the probability of every class, ``[G, C]``; columns ``classes_``."""
@@ -458,30 +434,14 @@ class SEKRegressor(RegressorMixin, GraphEstimator):
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(
-        self, X: Sequence[Any], y: Any, sample_weight: Sequence[float] | None = None
-    ) -> SEKRegressor:
-        """Train.
-
-        Args:
-            X: Graphs.
-            y: Numbers, ``[G]`` or ``[G, T]``.
-            sample_weight: How much the loss of every graph weighs, not negative.
-
-        Raises:
-            GraphInputError: If a graph or a number is wrong.
-            ConfigError: If a parameter cannot work.
-        """
+    def _encode(self, y: Any) -> _Encoded:
         values = np.asarray(y, dtype=np.float64)
-        check_lengths(X, values)
         self._flat = values.ndim == 1
         values = values.reshape(len(values), -1)
         mask = ~np.isnan(values)
         if np.isinf(values).any() or not mask.any(axis=0).all():
             raise GraphInputError("targets must be finite, and not all missing.")
-        numbers = torch.from_numpy(np.nan_to_num(values))
-        self._train(X, "regression", numbers, mask, sample_weight=sample_weight)
-        return self
+        return "regression", np.nan_to_num(values), mask, None
 
     def predict(self, X: Sequence[Any]) -> NDArray[np.float64]:
         """Return a number per graph, ``[G]``, or ``[G, T]`` as in ``fit``."""

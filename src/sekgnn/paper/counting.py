@@ -18,10 +18,14 @@ from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice, check_positive, check_seed
 from sekgnn.datasets.by_name import choose_targets, numbers_task, register_dataset
-from sekgnn.datasets.graph_task import GraphTask
-from sekgnn.datasets.pyg import Collection, as_data
-from sekgnn.datasets.root import find_data_root, has_data_file, read_data_graphs
-from sekgnn.datasets.statistics import Split, check_statistics
+from sekgnn.datasets.graph_task import GraphTask, Split, as_data
+from sekgnn.datasets.root import (
+    Collection,
+    check_statistics,
+    find_data_root,
+    has_data_file,
+    read_data_graphs,
+)
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs import Graph, random_regular_graph
 from sekgnn.paper.stacks import same_size_stacks

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from sekgnn.checks import nearest
-from sekgnn.datasets.statistics import PAPER_STATISTICS
+from sekgnn.datasets.root import PAPER_STATISTICS
 from sekgnn.errors import ConfigError
 from sekgnn.models.options import MODEL_KINDS, model_costs
 from sekgnn.training.config import RunConfig

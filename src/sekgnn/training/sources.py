@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sekgnn.checks import check_choice
 from sekgnn.datasets import (
     DATASETS,
-    QM9_TARGETS,
-    TU_NAMES,
     GraphTask,
     NodeTask,
-    QM9Dataset,
     link_task,
     node_task,
-    pyg_task,
     read_task,
-    register_dataset,
-    tu_dataset,
 )
-from sekgnn.datasets.by_name import choose_targets, numbers_task
 from sekgnn.datasets.graph_task import add_graph_features
 from sekgnn.datasets.read_task import task_format
 from sekgnn.datasets.shard_task import shard_task
-from sekgnn.datasets.targets import TaskKind, unit_of
+from sekgnn.datasets.targets import unit_of
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.graphs.graph_file import SUFFIX
 from sekgnn.training.config import RunConfig
@@ -74,46 +65,6 @@ def load_data(config: RunConfig, data_root: str | Path | None = None) -> GraphTa
         except ConfigError as error:
             raise ConfigError(f"there is no file {name}, and {error}") from None
     return _own(config)
-
-
-def _tu(
-    name: str, target: Sequence[str], *, data_root: str | Path | None, **unused: Any
-) -> GraphTask:
-    if target:
-        raise ConfigError(f"{name} has one target, its class; leave target out.")
-    dataset = tu_dataset(name, data_root)
-    kind: TaskKind = "binary" if dataset.num_classes == 2 else "multiclass"
-    return replace(
-        pyg_task(dataset, kind=kind),
-        name=name,
-        source="TU collection",
-        reader={"format": "benchmark"},
-    )
-
-
-def _qm9(name: str, target: Sequence[str], **unused: Any) -> GraphTask:
-    names = choose_targets("QM9", target, [each.name for each in QM9_TARGETS])
-    dataset = QM9Dataset(hydrogens=name == "QM9")
-    columns = [dataset.target_names.index(name) for name in names]
-    graphs = dataset.to_pyg()
-    for data in graphs:
-        data.y = data.y[:, columns].contiguous()
-    units = ", ".join(f"{QM9_TARGETS[c].name} in {QM9_TARGETS[c].unit}"
-                      for c in columns)  # fmt: skip
-    return numbers_task(
-        graphs,
-        names,
-        name=name,
-        source="qm9pack",
-        units=units,
-        target_units=tuple(QM9_TARGETS[c].unit for c in columns),
-    )
-
-
-for _name in TU_NAMES:
-    register_dataset(_name)(partial(_tu, _name))
-for _name in ("QM9", "QM9_heavy"):
-    register_dataset(_name)(partial(_qm9, _name))
 
 
 def _own(config: RunConfig) -> GraphTask:
