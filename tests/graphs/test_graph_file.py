@@ -17,10 +17,10 @@ from sekgnn.graphs import (
     pack,
     pack_edge_list,
     pack_pairs,
-    parse_edge_list,
     read_graph_file,
     read_graphs,
 )
+from sekgnn.graphs.edge_list import read_edge_list
 
 
 @pytest.mark.parametrize("n", [1, 2, 30, 400])
@@ -47,7 +47,7 @@ def test_a_packed_list_is_the_graph_in_memory(
     packed = pack_edge_list(
         tmp_path / "edges.txt", file, arrays={"x": x}, undirected=rule
     )
-    expected = parse_edge_list(text, undirected=rule)
+    expected = read_edge_list(tmp_path / "edges.txt", undirected=rule)
     assert packed.graph == expected
     np.testing.assert_array_equal(packed.nodes["x"], x)
     assert read_graphs(file) == [expected]

@@ -184,7 +184,7 @@ def test_rules_name_the_graph() -> None:
         ([[0], [1]], [0, 2], [0, 2], "edge_ptr ends at 2.*1 columns"),
         ([[0], [1]], [0, 2], [0], r"1 graphs.*edge_ptr 0"),
         ([[0], [1]], [1, 2], [0, 1], r"node_ptr.*start at 0"),
-        ([[0], [1]], [0, 2, 1], [0, 1, 1], r"node_ptr.*decrease.*graph 1"),
+        ([[0], [1]], [0, 2, 1], [0, 1, 1], r"node_ptr.*decrease.*entry 2"),
         ([[0], [1]], [0, 2, 3], [0, 2, 1], "edge_ptr must not decrease"),
         ([[0], [1]], [], [0, 1], r"node_ptr.*integers"),
         ([[0], [1]], [0.0, 2.0], [0, 1], r"node_ptr.*integers"),

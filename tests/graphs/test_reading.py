@@ -23,7 +23,6 @@ from sekgnn.encoding.sharded import encode_shards
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.graphs import (
-    FORMATS,
     Graph,
     GraphRecord,
     cycle_graph,
@@ -34,7 +33,7 @@ from sekgnn.graphs import (
     to_graph6,
     write_npz,
 )
-from sekgnn.graphs.read_options import DEFAULTS, ReadOptions
+from sekgnn.graphs.read_options import DEFAULTS, FORMATS, ReadOptions
 from sekgnn.graphs.records import graph_format, input_parts, read_all, read_records
 from sekgnn.testing import graphs
 

@@ -123,7 +123,7 @@ def test_inclusion_is_uniform_over_nodes_of_one_call() -> None:
     leaves, cap = 200, 10
     seen = np.zeros(leaves)
     for seed in range(20):
-        _, col = hop_pairs(star(leaves), 2, max_neighbors=cap, seed=seed).select(2)
+        _, col = hop_pairs(star(leaves), 2, max_neighbors=cap, seed=seed).csr(2)
         seen += np.bincount(col - 1, minlength=leaves)
     expected = 20 * cap  # (leaves - 1) sources, each with chance cap / (leaves - 1)
     variance = expected * (1 - cap / (leaves - 1))

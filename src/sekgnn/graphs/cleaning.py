@@ -37,12 +37,15 @@ def check_rules(undirected: str, loops: str) -> None:
     check_choice("loops", loops, ("drop", "error"))
 
 
+def without_torch(values: Any) -> Any:
+    """Return a torch tensor as a numpy array, anything else as it is."""
+    return values.detach().cpu().numpy() if hasattr(values, "detach") else values
+
+
 def edge_array(edge_index: Any) -> NDArray[np.int64]:
     """Return ``edge_index`` (numpy, torch or nested lists) as int64 ``[2, E]``."""
-    if hasattr(edge_index, "detach"):  # a torch tensor, without importing torch
-        edge_index = edge_index.detach().cpu().numpy()
     try:
-        edges = np.asarray(edge_index)
+        edges = np.asarray(without_torch(edge_index))
     except ValueError as error:
         raise GraphInputError(
             "edge_index must have shape [2, E]; its rows differ in length."

@@ -13,7 +13,6 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -63,11 +62,6 @@ class GraphFile:
     graph: Graph
     nodes: Mapping[str, NDArray[Any]]
     fingerprint: str
-
-    @cached_property
-    def degrees(self) -> NDArray[np.int64]:
-        """Degree of every node, int64 ``[n]``."""
-        return self.graph.degrees
 
 
 def read_graph_file(path: str | Path, *, check: bool = True) -> GraphFile:

@@ -20,7 +20,7 @@ from sekgnn.graphs.cleaning import Undirected, located
 from sekgnn.graphs.convert import from_networkx
 from sekgnn.graphs.edge_list import read_edge_list
 from sekgnn.graphs.graph import Graph
-from sekgnn.graphs.graph6 import HEADER, graph6_lines, read_graph6
+from sekgnn.graphs.graph6 import HEADER, graph6_lines
 from sekgnn.graphs.graph_file import read_graph_file
 from sekgnn.graphs.graph_record import FeatureNames, GraphRecord, feature_rows
 from sekgnn.graphs.json_lines import json_records
@@ -159,8 +159,7 @@ def read_records(
         names = [str(target) for target in targets]
         return json_records(path, names, loops=options.loops, part=part)
     if form == "graph6":
-        graphs = read_graph6(path) if part is None else graph6_lines(path, part)
-        return _plain(graphs, 0 if part is None else part.row)
+        return _plain(graph6_lines(path, part), 0 if part is None else part.row)
     if form == "shards":
         return shard_records(path, targets)
     rules: dict[str, Any] = {"undirected": options.undirected, "loops": options.loops}
