@@ -245,11 +245,3 @@ def test_weights_are_not_used_and_a_warning_says_so() -> None:
             assert as_graph(obj) == as_graph((matrix > 0).astype(int))
     for obj in (matrix > 0, nx.path_graph(3), Data(edge_index=PATH, num_nodes=3)):
         assert as_graph(obj).num_edges == 2  # no warning
-
-
-def test_the_hint_for_one_direction_can_be_followed() -> None:
-    """``encode`` has no such option; what builds a graph has."""
-    one_way = nx.DiGraph([(0, 1)])
-    with pytest.raises(GraphInputError, match=r"undirected=.add. .*from_networkx"):
-        as_graph(one_way)
-    assert from_networkx(one_way, undirected="add").num_edges == 1

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pickle
 import random
-import subprocess
-import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -197,15 +195,6 @@ def test_names_of_labels_go_along_and_decide_nothing() -> None:
         assert other.label_names == named.label_names
     own = LabelledGraph(PATH, np.array([6, 7, 6]), None, {7: "N"})
     assert own.label_names == {7: "N"}
-
-
-def test_digests_do_not_depend_on_the_process() -> None:
-    code = (
-        "from sekgnn.graphs.labelled import as_labels\n"
-        "print(*as_labels('x', ['C', 'O']), *as_labels('x', [0.5]))"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert run.stdout.split() == [str(CARBON), str(OXYGEN), str(HALF)]
 
 
 def test_labels_of_a_pyg_data() -> None:

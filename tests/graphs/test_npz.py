@@ -100,14 +100,6 @@ def test_damaged_files(tmp_path: Path) -> None:
         read_npz(tmp_path / "none.npz")
 
 
-def test_pickles_are_not_opened(tmp_path: Path) -> None:
-    file = tmp_path / "a.npz"
-    with file.open("wb") as target:
-        np.save(target, np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(GraphInputError, match="not a readable"):
-        read_npz(file)
-
-
 @pytest.mark.dataset
 @pytest.mark.parametrize(
     ("name", "count", "nodes", "arcs"),

@@ -23,16 +23,6 @@ def read(file: Path, **options: Any) -> tuple[list[Graph], list[int], list[DataR
     return [r.graph for r in records], [r.row for r in records], invalid
 
 
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_delimiters(tmp_path: Path, delimiter: str, end: str) -> None:
-    rows = [["id", "smiles", "note"], ["1", "CCO", '"a, b; c"'], [], ["2", "CC", "x"]]
-    text = end.join(delimiter.join(row) for row in rows) + end
-    file = tmp_path / "a.csv"
-    file.write_bytes(b"\xef\xbb\xbf" + text.encode())
-    assert read(file) == ([path_graph(3), path_graph(2)], [1, 2], [])
-
-
 def test_one_column_other_name_and_hydrogens(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text("SMILES\nc1ccccc1\n")
@@ -67,25 +57,6 @@ def test_only_ten_are_shown(tmp_path: Path) -> None:
     assert "row 11" not in str(caught.value)
     with pytest.raises(GraphInputError, match="no graphs"):
         read(file, skip_invalid=True)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("id,mol\n1,C\n", r"no column 'smiles'.* \['id', 'mol'\]"),
-        ("", "is empty"),
-        ("\n\n", "is empty"),
-        ("smiles\n", "no graphs"),
-        ("smiles,b\nC,1\nC\n", "line 3: 1 fields"),
-        ("smiles,b\nC,1,2\n", "line 2: 3 fields"),
-        ('smiles,b\n"C,1\n', "quote left open"),
-    ],
-)
-def test_bad_tables(tmp_path: Path, text: str, message: str) -> None:
-    file = tmp_path / "a.csv"
-    file.write_text(text)
-    with pytest.raises(GraphInputError, match=message):
-        read(file)
 
 
 def test_parquet(tmp_path: Path) -> None:

@@ -120,7 +120,9 @@ def clean_edges(
     check_size(num_nodes, row.size)
     looped = row == col
     if looped.any():
-        _report_loops(row[looped], num_nodes, loops, describe, stacklevel + 1)
+        nodes = row[looped]
+        first = "".join(describe(int(nodes[0])))
+        report_loops(np.unique(nodes).size, first, loops, stacklevel + 1)
         row, col = row[~looped], col[~looped]
     key = row * num_nodes + col
     if not (key[1:] > key[:-1]).all():
@@ -130,7 +132,9 @@ def clean_edges(
     reverse.sort()
     if not np.array_equal(key, reverse):
         if undirected == "error":
-            _report_one_way(key, reverse, num_nodes, describe)
+            missing = np.setdiff1d(reverse, key, assume_unique=True)
+            (u, place), (v, _) = map(describe, divmod(int(missing[0]), num_nodes))
+            raise one_way_error(missing.size, v, u, place)
         key = _sorted_distinct(np.concatenate([key, reverse]))
         row, col = np.divmod(key, num_nodes)
     indptr = np.zeros(num_nodes + 1, dtype=np.int64)
@@ -154,44 +158,35 @@ def _sorted_distinct(key: NDArray[np.int64]) -> NDArray[np.int64]:
     return key[np.diff(key, prepend=-1) != 0]
 
 
-def _report_loops(
-    nodes: NDArray[np.int64],
-    num_nodes: int,
-    loops: SelfLoops,
-    describe: NodeDescriber,
-    stacklevel: int,
-) -> None:
-    """Raise for, or warn of, loops at ``nodes``."""
-    count = np.count_nonzero(np.bincount(nodes, minlength=num_nodes))
-    loops_text = "1 self-loop" if count == 1 else f"{count} self-loops"
-    name, place = describe(int(nodes[0]))
+def check_ids(low: int, high: int, num_nodes: int) -> None:
+    """Refuse node ids ``low..high`` that are not all in the graph."""
+    if not 0 <= low <= high < num_nodes:
+        raise GraphInputError(
+            f"the edges hold nodes {low}..{high}, but num_nodes={num_nodes}; node ids "
+            f"must lie in [0, {num_nodes})."
+        )
+
+
+def report_loops(count: int, first: str, loops: SelfLoops, stacklevel: int) -> None:
+    """Raise for, or warn of, self-loops; ``first`` names the node of the first."""
+    text = f"{count} self-loop{'s' * (count > 1)}"
     if loops == "error":
         raise GraphInputError(
-            f"{loops_text} found (first at node {name}{place}); "
-            'remove them, or pass loops="drop".'
+            f'{text} found (first at node {first}); remove them, or pass loops="drop".'
         )
     warnings.warn(
-        f"{loops_text} dropped (first at node {name}{place}); graphs here are "
-        "simple (walks add their own loops).",
+        f"{text} dropped (first at node {first}); graphs here are simple (walks add "
+        "their own loops).",
         GraphInputWarning,
         stacklevel=stacklevel,
     )
 
 
-def _report_one_way(
-    key: NDArray[np.int64],
-    reverse: NDArray[np.int64],
-    num_nodes: int,
-    describe: NodeDescriber,
-) -> None:
-    """Raise for pairs present in one direction only."""
-    missing = np.setdiff1d(reverse, key, assume_unique=True)
-    u, v = divmod(int(missing[0]), num_nodes)
-    (u_name, place), (v_name, _) = describe(u), describe(v)
-    raise GraphInputError(
-        f"{missing.size} edges have one direction only, e.g. {v_name} -> {u_name} "
-        f"without {u_name} -> {v_name}{place}; "
-        'list both directions, or build the graph with undirected="add" '
+def one_way_error(count: object, v: str, u: str, place: str = "") -> GraphInputError:
+    """Return the error of edges that lack their reverse, such as ``v -> u``."""
+    return GraphInputError(
+        f"{count} edges have one direction only, e.g. {v} -> {u} without {u} -> "
+        f'{v}{place}; list both directions, or build the graph with undirected="add" '
         "(Graph.from_edge_index, from_networkx, from_pyg, from_scipy; on the command "
         "line --undirected add)."
     )

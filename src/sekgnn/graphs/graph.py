@@ -14,6 +14,7 @@ from sekgnn.errors import GraphInputError
 from sekgnn.graphs.cleaning import (
     SelfLoops,
     Undirected,
+    check_ids,
     check_num_nodes,
     clean_edges,
     edge_array,
@@ -147,11 +148,8 @@ class Graph:
         """
         edges = edge_array(edge_index)
         n = check_num_nodes(num_nodes)
-        if edges.size and not 0 <= edges.min() <= edges.max() < n:
-            raise GraphInputError(
-                f"edge_index holds nodes {edges.min()}..{edges.max()}, but "
-                f"num_nodes={n}; node ids must lie in [0, {n})."
-            )
+        if edges.size:
+            check_ids(int(edges.min()), int(edges.max()), n)
         row, col = edges
         return cls.over(*clean_edges(row, col, n, undirected=undirected, loops=loops))
 

@@ -183,12 +183,10 @@ def scaffold(smiles: str) -> str:
     """
     murcko = require("rdkit.Chem.Scaffolds.MurckoScaffold", "mol")
     mol = _readable(smiles, False)
-    found: str | None = _answer(
-        lambda: murcko.MurckoScaffoldSmiles(mol=mol, includeChirality=False)
+    text: str = _needed(
+        lambda: murcko.MurckoScaffoldSmiles(mol=mol, includeChirality=False), smiles
     )
-    if found is None:
-        raise GraphInputError(f"rdkit finds no scaffold of {smiles!r}; remove the row.")
-    return found
+    return text
 
 
 def descriptor_names() -> list[str]:
@@ -219,12 +217,10 @@ def morgan_counts(smiles: str) -> NDArray[np.uint32]:
     package = require("rdkit.Chem.rdFingerprintGenerator", "mol")
     maker = package.GetMorganGenerator(radius=2, fpSize=2048)
     mol = _readable(smiles, False)
-    found: NDArray[np.uint32] | None = _answer(
-        lambda: maker.GetCountFingerprintAsNumPy(mol)
+    counts: NDArray[np.uint32] = _needed(
+        lambda: maker.GetCountFingerprintAsNumPy(mol), smiles
     )
-    if found is None:
-        raise GraphInputError(f"rdkit cannot count in {smiles!r}; remove the row.")
-    return found
+    return counts
 
 
 def bond_features(mol: Any) -> tuple[Graph, NDArray[np.float32]]:
@@ -277,6 +273,14 @@ def _answer(ask: Callable[[], T]) -> T | None:
             return ask()
         except Exception:
             return None
+
+
+def _needed(ask: Callable[[], T], smiles: str) -> T:
+    """Return what rdkit answers, or raise."""
+    answer = _answer(ask)
+    if answer is None:
+        raise GraphInputError(f"rdkit finds no answer for {smiles!r}; remove the row.")
+    return answer
 
 
 def _readable(smiles: str, add_hydrogens: bool) -> Any:

@@ -75,7 +75,7 @@ OnInvalid = Callable[[DataRow], object]
 _EDGE_LINE = re.compile(r"\d+(\s+|\s*,\s*)\d+((\s+|\s*,\s*)\S+)?")
 _MOLECULE_NAMES = FeatureNames(ATOM_FEATURES, BONDS)
 _SHOWN = 10  # invalid rows listed in an error
-_SHOWN_LENGTH = 200  # characters of a SMILES shown there
+_LONG = 200  # characters of a SMILES shown there
 
 
 def read_graphs(path: str | Path, **options: Any) -> list[Graph]:
@@ -398,7 +398,7 @@ def invalid_smiles(
     """Return one error for all rows that hold no valid SMILES."""
     count = f"{len(rows)} SMILES in column {column!r}"
     lines = [f"{path}: {count} cannot be read by rdkit:"]
-    lines += [f"  {row.place}: {_short(row.values[0])}" for row in rows[:_SHOWN]]
+    lines += [f"  {row.place}: {row.values[0]!r:.{_LONG}}" for row in rows[:_SHOWN]]
     if len(rows) > _SHOWN:
         lines.append(f"  and {len(rows) - _SHOWN} more")
     if any(len(str(row.values[0])) > MOST_RING_ATOMS for row in rows):
@@ -407,13 +407,6 @@ def invalid_smiles(
         "Correct them, or leave them out with --skip-invalid (skip_invalid=True)."
     )
     return GraphInputError("\n".join(lines))
-
-
-def _short(value: Any) -> str:
-    text = str(value)
-    if len(text) <= _SHOWN_LENGTH:
-        return repr(value)
-    return f"{text[:_SHOWN_LENGTH]!r}... ({len(text)} characters)"
 
 
 def _text_format(path: Path) -> str:

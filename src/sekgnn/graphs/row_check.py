@@ -173,8 +173,8 @@ def check_starts(
     check_array(name, starts, np.int64, None)
     if not starts.size or starts[0] != 0 or starts[-1] != end:
         raise GraphInputError(f"{name} must start at 0 and end at {end}.")
-    falls = np.flatnonzero(starts[1:] < starts[:-1]) if rising else ()
-    if len(falls):
+    falls = np.flatnonzero(starts[1:] < starts[:-1])
+    if rising and falls.size:
         raise GraphInputError(
             f"{name} must not decrease, but entry {falls[0] + 1} is below entry "
             f"{falls[0]}."

@@ -36,7 +36,7 @@ _FILES: dict[str, tuple[str, type, int]] = {
     "edge_labels": ("edges", np.int64, 1),
 }
 _TARGETS = ("graph_labels", "graph_attributes")  # the first there is
-_VALUES = {np.int64: "integer", np.float64: "finite number", object: "value"}
+_VALUES: dict[Any, str] = {np.int64: "integer", np.float64: "finite number", object: "value"}
 _BLOCK = 1 << 14  # rows held as text
 _PIECE = 1 << 22  # rows of nodes and edges that are read together, about
 _LINE_BYTES = 8  # of a row of edges, about
@@ -95,7 +95,9 @@ def _values(lines: list[str], dtype: type) -> NDArray[Any] | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            table = np.loadtxt(lines, dtype, delimiter=",", comments=None, ndmin=2)
+            table: NDArray[Any] = np.loadtxt(
+                lines, dtype, delimiter=",", comments=None, ndmin=2
+            )
     except (ValueError, OverflowError, Warning):
         return None
     return table if np.isfinite(table).all() else None
