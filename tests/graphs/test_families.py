@@ -38,7 +38,7 @@ def isomorphic(a: Graph, b: Graph) -> bool:
     one, two = (
         igraph.Graph(g.num_nodes, g.edge_index().T.tolist()).simplify() for g in (a, b)
     )
-    return bool(one.isomorphic(two))
+    return bool(one.isomorphic_bliss(two))
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 7])
@@ -190,34 +190,24 @@ BASES = {
 }
 
 
-def as_igraph(g: Graph) -> igraph.Graph:
-    return igraph.Graph(g.num_nodes, g.edge_index().T.tolist()).simplify()
-
-
-def isomorphic_cfi(a: Graph, b: Graph) -> bool:
-    return bool(as_igraph(a).isomorphic_bliss(as_igraph(b)))
-
-
 @pytest.mark.parametrize("name", BASES)
 def test_pairs(name: str) -> None:
     base = BASES[name]
     plain, twisted = cfi_pair(base)
     degrees = base.degrees
     assert plain.num_nodes == 2 * degrees.sum() + (2 ** (degrees - 1)).sum()
-    for v in range(base.num_nodes):
-        assert degrees[v] > 0
     assert sorted(plain.degrees.tolist()) == sorted(twisted.degrees.tolist())
-    assert not isomorphic_cfi(plain, twisted)
+    assert not isomorphic(plain, twisted)
     rng = np.random.default_rng(0)
     for g in (plain, twisted):
-        assert isomorphic_cfi(g, g.relabel(rng.permutation(g.num_nodes)))
+        assert isomorphic(g, g.relabel(rng.permutation(g.num_nodes)))
 
 
 def test_worked_by_hand() -> None:
     """Over a cycle of n: two cycles of length 3 n, or one of length 6 n."""
     plain, twisted = cfi_pair(cycle_graph(4))
-    assert isomorphic_cfi(plain, cycle_graph(12).disjoint_union(cycle_graph(12)))
-    assert isomorphic_cfi(twisted, cycle_graph(24))
+    assert isomorphic(plain, cycle_graph(12).disjoint_union(cycle_graph(12)))
+    assert isomorphic(twisted, cycle_graph(24))
 
 
 def test_bases_that_cannot_be() -> None:

@@ -21,11 +21,11 @@ from sekgnn.graphs import (
     LabelledGraph,
     as_labelled,
     cycle_graph,
-    labelled_from_rdkit,
     labelled_from_smiles,
     path_graph,
 )
 from sekgnn.graphs.labelled import as_labels
+from sekgnn.graphs.molecules import labelled_from_rdkit
 from sekgnn.testing import labelled_graphs
 
 # Digests are part of stored hashes of graphs: these must never change.

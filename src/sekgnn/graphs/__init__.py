@@ -11,7 +11,6 @@ if TYPE_CHECKING:
         as_labelled,
         from_networkx,
         from_pyg,
-        from_scipy,
     )
     from sekgnn.graphs.families import (
         GRAPH_NAMES,
@@ -40,12 +39,10 @@ if TYPE_CHECKING:
     from sekgnn.graphs.graph_record import GraphRecord
     from sekgnn.graphs.labelled import LabelledGraph
     from sekgnn.graphs.molecules import (
-        from_rdkit,
         from_smiles,
-        labelled_from_rdkit,
         labelled_from_smiles,
     )
-    from sekgnn.graphs.npz import read_npz, write_npz
+    from sekgnn.graphs.npz import write_npz
     from sekgnn.graphs.packed import PackedGraphs, pack, pack_edge_indices, unpack
     from sekgnn.graphs.read_options import ReadOptions
     from sekgnn.graphs.records import read_graphs, read_records
@@ -71,10 +68,7 @@ __all__ = [
     "from_graph6",
     "from_networkx",
     "from_pyg",
-    "from_rdkit",
-    "from_scipy",
     "from_smiles",
-    "labelled_from_rdkit",
     "labelled_from_smiles",
     "named_graph",
     "pack",
@@ -87,7 +81,6 @@ __all__ = [
     "random_regular_graph",
     "read_graph_file",
     "read_graphs",
-    "read_npz",
     "read_records",
     "rook_graph",
     "shrikhande_graph",

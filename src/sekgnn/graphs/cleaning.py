@@ -105,16 +105,11 @@ def clean_edges(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Drop loops, merge duplicates, insist on symmetry, and return CSR arrays.
 
-    Pairs, ``[E]`` each and within range, that come sorted by ``(row, col)`` and without
-    repeats are sorted only once more, for the symmetry check. ``describe`` is how
-    messages call a node, ``stacklevel`` the frames between the warning and the user's
-    line.
+    Pairs, ``[E]`` each, are within range. ``describe`` is how messages call a node,
+    ``stacklevel`` the frames between the warning and the user's line.
 
     Returns:
         ``indptr`` int64 ``[num_nodes + 1]`` and ``indices`` int32, sorted in each row.
-
-    Raises:
-        GraphInputError: If a rule is broken.
     """
     check_rules(undirected, loops)
     check_size(num_nodes, row.size)
@@ -187,6 +182,5 @@ def one_way_error(count: object, v: str, u: str, place: str = "") -> GraphInputE
     return GraphInputError(
         f"{count} edges have one direction only, e.g. {v} -> {u} without {u} -> "
         f'{v}{place}; list both directions, or build the graph with undirected="add" '
-        "(Graph.from_edge_index, from_networkx, from_pyg, from_scipy; on the command "
-        "line --undirected add)."
+        "(Graph.from_edge_index, as_graph; on the command line --undirected add)."
     )

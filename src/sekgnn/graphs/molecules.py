@@ -37,11 +37,7 @@ ATOM_FEATURES = (
 
 
 def from_rdkit(mol: Any) -> Graph:
-    """Build a graph from an rdkit ``Mol``; node i is atom i.
-
-    Raises:
-        GraphInputError: If ``mol`` is None, which is how rdkit reports a failure.
-    """
+    """Build a graph from an rdkit ``Mol``; node i is atom i."""
     return _bonds(mol)[0]
 
 
@@ -51,9 +47,6 @@ def labelled_from_rdkit(mol: Any) -> Graph:
     A node's label is its atom's element and formal charge, ``1000 * charge + Z``; an
     edge's label is rdkit's number of the bond type (1, 2, 3; 12 for aromatic). A
     label is called by the atom's symbol and charge, such as ``N+``.
-
-    Raises:
-        GraphInputError: If ``mol`` is None.
     """
     graph, types = _bonds(mol)
     labels, names = [], {}
@@ -119,10 +112,8 @@ def _symbol(atom: Any, minus: str) -> str:
 def from_smiles(smiles: str, *, add_hydrogens: bool = False) -> Graph:
     """Build a graph from a SMILES string; atoms in the order rdkit gives them.
 
-    Args:
-        smiles: The molecule.
-        add_hydrogens: Make every hydrogen a node. Otherwise only heavy atoms are
-            nodes, and those hydrogens that rdkit keeps (as in ``[H][H]``).
+    Nodes are the heavy atoms, and those hydrogens that rdkit keeps (as in ``[H][H]``)
+    or, with ``add_hydrogens``, all.
 
     Raises:
         GraphInputError: If rdkit cannot read it, or a cycle has more than

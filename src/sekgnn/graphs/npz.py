@@ -32,13 +32,8 @@ def read_npz(
 ) -> list[Graph]:
     """Read the graphs of an ``.npz`` file.
 
-    Args:
-        path: A file with the arrays ``edge_index`` ``[2, E]`` (node ids local to each
-            graph, any integer type), ``edge_ptr`` ``[G + 1]`` and ``node_ptr``
-            ``[G + 1]``: graph g owns columns ``edge_ptr[g]:edge_ptr[g + 1]`` and has
-            ``node_ptr[g + 1] - node_ptr[g]`` nodes. Other arrays are not looked at.
-        undirected: ``"error"`` or ``"add"`` when a pair lacks its reverse.
-        loops: ``"drop"`` (with a warning) or ``"error"``.
+    The arrays are those of :func:`~sekgnn.graphs.pack_edge_indices`: ``edge_index``,
+    ``edge_ptr`` and ``node_ptr``. Others are not looked at.
 
     Raises:
         GraphInputError: If the file is damaged, or an array missing or malformed.

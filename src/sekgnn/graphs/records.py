@@ -79,12 +79,10 @@ _LONG = 200  # characters of a SMILES shown there
 
 
 def read_graphs(path: str | Path, **options: Any) -> list[Graph]:
-    """Read all graphs of a file or folder.
+    """Read all graphs of a file or folder; options are those of :class:`ReadOptions`.
 
-    Args:
-        path: What to read: graph6, an edge list (one graph), npz, a table of SMILES,
-            JSON lines or a TU folder.
-        **options: Of :class:`ReadOptions`.
+    The file holds graph6, an edge list (one graph), npz, a packed graph, a table of
+    SMILES or JSON lines; the folder is one of TU or of shards.
 
     Raises:
         GraphInputError: If the path cannot be read or holds no valid graphs.
@@ -148,7 +146,7 @@ def read_records(
     Raises:
         GraphInputError: If the path does not exist or has no known format; later, if
             something is wrong, which names file, row, line and column.
-        MissingExtraError: If rdkit, or for Parquet pyarrow, is not installed.
+        MissingExtraError: If rdkit is needed and not installed.
     """
     if part is not None and part.records:
         return iter(part.records)
@@ -274,9 +272,7 @@ def graph_format(path: str | Path, format: str | None = None) -> str:
     return SUFFIXES[suffix]
 
 
-def smiles_records(
-    texts: Sequence[str], add_hydrogens: bool = False
-) -> Iterator[GraphRecord]:
+def smiles_records(texts: Sequence[str]) -> Iterator[GraphRecord]:
     """Yield SMILES strings as records.
 
     Raises:
@@ -284,7 +280,7 @@ def smiles_records(
         MissingExtraError: If rdkit is not installed.
     """
     for i, text in enumerate(texts):
-        record = _molecule(text, f"graph {i}", i + 1, {}, True, add_hydrogens)
+        record = _molecule(text, f"graph {i}", i + 1, {})
         if record is None:
             raise GraphInputError(f"graph {i}: rdkit cannot read the SMILES {text!r}.")
         yield record
@@ -344,8 +340,8 @@ def _molecules(
     for row in _smiles_rows(path, options.smiles, targets, part):
         value, *others = row.values
         known = dict(zip(targets, others, strict=True))
-        hydrogens = options.add_hydrogens
-        record = _molecule(value, row.place, row.row, known, features, hydrogens)
+        how = features, options.add_hydrogens
+        record = _molecule(value, row.place, row.row, known, *how)
         if record is not None:
             yield record
         elif on_invalid is not None:
@@ -359,8 +355,8 @@ def _molecule(
     place: str,
     row: int,
     targets: dict[Column, Any],
-    features: bool,
-    add_hydrogens: bool,
+    features: bool = True,
+    add_hydrogens: bool = False,
 ) -> GraphRecord | None:
     """Return a molecule, or ``None`` if it cannot be read."""
     mol = parse_smiles(value, add_hydrogens)
@@ -398,7 +394,7 @@ def invalid_smiles(
     """Return one error for all rows that hold no valid SMILES."""
     count = f"{len(rows)} SMILES in column {column!r}"
     lines = [f"{path}: {count} cannot be read by rdkit:"]
-    lines += [f"  {row.place}: {row.values[0]!r:.{_LONG}}" for row in rows[:_SHOWN]]
+    lines += [f"  {row.place}: {_short(row.values[0])}" for row in rows[:_SHOWN]]
     if len(rows) > _SHOWN:
         lines.append(f"  and {len(rows) - _SHOWN} more")
     if any(len(str(row.values[0])) > MOST_RING_ATOMS for row in rows):
@@ -407,6 +403,13 @@ def invalid_smiles(
         "Correct them, or leave them out with --skip-invalid (skip_invalid=True)."
     )
     return GraphInputError("\n".join(lines))
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    if len(text) <= _LONG:
+        return repr(value)
+    return f"{text[:_LONG]!r}... ({len(text)} characters)"
 
 
 def _text_format(path: Path) -> str:

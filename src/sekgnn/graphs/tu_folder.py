@@ -36,7 +36,11 @@ _FILES: dict[str, tuple[str, type, int]] = {
     "edge_labels": ("edges", np.int64, 1),
 }
 _TARGETS = ("graph_labels", "graph_attributes")  # the first there is
-_VALUES: dict[Any, str] = {np.int64: "integer", np.float64: "finite number", object: "value"}
+_VALUES: dict[Any, str] = {
+    np.int64: "integer",
+    np.float64: "finite number",
+    object: "value",
+}
 _BLOCK = 1 << 14  # rows held as text
 _PIECE = 1 << 22  # rows of nodes and edges that are read together, about
 _LINE_BYTES = 8  # of a row of edges, about
