@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.small_graphs import write_npz
 
 from sekgnn.datasets import GraphTask, read_task, stream_task
 from sekgnn.datasets.read_task import TASK_FORMATS
@@ -30,7 +31,6 @@ from sekgnn.graphs import (
     path_graph,
     read_graphs,
     to_graph6,
-    write_npz,
 )
 from sekgnn.graphs.read_options import DEFAULTS, FORMATS, ReadOptions
 from sekgnn.graphs.records import graph_format, input_parts, read_all, read_records

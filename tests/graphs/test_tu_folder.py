@@ -58,19 +58,11 @@ def test_by_hand(tmp_path: Path) -> None:
         ("1.5, 2", "1\n1\n", "must hold 2 integers"),
         ("1, nan", "1\n1\n", "must hold 2 integers"),
         ("1, 2, 3", "1\n1\n", "2 integers, got '1, 2, 3'"),
-        ("1, 99999999999999999999999", "1\n1\n", "must hold 2 integers"),
-        (
-            "1, 2\n2, 3",
-            "1\n1\n",
-            r"line 2: edge 2, 3.*1 to 2",
-        ),
         ("0, 1", "1\n1\n", "line 1: edge 0, 1"),
         ("2, 3", "1\n1\n2\n", r"line 1: edge 2, 3.*1 and 2"),
         ("1, 2", "", "indicator.txt is empty"),
-        ("1, 2", "1\n2\n1\n", "line 3: graph 1 after graph 2"),
         ("1, 2", "0\n1\n", "numbered from 1"),
         ("1, 2", "1\none\n", r"graph_indicator.txt, line 2.*1 integer"),
-        ("1, 2", "1\n99999999999\n", "too large"),
     ],
 )
 def test_malformed_files(

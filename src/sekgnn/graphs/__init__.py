@@ -42,7 +42,6 @@ if TYPE_CHECKING:
         from_smiles,
         labelled_from_smiles,
     )
-    from sekgnn.graphs.npz import write_npz
     from sekgnn.graphs.packed import PackedGraphs, pack, pack_edge_indices, unpack
     from sekgnn.graphs.read_options import ReadOptions
     from sekgnn.graphs.records import read_graphs, read_records
@@ -86,7 +85,6 @@ __all__ = [
     "shrikhande_graph",
     "to_graph6",
     "unpack",
-    "write_npz",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__)
