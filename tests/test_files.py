@@ -14,7 +14,6 @@ import pytest
 
 from sekgnn.errors import OutputError
 from sekgnn.files import atomic_path, write_atomically
-from sekgnn.graphs import path_graph, write_npz
 
 
 def names(folder: Path) -> list[str]:
@@ -101,8 +100,6 @@ def test_content_is_on_disk_before_the_name_is(
 def test_missing_folder(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="create"):
         write_atomically(tmp_path / "nowhere" / "a.txt", lambda f: f.write(b"x"))
-    with pytest.raises(OutputError, match="does not exist"):
-        write_npz(tmp_path / "nowhere" / "a.npz", [path_graph(2)])
 
 
 def test_folder_in_the_way(tmp_path: Path) -> None:

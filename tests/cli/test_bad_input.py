@@ -13,11 +13,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pytest
+from tests.small_graphs import write_npz
 from typer.testing import Result
 
 from sekgnn.encoding import encoding_file
 from sekgnn.encoding.encoder import encode
-from sekgnn.graphs import path_graph, to_graph6, write_npz
+from sekgnn.graphs import path_graph, to_graph6
 
 from .conftest import Run, RunMain, assert_refused
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from tests.small_graphs import write_npz
 
 from sekgnn.encoding import encoding_file
 from sekgnn.encoding.encoder import encode_many
@@ -16,7 +17,6 @@ from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.graphs import (
     path_graph,
     read_graphs,
-    write_npz,
 )
 
 from .conftest import Run
