@@ -91,7 +91,7 @@ def tuple_step(graphs: Graphs, arity: int, colours: Numbers) -> Values:
 
 
 def ego_nets(
-    graphs: Graphs, colours: Numbers, radius: int, with_centre: bool, marked: bool
+    graphs: Graphs, colours: Numbers, radius: int, marked: bool
 ) -> list[Graph]:
     """Return every node's ego-net, labelled by colours and, if marked, distances."""
     nets: list[Graph] = []
@@ -99,7 +99,7 @@ def ego_nets(
     for item, of in zip(graphs, colours, strict=True):
         edges = edges_of(item)
         for reach in distances(item.graph):
-            near = [u for u, d in reach.items() if int(not with_centre) <= d <= radius]
+            near = [u for u, d in reach.items() if d <= radius]
             labels = [of[u] * most + marked * reach[u] for u in near]
             kinds = {
                 (i, j): edges[u, w]
@@ -118,14 +118,14 @@ def by_graph(graphs: Graphs, values: Iterable[Iterable[int]]) -> Values:
 
 
 def ego_net_values(
-    graphs: Graphs, colours: Numbers, radius: int, with_centre: bool, marked: bool
+    graphs: Graphs, colours: Numbers, radius: int, marked: bool
 ) -> Values:
     """Return the multiset of stable 1-WL colours of every node's ego-net.
 
     All ego-nets of all graphs are refined together, with one table, until no new
     colour comes up in any of them.
     """
-    nets = ego_nets(graphs, colours, radius, with_centre, marked)
+    nets = ego_nets(graphs, colours, radius, marked)
     return by_graph(graphs, refined(node_labels(nets), partial(node_step, nets))[-1])
 
 
@@ -135,7 +135,7 @@ def inner_fwl_values(graphs: Graphs, f: wl.InnerFWL) -> Values:
     Where the neighbours are marked in turn, it is a multiset of these, one for each.
     """
     labels = numbered(node_labels(graphs))
-    nets = ego_nets(graphs, labels, f.radius, True, True)
+    nets = ego_nets(graphs, labels, f.radius, True)
     size, owners = len(nets), list(range(len(nets)))
     if f.neighbours:
         most = max((net.num_nodes for net in nets), default=0)
@@ -168,7 +168,7 @@ def brute_force_values(f: Encoding, graphs: Graphs) -> Values:
     """
     if isinstance(f, wl.InnerWL):
         labels = numbered(node_labels(graphs))
-        return ego_net_values(graphs, labels, f.radius, not f.internal, f.marked)
+        return ego_net_values(graphs, labels, f.radius, f.marked)
     if isinstance(f, wl.InnerFWL):
         return inner_fwl_values(graphs, f)
     if isinstance(f, wl.Walks) and not f.multisets:
@@ -217,7 +217,7 @@ def _hop_step(graphs: Graphs, num_hops: int, kernel: str, colours: Numbers) -> V
 
 
 def _subgraph_step(graphs: Graphs, test: wl.SubgraphWL, colours: Numbers) -> Values:
-    inner = ego_net_values(graphs, colours, test.radius, True, test.marked)
+    inner = ego_net_values(graphs, colours, test.radius, test.marked)
     both = zip(colours, inner, strict=True)
     return [list(zip(own, nets, strict=True)) for own, nets in both]
 

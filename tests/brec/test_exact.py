@@ -79,7 +79,7 @@ def test_false_separations_are_counted(copies: int) -> None:
     )
     score = score_exact(NodeNumbers(), pairs=pairs, copies=copies)
     wrong = [copies, copies, 2 * copies, 0]
-    assert [p.false_separations for p in score.pairs] == wrong
+    assert [p.failures for p in score.pairs] == wrong
     assert score.failures == sum(wrong) == score.to_dict()["failures"]
     assert f"{4 * copies} false separations among {8 * copies} " in score.sentence()
     assert [p.separated for p in score.pairs] == [True, True, False, False]
@@ -93,7 +93,7 @@ def test_copies_depend_on_seed_and_pair_alone() -> None:
     def wrong(seed: int, chosen: list[BRECPair]) -> list[int]:
         score = score_exact(NodeNumbers(), pairs=chosen, copies=20, seed=seed)
         assert score.settings["seed"] == seed
-        return [pair.false_separations for pair in score.pairs]
+        return [pair.failures for pair in score.pairs]
 
     first = wrong(0, pairs)
     assert wrong(0, pairs) == first

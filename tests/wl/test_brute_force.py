@@ -44,8 +44,8 @@ from sekgnn.wl import (
     WLTest,
     refine,
 )
-from sekgnn.wl.batch import Batch
 from sekgnn.wl.encodings.base import Encoding, as_exact
+from sekgnn.wl.refinement import Batch
 
 
 def classes(colours: Colours, sizes: list[int]) -> Numbers:

@@ -53,15 +53,16 @@ def own_names(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @dataclass(frozen=True)
-class SecondHop(WLTest):
-    """Look only at the nodes two steps away, a test nobody needs."""
+class Sizes(WLTest):
+    """K-hop 1-WL from the sizes of shells, a test nobody needs."""
 
     step: int = 2
 
     def start(self, batch: Batch, threads: int | None = None) -> Colouring:
-        """Start from labels."""
+        """Start from the sizes."""
         hops = hop_pairs(batch.packed, self.step, threads=threads)
-        return HopColouring(batch, hops, threads=threads, only=(self.step,))
+        first = colours_of(hops.counts(), "sizes")
+        return HopColouring(batch, hops, first, threads=threads)
 
 
 @dataclass(frozen=True)
@@ -82,20 +83,20 @@ class Degree(ExactEncoding):
 
 @pytest.mark.usefixtures("own_names")
 def test_a_test_of_ones_own() -> None:
-    assert register_test("second_hop")(SecondHop) is SecondHop
-    assert register_test("second_hop")(SecondHop) is SecondHop  # twice is once
-    verdict = compare(cycle_graph(4), complete_graph(4), "second_hop")
-    assert verdict.round == 1 and verdict.run.test == SecondHop()
-    assert str(SecondHop(3)) == "second_hop(step=3)"
+    assert register_test("sizes")(Sizes) is Sizes
+    assert register_test("sizes")(Sizes) is Sizes  # twice is once
+    verdict = compare(cycle_graph(4), complete_graph(4), "sizes")
+    assert verdict.round == 0 and verdict.run.test == Sizes()
+    assert str(Sizes(3)) == "sizes(step=3)"
     assert json.loads(verdict.to_json())["step"] == 2
-    assert wl_hash(cycle_graph(4), "second_hop") != wl_hash(cycle_graph(5), SecondHop())
+    assert wl_hash(cycle_graph(4), "sizes") != wl_hash(cycle_graph(5), Sizes())
 
-    class Other(SecondHop):
+    class Other(Sizes):
         pass
 
     with pytest.raises(ConfigError, match="taken"):
-        register_test("second_hop")(Other)
-    assert TESTS["second_hop"] is SecondHop
+        register_test("sizes")(Other)
+    assert TESTS["sizes"] is Sizes
 
 
 @pytest.mark.usefixtures("own_names")

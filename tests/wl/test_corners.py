@@ -21,7 +21,7 @@ from sekgnn.wl import (
     refine,
     refinement,
 )
-from sekgnn.wl.batch import Batch
+from sekgnn.wl.refinement import Batch
 
 NAMES = list(TESTS)
 

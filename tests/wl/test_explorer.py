@@ -30,11 +30,9 @@ from sekgnn.graphs import (
     shrikhande_graph,
 )
 from sekgnn.wl import Batch, Verdict, compare
-from sekgnn.wl.explorer import content as page_parts
-from sekgnn.wl.explorer import gallery_pages
-from sekgnn.wl.explorer.content import rungs_of
-from sekgnn.wl.explorer.gallery import PAIRS
-from sekgnn.wl.explorer.page import node_places, packaged, page_content
+from sekgnn.wl.explorer import page as page_parts
+from sekgnn.wl.explorer.gallery import PAIRS, gallery_pages
+from sekgnn.wl.explorer.page import node_places, packaged, page_content, rungs_of
 from sekgnn.wl.ladder import explored
 
 WEB = Path(__file__).parents[2] / "web" / "explorer"

@@ -27,7 +27,7 @@ from sekgnn.wl import (
     partition,
     refine,
 )
-from sekgnn.wl.batch import Batch
+from sekgnn.wl.refinement import Batch
 
 Pair = tuple[LabelledGraph, LabelledGraph]
 F = (Walks(walk_length=3), Walks("internal", radius=1, walk_length=3))

@@ -19,7 +19,7 @@ from tests.wl.test_brute_force import assert_same_values, classes
 from sekgnn.digest import digest_words, key_of
 from sekgnn.graphs import Graph, LabelledGraph, path_graph
 from sekgnn.wl import SEKTwoFWL, ThreeFWL, TwoFWL, Walks, WLTest
-from sekgnn.wl.batch import Batch
+from sekgnn.wl.refinement import Batch
 
 
 def assert_same_step(test: WLTest, items: Sequence[Graph], seed: int) -> None:

@@ -25,13 +25,13 @@ from sekgnn.wl import (
     compare,
     refine,
 )
-from sekgnn.wl.batch import Batch
 from sekgnn.wl.encodings.base import as_exact
 from sekgnn.wl.encodings.walks import (
     first_differing_step,
     multiset_text,
     step_multisets,
 )
+from sekgnn.wl.refinement import Batch
 from sekgnn.wl.words import ColourWords, counted
 
 Multisets = dict[str, Counter[Fraction]]
@@ -178,11 +178,7 @@ def test_distance_profiles_in_words() -> None:
 def test_inner_wl_in_words() -> None:
     batch = Batch.of([LabelledGraph(complete_graph(4)), LabelledGraph(path_graph(4))])
     assert InnerWL(1).words(batch, 0).endswith("4 nodes with degrees [3, 3, 3, 3]")
-    assert (
-        InnerWL(2, internal=True)
-        .words(batch, 4)
-        .endswith("radius 2 without its centre, 2 nodes with degrees [1, 1]")
-    )
+    assert InnerWL(2).words(batch, 4).endswith("3 nodes with degrees [2, 1, 1]")
 
 
 def test_patterns_in_words() -> None:
@@ -215,7 +211,7 @@ def test_equal_words_are_not_set_against_each_other() -> None:
             "internal[h=1](l=16,all pairs,no loops)",
         ),
         (Walks(multisets=False), "graph(l=16,sums)"),
-        (InnerWL(2, internal=True), "inner_wl(radius=2, internal=True)"),
+        (InnerWL(2, marked=False), "inner_wl(radius=2, marked=False)"),
     ],
 )
 def test_encodings_name_their_parameters(f: Walks, text: str) -> None:

@@ -39,11 +39,10 @@ from sekgnn.training.run_record import LEFT_OUT, is_better_high, plain_json
 from sekgnn.training.sources import load_data
 from sekgnn.training.training import Training
 from sekgnn.transforms.pyg_data import pack_dataset
-from sekgnn.wl.batch import Batch
 from sekgnn.wl.graph_classes import graph_keys
 from sekgnn.wl.isomorphism import canonical_digest
 from sekgnn.wl.ladder import Rung, advised
-from sekgnn.wl.refinement import refine
+from sekgnn.wl.refinement import Batch, refine
 
 SECONDS = 300.0
 """Time limit of one test; a slower one is left out."""

@@ -16,10 +16,9 @@ from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import Graph
 from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress
-from sekgnn.wl.batch import Batch, as_batch
 from sekgnn.wl.by_name import make_test
 from sekgnn.wl.isomorphism import Isomorphism
-from sekgnn.wl.refinement import WLTest, refine
+from sekgnn.wl.refinement import Batch, WLTest, refine
 
 
 def partition(
@@ -45,7 +44,7 @@ def partition(
         [0, 1, 0]
     """
     chosen = make_test(test, **parameters)
-    batch = as_batch(graphs, node_labels=node_labels, edge_labels=edge_labels)
+    batch = Batch.of(graphs, node_labels=node_labels, edge_labels=edge_labels)
     run = refine(chosen, batch, keep_history=False, threads=threads)
     return run.graph_classes()
 
@@ -86,7 +85,7 @@ def wl_hash(
             "the canonical form of isomorphism may change with igraph's version; hash "
             "with another test, or compare with isomorphism."
         )
-    batch = as_batch([graph], node_labels=node_labels, edge_labels=edge_labels)
+    batch = Batch.of([graph], node_labels=node_labels, edge_labels=edge_labels)
     run = refine(chosen, batch, keep_history=False, threads=threads)
     content = json.dumps(chosen.to_dict(), sort_keys=True)
     digest = hashlib.sha256(content.encode())

@@ -26,8 +26,8 @@ from sekgnn.kernel import kernel
 from sekgnn.parameters import parameter
 from sekgnn.walks.ball import WalkScope, walk_place
 from sekgnn.walks.modular import MAX_STEPS, walk_digests
-from sekgnn.wl.batch import Batch
 from sekgnn.wl.encodings.base import ExactEncoding, ExactValues, node_colours
+from sekgnn.wl.refinement import Batch
 from sekgnn.wl.words import against
 
 Part = Literal["f1", "f2", "f3"]
@@ -238,7 +238,6 @@ class Walks(ExactEncoding):
         )
 
     def colours(self, batch: Batch, threads: int | None = None) -> Colours:
-        """Return the digest of every node's value."""
         if not self.multisets:
             values = ExactValues(self.sums(), "sums of step vectors")
             return values.colours(batch, threads)
@@ -258,7 +257,6 @@ class Walks(ExactEncoding):
         )
 
     def words(self, batch: Batch, node: int) -> str:
-        """Say the returns of the first steps, as fractions."""
         g, v = batch.locate(node)
         graph = batch.graphs[g]
         steps = list(islice(step_multisets(graph, v, self), _SHOWN_STEPS))
@@ -270,7 +268,6 @@ class Walks(ExactEncoding):
         return f"{self.place()}: {name}, {'; '.join(shown)}"
 
     def difference(self, batch: Batch, node: int, other: int) -> str:
-        """Say in which pairs, and after how many steps, the walks first differ."""
         (g, v), (h, w) = batch.locate(node), batch.locate(other)
         mine, theirs = batch.graphs[g], batch.graphs[h]
         found = first_differing_step(mine, v, theirs, w, self)
@@ -284,11 +281,10 @@ class Walks(ExactEncoding):
         return f"walks in the ego-net of radius {self.radius}{centre}"
 
     def memory(self, sizes: Sequence[int]) -> int:
-        """Return the bytes of residues and digests of all pairs of one graph."""
+        # residues and digests of all pairs of one graph
         return 48 * max(sizes, default=0) ** 2 if self.scope == "graph" else 0
 
     def __str__(self) -> str:
-        """What differs from the default, for people."""
         where = self.scope if self.radius is None else f"{self.scope}[h={self.radius}]"
         parts = "" if set(self.parts) == set(PARTS) else ":" + ",".join(self.parts)
         pairs = ",all pairs" if self.pairs == "all" else ""
