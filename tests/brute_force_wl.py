@@ -56,15 +56,42 @@ def node_labels(graphs: Graphs) -> Values:
     return [[node_label(item, v) for v in range(item.num_nodes)] for item in graphs]
 
 
-def node_step(graphs: Graphs, colours: Numbers) -> Values:
-    """Return the nodes' colours with those of their neighbours: 1-WL."""
-    out: Values = []
-    for item, c in zip(graphs, colours, strict=True):
-        near: list[list[tuple[int, int]]] = [[] for _ in c]
-        for (u, v), label in edges_of(item).items():
-            near[u].append((label, c[v]))
-        out.append([(c[v], tuple(sorted(near[v]))) for v in range(item.num_nodes)])
+def hop_lists(item: Graph, num_hops: int, kernel: str) -> list[list[list[int]]]:
+    """Return the nodes at hop k = 1..K of every node v, as ``[v][k - 1]``."""
+    if kernel == "shortest_path":
+        return [
+            [[u for u, d in reach.items() if d == k] for k in range(1, num_hops + 1)]
+            for reach in distances(item.graph)
+        ]
+    out = []
+    for v in range(item.num_nodes):
+        reached, levels = {v}, []
+        for _ in range(num_hops):
+            reached = {w for u in reached for w in item.graph.neighbors(u).tolist()}
+            levels.append(sorted(reached))
+        out.append(levels)
     return out
+
+
+def hop_step(
+    graphs: Graphs, num_hops: int = 1, kernel: str = "shortest_path"
+) -> Callable[[Numbers], Values]:
+    """Return the step of K-hop 1-WL; the label of an edge counts at hop 1."""
+    hops = [hop_lists(item, num_hops, kernel) for item in graphs]
+    labels = [edges_of(item) for item in graphs]
+
+    def step(colours: Numbers) -> Values:
+        out: Values = []
+        for rows, edges, c in zip(hops, labels, colours, strict=True):
+            values: list[Hashable] = []
+            for v, (near, *shells) in enumerate(rows):
+                first = tuple(sorted((edges[v, u], c[u]) for u in near))
+                others = (tuple(sorted(c[u] for u in shell)) for shell in shells)
+                values.append((c[v], first, *others))
+            out.append(values)
+        return out
+
+    return step
 
 
 def pair_first(graphs: Graphs, nodes: Numbers) -> Values:
@@ -126,7 +153,7 @@ def ego_net_values(
     colour comes up in any of them.
     """
     nets = ego_nets(graphs, colours, radius, marked)
-    return by_graph(graphs, refined(node_labels(nets), partial(node_step, nets))[-1])
+    return by_graph(graphs, refined(node_labels(nets), hop_step(nets))[-1])
 
 
 def inner_fwl_values(graphs: Graphs, f: wl.InnerFWL) -> Values:
@@ -185,37 +212,6 @@ def brute_force_values(f: Encoding, graphs: Graphs) -> Values:
     return [[one(item, v) for v in range(item.num_nodes)] for item in graphs]
 
 
-def hop_lists(item: Graph, num_hops: int, kernel: str) -> list[list[list[int]]]:
-    """Return the nodes at hop k = 1..K of every node v, as ``[v][k - 1]``."""
-    if kernel == "shortest_path":
-        return [
-            [[u for u, d in reach.items() if d == k] for k in range(1, num_hops + 1)]
-            for reach in distances(item.graph)
-        ]
-    out = []
-    for v in range(item.num_nodes):
-        reached, levels = {v}, []
-        for _ in range(num_hops):
-            reached = {w for u in reached for w in item.graph.neighbors(u).tolist()}
-            levels.append(sorted(reached))
-        out.append(levels)
-    return out
-
-
-def _hop_step(graphs: Graphs, num_hops: int, kernel: str, colours: Numbers) -> Values:
-    """K-hop 1-WL; the label of an edge counts at hop 1."""
-    out: Values = []
-    for item, c in zip(graphs, colours, strict=True):
-        edges, rows = edges_of(item), hop_lists(item, num_hops, kernel)
-        values: list[Hashable] = []
-        for v, (near, *shells) in enumerate(rows):
-            first = tuple(sorted((edges[v, u], c[u]) for u in near))
-            others = (tuple(sorted(c[u] for u in shell)) for shell in shells)
-            values.append((c[v], first, *others))
-        out.append(values)
-    return out
-
-
 def _subgraph_step(graphs: Graphs, test: wl.SubgraphWL, colours: Numbers) -> Values:
     inner = ego_net_values(graphs, colours, test.radius, test.marked)
     both = zip(colours, inner, strict=True)
@@ -268,12 +264,12 @@ def _parts(
     if isinstance(test, wl.SEK | wl.TwoFWL):
         first = _sek_first(graphs, test) if isinstance(test, wl.SEK) else labels
         if isinstance(test, wl.SEK) and not isinstance(test, wl.SEKTwoFWL):
-            return first, partial(_hop_step, graphs, test.num_hops, test.kernel)
+            return first, hop_step(graphs, test.num_hops, test.kernel)
         return pair_first(graphs, numbered(first)), partial(tuple_step, graphs, 2)
     if isinstance(test, wl.OneWL):
-        return labels, partial(node_step, graphs)
+        return labels, hop_step(graphs)
     if isinstance(test, wl.KHopWL):
-        return labels, partial(_hop_step, graphs, test.num_hops, test.kernel)
+        return labels, hop_step(graphs, test.num_hops, test.kernel)
     if isinstance(test, wl.SubgraphWL):
         return labels, partial(_subgraph_step, graphs, test)
     if isinstance(test, wl.ThreeFWL):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,6 @@ from sekgnn.wl import (
     TwoFWL,
     Walks,
     WLTest,
-    make_test,
 )
 from sekgnn.wl.ladder import BOARD, MEMORY_CLASSES, Rung, advised, explored
 
@@ -77,12 +75,6 @@ def test_a_label_stands_for_one_test_on_all_ladders() -> None:
     rungs = {(r.label, r.test, r.after) for ladder in LADDERS[:3] for r in ladder}
     assert len(rungs) == len({label for label, *_ in rungs})
     assert {"1wl", "2fwl"} <= set.intersection(*({r.key for r in x} for x in LADDERS))
-
-
-@pytest.mark.parametrize("rung", BOARD, ids=[rung.key for rung in BOARD])
-def test_every_row_can_be_made_again_from_its_record(rung: Rung) -> None:
-    content = json.loads(json.dumps(rung.test.to_dict()))
-    assert make_test(content.pop("test"), **content) == rung.test
 
 
 def test_memory_grows_as_the_class_says() -> None:

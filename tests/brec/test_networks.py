@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import igraph
 import numpy as np
 import pytest
 import torch
@@ -16,10 +17,11 @@ from torch import Tensor, nn
 
 from sekgnn import AddSubstructureEncoding
 from sekgnn.brec import BRECScore, RPCProtocol, TrainedPair, score
-from sekgnn.brec.networks import compare
+from sekgnn.brec.networks import compare, draw_copies
 from sekgnn.brec.record import from_json, to_json
 from sekgnn.datasets import BREC, BRECPair
 from sekgnn.errors import ConfigError
+from sekgnn.graphs import Graph
 from sekgnn.kernel import compile_seconds, cpu_clock, kernel
 
 UNTRAINED = RPCProtocol(epochs=0)
@@ -256,15 +258,6 @@ def test_same_seed_same_numbers() -> None:
         assert (a.t2, a.t2_reliability, a.loss) != (b.t2, b.t2_reliability, b.loss)
 
 
-def test_a_pair_does_not_depend_on_the_others() -> None:
-    def noisy() -> SmallGIN:
-        return SmallGIN(random_width=8)
-
-    together = score(noisy, pairs=PAIRS, protocol=SHORT)
-    alone = score(noisy, pairs=PAIRS[2:], protocol=SHORT)
-    assert together.pairs[2:] == alone.pairs
-
-
 def test_the_random_numbers_of_the_caller_are_left_alone() -> None:
     before = torch.get_rng_state()
     score(lambda: SmallGIN(random_width=1), pairs=PAIRS[:1], protocol=SHORT)
@@ -321,3 +314,36 @@ def test_nothing_to_score() -> None:
     result = score(SmallGIN, pairs=[])
     assert (result.separated, result.failures, result.pairs) == (0, 0, ())
     assert from_json(to_json([result])) == (result,)
+
+
+def isomorphic(first: Graph, second: Graph) -> bool:
+    a, b = (
+        igraph.Graph(g.num_nodes, g.edge_index().T.tolist()).simplify()
+        for g in (first, second)
+    )
+    return bool(a.isomorphic(b))
+
+
+def test_first_and_second_in_turn() -> None:
+    shown, same = draw_copies(PAIRS[0], 5, np.random.default_rng(0))
+    assert len(shown) == len(same) == 10
+    assert all(isomorphic(g, HEXAGON) for g in shown[0::2])
+    assert all(isomorphic(g, TRIANGLES) for g in shown[1::2])
+
+
+def test_reliability_copies_are_of_one_graph_and_either_occurs() -> None:
+    seen = set()
+    for seed in range(12):
+        _, same = draw_copies(PAIRS[0], 3, np.random.default_rng(seed))
+        which = [isomorphic(g, HEXAGON) for g in same]
+        assert len(set(which)) == 1
+        seen.add(which[0])
+    assert seen == {True, False}
+
+
+def test_seeded_and_different() -> None:
+    pair = PAIRS[2]
+    a, b, c = (draw_copies(pair, 8, np.random.default_rng(s)) for s in (1, 1, 2))
+    assert a == b
+    assert a != c
+    assert len({*a[0], *a[1]}) == 32

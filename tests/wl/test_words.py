@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.brute_force import distances, landing
+from tests.brute_force import walk_groups
 from tests.brute_force_wl import brute_force_values
 from tests.wl.cases import walks
 
@@ -39,37 +39,7 @@ Multisets = dict[str, Counter[Fraction]]
 
 def groups(graph: Graph, v: int, f: Walks) -> list[Multisets]:
     """Return the multisets around a node step by step, straight from the fractions."""
-    reach = distances(graph)[v]
-    nodes = list(range(graph.num_nodes))
-    if f.radius is not None:
-        nodes = [u for u, d in reach.items() if d <= f.radius]
-    inside = f.scope == "internal"
-    if inside:
-        nodes.remove(v)
-    h = landing(graph, nodes, f.walk_length, f.self_loops)
-    shell = {
-        k: [u for u, d in reach.items() if d == k]
-        for k in range(1, (f.radius or f.num_shells) + 1)
-    }
-    shell = {k: nodes for k, nodes in shell.items() if nodes}
-    pairs: dict[str, list[tuple[int, int]]] = {}
-    if "f1" in f.parts and not inside:
-        pairs["returns to the centre"] = [(v, v)]
-    for k, mine in shell.items():
-        if "f2" in f.parts and not inside:
-            pairs[f"walks from the centre to distance {k}"] = [(v, i) for i in mine]
-        if "f3" not in f.parts:
-            continue
-        pairs[f"returns to the nodes at distance {k}"] = [(i, i) for i in mine]
-        pairs[f"walks between nodes at distance {k}"] = [
-            (i, j) for i in mine for j in mine if i != j
-        ]
-        for b, theirs in shell.items():
-            summed = inside and not f.multisets and abs(b - k) == 1
-            if b != k and (f.pairs == "all" or summed):
-                pairs[f"walks from distance {k} to {b}"] = [
-                    (i, j) for i in mine for j in theirs
-                ]
+    h, pairs = walk_groups(f, graph, v)
     return [
         {name: Counter(h[i, j][t] for i, j in some) for name, some in pairs.items()}
         for t in range(f.walk_length)

@@ -271,13 +271,6 @@ class Refinement:
         differ = (self.digests[:, first] != self.digests[:, second]).any(axis=1)
         return int(differ.argmax()) if differ.any() else None
 
-    def graph_classes(self) -> NDArray[np.int64]:
-        """Return a class number for every graph, from 0 in order of appearance."""
-        rows = np.moveaxis(self.digests, 1, 0)
-        seen: dict[bytes, int] = {}
-        numbers = [seen.setdefault(graph.tobytes(), len(seen)) for graph in rows]
-        return np.array(numbers, dtype=np.int64)
-
 
 def refine(
     test: WLTest,

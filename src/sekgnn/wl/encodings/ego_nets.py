@@ -175,13 +175,13 @@ def refine_ball(
     """
     s = nodes.shape[0]
     before, after, members = nodes, np.empty_like(nodes), np.empty_like(nodes)
-    count, found = 0, count_colours(before, 0)
+    count, found = 0, count_colours(before)
     while found > count:
         count = found
         spread_all(before, KEY_MEMBER, members)
         hop_step(rows, columns, 1, edge_labels, before, members, 0, s, after)
         before, after = after, before
-        found = count_colours(before, 0)
+        found = count_colours(before)
     return multiset_digest(before, 0, s)
 
 
@@ -293,13 +293,13 @@ def refine_pairs(
     left = np.empty((2, s * s), dtype=np.uint64)
     right = np.empty((2, s * s), dtype=np.uint64)
     pair_types(rows, columns, edge_labels, nodes, 0, s, before)
-    count, found = 0, count_colours(before, 0)
+    count, found = 0, count_colours(before)
     while found > count:
         count = found
         factors(before, left, right)
         pair_step(before, left, right, s, 0, s, after)
         before, after = after, before
-        found = count_colours(before, 0)
+        found = count_colours(before)
     return multiset_digest(before, 0, s * s)
 
 
