@@ -32,7 +32,7 @@ from sekgnn.walks.modular import (
     residues,
     walk_digests,
 )
-from sekgnn.wl.batch import Batch, as_batch
+from sekgnn.wl.refinement import Batch
 
 WORDS = st.integers(0, 2**64 - 1)
 COLOURS = st.tuples(WORDS, WORDS)
@@ -208,7 +208,7 @@ def test_step_keys_are_odd_and_different() -> None:
 
 
 def test_batches_locate_their_nodes() -> None:
-    batch = as_batch(["A_", LabelledGraph(Graph.from_edge_index([[], []], 0)), "Bw"])
+    batch = Batch.of(["A_", LabelledGraph(Graph.from_edge_index([[], []], 0)), "Bw"])
     assert batch.sizes == [2, 0, 3]
     assert [batch.locate(v) for v in range(5)] == [
         (0, 0),

@@ -37,7 +37,6 @@ SET: dict[str, Any] = {
     "pairs": "same",
     "multisets": False,
     "self_loops": False,
-    "internal": True,
     "neighbours": True,
     "patterns": ("cycle3",),
 }
@@ -157,7 +156,7 @@ def test_each_option_counts_or_is_refused(test: str) -> None:
         (["walks"], ["graph"], {*WALKS, "num_shells"}),
         (["walks"], ["internal"], {*WALKS, "radius"}),
         (["walks"], ["graph", "ego"], {*WALKS, "radius", "num_shells"}),
-        (["inner_wl"], None, {"radius", "marked", "internal"}),
+        (["inner_wl"], None, {"radius", "marked"}),
         (["inner_fwl"], None, {"radius", "neighbours"}),
         (["distances"], None, {"num_shells"}),
         (["patterns", "distances"], None, {"patterns", "num_shells"}),

@@ -84,7 +84,7 @@ def _ask_all(
     """Print each test's row as soon as it is known; return whether any separates."""
     from sekgnn.errors import GraphInputError, MissingExtraError
     from sekgnn.wl import TESTS, compare
-    from sekgnn.wl.batch import Batch
+    from sekgnn.wl.refinement import Batch
 
     Batch.of((first, second))  # graphs that no test takes are an error, not a verdict
     verdicts = []
@@ -162,7 +162,7 @@ def explore(
 def _write_gallery(folder: Path) -> None:
     """Write all pages; after a failure the earlier ones stay."""
     from sekgnn.files import write_files
-    from sekgnn.wl.explorer import gallery_pages
+    from sekgnn.wl.explorer.gallery import gallery_pages
 
     pages = gallery_pages()
     name, page = next(pages)  # a missing extra is an error before a folder is made
