@@ -304,7 +304,7 @@ def test_own_features_descriptors_and_fingerprints(
     assert record.model["graph_channels"] > 200
     out = tmp_path / "out.csv"
     with monkeypatch.context() as patch:  # what a log file gets every half minute
-        patch.setattr("sekgnn.cli.progress.SECONDS_BETWEEN_LINES", 0)
+        patch.setattr("sekgnn.cli.printing.SECONDS_BETWEEN_LINES", 0)
         logged = run("predict", place, data, "-o", out, "--columns", "id")
     assert re.fullmatch(rf"graphs: {len(rows)} after \d+ s\n", logged.stderr)
     tests = {int(r["graph"]): r for r in table(place / "predictions.csv")}

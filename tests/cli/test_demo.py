@@ -26,12 +26,8 @@ def test_demo(run: Run, tmp_path: Path) -> None:
     assert "internal[h=1](l=12)) separates rook 4×4 and Shrikhande" in result.stdout
     assert "two triangles" in result.stdout
     assert "6-cycle" in result.stdout
-    assert {file.name for file in folder.iterdir()} == {
-        "encodings.npz",
-        "rook_shrikhande.png",
-        "summary.json",
-    }
-    assert (folder / "rook_shrikhande.png").read_bytes().startswith(b"\x89PNG")
+    names = {"encodings.npz", "rook_shrikhande.png", "summary.json"}
+    assert {file.name for file in folder.iterdir()} == names
 
     summary = json.loads((folder / "summary.json").read_text("utf-8"))
     assert summary["seed"] == 3
@@ -67,23 +63,11 @@ def test_demo_learns_to_count(run: Run, tmp_path: Path) -> None:
     assert "sek-gin" in page and "cycle4" in page
 
 
-@pytest.mark.parametrize(
-    ("args", "word"),
-    [
-        (("--graphs", 0), "--graphs"),
-        (("--seed", -1), "--seed"),
-        (("--epochs", -1), "--epochs"),
-    ],
-)
-def test_bad_options(
-    run: Run, tmp_path: Path, args: tuple[object, ...], word: str
-) -> None:
+@pytest.mark.parametrize("args", [("--graphs", 0), ("--seed", -1), ("--epochs", -1)])
+def test_bad_options(run: Run, tmp_path: Path, args: tuple[object, ...]) -> None:
     result = run("demo", "--output", tmp_path / "demo", *args)
-    assert_refused(result, f"{word} must be at least")
+    assert_refused(result, f"{args[0]} must be at least")
     assert not (tmp_path / "demo").exists()
-
-
-def test_the_output_may_not_be_a_file(run: Run, tmp_path: Path) -> None:
     (tmp_path / "demo").write_text("mine")
     assert_refused(run("demo", "--output", tmp_path / "demo", "--graphs", 4))
     assert (tmp_path / "demo").read_text() == "mine"

@@ -102,11 +102,7 @@ def test_parquet_holds_one_row_per_node(
 
 @pytest.mark.parametrize("suffix", [".npz", ".parquet"])
 def test_pieces_make_no_difference(
-    run: Run,
-    g6: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    suffix: str,
+    run: Run, g6: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
     whole, cut = tmp_path / f"whole{suffix}", tmp_path / f"cut{suffix}"
     assert run("encode", g6, "-o", whole).exit_code == 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sekgnn.cli.graph_argument import graph_argument
+from sekgnn.cli.wl_options import graph_argument
 from sekgnn.errors import ConfigError, GraphInputError, MissingExtraError
 from sekgnn.graphs import (
     GRAPH_NAMES,

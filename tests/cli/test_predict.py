@@ -132,12 +132,8 @@ def test_invalid_molecules(run: Run, folder: Path, tmp_path: Path) -> None:
     assert sorted(file.name for file in tmp_path.iterdir()) == ["new.csv", "out.csv"]
     args = ("predict", folder / "run", new, "-o", output, "--skip-invalid", "--json")
     done = json.loads(run(*args).stdout)
-    assert done == {
-        "graphs": 2,
-        "skipped": 1,
-        "first_skipped": "row 2 (line 3)",
-        "of": "graphs",
-    }
+    skipped = {"skipped": 1, "first_skipped": "row 2 (line 3)"}
+    assert done == {"graphs": 2, **skipped, "of": "graphs"}
     assert [row["smiles"] for row in table(output)] == ["CCO", "CC"]
     numbers = run(*args[:-1], "--columns", "row")
     assert numbers.exit_code == 0, numbers.output
@@ -168,6 +164,15 @@ def test_wrong_arguments(
     assert message in result.stderr and result.stderr.startswith("error: ")
 
 
+def test_a_model_file_is_enough(run: Run, folder: Path, tmp_path: Path) -> None:
+    """The file alone, elsewhere, says the same as the run."""
+    file = tmp_path / "mine.safetensors"
+    file.write_bytes((folder / "run" / "model.safetensors").read_bytes())
+    data = folder / "molecules.csv"
+    alone, whole = (run("predict", p, data).stdout for p in (file, folder / "run"))
+    assert alone == whole and alone.count("\n") == 31
+
+
 def test_evaluate(run: Run, folder: Path) -> None:
     record = json.loads((folder / "run" / "record.json").read_text())
     found = json.loads(run("evaluate", folder / "run", "--json").stdout)
@@ -182,14 +187,3 @@ def test_evaluate(run: Run, folder: Path) -> None:
     assert wrong.exit_code == 2 and "'test'" in wrong.stderr
     wrong = run("evaluate", folder / "run", folder / "molecules.csv", "--target", "no")
     assert wrong.exit_code == 2 and "'no'" in wrong.stderr
-
-
-def test_a_model_file_is_enough(run: Run, folder: Path, tmp_path: Path) -> None:
-    """The file alone, elsewhere, says the same as the run."""
-    file = tmp_path / "mine.safetensors"
-    file.write_bytes((folder / "run" / "model.safetensors").read_bytes())
-    both = [
-        run("predict", place, folder / "molecules.csv").stdout
-        for place in (file, folder / "run")
-    ]
-    assert both[0] == both[1] and both[0].count("\n") == 31

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from sekgnn.cli.progress import progress_bar, progress_stages
+from sekgnn.cli.printing import progress_bar, progress_stages
 
 
 class Terminal(io.StringIO):
@@ -20,7 +20,7 @@ def test_a_log_file_gets_a_line_now_and_then(
 ) -> None:
     """Every half minute, however often there is something to say."""
     now = iter([0.0, 10.0, 31.0, 40.0, 62.0])
-    monkeypatch.setattr("sekgnn.cli.progress.monotonic", lambda: next(now))
+    monkeypatch.setattr("sekgnn.cli.printing.monotonic", lambda: next(now))
     with progress_bar("work") as move:
         assert move is not None
         for done in range(1, 5):
@@ -38,7 +38,7 @@ def test_work_of_unknown_length(
 ) -> None:
     """A total of 0 is none: only what is done is told, in a log and on a bar."""
     now = iter([0.0, 31.0])
-    monkeypatch.setattr("sekgnn.cli.progress.monotonic", lambda: next(now))
+    monkeypatch.setattr("sekgnn.cli.printing.monotonic", lambda: next(now))
     with progress_bar("graphs") as move:
         assert move is not None
         move(7, 0)

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from sekgnn.cli import graph_argument
 from sekgnn.encoding import ENCODINGS
 from sekgnn.graphs import named_graph
 from sekgnn.wl import TESTS, Walks, compare, refinement
@@ -38,7 +37,7 @@ def test_exit_codes(run_main: RunMain, args: tuple[str, ...], code: int) -> None
     if code == FAILED:
         assert (done.out, done.err[:7]) == ("", "error: ")
     else:
-        assert done.err in ("", "compiling kernels, once per installation ...\n")
+        assert done.err == "" or done.err.startswith("compiling kernels")
         assert "rook:4 and shrikhande" in done.out
 
 
@@ -50,7 +49,7 @@ def test_a_defect_is_an_error_and_no_verdict(
     def fail(*args: object, **kwargs: object) -> None:
         raise RuntimeError("a defect")
 
-    monkeypatch.setattr(graph_argument, "graph_argument", fail)
+    monkeypatch.setattr("sekgnn.cli.wl.graph_argument", fail)
     done = run_main("wl", "path:3", "path:4")
     assert done.code == FAILED
     assert "Traceback" in done.err
@@ -106,16 +105,6 @@ def test_labels_count_unless_left_out(run: Run) -> None:
         mixed = run("wl", "path:3", "CCO", *extra)
         assert_refused(mixed, "label all graphs or none")
     assert run("wl", "path:3", "CCO", "--no-labels").exit_code == NOT_SEPARATED
-
-
-def test_files(run: Run, g6: Path, tmp_path: Path) -> None:
-    args = (f"{g6}#2", "csl:11:3", "--test", "isomorphism")
-    assert run("wl", *args).exit_code == NOT_SEPARATED
-    edges = tmp_path / "path.edges"
-    edges.write_text("0 1\n1 2\n2 3\n")
-    assert run("wl", edges, f"{g6}#0", "--test", "1wl").exit_code == FAILED
-    added = run("wl", edges, f"{g6}#0", "--test", "1wl", "--undirected", "add")
-    assert added.exit_code == NOT_SEPARATED
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS)
@@ -227,13 +216,6 @@ def test_wrong_options_are_refused_before_any_work(
     monkeypatch.setattr("sekgnn.wl.compare", never)
     monkeypatch.setattr("sekgnn.graphs.families.rook_graph", never)
     assert_refused(run("wl", "rook:4", "shrikhande", *args), words)
-
-
-@pytest.mark.parametrize("args", [(), ("path:3",), ("path:3", "path:4", "path:5")])
-def test_two_graphs_are_needed(run: Run, args: tuple[str, ...]) -> None:
-    result = run("wl", *args)
-    assert result.exit_code == FAILED
-    assert "Usage" in result.stderr
 
 
 OWN = """

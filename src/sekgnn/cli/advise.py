@@ -17,7 +17,7 @@ from sekgnn.cli.options import (
     option,
     with_flags,
 )
-from sekgnn.cli.printing import print_table, say, say_json
+from sekgnn.cli.printing import print_table, progress_stages, say, say_json
 from sekgnn.training.config import config_fields
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ def advise(
     the class can reach on these data, and the cost of encoding them. Then one
     sentence of advice, the training command, and the scores of ridge and forest.
     """
-    from sekgnn.cli.progress import progress_stages
     from sekgnn.errors import ConfigError
     from sekgnn.files import write_atomically
     from sekgnn.training.advise import advise as ask

@@ -16,8 +16,7 @@ from typing import Any
 import typer
 
 from sekgnn.cli.options import QUIET, option
-from sekgnn.cli.printing import print_table, say
-from sekgnn.cli.progress import progress_bar
+from sekgnn.cli.printing import print_table, progress_bar, say
 from sekgnn.errors import OutputError
 from sekgnn.files import make_folder, visible_names, write_atomically
 
