@@ -81,15 +81,10 @@ def test_two_jobs_share_a_grid(
     ("more", "words"),
     [
         (("--space", "tuu"), "'tu'"),
-        (("--protocol", "xu2019"), "validation graphs"),
         (("--sampler", "gird"), "'grid'"),
-        (("--pruner", "no"), "pruner"),
         (("--trials", 0), "trials"),
         (("--jobs", 0), "jobs"),
-        (("--timeout", -1), "timeout"),
         (("--storage", "here"), "URL"),
-        (("--num-hops", 3), "num_hops"),
-        (("--monitor", "accuracy"), "monitor"),
     ],
 )
 def test_bad_parameters(

@@ -14,7 +14,6 @@ import pytest
 from tests.cli.conftest import Run
 from tests.training.helpers import leavings, records, write_lines
 
-from sekgnn.cli.options import merged_config
 from sekgnn.training.config import RunConfig
 from sekgnn.training.run import default_folder
 from sekgnn.training.run_record import RunRecord
@@ -120,20 +119,6 @@ def test_the_default_folder_and_the_summary(run: Run, tmp_path: Path) -> None:
     other = run("train", "rings.jsonl", "--target", "ring", *SMALL, "--lr", 0.5)
     assert other.exit_code == 2
     assert "lr (0.001 there, 0.5 here)" in other.output
-
-
-def test_flags_override_the_file_and_the_file_the_defaults(
-    tmp_path: Path,
-) -> None:
-    file = tmp_path / "c.yaml"
-    file.write_text("data: a.csv\nbatch-size: 5\nlr: 1e-2\ntarget: x\n")
-    assert merged_config(None, file, {}) == RunConfig(
-        data="a.csv", batch_size=5, lr=0.01, target=("x",)
-    )
-    keys: dict[str, Any] = {"batch_size": 7, "target": ["p, q", "r"]}
-    found = merged_config("b.csv", file, keys)
-    assert (found.data, found.batch_size, found.lr) == ("b.csv", 7, 0.01)
-    assert found.target == ("p, q", "r")  # a column may hold a comma
 
 
 def test_every_key_can_be_a_flag(run: Run, tmp_path: Path) -> None:
