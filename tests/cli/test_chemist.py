@@ -67,14 +67,12 @@ def data(tmp_path: Path) -> Path:
 
 
 def ok(run: Run, *args: object) -> str:
-    result = run(*args)
-    assert result.exit_code == 0, result.output
+    result = run(*args, code=0)
     return result.stdout
 
 
 def refused(run: Run, *args: object) -> str:
-    result = run(*args)
-    assert result.exit_code == 2, result.output
+    result = run(*args, code=2)
     assert "Traceback" not in result.output
     return " ".join(result.output.split())
 

@@ -19,8 +19,7 @@ def test_end_to_end(run: Run, tmp_path: Path) -> None:
     save(holdout(), tmp_path / "first", HEAD, ROWS)
     save(folds(), tmp_path / "second")
     out = tmp_path / "deep" / "report"
-    result = run("report", tmp_path / "first", tmp_path / "second", "-o", out)
-    assert result.exit_code == 0, result.stderr
+    result = run("report", tmp_path / "first", tmp_path / "second", "-o", out, code=0)
     assert {file.name for file in out.iterdir()} == {
         "report.html", "table.md", "first-loss.png", "first-metric.png",
         "first-predictions.png", "second-loss.png", "second-metric.png",
@@ -35,8 +34,7 @@ def test_end_to_end(run: Run, tmp_path: Path) -> None:
 def test_json_holds_the_rows(run: Run, tmp_path: Path) -> None:
     metrics = {"test_mae": math.nan, "test_mse": 0.5}
     folder = save(holdout(metrics=metrics), tmp_path / "a")
-    result = run("report", folder, "-o", tmp_path / "out", "--json")
-    assert result.exit_code == 0
+    result = run("report", folder, "-o", tmp_path / "out", "--json", code=0)
     values = json.loads(result.stdout)
     assert values["files"] == [
         "a-loss.png", "a-metric.png", "report.html", "table.md",
@@ -50,8 +48,7 @@ def test_json_holds_the_rows(run: Run, tmp_path: Path) -> None:
 def test_names_that_are_no_file_names(run: Run, tmp_path: Path) -> None:
     folder = save(holdout(), tmp_path / "ä <b> [red] $x$ .. ")
     out = tmp_path / "out"
-    result = run("report", folder, "-o", out)
-    assert result.exit_code == 0, result.stderr
+    result = run("report", folder, "-o", out, code=0)
     pictures = {"b-red-x-loss.png", "b-red-x-metric.png"}
     assert {png.name for png in out.glob("*.png")} == pictures
     result = run("report", folder / "record.json", "--output", out, "--quiet")
@@ -64,8 +61,7 @@ def test_names_that_are_no_file_names(run: Run, tmp_path: Path) -> None:
 def test_metrics_may_be_chosen(run: Run, tmp_path: Path) -> None:
     one, two = save(holdout(), tmp_path / "one"), save(folds(), tmp_path / "two")
     out = tmp_path / "out"
-    result = run("report", one, two, "-o", out, "--metric", "test_mse")
-    assert result.exit_code == 0
+    result = run("report", one, two, "-o", out, "--metric", "test_mse", code=0)
     assert "note: two has no test_mse" in result.stderr
     both = run("report", one, two, "-o", out, "--metric", "mse", "accuracy")
     assert (both.exit_code, both.stderr) == (0, "")

@@ -68,7 +68,7 @@ def wl(
         verdict.plot(plot)
     if certificate is not None:
         content = json_format.dumps(verdict.certificate()).encode()
-        write_atomically(certificate, lambda file: file.write(content))
+        write_atomically(certificate, content)
     say(verdict.to_json() if json else verdict.explain())
     raise typer.Exit(SEPARATED if verdict.separated else NOT_SEPARATED)
 
