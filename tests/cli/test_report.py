@@ -68,7 +68,7 @@ def test_metrics_may_be_chosen(run: Run, tmp_path: Path) -> None:
     text = (out / "table.md").read_text(encoding="utf-8")
     assert text.count("| test_accuracy |") == 3 and text.count("| test_mse |") == 1
     wrong = run("report", one, "-o", tmp_path / "other", "--metric", "f1")
-    assert_refused(wrong, "no run has f1")
+    assert_refused(wrong, "no run has f1", "test_mse")
     assert not (tmp_path / "other").exists()
 
 

@@ -98,20 +98,14 @@ def test_the_frontier_of_each_class() -> None:
 
 def test_the_words_count_too() -> None:
     page = brec_page(BOARD)
-    assert "9 pairs of graphs" in page
-    assert "with 2 relabelled copies of itself: **4 false separations** in 180" in page
-    assert (
-        "python 3.x, numpy 9.9; commit abc123; x86, 5 cores; seed of the copies 7."
-        in (page)
-    )
-    for row in BOARD:
-        assert f"- `{row.name}`: `{row.model}`" in page
-    assert "![separated pairs against time](exact.png)" in page
-    assert page.endswith("\n")
+    facts = ("9 pairs", "2 relabelled copies", "**4 false separations** in 180",
+             "numpy 9.9", "commit abc123", "x86, 5 cores", "(exact.png)")  # fmt: skip
+    for words in (*facts, *(f"- `{row.name}`: `{row.model}`" for row in BOARD)):
+        assert words in page
     one = replace(BOARD[0], settings={"copies": 1, "seed": 7}, commits=())
     single = brec_page([one])
-    assert "with 1 relabelled copy of itself: **0 false separations** in 18 " in single
-    assert "commit unknown" in single
+    for words in ("1 relabelled copy of", "**0 false", "in 18 ", "commit unknown"):
+        assert words in single
 
 
 ROWS = st.lists(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.reports.run_records import ON_EACH, ON_TEST, ON_VAL, as_run, folds, holdout
 from tests.reports.run_records import save as save_run
 
-from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.errors import GraphInputError
 from sekgnn.paper.paper_numbers import paper_number_of
 from sekgnn.reports import run_table
 from sekgnn.reports.finished_runs import load_runs, safe_names
@@ -85,15 +85,6 @@ def test_an_error_that_only_the_fold_knows_is_shown() -> None:
     record = replace(holdout(), results=holdout().results[:1])
     rows = table_rows([as_run(record)])
     assert [row.metric for row in rows] == ["test_mae", "test_mse"]
-
-
-def test_metrics_may_be_chosen() -> None:
-    runs = [as_run(holdout(), "a"), as_run(folds(), "b")]
-    rows = table_rows(runs, ["mse"])
-    assert [(row.run, row.metric) for row in rows] == [("a", "test_mse")]
-    assert len(table_rows(runs, ["test_accuracy", "test_mse"])) == 4
-    with pytest.raises(ConfigError, match=r"f1; .*test_mse"):
-        table_rows(runs, ["f1"])
 
 
 NUMBERS = st.floats(1e-6, 1e6) | st.just(math.nan) | st.just(math.inf)
