@@ -67,7 +67,6 @@ def reproduce(
     from sekgnn.checks import check_choice
     from sekgnn.errors import ConfigError
     from sekgnn.paper.recipes import choose, recipes
-    from sekgnn.training.run_folder import json_yaml
 
     if budget is not None and not budget > 0:
         raise ConfigError(f"--budget must be above 0 hours, got {budget:g}.")
@@ -78,14 +77,13 @@ def reproduce(
     if show is not None:
         names = [recipe.name for recipe in wanted]
         check_choice("--show", show, names)
-        say(json_yaml(wanted[names.index(show)].keys))
+        say(_yaml(wanted[names.index(show)].keys), nl=False)
         return
     if configs is not None:
         from sekgnn.files import write_files
 
         configs.mkdir(parents=True, exist_ok=True)
-        texts = {f"{r.name}.yaml": f"{json_yaml(r.keys)}\n" for r in wanted}
-        write_files(configs, {name: text.encode() for name, text in texts.items()})
+        write_files(configs, {f"{r.name}.yaml": _yaml(r.keys).encode() for r in wanted})
         if not quiet:
             say(f"wrote {len(wanted)} configs to {configs}")
         return
@@ -136,6 +134,12 @@ def reproduce(
             note(f"{runs / place.recipe.name} holds a run of another config.")
     if failed:
         raise ConfigError(f"{len(failed)} runs failed. " + "; ".join(failed))
+
+
+def _yaml(keys: object) -> str:
+    import yaml
+
+    return str(yaml.safe_dump(keys, sort_keys=False, default_flow_style=None))
 
 
 def _facts(
