@@ -104,12 +104,17 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         self.homes.pop(name, None)
 
     def known(self, name: object) -> type[T]:
-        """Return the class of a name or import path, or suggest one; no imports."""
+        """Return the class of a name or import path, or suggest one.
+
+        Imports nothing but what the user has named before (:func:`import_named`).
+        """
         registries = [self] if self.fallback is None else [self, self.fallback]
         for registry in registries:
             if (cls := registry._lookup(name)) is not None:
                 return cls
         if isinstance(name, str) and ":" in name:
+            if name in IMPORTED:
+                return self.find(name)
             raise ConfigError(
                 f"{self.kind} {name!r} is not known here, and names in files never "
                 f"import code. If you trust it, import it first: sekgnn --import "
@@ -139,15 +144,14 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         return self._registered(cls) or self.add(name, cls)
 
     def _lookup(self, name: object) -> type[T] | None:
-        """Return the class of a name or of an import path that a user typed."""
+        """Return what is registered under a name, or of the class of an import path."""
         if not isinstance(name, str):
             return None
         if name in self:
             return self[name]
         module, _, attribute = name.partition(":")
         cls = getattr(sys.modules.get(module), "__dict__", {}).get(attribute)
-        typed = name in IMPORTED and self.takes(cls)
-        return self._registered(cls) or (self.add(name, cls) if typed else None)
+        return self._registered(cls)
 
     def _registered(self, cls: object) -> type[T] | None:
         """Return what was registered for a class, or for a function wrapped in one."""
