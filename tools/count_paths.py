@@ -172,15 +172,15 @@ def print_rooms() -> None:
     """Print files and lines of every room and of its tests, the largest room first."""
     root = Path(__file__).resolve().parents[1]
     source, tests = sizes(root / "src" / "sekgnn"), sizes(root / "tests")
-    rows = [
-        (name, *source.get(name, (0, 0)), *tests.get(name, (0, 0)))
-        for name in {**source, **tests}
-    ]
-    rows.sort(key=lambda row: (-row[2], row[0]))
-    sums = [sum(row[column] for row in rows) for column in range(1, 5)]
+    rows = {
+        name: [*source.get(name, (0, 0)), *tests.get(name, (0, 0))]
+        for name in sorted({**source, **tests})
+    }
+    rows = dict(sorted(rows.items(), key=lambda item: -item[1][1]))
+    rows["sum"] = [sum(column) for column in zip(*rows.values(), strict=True)]
     print("| room | files | lines | files of tests | lines of tests |")
     print("|---|---:|---:|---:|---:|")
-    for name, *numbers in [*rows, ("sum", *sums)]:
+    for name, numbers in rows.items():
         print(f"| `{name}` | {' | '.join(f'{number:,}' for number in numbers)} |")
 
 
