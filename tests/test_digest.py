@@ -118,11 +118,6 @@ def test_counting_by_sorting_is_counting(labels: list[int]) -> None:
     assert count_distinct(np.ascontiguousarray(colours[:, ::-1])) == len(set(labels))
 
 
-def test_half_a_colour_is_not_enough() -> None:
-    _, classes = number_colours(table([(1, 2), (1, 3), (4, 2), (1, 2)]))
-    assert classes.tolist() == [0, 1, 2, 0]
-
-
 @given(st.lists(COLOURS, max_size=20), st.randoms())
 def test_multisets_do_not_depend_on_order(
     rows: list[tuple[int, int]], rng: object

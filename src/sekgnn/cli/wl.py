@@ -10,7 +10,7 @@ import typer
 
 from sekgnn.cli.options import JSON, KERNEL_THREADS, NO_LABELS, UNDIRECTED, option
 from sekgnn.cli.printing import note, say, say_json
-from sekgnn.cli.wl_options import build_test, with_test_options
+from sekgnn.cli.wl_options import build_test, graph_argument, with_test_options
 
 if TYPE_CHECKING:
     from sekgnn.graphs import Graph
@@ -45,7 +45,6 @@ def wl(
     The exit code is 0 if they are separated, 1 if not, 2 after an error. With
     --all it is 0 if any test separates them.
     """
-    from sekgnn.cli.graph_argument import graph_argument
     from sekgnn.errors import ConfigError
     from sekgnn.files import write_atomically
     from sekgnn.wl import compare
@@ -69,7 +68,7 @@ def wl(
         verdict.plot(plot)
     if certificate is not None:
         content = json_format.dumps(verdict.certificate()).encode()
-        write_atomically(certificate, lambda file: file.write(content))
+        write_atomically(certificate, content)
     say(verdict.to_json() if json else verdict.explain())
     raise typer.Exit(SEPARATED if verdict.separated else NOT_SEPARATED)
 
@@ -128,7 +127,6 @@ def explore(
     1-WL, K-hop, Subgraph, SEK and 2-FWL stop and why, and the walks around every node.
     It begins with the chosen test.
     """
-    from sekgnn.cli.graph_argument import graph_argument
     from sekgnn.errors import ConfigError
     from sekgnn.wl import compare
     from sekgnn.wl.explorer.page import check_sizes
