@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.small_graphs import write_npz
 from typer.testing import Result
 
 from sekgnn.encoding import encoding_file
